@@ -1,5 +1,6 @@
 """How a process leaves, and with which code (cluster layer)."""
 
+import atexit
 import contextlib
 import enum
 import logging
@@ -90,6 +91,25 @@ def before_leaving(finish: Callable[[], None]) -> None:
     _before.append(finish)
 
 
+def at_end(finish: Callable[[Exception | None], None]) -> None:
+    """Have something done when this process comes to its end, or leaves with an error.
+
+    Nothing is done if it leaves without one: a machine that is taken away comes again.
+
+    Args:
+        finish: Called with the error that the program ends with, or None. It may wait for others for some seconds.
+    """
+    atexit.register(lambda: finish(_ending_error()))
+    before_leaving(lambda: None if _ending_error() is None else finish(_ending_error()))
+
+
+def _ending_error() -> Exception | None:
+    """Return the error that this program ends with, which Python keeps for debuggers."""
+    # Ctrl-C and an interactive session end as they should.
+    error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
+    return error if isinstance(error, Exception) else None
+
+
 def forget_before_leaving(finish: Callable[[], None]) -> None:
     """Undo :func:`before_leaving`."""
     with contextlib.suppress(ValueError):
@@ -140,8 +160,8 @@ def _flush() -> None:
             stream.flush()
 
 
-def end_wrong_clusters_with_their_code() -> None:
-    """Have this process leave with `ExitCode.BAD_CLUSTER` if a mistake in the cluster's description ends it.
+def end_with_the_code_of_errors() -> None:
+    """Have this process leave with the code of an error of the cluster that ends it: a wrong description, a lost task.
 
     A launcher tells it by that from a program that raised. It holds until the process has joined a cluster, whose own
     way of ending then takes its place.
@@ -151,8 +171,10 @@ def end_wrong_clusters_with_their_code() -> None:
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         before(kind, error, trace)
         # Another hook that came later takes precedence, such as the one of a connected cluster.
-        if sys.excepthook is on_error and isinstance(error, ClusterError):
-            leave(ExitCode.BAD_CLUSTER)
+        if sys.excepthook is on_error and isinstance(
+            error, ClusterError | ClusterTimeoutError | PeerLostError
+        ):
+            leave(code_of(error))
 
     # A program with a hook of its own keeps it: only Python's default is replaced.
     if before is sys.__excepthook__:

@@ -4,7 +4,7 @@ import os
 
 from stratax.cluster._cluster_checks import check_task
 from stratax.cluster._cluster_resolver import ListedClusterResolver
-from stratax.cluster._exit import end_wrong_clusters_with_their_code
+from stratax.cluster._exit import end_with_the_code_of_errors
 from stratax.cluster._tf_config import ENVIRONMENT_VARIABLE, parse_tf_config
 
 
@@ -41,7 +41,7 @@ class TFConfigClusterResolver(ListedClusterResolver):
         self._text = os.environ.get(ENVIRONMENT_VARIABLE, "")
         if self._text:
             # Only where TF_CONFIG is set: a launcher or scheduler reads the code then.
-            end_wrong_clusters_with_their_code()
+            end_with_the_code_of_errors()
         self.tf_config = config = parse_tf_config(self._text)
         self._cluster = config.cluster
         self.task_type = config.task_type if task_type is None else task_type

@@ -21,6 +21,9 @@ DEFAULT_SECONDS = 300.0
 # For how long a server that does not answer is tried again, in seconds: it may start after the task.
 RECONNECT_SECONDS = 60.0
 
+# The same for one that has answered before: what it kept is gone if it was started anew.
+LOST_SECONDS = 8.0
+
 _PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 
@@ -193,7 +196,8 @@ class Connection:
                 f"Task {self.name} at {self._address} did not answer within {self._timeout:g} s. See its "
                 "output; it may be overloaded, or stand still."
             ) from error
-        if self._is_aborted or waited >= min(self._patience, self._timeout):
+        patience = self._patience if self._incarnation is None else min(self._patience, LOST_SECONDS)
+        if self._is_aborted or waited >= min(patience, self._timeout):
             raise PeerLostError(
                 f"Task {self.name} at {self._address} can't be reached since {waited:.0f} s. Expected: "
                 "that it runs, and has the secret of this cluster. Received: "

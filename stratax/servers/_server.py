@@ -25,6 +25,7 @@ MOST_STREAMS = 1024
 MOST_MESSAGE_BYTES = 4 << 30
 
 _MOST_GREETING_BYTES = 4096
+_MOST_ERROR_TEXT = 2000
 
 # What a server does with a header and arrays: it returns the header of the answer, or a whole one.
 Answer = Callable[[dict[str, Any], Sequence[np.ndarray]], "dict[str, Any] | _wire.Message"]
@@ -58,7 +59,7 @@ class MessageServer(flight.FlightServerBase):
         host: The address to listen on.
         port: The port; 0 for a free one, which `port` then tells.
         certificates: What the server shows, and asks of those who connect.
-        on_end: Called when a task says that the job is over.
+        on_end: Called when a task says that the job is over, with its error; None if it has not failed.
 
     Raises:
         ClusterError: Nothing can listen there.
@@ -69,7 +70,7 @@ class MessageServer(flight.FlightServerBase):
         host: str,
         port: int,
         certificates: _certificates.Certificates,
-        on_end: Callable[[], None] | None = None,
+        on_end: Callable[[str | None], None] | None = None,
     ) -> None:
         self._on_end = on_end
         # One start of the server: whoever was told another one knows that what it had is gone.
@@ -187,7 +188,8 @@ class MessageServer(flight.FlightServerBase):
             # Told first: whoever waits for the end may leave at once.
             _wire.send(writer, {})
             if self._on_end is not None:
-                self._on_end()
+                error = header.get("error")
+                self._on_end(None if error is None else str(error)[:_MOST_ERROR_TEXT])
             return
         if header.get("op") == "streams":
             _wire.send(writer, {"streams": self._num_streams})
@@ -234,7 +236,7 @@ class ShardServer(MessageServer):
         port: The port; 0 for a free one, which `port` then tells.
         certificates: What the server shows, and asks of those who connect.
         shards: What it keeps; nothing yet by default.
-        on_end: Called when a task says that the job is over.
+        on_end: Called when a task says that the job is over, with its error; None if it has not failed.
 
     Raises:
         ClusterError: Nothing can listen there.
@@ -246,7 +248,7 @@ class ShardServer(MessageServer):
         port: int,
         certificates: _certificates.Certificates,
         shards: Shards | None = None,
-        on_end: Callable[[], None] | None = None,
+        on_end: Callable[[str | None], None] | None = None,
     ) -> None:
         self.shards = shards or Shards()
         self._gate = Gate()

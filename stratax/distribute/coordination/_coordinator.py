@@ -1,6 +1,6 @@
 """`ClusterCoordinator`: schedules functions on workers that come and go (distribute layer)."""
 
-import atexit
+import functools
 import itertools
 import logging
 import pickle
@@ -13,7 +13,7 @@ import cloudpickle
 import jax
 
 from stratax._shown import shown
-from stratax.cluster import credentials
+from stratax.cluster import credentials, exits
 from stratax.core import Function
 from stratax.distribute.coordination._programs import Programs
 from stratax.distribute.coordination._queue import Closure, ClosureQueue
@@ -92,7 +92,7 @@ class ClusterCoordinator:
         ]
         strategy.coordinator = self
         # A process with open connections would need many seconds to end.
-        atexit.register(_end, weakref.ref(self))
+        exits.at_end(functools.partial(_end, weakref.ref(self)))
 
     @property
     def strategy(self) -> ParameterServerStrategy:
@@ -200,12 +200,15 @@ class ClusterCoordinator:
         """How many workers the cluster has."""
         return len(self._links)
 
-    def end(self) -> None:
+    def end(self, error: BaseException | None = None) -> None:
         """Tell all workers and parameter servers that the job is over: those that wait in `Server.join` end.
 
         It is called when this program ends.
+
+        Args:
+            error: What it has failed with, which they name then.
         """
-        end_tasks(self._addresses, self._certificates)
+        end_tasks(self._addresses, self._certificates, error)
 
     def close(self) -> None:
         """Run nothing any more, and end the connections to workers."""
@@ -214,10 +217,10 @@ class ClusterCoordinator:
             link.close()
 
 
-def _end(reference: "weakref.ref[ClusterCoordinator]") -> None:
+def _end(reference: "weakref.ref[ClusterCoordinator]", error: Exception | None) -> None:
     coordinator = reference()
     if coordinator is not None:
         coordinator.close()
         # Before the servers go: a connection that breaks writes to the error output.
         coordinator.strategy.close()
-        coordinator.end()
+        coordinator.end(error)

@@ -10,7 +10,7 @@ from stratax._shown import shown
 from stratax.cluster import exits
 from stratax.distribute.remote._servers import Servers
 from stratax.distribute.remote._worker import WorkerServer
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, PeerLostError
 from stratax.servers import MessageServer, ShardServer, issue
 
 # How long a parameter server may take to answer a worker, in seconds.
@@ -58,6 +58,8 @@ class Server:
         self._protocol = protocol or "grpc"
         self._server: MessageServer | None = None
         self._ended = threading.Event()
+        # What the coordinator's program has failed with.
+        self._error: str | None = None
         if start:
             self.start()
 
@@ -83,18 +85,22 @@ class Server:
         certificates = issue(clusters.credentials(self._cluster).key)
         host, port = clusters.host_and_port(self._cluster.task_address(self._job, self._index))
         if self._job == "ps":
-            self._server = ShardServer(host, port, certificates, on_end=self._ended.set)
+            self._server = ShardServer(host, port, certificates, on_end=self._end)
         else:
             indices = self._cluster.task_indices("ps") if "ps" in self._cluster.jobs else ()
             addresses = [self._cluster.task_address("ps", index) for index in indices]
             servers = Servers(addresses, certificates, timeout=_ANSWER_SECONDS)
-            self._server = WorkerServer(host, port, certificates, servers, on_end=self._ended.set)
+            self._server = WorkerServer(host, port, certificates, servers, on_end=self._end)
         _logger.info("Task %s of job %s listens at port %d.", self._index, self._job, self._server.port)
 
     def join(self) -> None:
         """Serve until the coordinator's program has ended, or SIGTERM or Ctrl-C comes; end the process with code 0.
 
-        In another thread than the main one it waits for :meth:`close`, and returns.
+        If that program has failed, the error is written, and the code is that of a lost task, 201. In another thread
+        than the main one it waits for :meth:`close`, and returns.
+
+        Raises:
+            PeerLostError: In another thread than the main one, if that program has failed.
         """
         is_main = threading.current_thread() is threading.main_thread()
         if is_main:
@@ -104,9 +110,23 @@ class Server:
         while not self._ended.wait(1.0):
             pass
         self.close()
+        failure = self._failure()
         if is_main:
             # An ordinary end waits for the streams of all tasks, which may go on.
-            exits.leave(0)
+            exits.leave(exits.code_of(failure) if failure else 0, str(failure or ""))
+        if failure is not None:
+            raise failure
+
+    def _end(self, error: str | None) -> None:
+        self._error = error
+        self._ended.set()
+
+    def _failure(self) -> PeerLostError | None:
+        if self._error is None:
+            return None
+        return PeerLostError(
+            f"Task /job:{self._job}/task:{self._index} ends, as the coordinator's program has failed: {self._error}"
+        )
 
     def close(self) -> None:
         """Stop listening."""

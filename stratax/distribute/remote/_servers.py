@@ -235,20 +235,24 @@ class Servers:
             self._deadlines.close()
 
 
-def end_tasks(tasks: Iterable[tuple[str, str]], certificates: Certificates) -> None:
+def end_tasks(
+    tasks: Iterable[tuple[str, str]], certificates: Certificates, error: BaseException | None = None
+) -> None:
     """Tell tasks that the job is over: those that wait in `Server.join` end.
 
     Args:
         tasks: Their names and addresses. Some may have ended before.
         certificates: What this task shows them, and asks of them.
+        error: What this task's program has failed with, which they name then.
     """
+    header = {"op": "end"} if error is None else {"op": "end", "error": f"{type(error).__name__}: {error}"}
     deadlines = Deadlines()
     for name, address in tasks:
         connection = Connection(
             name, address, certificates, deadlines, task=uuid.uuid4().hex, timeout=_END_SECONDS, patience=0.0
         )
         with contextlib.suppress(StrataxError):
-            connection.ask({"op": "end"})
+            connection.ask(header)
         connection.close()
     deadlines.close()
 

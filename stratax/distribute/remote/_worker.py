@@ -30,7 +30,7 @@ class WorkerServer(MessageServer):
         port: The port; 0 for a free one.
         certificates: What the worker shows, and asks of others.
         servers: Its connections to the parameter servers.
-        on_end: Called when the coordinator says that the job is over.
+        on_end: Called when the coordinator says that the job is over, with its error if it has failed.
 
     Raises:
         ClusterError: Nothing can listen there.
@@ -42,7 +42,7 @@ class WorkerServer(MessageServer):
         port: int,
         certificates: Certificates,
         servers: Servers,
-        on_end: Callable[[], None] | None = None,
+        on_end: Callable[[str | None], None] | None = None,
     ) -> None:
         self._servers = servers
         self._runner = StepRunner(servers)

@@ -1,6 +1,6 @@
 """`ParameterServerStrategy`: variables on servers, workers that wait for nobody (distribute layer)."""
 
-import atexit
+import functools
 import weakref
 from typing import Any
 
@@ -8,7 +8,7 @@ import keras
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import ClusterResolver, ClusterSpec, TFConfigClusterResolver, credentials
+from stratax.cluster import ClusterResolver, ClusterSpec, TFConfigClusterResolver, credentials, exits
 from stratax.core import regions, variable_store
 from stratax.distribute import remote
 from stratax.distribute.input import OnDefaultDevice
@@ -186,25 +186,29 @@ class ParameterServerStrategyV1(_StrategyOnServers):
         self._num_meetings = 0
         if membership.is_chief:
             # The parameter servers' programs end with the chief's.
-            atexit.register(_end, weakref.ref(self))
+            exits.at_end(functools.partial(_end, weakref.ref(self)))
 
     def meeting(self) -> remote.Meeting:
         """Return where the tasks of the next training meet; all tasks ask for the same number of them."""
         self._num_meetings += 1
         return remote.Meeting(self._servers, str(self._num_meetings))
 
-    def end(self) -> None:
-        """Tell the parameter servers that the job is over, if it has begun; the chief's program does at its end."""
+    def end(self, error: BaseException | None = None) -> None:
+        """Tell the parameter servers that the job is over, if it has begun; the chief's program does at its end.
+
+        Args:
+            error: What it has failed with, which they name then.
+        """
         # Before the servers go: a connection that breaks writes to the error output.
         self.close()
         if self._num_meetings:
-            remote.end_tasks(self._tasks, self._certificates)
+            remote.end_tasks(self._tasks, self._certificates, error)
 
 
-def _end(reference: "weakref.ref[ParameterServerStrategyV1]") -> None:
+def _end(reference: "weakref.ref[ParameterServerStrategyV1]", error: Exception | None) -> None:
     strategy = reference()
     if strategy is not None:
-        strategy.end()
+        strategy.end(error)
 
 
 def _check_resolver(name: str, resolver: object) -> None:
