@@ -155,8 +155,7 @@ class Restoration:
         # Input first, which can fail; assigning a checked value can't.
         for key, iterator in inputs.items():
             iterator.set_state(self._position(key))
-        for key, variable in variables.items():
-            _set(variable, values[key])
+        _set(list(variables.values()), [values[key] for key in variables])
         self._given |= {id(thing): thing for _, thing, _ in pairs}
         self._left -= {*variables, *inputs}
         # Values that are in use need not stay in memory.
@@ -303,13 +302,14 @@ def _resolved(key_path: str, aliases: Mapping[str, str]) -> str:
     return found
 
 
-def _set(variable: keras.Variable, value: np.ndarray) -> None:
-    """Give a variable a value, where its array is now; also while a program is traced."""
-    # The variable itself, not what a region carries of it.
+def _set(variables: Sequence[keras.Variable], values: Sequence[np.ndarray]) -> None:
+    """Give variables values, where their arrays are now; also while a program is traced."""
+    # The variables themselves, not what a region carries of them.
     with regions.outside_scopes():
-        if not variable_store.has_value(variable):
-            regions.initialize(variable)
-        variable_store.overwrite(variable, value)
+        for variable in variables:
+            if not variable_store.has_value(variable):
+                regions.initialize(variable)
+        variable_store.overwrite_all(variables, values)
 
 
 def _spec(spec: tuple[tuple[int, ...], str]) -> str:

@@ -275,6 +275,15 @@ def overwrite(variable: keras.Variable, value: np.ndarray) -> None:
     variable._value = _placement.place(value, old.sharding) if _is_placed(old) else jax.device_put(value)
 
 
+def overwrite_all(variables: Sequence[keras.Variable], values: Sequence[np.ndarray]) -> None:
+    """Give variables values from the host, each store's in one go; see :func:`overwrite`."""
+    stored = [position for position, variable in enumerate(variables) if _STORE in variable.__dict__]
+    write_all([variables[position] for position in stored], [values[position] for position in stored])
+    for variable, value in zip(variables, values, strict=True):
+        if _STORE not in variable.__dict__:
+            overwrite(variable, value)
+
+
 def _is_placed(array: Any) -> bool:
     return not array.is_fully_addressable or len(array.devices()) > 1 or bool(array.committed)
 
