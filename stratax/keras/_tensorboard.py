@@ -3,15 +3,29 @@
 The callback writes through `tensorflow.summary`. Where TensorFlow is not installed, `stratax.summary` stands in for it.
 """
 
+import functools
 import importlib.util
 import os
 import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 import keras
+import numpy as np
 
 from stratax import summary
+from stratax.distribute import strategies
+from stratax.keras import _scheduled
 from stratax.seams import keras as seam
 
+if TYPE_CHECKING:
+    # It needs an extra.
+    from stratax.distribute import ParameterServerStrategy
+
+# Of a distribution of more steps so many are written, in proportion.
+_MOST_STEPS = 10_000
+# The attribute of a callback that holds what was written before.
+_WRITTEN = "_stratax_staleness"
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -23,6 +37,7 @@ def install() -> None:
             {
                 "keras:callbacks.TensorBoard.summary": lambda _: property(_summary_of),
                 "keras:callbacks.TensorBoard._write_keras_model_summary": lambda _: _write_model,
+                "keras:callbacks.TensorBoard._log_epoch_metrics": _with_staleness,
             },
         )
 
@@ -41,3 +56,24 @@ def _write_model(callback: keras.callbacks.TensorBoard) -> None:
     if isinstance(callback.model, (keras.Sequential, seam.Functional)) and callback.model.built:
         with callback._train_writer.as_default():
             summary.keras_model("keras", callback.model, step=0)
+
+
+def _with_staleness(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def _log_epoch_metrics(self: Any, epoch: int, logs: Any) -> None:
+        original(self, epoch, logs)
+        variables = self.model.trainable_variables
+        strategy = strategies.owner(variables[0]) if variables else None
+        if strategy is None or not _scheduled.trains_on_workers(strategy):
+            return
+        now = cast("ParameterServerStrategy", strategy).staleness()
+        before = self.__dict__.get(_WRITTEN, {})
+        setattr(self, _WRITTEN, now)
+        counts = {staleness: count - before.get(staleness, 0) for staleness, count in now.items()}
+        total = sum(counts.values())
+        if total > _MOST_STEPS:
+            counts = {staleness: round(count * _MOST_STEPS / total) for staleness, count in counts.items()}
+        with self._train_writer.as_default():
+            summary.histogram("epoch_staleness", np.repeat(list(counts), list(counts.values())), step=epoch)
+
+    return _log_epoch_metrics

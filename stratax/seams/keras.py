@@ -337,6 +337,7 @@ REPLACED = (
     *(Replaced(path, "what other tasks change meanwhile is saved as one state") for path in SAVES),
     Replaced("keras:callbacks.TensorBoard.summary", _SUMMARY),
     Replaced("keras:callbacks.TensorBoard._write_keras_model_summary", _SUMMARY),
+    Replaced("keras:callbacks.TensorBoard._log_epoch_metrics", "workers' steps may be stale"),
 )
 
 _BY_PATH = {replaced.path: replaced for replaced in REPLACED}

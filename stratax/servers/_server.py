@@ -17,6 +17,7 @@ from stratax.servers import _certificates, _protocol, _wire
 from stratax.servers._arrow import flight, pa
 from stratax.servers._gate import Gate
 from stratax.servers._shards import Shards
+from stratax.servers._turns import Turns
 
 # How many streams tasks may have open: two for each of a few hundred tasks.
 MOST_STREAMS = 1024
@@ -194,6 +195,8 @@ class MessageServer(flight.FlightServerBase):
         if header.get("op") == "streams":
             _wire.send(writer, {"streams": self._num_streams})
             return
+        # Who asks is not for the task to say.
+        header["stream"] = sender.name
         if self.look_up(header, message.arrays, writer):
             return
         if header.get("op") in self.answers():
@@ -216,8 +219,7 @@ class MessageServer(flight.FlightServerBase):
                     f"number={number}. It was not done."
                 )
             try:
-                # Who asks is not for the task to say.
-                answer = self.answers()[header["op"]]({**header, "stream": sender.name}, arrays)
+                answer = self.answers()[header["op"]](header, arrays)
                 sender.reply = answer if isinstance(answer, _wire.Message) else _wire.Message(answer, [])
             except Exception as error:
                 # The answer to this message whenever it comes again. Whatever it is: who asked has to be told.
@@ -252,6 +254,7 @@ class ShardServer(MessageServer):
     ) -> None:
         self.shards = shards or Shards()
         self._gate = Gate()
+        self._turns = Turns()
         self._answers: dict[str, Answer] = {
             "create": self._create,
             "make": self._make,
@@ -262,6 +265,10 @@ class ShardServer(MessageServer):
             "mark": self._mark,
             "release": self._release,
             "unmark": self._unmark,
+            "begin": self._begin,
+            "claim": self._claim,
+            "finish": self._finish,
+            "staleness": self._staleness,
         }
         super().__init__(host, port, certificates, on_end)
 
@@ -274,11 +281,13 @@ class ShardServer(MessageServer):
         if "rows" in header:
             _wire.send(writer, {}, self.shards.rows(header["rows"], arrays))
         else:
+            self._turns.pulled(header["stream"])
             self._pull(header, writer)
         return True
 
     def stream_ended(self, stream: str) -> None:
         self._gate.release(stream)
+        self._turns.stream_ended(stream)
         for mark in self.shards.marks:
             if mark.startswith(f"{stream} "):
                 self.shards.unmark(mark)
@@ -316,6 +325,7 @@ class ShardServer(MessageServer):
             versions = self.shards.apply(
                 header["update"], arrays[:num_sent], once=header.get("once"), assigned=assigned
             )
+        self._turns.pushed(header["stream"])
         return {"versions": versions}
 
     def _step(self, header: dict[str, Any]) -> contextlib.AbstractContextManager[None]:
@@ -323,6 +333,20 @@ class ShardServer(MessageServer):
         if "step" not in header:
             return contextlib.nullcontext()
         return self._gate.step(header["stream"], header["step"], header["servers"])
+
+    def _begin(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        self._turns.begin(header["step"], header["stream"], header["bound"])
+        return {}
+
+    def _claim(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        return {"may_push": self._turns.claim(header["step"])}
+
+    def _finish(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        self._turns.end(header["step"])
+        return {}
+
+    def _staleness(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        return {"staleness": list(self._turns.staleness.items())}
 
     def _hold(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
         return {"steps": self._gate.hold(header["stream"])}

@@ -3,6 +3,8 @@
 import keras
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing import event_accumulator
+from tensorboard.util import tensor_util
 
 import stratax as sx
 from tests.distribute.coordination.clusters import in_process
@@ -97,3 +99,16 @@ def test_an_error_in_a_step_comes_out_of_fit_and_the_next_one_trains():
             model.fit(*data(), verbose=0)
         loss.is_broken = False
         assert model.fit(*data(), verbose=0).history["loss"][0] > 0
+
+
+def test_tensorboard_shows_how_stale_gradients_were(tmp_path):
+    with in_process(servers=1, workers=2, max_staleness=1) as coordinator:
+        callback = keras.callbacks.TensorBoard(tmp_path)
+        fitted(coordinator.strategy, *data(), callbacks=[callback])
+        assert set(coordinator.strategy.staleness()) <= {0, 1}
+    events = event_accumulator.EventAccumulator(str(tmp_path / "train"), size_guidance={"tensors": 0})
+    events.Reload()
+    found = events.Tensors("epoch_staleness")
+    assert [event.step for event in found] == [0, 1]
+    # The counts of the histogram, in the third column: the four steps of each epoch.
+    assert [tensor_util.make_ndarray(event.tensor_proto)[:, 2].sum() for event in found] == [4, 4]

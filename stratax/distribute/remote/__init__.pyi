@@ -10,6 +10,7 @@ from ._program import RemoteProgram as RemoteProgram
 from ._program import build as build
 from ._region import PushingRegion as PushingRegion
 from ._server import Server as Server
+from ._servers import Request as Request
 from ._servers import Servers as Servers
 from ._servers import end_tasks as end_tasks
 from ._step import Step as Step

@@ -1,5 +1,6 @@
 """`RemoteProgram`: a step that pulls the variables it reads, and pushes what changes them (distribute layer)."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from stratax.core import arrivals, programs, regions, variable_store
 from stratax.core.dispatches import InterruptDeferred
 from stratax.core.placement import check_fits
+from stratax.distribute.remote._bound import bounded
 from stratax.distribute.remote._push import requests_of
 from stratax.distribute.remote._row_program import RowProgram, in_row_space
 from stratax.distribute.remote._row_spaces import Table, pull_rows
@@ -193,14 +195,9 @@ class RemoteProgram(programs.Program):
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         arrivals.settle_before_run()
         # Nothing is overwritten, so that Ctrl-C may come while servers or the devices are waited for.
-        _, kept = self._inputs(fed)
-        numbers = self._pull_rows(kept, arguments)
-        changed, results = self._dispatch([], kept, arguments)
-        if self.can_fail:
-            jax.block_until_ready((changed, results))
-            programs.raise_failures(self.sites, None)
-        arrays = [*(np.asarray(array) for array in changed[self._num_assigned :]), *numbers]
-        with InterruptDeferred():
+        compute = functools.partial(self._computed, fed, arguments)
+        bound = self._store.max_staleness if self._parts else None
+        with bounded(self._store.servers, bound, compute) as (changed, results, arrays), InterruptDeferred():
             assigned = list(zip(self.written, changed[: self._num_assigned], strict=True))
             if self._parts:
                 # With the update, and behind it, as it may be of the same variable.
@@ -212,6 +209,17 @@ class RemoteProgram(programs.Program):
             if assigned:
                 variable_store.write_all([v for v, _ in assigned], [value for _, value in assigned])
         return self._outputs(results)
+
+    def _computed(self, fed: dict[Any, Any], arguments: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """Pull and compute; return the new values, the results, and what is sent to servers."""
+        _, kept = self._inputs(fed)
+        numbers = self._pull_rows(kept, arguments)
+        changed, results = self._dispatch([], kept, arguments)
+        if self.can_fail:
+            jax.block_until_ready((changed, results))
+            programs.raise_failures(self.sites, None)
+        arrays = [*(np.asarray(array) for array in changed[self._num_assigned :]), *numbers]
+        return changed, results, arrays
 
     def step(self, traced: Sequence[Any], platform: str) -> tuple[Step, list[bytes], dict[str, np.ndarray]]:
         """Return the program as a worker runs it.
@@ -262,6 +270,7 @@ class RemoteProgram(programs.Program):
             else Assignment(own=_own_name(variable))
             for variable in self.written
         )
+        bound = self._store.max_staleness
         pushes = tuple(Push(part.server, part.name, tuple(part.sent)) for part in self._parts)
 
         def function(given: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -272,10 +281,10 @@ class RemoteProgram(programs.Program):
             return bytes(jax.export.export(compiled, platforms=(platform,))(*given).serialize())
 
         if self._rows is None or self._find is None:
-            step = Step(tuple(inputs), feeds, assignments, pushes)
+            step = Step(tuple(inputs), feeds, assignments, pushes, max_staleness=bound)
             return step, [exported(jax.jit(function), specs, self._specs)], own
         spaces, needed = self._rows.spaces, self._rows.needed
-        step = Step(tuple(inputs), feeds, assignments, pushes, tuple(spaces), tuple(needed))
+        step = Step(tuple(inputs), feeds, assignments, pushes, tuple(spaces), tuple(needed), bound)
         every = [*specs, *self._specs]
         find = exported(self._find, *[every[index] for index in needed])
         for place, table in tables.items():

@@ -5,12 +5,14 @@ servers, elements of the worker's iterators, arguments. Nothing of it is Python.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
+from stratax.distribute.remote._bound import bounded
 from stratax.distribute.remote._layout import Shard
 from stratax.distribute.remote._pull import Puller
 from stratax.distribute.remote._push import requests_of
@@ -87,6 +89,7 @@ class Step:
         pushes: What servers do with the results behind.
         spaces: The rows that it looks up. Their numbers are inputs behind the others.
         needed: Which of the inputs and arguments these numbers follow from.
+        max_staleness: How many others may change variables between its pull and its push; None for any number.
     """
 
     inputs: tuple[Input, ...]
@@ -95,6 +98,7 @@ class Step:
     pushes: tuple[Push, ...]
     spaces: tuple[RowSpace, ...] = ()
     needed: tuple[int, ...] = ()
+    max_staleness: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the description as values of JSON."""
@@ -127,6 +131,7 @@ class Step:
                 RowSpace(tuple(each["ids"]), each["size"], each["num_rows"]) for each in values["spaces"]
             ),
             needed=tuple(values["needed"]),
+            max_staleness=values["max_staleness"],
         )
 
 
@@ -175,10 +180,27 @@ class StepRunner:
             OutOfRangeError: An iterator has no more elements.
         """
         _check_fits(step, iterators)
+        elements: list[list[Any]] = []
+        compute = functools.partial(self._computed, step, programs, iterators, arguments, elements)
+        bound = step.max_staleness if step.pushes else None
+        with bounded(self._servers, bound, compute) as (given, results, rows):
+            self._push(step, given, rows, once)
+        return [np.asarray(array) for array in results]
+
+    def _computed(
+        self,
+        step: Step,
+        programs: Sequence[Callable[..., Any]],
+        iterators: Sequence[Any],
+        arguments: Sequence[np.ndarray],
+        elements: list[list[Any]],
+    ) -> tuple[list[np.ndarray], list[Any], list[np.ndarray]]:
+        """Pull and compute; return what the step changes, its results, and the rows that it has looked up."""
         variables = [each.shards for each in step.inputs if each.shards]
         pulled = iter(self._puller.pull(variables))
-        # Behind the pull: an element that was taken, and not used, would be lost if a server is.
-        elements = [_taken(feed, iterators[feed.iterator]) for feed in step.feeds]
+        if not elements:
+            # Once, and behind the pull: an element that was taken, and not used, would be lost if a server is.
+            elements += [_taken(feed, iterators[feed.iterator]) for feed in step.feeds]
         inputs = [
             next(pulled)
             if each.shards
@@ -192,7 +214,10 @@ class StepRunner:
         rows = self._pull_rows(step, programs, inputs, arguments) if step.spaces else []
         padded = [space.padded(numbers) for space, numbers in zip(step.spaces, rows, strict=True)]
         changed, results = programs[0]([*inputs, *padded], list(arguments))
-        given = [np.asarray(array) for array in changed]
+        return [np.asarray(array) for array in changed], results, rows
+
+    def _push(self, step: Step, given: list[np.ndarray], rows: list[np.ndarray], once: str) -> None:
+        """Have servers make what a step changes."""
         pushed = [*given[len(step.assignments) :], *rows]
         updates = {
             push.server: (push.update, [sent.of(pushed) for sent in push.sent]) for push in step.pushes
@@ -208,7 +233,6 @@ class StepRunner:
         for assignment, value in zip(step.assignments, given, strict=False):
             if assignment.own is not None:
                 self._own[assignment.own] = value
-        return [np.asarray(array) for array in results]
 
     def _pull_rows(
         self,

@@ -33,10 +33,12 @@ class ServerStore(VariableStore):
     Args:
         servers: The servers.
         layouts: Where each variable is.
+        max_staleness: How many others may change variables between a step's pull and its push; None for any number.
     """
 
-    def __init__(self, servers: Servers, layouts: Layouts) -> None:
+    def __init__(self, servers: Servers, layouts: Layouts, max_staleness: int | None = None) -> None:
         self.servers = servers
+        self.max_staleness = max_staleness
         self.layouts = layouts
         self.puller = Puller(servers)
         self._reading = _Reading()

@@ -61,11 +61,19 @@ class _StrategyOnServers(Strategy):
         partitioner: Into how many shards a variable is divided, as for `ParameterServerStrategy`.
         membership: Who takes part.
         has_workers: Whether this process coordinates workers.
+        max_staleness: As for `ParameterServerStrategy`.
     """
 
     def __init__(
-        self, resolver: ClusterResolver, partitioner: Any, membership: Membership, *, has_workers: bool
+        self,
+        resolver: ClusterResolver,
+        partitioner: Any,
+        membership: Membership,
+        *,
+        has_workers: bool,
+        max_staleness: int | None,
     ) -> None:
+        _check_staleness(max_staleness)
         cluster = resolver.cluster_spec()
         self._cluster_resolver = resolver
         addresses = [cluster.task_address("ps", index) for index in cluster.task_indices("ps")]
@@ -78,7 +86,7 @@ class _StrategyOnServers(Strategy):
         layouts = remote.Layouts(len(addresses), partitioner)
         super().__init__(
             StrategyExtended(
-                placement=OnServers(self, remote.ServerStore(self._servers, layouts)),
+                placement=OnServers(self, remote.ServerStore(self._servers, layouts, max_staleness)),
                 membership=membership,
                 execution=RemoteExecution(self, has_workers=has_workers),
                 input=InputOfReplicas(self, OnDefaultDevice()),
@@ -93,6 +101,17 @@ class _StrategyOnServers(Strategy):
     def servers(self) -> remote.Servers:
         """The connections of this process to the parameter servers."""
         return self._servers
+
+    def staleness(self) -> dict[int, int]:
+        """Return how many steps had how many others change variables between their pull and their push, until now.
+
+        Example:
+            >>> # doctest: +SKIP
+            >>> strategy.staleness()
+            {0: 512, 1: 470, 2: 3}
+        """
+        answer = self._servers.ask({0: remote.Request({"op": "staleness"})})[0]
+        return {int(staleness): int(count) for staleness, count in answer.header["staleness"]}
 
     def close(self) -> None:
         """End the connections to the parameter servers, which keep the variables; nothing can be read any more."""
@@ -118,16 +137,25 @@ class ParameterServerStrategy(_StrategyOnServers):
         cluster_resolver: Tells the addresses of the cluster's tasks: `TFConfigClusterResolver()`, for instance.
         variable_partitioner: Into how many shards a variable is divided: a `Partitioner`, or a function of shape and
             dtype like one. None: variables are not divided.
+        max_staleness: How many other steps may change variables between a step's pull and its push: a step begins when
+            that is sure. 0 has one step run at a time. None, as in TensorFlow: any number.
 
     Raises:
-        BadTypeError: If `cluster_resolver` is none.
+        BadTypeError: If `cluster_resolver` is none, or `max_staleness` no number.
+        BadArgumentError: If `max_staleness` is negative.
         ClusterError: If the cluster has no parameter servers.
 
     Attributes:
         coordinator: The `ClusterCoordinator` of the strategy, once there is one.
     """
 
-    def __init__(self, cluster_resolver: ClusterResolver, variable_partitioner: Any = None) -> None:
+    def __init__(
+        self,
+        cluster_resolver: ClusterResolver,
+        variable_partitioner: Any = None,
+        *,
+        max_staleness: int | None = None,
+    ) -> None:
         _check_resolver("ParameterServerStrategy", cluster_resolver)
         cluster = cluster_resolver.cluster_spec()
         _check_has_servers("ParameterServerStrategy", cluster)
@@ -136,7 +164,11 @@ class ParameterServerStrategy(_StrategyOnServers):
             remote.Server(cluster, cluster_resolver.task_type, cluster_resolver.task_id).join()
         self.coordinator: Any = None
         super().__init__(
-            cluster_resolver, variable_partitioner, Alone(), has_workers="worker" in cluster.jobs
+            cluster_resolver,
+            variable_partitioner,
+            Alone(),
+            has_workers="worker" in cluster.jobs,
+            max_staleness=max_staleness,
         )
 
 
@@ -151,9 +183,11 @@ class ParameterServerStrategyV1(_StrategyOnServers):
     Args:
         cluster_resolver: Tells the addresses of the cluster's tasks, and which one this is; None:
             `TFConfigClusterResolver()`.
+        max_staleness: As for `tf.distribute.ParameterServerStrategy`.
 
     Raises:
-        BadTypeError: If `cluster_resolver` is none.
+        BadTypeError: If `cluster_resolver` is none, or `max_staleness` no number.
+        BadArgumentError: If `max_staleness` is negative.
         ClusterError: If the cluster has no parameter servers.
 
     Example:
@@ -166,7 +200,9 @@ class ParameterServerStrategyV1(_StrategyOnServers):
         1
     """
 
-    def __init__(self, cluster_resolver: ClusterResolver | None = None) -> None:
+    def __init__(
+        self, cluster_resolver: ClusterResolver | None = None, *, max_staleness: int | None = None
+    ) -> None:
         resolver = TFConfigClusterResolver() if cluster_resolver is None else cluster_resolver
         _check_resolver("tf.compat.v1's ParameterServerStrategy", resolver)
         cluster = resolver.cluster_spec()
@@ -182,7 +218,7 @@ class ParameterServerStrategyV1(_StrategyOnServers):
         membership = OneOfMany(
             len(tasks), tasks.index(task) if task in tasks else None, is_chief=task in tasks[:1]
         )
-        super().__init__(resolver, None, membership, has_workers=False)
+        super().__init__(resolver, None, membership, has_workers=False, max_staleness=max_staleness)
         self._num_meetings = 0
         if membership.is_chief:
             # The parameter servers' programs end with the chief's.
@@ -216,6 +252,19 @@ def _check_resolver(name: str, resolver: object) -> None:
         raise errors.BadTypeError(
             f"{name} expects a cluster resolver, such as TFConfigClusterResolver(). Received: "
             f"cluster_resolver={shown(resolver)}."
+        )
+
+
+def _check_staleness(max_staleness: object) -> None:
+    if max_staleness is None:
+        return
+    if isinstance(max_staleness, bool) or not isinstance(max_staleness, int):
+        raise errors.BadTypeError(
+            f"max_staleness must be a whole number or None. Received: max_staleness={shown(max_staleness)}."
+        )
+    if max_staleness < 0:
+        raise errors.BadArgumentError(
+            f"max_staleness must be at least 0. Received: max_staleness={max_staleness}. Pass None for no bound."
         )
 
 

@@ -27,10 +27,10 @@ def described(servers, workers):
 
 
 @contextlib.contextmanager
-def coordinator_of(cluster, partitioner=None):
+def coordinator_of(cluster, partitioner=None, **options):
     """Give a coordinator of a cluster whose tasks run."""
     resolver = SimpleClusterResolver(cluster, task_type="chief", task_id=0)
-    coordinator = ClusterCoordinator(ParameterServerStrategy(resolver, partitioner))
+    coordinator = ClusterCoordinator(ParameterServerStrategy(resolver, partitioner, **options))
     try:
         yield coordinator
     finally:
@@ -39,7 +39,7 @@ def coordinator_of(cluster, partitioner=None):
 
 
 @contextlib.contextmanager
-def in_process(servers=1, workers=1, partitioner=None):
+def in_process(servers=1, workers=1, partitioner=None, **options):
     """Give a coordinator whose cluster is in this process, as in TensorFlow's tutorial."""
     cluster = described(servers, workers)
     tasks = [
@@ -48,7 +48,7 @@ def in_process(servers=1, workers=1, partitioner=None):
         for index in range(len(cluster[job]))
     ]
     try:
-        with coordinator_of(cluster, partitioner) as coordinator:
+        with coordinator_of(cluster, partitioner, **options) as coordinator:
             yield coordinator
     finally:
         for task in tasks:
