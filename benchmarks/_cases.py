@@ -141,6 +141,15 @@ def _servers() -> list[Case]:
         )
         for workers in (1, 2)
     ] + [
+        *(
+            Case(
+                name=f"servers-embedding-{name}",
+                what=f"{what} of a step, table of 10 million rows over 10 thousand, 1,024 x 20 ids",
+                program=f"_servers_embedding:{function}",
+                target=Target(1.5),
+            )
+            for name, what, function in (("step", "seconds", "seconds"), ("bytes", "bytes", "sent_bytes"))
+        ),
         Case(
             name="servers-schedule",
             what="closures that do nothing, 2 workers, times as many/s as TensorFlow's coordinator",

@@ -278,11 +278,8 @@ class ShardServer(MessageServer):
     def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: Any) -> bool:
         if header.get("op") != "pull":
             return False
-        if "rows" in header:
-            _wire.send(writer, {}, self.shards.rows(header["rows"], arrays))
-        else:
-            self._turns.pulled(header["stream"])
-            self._pull(header, writer)
+        self._turns.pulled(header["stream"])
+        self._pull(header, arrays, writer)
         return True
 
     def stream_ended(self, stream: str) -> None:
@@ -292,10 +289,13 @@ class ShardServer(MessageServer):
             if mark.startswith(f"{stream} "):
                 self.shards.unmark(mark)
 
-    def _pull(self, header: dict[str, Any], writer: Any) -> None:
+    def _pull(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: Any) -> None:
+        names = header.get("rows", [])
+        rows = self.shards.rows(names, arrays) if names else []
         with self.shards.reading(header["names"], header["known"], header.get("mark")) as (versions, changed):
             names = list(changed)
-            _wire.send(writer, {"versions": versions, "names": names}, [changed[name] for name in names])
+            found = [*(changed[name] for name in names), *rows]
+            _wire.send(writer, {"versions": versions, "names": names}, found)
 
     def _create(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
         created = [

@@ -43,6 +43,17 @@ class Shard:
         """Return the shard's part of an array with the variable's shape."""
         return array if self.stop is None else array[self.start : self.stop]
 
+    def numbers_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return which of some rows of the variable are in the shard, counted from its first one.
+
+        Args:
+            rows: The numbers of the rows, in order.
+        """
+        if self.stop is None:
+            return rows
+        first, last = np.searchsorted(rows, (self.start, self.stop))
+        return rows[first:last] - rows.dtype.type(self.start)
+
     def shape_of(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of the part of an array of a shape."""
         return shape if self.stop is None else (self.stop - self.start, *shape[1:])

@@ -14,7 +14,7 @@ from stratax.core.placement import check_fits
 from stratax.distribute.remote._bound import bounded
 from stratax.distribute.remote._push import requests_of
 from stratax.distribute.remote._row_program import RowProgram, in_row_space
-from stratax.distribute.remote._row_spaces import Table, pull_rows
+from stratax.distribute.remote._row_spaces import Lookups, Table, pull_inputs
 from stratax.distribute.remote._servers import new_step
 from stratax.distribute.remote._step import Assignment, Feed, Input, Push, Step, described
 from stratax.distribute.remote._store import ServerStore
@@ -213,7 +213,7 @@ class RemoteProgram(programs.Program):
     def _computed(self, fed: dict[Any, Any], arguments: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Pull and compute; return the new values, the results, and what is sent to servers."""
         _, kept = self._inputs(fed)
-        numbers = self._pull_rows(kept, arguments)
+        numbers = self._pull(kept, arguments)
         changed, results = self._dispatch([], kept, arguments)
         if self.can_fail:
             jax.block_until_ready((changed, results))
@@ -281,15 +281,18 @@ class RemoteProgram(programs.Program):
             return bytes(jax.export.export(compiled, platforms=(platform,))(*given).serialize())
 
         if self._rows is None or self._find is None:
-            step = Step(tuple(inputs), feeds, assignments, pushes, max_staleness=bound)
+            step = Step(tuple(inputs), feeds, assignments, pushes, Lookups(), bound)
             return step, [exported(jax.jit(function), specs, self._specs)], own
-        spaces, needed = self._rows.spaces, self._rows.needed
-        step = Step(tuple(inputs), feeds, assignments, pushes, tuple(spaces), tuple(needed), bound)
+        lookups = self._rows.lookups
+        step = Step(tuple(inputs), feeds, assignments, pushes, lookups, bound)
         every = [*specs, *self._specs]
-        find = exported(self._find, *[every[index] for index in needed])
+        needed = [every[index] for index in lookups.needed]
+        find = exported(self._find, *needed)
         for place, table in tables.items():
-            specs[place] = jax.ShapeDtypeStruct((spaces[table.space].size, *table.row), specs[place].dtype)
-        specs += [jax.ShapeDtypeStruct((space.size,), np.int32) for space in spaces]
+            size = lookups.spaces[table.space].size
+            specs[place] = jax.ShapeDtypeStruct((size, *table.row), specs[place].dtype)
+        numbers = jax.eval_shape(self._find, *needed)
+        specs += [_spec(numbers[index]) for space in lookups.spaces for index in space.ids]
         return step, [exported(jax.jit(function), specs, self._specs), find], own
 
     def results(self, arrays: Sequence[Any]) -> Any:
@@ -301,14 +304,12 @@ class RemoteProgram(programs.Program):
         return variable_store.store_of(variable) is self._store and variable_store.has_value(variable)
 
     def _inputs(self, fed: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
-        by_rows = set() if self._rows is None else {id(self.kept[place]) for place in self._rows.tables}
-        there = [v for v in self._read if variable_store.store_of(v) is self._store and id(v) not in by_rows]
         here = [v for v in self._read if variable_store.store_of(v) is not self._store]
-        values = {id(v): value for v, value in zip(there, self._store.pull(there), strict=True)}
-        values |= {id(v): value for v, value in zip(here, regions.concrete_values(here), strict=True)}
+        values = {id(v): value for v, value in zip(here, regions.concrete_values(here), strict=True)}
         kept: list[Any] = []
         for source in self.kept:
             if isinstance(source, keras.Variable):
+                # What servers have is pulled.
                 kept.append(values.get(id(source)))
             else:
                 kept.append(fed[source] if source in fed else source.read())
@@ -326,18 +327,18 @@ class RemoteProgram(programs.Program):
             )
         return tables
 
-    def _pull_rows(self, kept: list[Any], arguments: list[Any]) -> list[np.ndarray]:
-        """Put the rows that are looked up in their places among the inputs, and return their numbers."""
-        if self._rows is None or self._find is None:
-            return []
-        given = [*kept, *arguments]
-        found = self._find(*[given[index] for index in self._rows.needed])
+    def _pull(self, kept: list[Any], arguments: list[Any]) -> list[np.ndarray]:
+        """Put what servers have in its places among the inputs, and return the rows of each row space."""
         tables = self._tables()
-        rows, values = pull_rows(self._store.puller, self._rows.spaces, list(tables.values()), found)
-        for place, value in zip(tables, values, strict=True):
-            kept[place] = value
-        kept += [space.padded(numbers) for space, numbers in zip(self._rows.spaces, rows, strict=True)]
-        return rows
+        variables = {
+            place: self._store.layouts.of(source).shards
+            for place, source in enumerate(self.kept)
+            if isinstance(source, keras.Variable)
+            and variable_store.store_of(source) is self._store
+            and place not in tables
+        }
+        lookups = Lookups() if self._rows is None else self._rows.lookups
+        return pull_inputs(self._store.puller, kept, arguments, variables, tables, lookups, self._find)
 
 
 def _own_name(variable: keras.Variable) -> str:

@@ -69,37 +69,21 @@ class Puller:
         }
         return [_joined([found[shard.server, shard.name] for shard in shards]) for shards in variables]
 
-    def pull_rows(self, tables: Sequence[tuple[tuple[Shard, ...], np.ndarray]]) -> list[list[np.ndarray]]:
-        """Return rows of variables as they are now. They are not kept here.
+    def pull_with_rows(
+        self, variables: Sequence[tuple[Shard, ...]], tables: Sequence[tuple[tuple[Shard, ...], np.ndarray]]
+    ) -> tuple[list[jax.Array], list[list[np.ndarray]]]:
+        """Return the values of variables, and rows of others as they are now, which are not kept here.
 
         Args:
-            tables: The shards of each, and the numbers of the rows, in order.
+            variables: The shards of each.
+            tables: The shards of each variable of which rows are wanted, and the numbers of these, in order.
 
         Returns:
-            For each variable its rows, in pieces.
+            The values; and for each table its rows, in pieces.
         """
-        asked = []
-        for index, (shards, rows) in enumerate(tables):
-            for shard in shards:
-                first, last = (
-                    (0, len(rows)) if shard.stop is None else np.searchsorted(rows, (shard.start, shard.stop))
-                )
-                if first < last:
-                    asked.append((shard.server, (index, shard.name, rows[first:last] - shard.start)))
-        grouped = by_server(asked)
-        answers = self._servers.ask(
-            {
-                server: Request(
-                    {"op": "pull", "rows": [name for _, name, _ in parts]}, [rows for _, _, rows in parts]
-                )
-                for server, parts in grouped.items()
-            }
-        )
-        pieces = {server: iter(answer.arrays) for server, answer in answers.items()}
-        found: list[list[np.ndarray]] = [[] for _ in tables]
-        for server, (index, _, _) in asked:
-            found[index].append(next(pieces[server]))
-        return found
+        with self._lock:
+            pieces = self._refresh((shard for shards in variables for shard in shards), tables)
+            return [self._value(shards) for shards in variables], pieces
 
     def forget(self, shards: tuple[Shard, ...]) -> None:
         """Keep nothing of a variable any more: it is gone."""
@@ -107,18 +91,46 @@ class Puller:
         for shard in shards:
             self._known.pop((shard.server, shard.name), None)
 
-    def _refresh(self, shards: Iterable[Shard]) -> None:
+    def _refresh(
+        self, shards: Iterable[Shard], tables: Sequence[tuple[tuple[Shard, ...], np.ndarray]] = ()
+    ) -> list[list[np.ndarray]]:
+        """Pull what has changed, and rows of tables; return these, in pieces."""
+        names = by_server((shard.server, shard.name) for shard in shards)
+        # The tables, shards and row numbers that each server is asked for.
+        rows: dict[int, list[tuple[int, Shard, np.ndarray]]] = {}
+        order = []
+        for index, (own, numbers) in enumerate(tables):
+            for shard in own:
+                found = shard.numbers_of(numbers)
+                if len(found):
+                    rows.setdefault(shard.server, []).append((index, shard, found))
+                    order.append((shard.server, index))
         requests = {}
-        for server, own in by_server((shard.server, shard.name) for shard in shards).items():
-            names = list(dict.fromkeys(own))
+        for server in {**names, **rows}:
+            wanted = list(dict.fromkeys(names.get(server, ())))
             known = {
-                name: self._known[server, name].version for name in names if (server, name) in self._known
+                name: self._known[server, name].version for name in wanted if (server, name) in self._known
             }
-            requests[server] = Request({"op": "pull", "names": names, "known": known})
+            asked = rows.get(server, [])
+            requests[server] = Request(
+                {
+                    "op": "pull",
+                    "names": wanted,
+                    "known": known,
+                    "rows": [shard.name for _, shard, _ in asked],
+                },
+                [numbers for _, _, numbers in asked],
+            )
+        pieces = {}
         for server, answer in self._servers.ask(requests).items():
-            versions = answer.header["versions"]
-            for name, array in zip(answer.header["names"], answer.arrays, strict=True):
+            versions, changed = answer.header["versions"], answer.header["names"]
+            pieces[server] = iter(answer.arrays[len(changed) :])
+            for name, array in zip(changed, answer.arrays, strict=False):
                 self._known[server, name] = _Known(versions[name], array)
+        found_rows: list[list[np.ndarray]] = [[] for _ in tables]
+        for server, index in order:
+            found_rows[index].append(next(pieces[server]))
+        return found_rows
 
     def _value(self, shards: tuple[Shard, ...]) -> jax.Array:
         known = [self._known[shard.server, shard.name] for shard in shards]

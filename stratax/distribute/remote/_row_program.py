@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from stratax.distribute.remote._row_spaces import RowSpace
+from stratax.distribute.remote._row_spaces import Lookups, RowSpace
 from stratax.distribute.remote._row_uses import Ids, RowUses, bind, inlined, numbers_of, value_of
 from stratax.seams.jax import core, partial_eval
 
@@ -23,18 +23,17 @@ class RowProgram:
     """A program in row space.
 
     Attributes:
-        spaces: The rows that it looks up.
+        lookups: The rows that it looks up.
         tables: The arguments of which it gets rows, with their spaces.
         pushed: The results that it gives by rows, with their spaces.
-        needed: The arguments that row numbers follow from.
-        find: Gives the row numbers, of these arguments.
-        function: Gives the results, of the arguments and the padded rows of each space.
+        find: Gives row numbers, of the arguments that they follow from.
+        function: Gives the results, of the arguments and, for each array of row numbers of each space, where these rows
+            are among those that were pulled.
     """
 
-    spaces: list[RowSpace]
+    lookups: Lookups
     tables: dict[int, int]
     pushed: dict[int, int]
-    needed: list[int]
     find: Callable[..., list[Any]]
     function: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
@@ -76,9 +75,13 @@ def in_row_space(
     # Groups that look up the same have the same rows.
     keys = {(frozenset(group.ids), group.num_rows): group for group in found}
     spaces = [
-        RowSpace(tuple(sorted(numbers[each] for each in group.ids)), group.size, group.num_rows)
+        RowSpace(tuple(numbers[each] for each in group.ids), group.size, group.num_rows)
         for group in keys.values()
     ]
+    place_of: dict[tuple[int, Ids], int] = {}
+    for index, group in enumerate(keys.values()):
+        for each in group.ids:
+            place_of[index, each] = len(place_of)
     order = {key: index for index, key in enumerate(keys)}
     space_of = {
         variable: order[frozenset(group.root.ids), group.root.num_rows]
@@ -86,12 +89,11 @@ def in_row_space(
     }
     needed, find = _finder(jaxpr, closed.consts, uses, ids)
     return RowProgram(
-        spaces,
+        Lookups(tuple(spaces), tuple(needed)),
         {index: space_of[jaxpr.invars[index]] for index, group in groups.items() if group is not None},
         {index: space_of[jaxpr.outvars[index]] for index, group in by_rows.items() if group is not None},
-        needed,
         find,
-        _Evaluation(jaxpr, closed.consts, uses, spaces, space_of),
+        _Evaluation(jaxpr, closed.consts, uses, spaces, space_of, place_of),
     )
 
 
@@ -140,14 +142,15 @@ class _Evaluation:
     uses: RowUses
     spaces: Sequence[RowSpace]
     space_of: dict[Any, int]
+    place_of: dict[tuple[int, Ids], int]
 
-    def __call__(self, arguments: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
+    def __call__(self, arguments: Sequence[Any], places: Sequence[Any]) -> list[Any]:
         jaxpr, uses = self.jaxpr, self.uses
         known: dict[Any, Any] = dict(zip(jaxpr.constvars, self.constants, strict=True))
         known |= dict(zip(jaxpr.invars, arguments, strict=True))
         for number, equation in enumerate(jaxpr.eqns):
             if number in uses.lookups:
-                results = self._look_up(number, equation, known, rows)
+                results = self._look_up(number, equation, known, places)
             elif any(self._is_by_row(atom) for atom in equation.invars):
                 results = self._by_row(equation, known)
             else:
@@ -158,20 +161,18 @@ class _Evaluation:
     def _is_by_row(self, atom: Any) -> bool:
         return not isinstance(atom, core.Literal) and atom in self.uses.kinds
 
-    def _look_up(self, number: int, equation: Any, known: dict[Any, Any], rows: Sequence[Any]) -> list[Any]:
+    def _look_up(self, number: int, equation: Any, known: dict[Any, Any], places: Sequence[Any]) -> list[Any]:
         operand, indices, *updates = equation.invars
         ids = self.uses.lookups[number]
         space = self.space_of[operand if equation.primitive.name == "gather" else equation.outvars[0]]
-        size = self.spaces[space].size
-        wanted = numbers_of(ids, known[indices])
-        # What is no row stays none: behind the last one.
-        places = jnp.where(wanted < ids.num_rows, jnp.searchsorted(rows[space], wanted), size)
         if self._is_by_row(operand):
             compact = known[operand]
         else:
+            size = self.spaces[space].size
             compact = jnp.zeros((size, *operand.aval.shape[1:]), operand.aval.dtype)
         mode = jax.lax.GatherScatterMode.CLIP if ids.is_clipped else jax.lax.GatherScatterMode.FILL_OR_DROP
-        given = [compact, places.astype(jnp.int32), *(value_of(known, atom) for atom in updates)]
+        place = jnp.reshape(places[self.place_of[space, ids]], indices.aval.shape)
+        given = [compact, place, *(value_of(known, atom) for atom in updates)]
         return bind(equation, given, mode=mode, indices_are_sorted=False)
 
     def _by_row(self, equation: Any, known: dict[Any, Any]) -> list[Any]:

@@ -5,12 +5,15 @@ Which rows they are, a program computes from the step's other inputs before the 
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from stratax.distribute.remote._layout import Shard
 from stratax.distribute.remote._pull import Puller
+
+_NO_ROWS = np.zeros(0, np.int32)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,21 +30,28 @@ class RowSpace:
     size: int
     num_rows: int
 
-    def rows_of(self, found: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the rows, each once, in order; numbers of no row are left out.
+    def compacted(self, found: Sequence[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the rows, each once, in order, and where among them those of each array are.
 
         Args:
-            found: What was computed: arrays of row numbers.
+            found: What was computed: arrays of row numbers, in which the number of rows stands for none.
         """
-        numbers = np.unique(np.concatenate([np.asarray(found[index]) for index in self.ids] or [_NO_ROWS]))
-        return numbers[: np.searchsorted(numbers, self.num_rows)]
-
-    def padded(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows as a step is given them: as many as there is room for, of which the last are none."""
-        return np.concatenate([rows, np.full(self.size - len(rows), self.num_rows, np.int32)])
-
-
-_NO_ROWS = np.zeros(0, np.int32)
+        arrays = [np.asarray(found[index]) for index in self.ids]
+        numbers = np.concatenate([_NO_ROWS, *arrays])
+        # Sorted with their places in one number: several times as quick as `np.unique` with NumPy 2.4.
+        keys = (numbers.astype(np.int64) << 32) | np.arange(len(numbers))
+        keys.sort()
+        ordered, order = (keys >> 32).astype(np.int32), keys & 0xFFFFFFFF
+        is_first = np.ones(len(ordered), bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+        place_of = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+        # What is no row is behind the last one that there is room for.
+        place_of[np.searchsorted(ordered, self.num_rows) :] = self.size
+        places = np.empty_like(place_of)
+        places[order] = place_of
+        rows = ordered[is_first]
+        stops = np.cumsum([len(array) for array in arrays])
+        return rows[: np.searchsorted(rows, self.num_rows)], np.split(places, stops[:-1]) if arrays else []
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,33 +71,68 @@ class Table:
     dtype: str
 
 
-def pull_rows(
-    puller: Puller, spaces: Sequence[RowSpace], tables: Sequence[Table], found: Sequence[np.ndarray]
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Pull the rows that a step looks up.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Lookups:
+    """What a step looks up by rows.
+
+    Attributes:
+        spaces: Its row spaces.
+        needed: Which of its inputs and arguments row numbers follow from.
+    """
+
+    spaces: tuple[RowSpace, ...] = ()
+    needed: tuple[int, ...] = ()
+
+
+def pull_inputs(
+    puller: Puller,
+    inputs: list[Any],
+    arguments: Sequence[Any],
+    variables: Mapping[int, tuple[Shard, ...]],
+    tables: Mapping[int, Table],
+    lookups: Lookups,
+    find: Callable[..., Sequence[Any]] | None,
+) -> list[np.ndarray]:
+    """Pull what a step needs of servers, in one round trip if row numbers follow from no variable there.
 
     Args:
         puller: Asks the servers.
-        spaces: The step's row spaces.
-        tables: The variables.
-        found: What was computed before the step: arrays of row numbers.
+        inputs: The step's inputs. Those that are pulled are put in their places, and where looked-up rows are among the
+            pulled ones comes behind all of them.
+        arguments: Its arguments.
+        variables: The inputs that are variables, pulled as a whole.
+        tables: Those of which rows are pulled.
+        lookups: What is looked up.
+        find: Gives arrays of row numbers, of what they follow from; None where nothing is looked up.
 
     Returns:
-        For each space its rows; and for each variable an array of these, filled up with zeros.
+        The rows of each row space.
     """
-    rows = [space.rows_of(found) for space in spaces]
-    parts = iter(puller.pull_rows([(table.shards, rows[table.space]) for table in tables]))
-    values = []
-    for table in tables:
-        value = np.zeros((spaces[table.space].size, *table.row), np.dtype(_dtype_of(table.dtype)))
-        position = 0
-        for part in next(parts):
-            value[position : position + len(part)] = part
-            position += len(part)
-        values.append(value)
-    return rows, values
+    first = {place: variables[place] for place in lookups.needed if place in variables}
+    if first:
+        for place, value in zip(first, puller.pull(list(first.values())), strict=True):
+            inputs[place] = value
+    given = [*inputs, *arguments]
+    found = [] if find is None else find(*[given[index] for index in lookups.needed])
+    compacted = [space.compacted(found) for space in lookups.spaces]
+    rest = {place: shards for place, shards in variables.items() if place not in first}
+    values, pieces = puller.pull_with_rows(
+        list(rest.values()), [(table.shards, compacted[table.space][0]) for table in tables.values()]
+    )
+    for place, value in zip(rest, values, strict=True):
+        inputs[place] = value
+    for (place, table), parts in zip(tables.items(), pieces, strict=True):
+        inputs[place] = _filled(parts, lookups.spaces[table.space].size, table)
+    inputs += [places for _, own in compacted for places in own]
+    return [rows for rows, _ in compacted]
 
 
-def _dtype_of(name: str) -> np.dtype:
-    # `ml_dtypes` adds names to NumPy's when it is imported, as JAX does.
-    return np.dtype(name)
+def _filled(parts: Sequence[np.ndarray], size: int, table: Table) -> np.ndarray:
+    """Return rows one behind another, with zeros where there is room for more."""
+    value = np.empty((size, *table.row), np.dtype(table.dtype))
+    position = 0
+    for part in parts:
+        value[position : position + len(part)] = part
+        position += len(part)
+    value[position:] = 0
+    return value

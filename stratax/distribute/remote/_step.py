@@ -16,7 +16,7 @@ from stratax.distribute.remote._bound import bounded
 from stratax.distribute.remote._layout import Shard
 from stratax.distribute.remote._pull import Puller
 from stratax.distribute.remote._push import requests_of
-from stratax.distribute.remote._row_spaces import RowSpace, Table, pull_rows
+from stratax.distribute.remote._row_spaces import Lookups, RowSpace, Table, pull_inputs
 from stratax.distribute.remote._servers import Servers
 from stratax.distribute.remote._updates import Sent
 
@@ -87,8 +87,7 @@ class Step:
         feeds: The elements that it takes.
         assignments: What its first results are assigned to.
         pushes: What servers do with the results behind.
-        spaces: The rows that it looks up. Their numbers are inputs behind the others.
-        needed: Which of the inputs and arguments these numbers follow from.
+        lookups: What it looks up by rows. Where these are comes behind its inputs.
         max_staleness: How many others may change variables between its pull and its push; None for any number.
     """
 
@@ -96,8 +95,7 @@ class Step:
     feeds: tuple[Feed, ...]
     assignments: tuple[Assignment, ...]
     pushes: tuple[Push, ...]
-    spaces: tuple[RowSpace, ...] = ()
-    needed: tuple[int, ...] = ()
+    lookups: Lookups
     max_staleness: int | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -127,10 +125,13 @@ class Step:
                 Push(each["server"], each["update"], tuple(Sent(**sent) for sent in each["sent"]))
                 for each in values["pushes"]
             ),
-            spaces=tuple(
-                RowSpace(tuple(each["ids"]), each["size"], each["num_rows"]) for each in values["spaces"]
+            lookups=Lookups(
+                tuple(
+                    RowSpace(tuple(each["ids"]), each["size"], each["num_rows"])
+                    for each in values["lookups"]["spaces"]
+                ),
+                tuple(values["lookups"]["needed"]),
             ),
-            needed=tuple(values["needed"]),
             max_staleness=values["max_staleness"],
         )
 
@@ -196,24 +197,25 @@ class StepRunner:
         elements: list[list[Any]],
     ) -> tuple[list[np.ndarray], list[Any], list[np.ndarray]]:
         """Pull and compute; return what the step changes, its results, and the rows that it has looked up."""
-        variables = [each.shards for each in step.inputs if each.shards]
-        pulled = iter(self._puller.pull(variables))
+        inputs: list[Any] = [None if each.own is None else self._own[each.own] for each in step.inputs]
+        variables = {index: each.shards for index, each in enumerate(step.inputs) if each.shards}
+        tables = {index: each.table for index, each in enumerate(step.inputs) if each.table is not None}
+        find = programs[1] if len(programs) > 1 else None
+        rows = (
+            []
+            if find
+            else pull_inputs(self._puller, inputs, arguments, variables, tables, step.lookups, None)
+        )
         if not elements:
-            # Once, and behind the pull: an element that was taken, and not used, would be lost if a server is.
+            # Once, and behind the pull if it can be: an element that was taken, and not used, would be lost if a server
+            # is.
             elements += [_taken(feed, iterators[feed.iterator]) for feed in step.feeds]
-        inputs = [
-            next(pulled)
-            if each.shards
-            else self._own[each.own]
-            if each.own is not None
-            else None
-            if each.table is not None
-            else elements[each.feed or 0][each.leaf]
-            for each in step.inputs
-        ]
-        rows = self._pull_rows(step, programs, inputs, arguments) if step.spaces else []
-        padded = [space.padded(numbers) for space, numbers in zip(step.spaces, rows, strict=True)]
-        changed, results = programs[0]([*inputs, *padded], list(arguments))
+        for index, each in enumerate(step.inputs):
+            if each.feed is not None:
+                inputs[index] = elements[each.feed][each.leaf]
+        if find:
+            rows = pull_inputs(self._puller, inputs, arguments, variables, tables, step.lookups, find)
+        changed, results = programs[0](inputs, list(arguments))
         return [np.asarray(array) for array in changed], results, rows
 
     def _push(self, step: Step, given: list[np.ndarray], rows: list[np.ndarray], once: str) -> None:
@@ -233,23 +235,6 @@ class StepRunner:
         for assignment, value in zip(step.assignments, given, strict=False):
             if assignment.own is not None:
                 self._own[assignment.own] = value
-
-    def _pull_rows(
-        self,
-        step: Step,
-        programs: Sequence[Callable[..., Any]],
-        inputs: list[Any],
-        arguments: Sequence[np.ndarray],
-    ) -> list[np.ndarray]:
-        """Put the rows that a step looks up in their places among its inputs, and return their numbers."""
-        given = [*inputs, *arguments]
-        found = programs[1](*[given[index] for index in step.needed])
-        places = [index for index, each in enumerate(step.inputs) if each.table is not None]
-        tables = [each.table for each in step.inputs if each.table is not None]
-        rows, values = pull_rows(self._puller, step.spaces, tables, found)
-        for place, value in zip(places, values, strict=True):
-            inputs[place] = value
-        return rows
 
 
 def _shards(values: Sequence[dict[str, Any]]) -> tuple[Shard, ...]:

@@ -44,10 +44,12 @@ class Sent:
         array = arrays[self.index]
         if self.ids is None:
             return array if self.stop is None else array[self.start : self.stop]
+        shard = Shard(0, "", self.start, self.stop)
         ids = arrays[self.ids]
-        first, last = (0, len(ids)) if self.stop is None else np.searchsorted(ids, (self.start, self.stop))
-        # Row numbers count from the server's first row.
-        return array[first:last] - self.start if self.index == self.ids else array[first:last]
+        if self.index == self.ids:
+            return shard.numbers_of(ids)
+        first = 0 if self.stop is None else int(np.searchsorted(ids, self.start))
+        return array[first : first + len(shard.numbers_of(ids))]
 
     @property
     def numbers(self) -> "Sent":
