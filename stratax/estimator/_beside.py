@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
@@ -9,7 +10,6 @@ from stratax.distribute import Strategy
 from stratax.distribute.strategies import OneOfMany
 from stratax.estimator._beginning import Start
 from stratax.estimator._run_config import RunConfig
-from stratax.estimator.hooks import SessionRunHook
 
 if TYPE_CHECKING:
     # They need an extra.
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # How long the chief waits for the last steps of the workers before it saves the last checkpoint, in seconds.
 _LAST_STEPS_SECONDS = 300.0
+# How often a worker looks whether the chief wants it to end, in seconds.
+_LOOK_SECONDS = 1.0
 _logger = logging.getLogger("stratax")
 
 
@@ -27,13 +29,23 @@ class Side:
     Args:
         start: What the training begins with.
         meeting: Where tasks meet; None for a training whose workers take every step together, or that has none.
-        gives_values: Whether this task gives the variables their first values.
+        is_chief: Whether this task is the chief.
+        gives_values: Whether it gives the variables their first values.
     """
 
-    def __init__(self, start: Start, meeting: "Meeting | None" = None, *, gives_values: bool = True) -> None:
+    def __init__(
+        self,
+        start: Start,
+        meeting: "Meeting | None" = None,
+        *,
+        is_chief: bool = True,
+        gives_values: bool = True,
+    ) -> None:
         self.start = start
         self.gives_values = gives_values
         self._meeting = meeting
+        self._is_chief = is_chief
+        self._looked = time.monotonic()
 
     def begin(self, step: int) -> None:
         """Let the workers begin: the variables have their values.
@@ -44,26 +56,28 @@ class Side:
         if self._meeting is not None and self.gives_values:
             self._meeting.open(step)
 
-    def last_steps(self) -> list[SessionRunHook]:
-        """Return the hooks that come first, at the end: the chief's waits for the workers' last steps."""
-        if self._meeting is None:
-            return []
-        return [_LastSteps(self._meeting)]
-
-
-class _LastSteps(SessionRunHook):
-    """Waits for the workers before a chief's training ends: its last checkpoint holds what they have done."""
-
-    def __init__(self, meeting: "Meeting") -> None:
-        self._meeting = meeting
-
-    def end(self, session: object) -> None:
-        """Wait."""
+    def wait_for_others(self) -> None:
+        """Wait for the last steps of the workers, in the chief: its last checkpoint holds what they have done."""
+        if self._meeting is None or not self._is_chief:
+            return
         if not self._meeting.wait_until_alone(_LAST_STEPS_SECONDS):
             _logger.warning(
                 "Workers still train after %g seconds. What they do from now on is in no checkpoint.",
                 _LAST_STEPS_SECONDS,
             )
+
+    def is_stopped(self) -> bool:
+        """Return whether the chief wants this task to end; it looks now and then."""
+        now = time.monotonic()
+        if self._meeting is None or self._is_chief or now - self._looked < _LOOK_SECONDS:
+            return False
+        self._looked = now
+        return self._meeting.is_stopped
+
+    def note_stop(self) -> None:
+        """Have all others end, too: a hook of the chief has asked for it."""
+        if self._meeting is not None and self._is_chief:
+            self._meeting.stop()
 
 
 @contextlib.contextmanager
@@ -98,6 +112,6 @@ def side_by_side(strategy: Strategy, config: RunConfig, start: Start) -> Iterato
             _logger.info("The parameter servers have the variables already. Training goes on from there.")
         else:
             step = meeting.wait_until_open(config.session_creation_timeout_secs)
-        yield Side(Start(step=step), meeting if is_chief else None, gives_values=False)
+        yield Side(Start(step=step), meeting, is_chief=is_chief, gives_values=False)
     finally:
         meeting.leave()

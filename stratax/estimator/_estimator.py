@@ -199,9 +199,10 @@ class Estimator:
                     model,
                     strategy,
                     self._config,
-                    hooks=[*side.last_steps(), *check_hooks(hooks, "hooks")],
+                    hooks=list(check_hooks(hooks, "hooks")),
                     listeners=list(check_listeners(saving_listeners)),
                     steps_per_dispatch=self._steps_per_dispatch(),
+                    side=side,
                 )
                 begins_at = run.begin(start)
                 side.begin(begins_at)

@@ -8,8 +8,9 @@ import numpy as np
 
 from stratax import errors
 from stratax.distribute import Strategy
-from stratax.engine import StepInput, StepLoop, is_chief
+from stratax.engine import Hook, StepInput, StepLoop, is_chief
 from stratax.estimator._beginning import Start, note_end
+from stratax.estimator._beside import Side
 from stratax.estimator._checkpoints import PREFIX, TrainingCheckpoint
 from stratax.estimator._model import GLOBAL_STEP, LOSS, Model
 from stratax.estimator._run_config import RunConfig
@@ -36,6 +37,7 @@ class Training:
         hooks: The session hooks of the caller.
         listeners: What is told of checkpoints.
         steps_per_dispatch: How many steps one program runs.
+        side: How this task stands to others that train the same variables.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class Training:
         hooks: Sequence[SessionRunHook],
         listeners: Sequence[CheckpointSaverListener] = (),
         steps_per_dispatch: int = 1,
+        side: Side | None = None,
     ) -> None:
+        self._side = side or Side(Start())
         self._model = model
         self._last: Any = None
         chief = is_chief(strategy)
@@ -65,7 +69,8 @@ class Training:
             strategy,
             self._dispatch,
             steps_per_dispatch=steps_per_dispatch,
-            hooks=[self._joints],
+            # First: the hooks that save at the end save what the others have done, too.
+            hooks=[_Others(self._side, model), self._joints] if self._has_others else [self._joints],
             count=self._common_step if self._has_others else None,
         )
         self._checkpoint = TrainingCheckpoint(model.state, self._loop, config, model.saver)
@@ -123,12 +128,34 @@ class Training:
 
     def _common_step(self, own: int) -> int:
         """Return the global step, which others count too."""
+        if self._side.is_stopped():
+            self._loop.request_stop()
         return max(own, self._model.global_step())
 
     def _save(self, prefix: str | None) -> str:
         # A checkpoint never holds what a NaN has spoilt.
         self._joints.check_losses()
         return self._checkpoint.save(prefix)
+
+
+class _Others(Hook):
+    """At the end, has the chief of tasks that train side by side wait for the others.
+
+    Args:
+        side: How this task stands to the others.
+        model: The model.
+    """
+
+    def __init__(self, side: Side, model: Model) -> None:
+        self._side = side
+        self._model = model
+
+    def on_stop(self, loop: StepLoop) -> None:
+        self._side.note_stop()
+
+    def end(self, loop: StepLoop) -> None:
+        self._side.wait_for_others()
+        loop.step = max(loop.step, self._model.global_step())
 
 
 def _reporting(model: Model, config: RunConfig) -> list[SessionRunHook]:

@@ -223,3 +223,18 @@ def test_a_server_that_is_killed_is_named_by_every_task(tmp_path):
     for result in results:
         assert result.code != 0
         assert "/job:ps/task:1" in result.err
+
+
+@pytest.mark.exact
+@pytest.mark.processes
+def test_when_a_hook_of_the_chief_stops_all_tasks_end(tmp_path):
+    program = COUNTING.replace(
+        "TrainSpec(input_fn, max_steps=int(sys.argv[2]))",
+        "TrainSpec(input_fn, max_steps=10**6, hooks=[tf.train.StopAtStepHook(num_steps=int(sys.argv[2]))]"
+        " if config.is_chief else [])",
+    )
+    with no_tasks() as running:
+        started(running, tmp_path, 300, ("chief", 1), ("worker", 1), ("ps", 1), program=program)
+        results = running.wait(60)
+    assert [result.code for result in results] == [0] * 3, "".join(result.err for result in results)
+    check_counts(tmp_path, 300)

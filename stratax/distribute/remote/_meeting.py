@@ -33,12 +33,16 @@ class Meeting:
     @property
     def step(self) -> int | None:
         """The global step with which the chief has begun; None where it has not yet."""
-        pull = Request({"op": "pull", "names": [self._name], "known": {}})
-        try:
-            (array,) = self._servers.ask({0: pull})[0].arrays
-        except FailedPreconditionError:
-            return None
-        return int(array)
+        return self._read(self._name)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the chief wants all tasks to end."""
+        return self._read(f"{self._name}/stop") is not None
+
+    def stop(self) -> None:
+        """Have all tasks end after the step that they make; the chief does it."""
+        self._note(f"{self._name}/stop", 1)
 
     def open(self, step: int) -> None:
         """Say that the variables have their values; the chief does it.
@@ -46,7 +50,7 @@ class Meeting:
         Args:
             step: The global step.
         """
-        self._servers.ask({0: Request({"op": "create", "names": [self._name]}, [np.array(step, np.int32)])})
+        self._note(self._name, step)
 
     def wait_until_open(self, seconds: float | None) -> int:
         """Wait until the chief has given the variables their values; return the global step that they are of.
@@ -81,6 +85,17 @@ class Meeting:
         with contextlib.suppress(StrataxError):
             self._servers.settle()
         self._servers.disconnect()
+
+    def _read(self, name: str) -> int | None:
+        pull = Request({"op": "pull", "names": [name], "known": {}})
+        try:
+            (array,) = self._servers.ask({0: pull})[0].arrays
+        except FailedPreconditionError:
+            return None
+        return int(array)
+
+    def _note(self, name: str, value: int) -> None:
+        self._servers.ask({0: Request({"op": "create", "names": [name]}, [np.array(value, np.int32)])})
 
     def _num_streams(self) -> int:
         return int(self._servers.ask({0: Request({"op": "streams"})})[0].header["streams"])
