@@ -25,7 +25,12 @@ _COLORS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_
 @click.option("--chief", is_flag=True, help="A chief besides the workers.")
 @click.option("--evaluator", is_flag=True, help="An evaluator besides them.")
 @click.option(
-    "--ps", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Parameter servers."
+    "--ps",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Parameter servers; workers may then come and go.",
 )
 @click.option(
     "--devices-per-worker",
@@ -47,7 +52,8 @@ _COLORS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_
     metavar="N",
     default=0,
     show_default=True,
-    help="How often all tasks are started again after a failure that is worth it.",
+    help="How often all tasks are started again after a failure that is worth it; an evaluator, and with --ps each "
+    "worker, alone.",
 )
 @click.option(
     "--timeout",

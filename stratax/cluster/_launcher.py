@@ -1,6 +1,7 @@
 """Watching the tasks of a cluster, and starting them again (cluster layer)."""
 
 import abc
+import collections
 import contextlib
 import dataclasses
 import json
@@ -80,8 +81,9 @@ class LocalLauncher(Launcher):
 
     When a task fails, the others have a while to end by themselves and are then ended. If the failure is worth it
     (see `ExitCode`; a killed task is), all are started again, after a pause that doubles each time. An evaluator is
-    started again alone; where no restart is left, training goes on without it. SIGINT and SIGTERM are passed on to all
-    tasks; the second one kills them. On Linux the tasks also end if this process is killed.
+    started again alone, and so is a worker where there are parameter servers; where no restart is left, training goes
+    on without it. SIGINT and SIGTERM are passed on to all tasks; the second one kills them. On Linux the tasks also end
+    if this process is killed.
 
     Args:
         plan: What to start.
@@ -97,8 +99,8 @@ class LocalLauncher(Launcher):
         # Where tasks leave word that they end by themselves, while some run.
         self._own_ends = ""
         self._is_waiting = False
-        # How often an evaluator was started again alone, and when, on the monotonic clock, it is the next time.
-        self._renewals = 0
+        # How often a task was started again alone, and when, on the monotonic clock, it is the next time.
+        self._renewals: collections.Counter[str] = collections.Counter()
         self._renew_at: dict[Task, float] = {}
         self._deadline = None if plan.timeout is None else time.monotonic() + plan.timeout
 
@@ -210,7 +212,7 @@ class LocalLauncher(Launcher):
         """Wait until the tasks that train have ended, one failed, or the run may not go on; say which."""
         while True:
             is_trained = self._look()
-            self._leave_evaluators_out()
+            self._leave_out()
             # Others than those that train don't count, unless they said so: they may wait for work for ever.
             is_done = is_trained and not self._others_end_by_themselves()
             if any(task.has_failed for task in self._tasks):
@@ -223,40 +225,62 @@ class LocalLauncher(Launcher):
             self._renew(start)
             time.sleep(_POLL_SECONDS)
 
-    def _leave_evaluators_out(self) -> None:
-        """See which evaluators have failed as only killed tasks do: the others don't need them."""
+    def _leave_out(self) -> None:
+        """See which tasks that the others don't need have failed as only killed tasks do."""
         for task in self._tasks:
             # After a signal all tasks end.
-            if task.job != "evaluator" or not task.has_failed or self._signals:
+            if not task.has_failed or self._signals or not self._is_dispensable(task):
                 continue
             if not is_retryable(task.process.returncode):
                 continue
+            if task.job == "worker" and self._is_last_worker(task):
+                continue
             task.is_left_out = True
             ending = f"{task.name} ended with {describe(_shell_code(task.process.returncode))}"
-            left = self._plan.restarts - self._renewals
+            number = self._renewals[task.name]
+            left = self._plan.restarts - number
             if not left:
                 self._screen.tell(f"{ending}; training goes on without it.")
                 continue
-            pause = _PAUSES[min(self._renewals, len(_PAUSES) - 1)]
-            self._renewals += 1
+            pause = _PAUSES[min(number, len(_PAUSES) - 1)]
+            self._renewals[task.name] += 1
             self._renew_at[task] = time.monotonic() + pause
             self._screen.tell(f"{ending}; it is started again alone in {pause:g} s {_counted(left)}.")
 
+    def _is_dispensable(self, task: Task) -> bool:
+        """Return whether the others go on without a task."""
+        if task.job == "evaluator":
+            return True
+        # What workers of parameter servers have begun is done by others. Without a chief, the first is it.
+        return task.job == "worker" and self._plan.ps > 0 and (self._plan.chief or task.index > 0)
+
+    def _is_last_worker(self, task: Task) -> bool:
+        """Return whether nobody is left, nor comes again, whom the chief could have compute."""
+        if self._renewals[task.name] < self._plan.restarts:
+            return False
+        chief = next(each for each in self._tasks if each.trains)
+        others = [each for each in self._tasks if each.job == "worker" and each is not task]
+        return chief.ended is None and all(
+            each.ended is not None and each not in self._renew_at for each in others
+        )
+
     def _renew(self, start: Callable[[str, int], Task]) -> None:
-        """Start evaluators again whose pause is over."""
+        """Start tasks again whose pause is over."""
         due = [task for task, when in self._renew_at.items() if time.monotonic() >= when]
         for task in due if not self._signals else ():
             del self._renew_at[task]
             # What it started may still run, and write to the same files.
             task.kill()
             task.finish_reading(_IDLE_SECONDS, time.monotonic() + _IDLE_SECONDS)
-            self._tasks[self._tasks.index(task)] = start(task.job, task.index)
+            renewed = self._tasks[self._tasks.index(task)] = start(task.job, task.index)
+            # It may have come after the others' end, of which nobody tells it.
+            renewed.is_renewed = True
             self._pass_signals_on()
 
     def _done(self) -> Outcome:
         """Say how a run ended whose training is done: an evaluator that was given up has failed."""
         for task in self._tasks:
-            if task.is_left_out and task not in self._renew_at:
+            if task.job == "evaluator" and task.is_left_out and task not in self._renew_at:
                 return Outcome(code=_shell_code(task.process.returncode), task=task.name, is_trained=True)
         return Outcome(code=0)
 
@@ -280,7 +304,7 @@ class LocalLauncher(Launcher):
         """Note which tasks have ended; say whether all that train have."""
         for task in self._tasks:
             task.look()
-        return all(task.ended is not None for task in self._tasks if task.trains)
+        return all(task.ended is not None for task in self._tasks if task.trains and not task.is_renewed)
 
     def _wait_for_others(self) -> None:
         """Wait until the other tasks notice by themselves, as most do, and end those that do not."""

@@ -56,6 +56,7 @@ class Task:
         unshown: Why what it wrote could not be shown; None while it can.
         num_lines: How many lines of it have been read.
         is_left_out: Whether the others go on however it has ended.
+        is_renewed: Whether it was started again alone, so that the run may be done before it is.
     """
 
     job: str
@@ -67,6 +68,7 @@ class Task:
     unshown: OSError | None = None
     num_lines: int = 0
     is_left_out: bool = False
+    is_renewed: bool = False
     _readers: list[threading.Thread] = dataclasses.field(default_factory=list)
 
     @property

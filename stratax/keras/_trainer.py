@@ -7,6 +7,7 @@ current values, so callbacks read and write them as they are. What users call (`
 """
 
 import contextlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -96,7 +97,8 @@ class Trainer:
     def jax_state_sync(self) -> None:
         """See `keras.Model.jax_state_sync`: the variables hold the state, once workers have run their steps."""
         scheduled = self._scheduled()
-        if scheduled is not None:
+        # Keras calls it also while an interrupt passes: then workers may have gone, and `cancel` is next.
+        if scheduled is not None and not isinstance(sys.exception(), KeyboardInterrupt | SystemExit):
             scheduled.settle()
 
     def _symbolic_build(self, iterator: object = None, data_batch: object = None) -> None:

@@ -215,6 +215,58 @@ def test_training_goes_on_without_an_evaluator_for_which_no_restart_is_left(laun
     assert told == [f"{KILLED}; training goes on without it."]
 
 
+WORKERS = """
+import json, os, sys, time
+# Arguments: a folder; which worker is killed, in how many starts; whom the chief waits for, until how many starts.
+task = json.loads(os.environ["TF_CONFIG"])["task"]
+own = os.path.join(sys.argv[1], "{type}-{index}".format(**task))
+starts = os.path.getsize(own) if os.path.exists(own) else 0
+with open(own, "a") as file:
+    file.write("x")
+if task["type"] == "worker" and task["index"] == int(sys.argv[2]) and starts < int(sys.argv[3]):
+    os.kill(os.getpid(), 9)
+last = os.path.join(sys.argv[1], sys.argv[4])
+while task["type"] != "chief" or not os.path.exists(last) or os.path.getsize(last) <= int(sys.argv[5]):
+    if task["type"] == "worker" and os.path.exists(os.path.join(sys.argv[1], "end")):
+        # Behind the chief.
+        time.sleep(0.3)
+        sys.exit(0)
+    time.sleep(0.01)
+open(os.path.join(sys.argv[1], "end"), "w").close()
+"""
+
+
+def test_a_killed_worker_of_parameter_servers_is_started_again_alone(launch, tmp_path):
+    folder = tmp_path / "starts"
+    folder.mkdir()
+    outcome, _, told = launch(
+        WORKERS, arguments=(str(folder), "1", "1", "worker-1", "1"), workers=2, chief=True, ps=1, restarts=2
+    )
+    assert outcome.code == 0
+    ended = "worker 1 ended with exit code 137 (killed by SIGKILL)"
+    assert told == [f"{ended}; it is started again alone in 1 s (2 restarts left)."]
+    starts = {each.name: each.stat().st_size for each in folder.iterdir()}
+    assert starts == {"chief-0": 1, "worker-0": 1, "worker-1": 2, "ps-0": 1, "end": 0}
+
+
+@pytest.mark.parametrize(
+    ("options", "is_left_out"),
+    [({"workers": 2, "ps": 1}, True), ({"workers": 1, "ps": 1}, False), ({"workers": 2}, False)],
+    ids=["others", "the last one", "no servers"],
+)
+def test_training_goes_on_without_a_worker_if_servers_have_others(launch, tmp_path, options, is_left_out):
+    folder = tmp_path / "starts"
+    folder.mkdir()
+    # The chief waits for a file that worker 1 writes.
+    arguments = (str(folder), "0", "9", "worker-1", "0")
+    outcome, _, told = launch(WORKERS, arguments=arguments, chief=True, grace=0.0, **options)
+    ended = "worker 0 ended with exit code 137 (killed by SIGKILL)"
+    if is_left_out:
+        assert (outcome.code, told) == (0, [f"{ended}; training goes on without it."])
+    else:
+        assert (outcome.code, outcome.task, told) == (137, "worker 0", [])
+
+
 def test_a_program_that_raises_is_not_started_again(launch):
     outcome, lines, _ = launch("print('once'); raise SystemExit(3)", workers=1, restarts=5)
     assert outcome.code == 3

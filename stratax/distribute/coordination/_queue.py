@@ -33,6 +33,8 @@ class Closure:
         self.args = args
         self.kwargs = kwargs
         self.value = RemoteValue()
+        # The queue's, from when it was put there: one that was put there before a cancellation is not run again.
+        self.generation = 0
         leaves = jax.tree.leaves((args, kwargs), is_leaf=lambda leaf: isinstance(leaf, RemoteValue))
         self._needs = [leaf for leaf in leaves if isinstance(leaf, RemoteValue)]
 
@@ -54,6 +56,13 @@ class ClosureQueue:
         self._num_running = 0
         self._error: BaseException | None = None
         self._is_closed = False
+        self._num_finished = 0
+        self._generation = 0
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a closure was run."""
+        return self._num_finished > 0
 
     def put(self, closure: Closure) -> None:
         """Add a closure.
@@ -66,6 +75,7 @@ class ClosureQueue:
             while len(self._waiting) >= MOST_WAITING:
                 self._changed.wait(1.0)
                 self._raise_error()
+            closure.generation = self._generation
             self._waiting.append(closure)
             self._changed.notify_all()
 
@@ -85,7 +95,7 @@ class ClosureQueue:
     def put_back(self, closure: Closure) -> None:
         """Let another worker run a closure; it comes before all others."""
         with self._ended():
-            if self._error is not None:
+            if self._error is not None or closure.generation != self._generation:
                 closure.value.fail(_cancelled())
             else:
                 self._waiting.appendleft(closure)
@@ -93,7 +103,7 @@ class ClosureQueue:
     def finished(self) -> None:
         """Note that a closure was run."""
         with self._ended():
-            pass
+            self._num_finished += 1
 
     def failed(self, error: BaseException) -> None:
         """Note that a closure has failed: those that wait are cancelled."""
@@ -149,6 +159,7 @@ class ClosureQueue:
         with self._changed:
             self._fail(_cancelled())
             self._error = None
+            self._generation += 1
             self._changed.notify_all()
 
     def close(self) -> None:

@@ -116,7 +116,10 @@ class WorkerLink:
         connection = self._connect(stream=0)
         with contextlib.suppress(PeerLostError, ClusterTimeoutError):
             platform = connection.ask({"op": "hello"}).header["platform"]
-            _logger.info("Worker %s at %s takes part.", self.name, self._address)
+            # Seen where nothing is set up, as its loss is: the number of workers has changed while they train.
+            level = logging.WARNING if self._was_here or self._queue.has_begun else logging.INFO
+            again = " again" if self._was_here else ""
+            _logger.log(level, "Worker %s at %s takes part%s.", self.name, self._address, again)
             self._was_here = True
             return _Life(connection, platform)
         connection.close()
@@ -154,7 +157,7 @@ class WorkerLink:
         if self._life is life:
             self._life = None
             _logger.warning(
-                "Worker %s is lost, and its step goes to another one: %s",
+                "Worker %s has left or is lost; a step that it had begun goes to another one: %s",
                 self.name,
                 str(error).partition("\n")[0],
             )

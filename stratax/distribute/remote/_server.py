@@ -109,11 +109,11 @@ class Server:
         # In pieces: a wait without an end can't be interrupted on every system.
         while not self._ended.wait(1.0):
             pass
-        self.close()
         failure = self._failure()
         if is_main:
-            # An ordinary end waits for the streams of all tasks, which may go on.
+            # An ordinary end waits for the streams of all tasks, which may go on, and for a step that waits for others.
             exits.leave(exits.code_of(failure) if failure else 0, str(failure or ""))
+        self.close()
         if failure is not None:
             raise failure
 

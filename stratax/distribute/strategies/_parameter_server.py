@@ -143,7 +143,7 @@ class ParameterServerStrategy(_StrategyOnServers):
     Raises:
         BadTypeError: If `cluster_resolver` is none, or `max_staleness` no number.
         BadArgumentError: If `max_staleness` is negative.
-        ClusterError: If the cluster has no parameter servers.
+        ClusterError: If the cluster has no parameter servers, or this task is an evaluator.
 
     Attributes:
         coordinator: The `ClusterCoordinator` of the strategy, once there is one.
@@ -162,6 +162,13 @@ class ParameterServerStrategy(_StrategyOnServers):
         if cluster_resolver.task_type in ("ps", "worker"):
             # It does not return.
             remote.Server(cluster, cluster_resolver.task_type, cluster_resolver.task_id).join()
+        if cluster_resolver.task_type == "evaluator":
+            raise errors.ClusterError(
+                "An evaluator takes no part in training: it would change the variables, and end the job with its own "
+                "program. Expected: the evaluator's part of the program comes before ParameterServerStrategy, for "
+                "instance a tf.keras.utils.SidecarEvaluator that reads the chief's checkpoints. Received: "
+                "task_type='evaluator'."
+            )
         self.coordinator: Any = None
         super().__init__(
             cluster_resolver,

@@ -179,6 +179,13 @@ def test_a_cluster_without_workers_is_refused():
         Server({"ps": ["127.0.0.1:0"]}, "ps", 3)
 
 
+def test_an_evaluator_does_not_train():
+    cluster = {"chief": ["127.0.0.1:1"], "ps": ["127.0.0.1:2"], "worker": ["127.0.0.1:3"]}
+    resolver = sx.cluster.SimpleClusterResolver(cluster, task_type="evaluator", task_id=0)
+    with pytest.raises(errors.ClusterError, match="evaluator's part of the program comes before"):
+        sx.distribute.ParameterServerStrategy(resolver)
+
+
 def test_servers_tell_their_addresses():
     server = Server.create_local_server(start=False)
     assert server.target == "grpc://127.0.0.1:0"
