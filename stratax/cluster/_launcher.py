@@ -251,8 +251,11 @@ class LocalLauncher(Launcher):
         """Return whether the others go on without a task."""
         if task.job == "evaluator":
             return True
-        # What workers of parameter servers have begun is done by others. Without a chief, the first is it.
-        return task.job == "worker" and self._plan.ps > 0 and (self._plan.chief or task.index > 0)
+        # What workers of parameter servers have begun is done by others. Without a chief, the first is it. One that has
+        # lost another task lost the chief or a server, which all need.
+        is_chief = not self._plan.chief and task.index == 0
+        has_lost = task.process.returncode == ExitCode.PEER_LOST
+        return task.job == "worker" and self._plan.ps > 0 and not is_chief and not has_lost
 
     def _is_last_worker(self, task: Task) -> bool:
         """Return whether nobody is left, nor comes again, whom the chief could have compute."""
