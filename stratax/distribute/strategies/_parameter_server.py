@@ -105,10 +105,8 @@ class _StrategyOnServers(Strategy):
     def staleness(self) -> dict[int, int]:
         """Return how many steps had how many others change variables between their pull and their push, until now.
 
-        Example:
-            >>> # doctest: +SKIP
-            >>> strategy.staleness()
-            {0: 512, 1: 470, 2: 3}
+        ``{0: 512, 1: 470, 2: 3}`` says that 512 gradients were computed with what they have changed, and that 3 came
+        behind two others.
         """
         answer = self._servers.ask({0: remote.Request({"op": "staleness"})})[0]
         return {int(staleness): int(count) for staleness, count in answer.header["staleness"]}
