@@ -14,6 +14,9 @@ from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 _POLL_SECONDS = 1.0
+# In place of a time, of a checkpoint that appears whole.
+_WHOLE = -1
+
 # What Keras' ModelCheckpoint writes.
 _ENDINGS = (".weights.h5", ".keras", ".h5")
 _logger = logging.getLogger("stratax")
@@ -69,18 +72,27 @@ class SidecarEvaluator:
 
     def start(self) -> None:
         """Evaluate each checkpoint that appears, until `max_evaluations` is reached."""
-        for number, path in enumerate(self._found(), 1):
+        count = 0
+        for path, time_ns in self._found():
             try:
                 self._load(path)
             except (DataError, OSError) as error:
                 # The other program may have deleted it meanwhile; the next one is taken.
                 _logger.warning("A checkpoint could not be read: %s", str(error).partition("\n")[0])
                 continue
+            except ValueError:
+                # Of a file that is written at this moment some layers' weights are missing.
+                if not self._is_changed(path, time_ns):
+                    raise
+                continue
+            if self._is_changed(path, time_ns):
+                continue
             metrics = self.model.evaluate(
                 self.data, steps=self.steps, callbacks=self.callbacks, verbose=2, return_dict=True
             )
+            count += 1
             _logger.info("Evaluated %s: %s", path, metrics)
-            if self.max_evaluations is not None and self.max_evaluations <= _number(path, number):
+            if self.max_evaluations is not None and self.max_evaluations <= _number(path, count):
                 return
 
     def _load(self, path: str) -> None:
@@ -99,25 +111,41 @@ class SidecarEvaluator:
             # The optimizer's variables are of no use here.
             made.restore(path, checkpoints.CheckpointOptions(expect_partial=True))
 
-    def _found(self) -> Iterator[str]:
-        """Give the newest checkpoint whenever there is a new one."""
+    def _found(self) -> Iterator[tuple[str, int]]:
+        """Give the newest checkpoint, and when it was written, whenever there is a new one."""
         seen: set[tuple[str, int]] = set()
+        before = None
         while True:
             found = self._newest()
-            if found is None or found in seen:
+            # Files are not written in one go: one that is new stands still before it is read.
+            is_whole = found is None or found[1] == _WHOLE or found == before
+            before = found
+            if found is None or found in seen or not is_whole:
                 time.sleep(_POLL_SECONDS)
                 continue
             seen.add(found)
-            yield found[0]
+            yield found
+
+    def _is_changed(self, path: str, time_ns: int) -> bool:
+        """Return whether a file is no longer what was found; it is found again then."""
+        return time_ns != _WHOLE and _written_ns(pathlib.Path(path)) != time_ns
 
     def _newest(self) -> tuple[str, int] | None:
         latest = checkpoints.latest_checkpoint(self.checkpoint_dir)
         if latest is not None:
-            return latest, 0
+            return latest, _WHOLE
         folder = pathlib.Path(self.checkpoint_dir)
         files = [path for path in folder.glob("*") if path.name.endswith(_ENDINGS)] if folder.is_dir() else []
-        times = [(path.stat().st_mtime_ns, os.fspath(path)) for path in files]
+        times = [(_written_ns(path), os.fspath(path)) for path in files]
         return (max(times)[1], max(times)[0]) if times else None
+
+
+def _written_ns(path: pathlib.Path) -> int:
+    """Return when a file was written; 0 if it is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _number(path: str, count: int) -> int:

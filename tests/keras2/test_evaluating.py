@@ -85,15 +85,42 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, caplog):
     (tmp_path / "a.weights.h5").write_bytes(b"no file of weights")
 
     def mend():
-        time.sleep(1.0)
+        time.sleep(2.5)
         model_of(1.0).save_weights(tmp_path / "b.weights.h5")
 
     writer = threading.Thread(target=mend)
     writer.start()
-    assert evaluated(tmp_path, max_evaluations=2) == [4.0]
+    assert evaluated(tmp_path, max_evaluations=1) == [4.0]
     writer.join()
     assert "could not be read" in caplog.text
     shutil.rmtree(tmp_path)
+
+
+def test_a_file_that_is_being_written_is_waited_for(tmp_path):
+    path = tmp_path / "a.weights.h5"
+    model_of(1.0).save_weights(path)
+    model_of(3.0).save_weights(tmp_path / "other.h5.part.weights.h5")
+    whole = (tmp_path / "other.h5.part.weights.h5").rename(tmp_path / "part").read_bytes()
+
+    def write():
+        with open(path, "wb") as file:
+            for start in range(0, len(whole), 4096):
+                file.write(whole[start : start + 4096])
+                file.flush()
+                time.sleep(0.3)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    time.sleep(0.1)
+    assert evaluated(tmp_path, max_evaluations=1) == [36.0]
+    writer.join()
+
+
+def test_weights_of_another_model_are_an_error(tmp_path):
+    other = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3), keras.layers.Dense(1)])
+    other.save_weights(tmp_path / "a.weights.h5")
+    with pytest.raises(ValueError, match="could not be loaded|expected"):
+        evaluated(tmp_path, max_evaluations=1)
 
 
 def test_wrong_arguments_are_refused():

@@ -61,6 +61,7 @@ def test_a_step_waits_until_the_one_that_runs_has_pushed():
     # That of worker 1 runs now.
     assert not begun(turns, "c", "worker 2", 0)
     assert turns.claim("b")
+    turns.end("b")
 
 
 def test_what_a_lost_task_has_begun_holds_nobody_back():
