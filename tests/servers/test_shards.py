@@ -141,3 +141,66 @@ def test_no_torn_value_is_read_and_no_update_lost_among_threads():
     assert torn == []
     assert value_of(shards, "w").tolist() == [float(num_threads * num_updates)] * size
     assert jnp.float32(shards.num_applied("add")) == num_threads * num_updates
+
+
+def adding_to_rows():
+    """A program that adds what it is sent to rows of an array of 4 columns."""
+    (count,) = export.symbolic_shape("rows")
+    table = jax.ShapeDtypeStruct((1000, 4), "float32")
+    sent = [jax.ShapeDtypeStruct((count,), "int32"), jax.ShapeDtypeStruct((count, 4), "float32")]
+    return exported(lambda v, _, s: [v[0].at[s[0]].add(s[1], mode="drop")], [table], [], sent)
+
+
+def test_rows_are_read_and_updated_alone():
+    shards = Shards()
+    shards.create("t", np.arange(4000, dtype="float32").reshape(1000, 4))
+    shards.define("add", adding_to_rows(), ["t"], [], [1000, 0])
+    for count in (1, 3, 17, 100):
+        numbers = np.arange(count, dtype="int32") * 7
+        (before,) = shards.rows(["t"], [numbers])
+        shards.apply("add", [numbers, np.ones((count, 4), "float32")])
+        (after,) = shards.rows(["t"], [numbers])
+        assert before.shape == (count, 4)
+        assert (after - before == 1).all()
+    before = shards._shards["t"].value.unsafe_buffer_pointer()
+    shards.apply("add", [numbers, np.zeros((count, 4), "float32")])
+    assert shards._shards["t"].value.unsafe_buffer_pointer() == before
+    # What fills a message up to a size that programs are compiled for changes nothing.
+    assert value_of(shards, "t")[1].tolist() == [4.0, 5.0, 6.0, 7.0]
+    assert shards.rows(["t"], [np.zeros(0, "int32")])[0].shape == (0, 4)
+
+
+@pytest.mark.parametrize(
+    "numbers", [np.array([1000], "int32"), np.array([-1], "int32"), np.array([[1]], "int32"), np.array([1])]
+)
+def test_rows_that_an_array_does_not_have_are_refused(numbers):
+    shards = Shards()
+    shards.create("t", np.zeros((1000, 4), "float32"))
+    with pytest.raises(BadArgumentError, match=r"'t' has no such rows.*below the number.*\(1000, 4\)"):
+        shards.rows(["t"], [numbers])
+    with pytest.raises(FailedPreconditionError, match="keeps no variable 'u'"):
+        shards.rows(["u"], [np.array([1], "int32")])
+
+
+def test_rows_that_are_read_while_others_update_them_are_of_one_version():
+    shards = Shards()
+    shards.create("t", np.zeros((1000, 4), "float32"))
+    shards.define("add", adding_to_rows(), ["t"], [], [1000, 0])
+    numbers = np.arange(1000, dtype="int32")
+    ended = threading.Event()
+
+    def update():
+        while not ended.is_set():
+            shards.apply("add", [numbers, np.ones((1000, 4), "float32")])
+
+    thread = threading.Thread(target=update)
+    thread.start()
+    seen = set()
+    try:
+        # As many versions; one that is torn would have two numbers.
+        while len(seen) < 50:
+            seen.add(np.unique(shards.rows(["t"], [numbers])[0]).item())
+    finally:
+        ended.set()
+        thread.join()
+    assert len(seen) == 50

@@ -225,6 +225,9 @@ def keeps_where_zero(closed: Any, output: int, argument: int, zeros: Sequence[in
             "div": zeros_given[0],
             "integer_pow": zeros_given[0] and equation.params.get("y", 0) > 0,
             "select_n": all(zeros_given[1:]),
+            # As clipping to a range does that has zero in it.
+            "max": any(zeros_given) and all(is_zero(atom) or _literal(atom, 1) <= 0 for atom in atoms),
+            "min": any(zeros_given) and all(is_zero(atom) or _literal(atom, -1) >= 0 for atom in atoms),
         }
         if keeps_zero.get(name, name in KEEP_ZERO and all(zeros_given)):
             zero.add(made)
@@ -286,6 +289,11 @@ def part_of(closed: Any, output: int, arguments: Sequence[Any], shape: Sequence[
         whole = [jnp.broadcast_to(each, full) for each in operands]
         known |= dict(zip(equation.outvars, _bind(equation, whole), strict=True))
     return jnp.broadcast_to(_value(known, jaxpr.outvars[output]), shape)
+
+
+def _literal(atom: Any, otherwise: float) -> float:
+    """Return the number that stands in a jaxpr, or another one where there is none."""
+    return float(atom.val) if isinstance(atom, core.Literal) and np.shape(atom.val) == () else otherwise
 
 
 def is_zero_literal(atom: Any) -> bool:

@@ -98,3 +98,39 @@ def test_of_a_condition_all_branches_are_computed():
 def test_a_result_that_is_a_number_fills_its_part():
     closed = closed_of(lambda v: jnp.zeros(SHAPE), np.ones(SHAPE, "float32"))
     assert _elementwise.part_of(closed, 0, [None], (2, 2)).tolist() == [[0.0, 0.0]] * 2
+
+
+def adagrad(table, squares, gradient, rate):
+    squares = squares + gradient**2
+    return table - rate * gradient / jnp.sqrt(squares + 1e-7), squares
+
+
+def skipped(table, squares, gradient, rate):
+    """As a loss scale's: nothing is changed where a gradient is not finite."""
+    changed, _ = adagrad(table, squares, gradient, rate)
+    return jnp.where(rate > 0, changed, table), jnp.where(rate > 0, squares + gradient, squares)
+
+
+@pytest.mark.parametrize(
+    ("update", "expected"),
+    [
+        (lambda t, s, g, r: (t - r * g, s + g * 0), [True, True]),
+        (adagrad, [True, True]),
+        (skipped, [True, True]),
+        (lambda t, s, g, r: (t - r * (0.9 * s + g), 0.9 * s + g), [False, False]),
+        (lambda t, s, g, r: (t - r * (g + 0.1 * t), jnp.maximum(s, jnp.abs(g))), [False, False]),
+        (lambda t, s, g, r: (t - r * jnp.sign(s) * g, s), [True, True]),
+        (lambda t, s, g, r: (t - r * jnp.exp(g), s), [False, True]),
+        (lambda t, s, g, r: (t - r * jnp.clip(g, -0.1, 0.1), s - jnp.clip(g, 0.1, 0.2)), [True, False]),
+        (lambda t, s, g, r: (t - jnp.clip(g, -0.1, r), s - jnp.clip(g, -0.2, -0.1)), [False, False]),
+        (lambda t, s, g, r: (g - t, s / g), [False, False]),
+        (lambda t, s, g, r: (s - g, t + g), [False, False]),
+    ],
+)
+def test_whether_a_gradient_of_zero_changes_nothing_is_proved(update, expected):
+    shape = jax.ShapeDtypeStruct((3, 2), "float32")
+    closed = _elementwise.written_out(
+        jax.make_jaxpr(update)(shape, shape, shape, jax.ShapeDtypeStruct((), "float32"))
+    )
+    found = [_elementwise.keeps_where_zero(closed, output, output, [2]) for output in range(2)]
+    assert found == expected
