@@ -167,6 +167,13 @@ def _servers() -> list[Case]:
             )
             for name, size in (("4kb", 4 << 10), ("1mb", 1 << 20), ("100mb", 100 << 20))
         ),
+        Case(
+            name="servers-memory",
+            what="what a parameter server grows by under steps of Adam on 120 MB / the variables and their slots",
+            program="_servers:memory",
+            options={"size": 120 << 20},
+            target=Target(1.3),
+        ),
     ]
 
 

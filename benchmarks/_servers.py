@@ -1,14 +1,22 @@
 """Parameter servers: steps and closures against TensorFlow's, messages against bare Flight."""
 
 import contextlib
+import json
 import multiprocessing
+import pathlib
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
+import keras
 import numpy as np
 import pyarrow as pa
 from pyarrow import flight
 
+import stratax as sx
 import stratax.tf as tf
 from benchmarks import _measure, _peer, _servers_program
 from stratax import servers
@@ -22,6 +30,9 @@ program = _servers_program.Program(tf, int(sys.argv[1]))
 def run(kind, count="1"):
     getattr(program, f"run_{kind}")(int(count))
 """
+_VARIABLES, _STEPS = 12, 6
+# After which a server has made the last update, in seconds.
+_REST_SECONDS = 1.0
 _KEY = b"a key for benchmarks, 32 bytes.."
 
 
@@ -77,6 +88,64 @@ def against_flight(size: int, plan: _measure.Plan) -> _measure.Figure:
         connection.close()
         deadlines.close()
     return _measure.ratio(*found, unit="ms", numerator="stratax", denominator="flight")
+
+
+def memory(size: int, plan: _measure.Plan) -> _measure.Figure:
+    """What a server's memory grows by, under steps of Adam on so many bytes of variables, over them and their slots.
+
+    The details say the same of the most that it has had while gradients of all variables came.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    cluster = {"ps": [address], "chief": ["127.0.0.1:1"]}
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks._servers_program",
+        "stratax.tf",
+        json.dumps(cluster),
+        "ps",
+        "0",
+    ]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        resolver = sx.cluster.SimpleClusterResolver(cluster, task_type="chief", task_id=0)
+        strategy = sx.distribute.ParameterServerStrategy(resolver)
+        _steps_of_adam(strategy, 1 << 20)
+        before = _resident(server.pid, "VmRSS")
+        # So that the most is that of what follows.
+        pathlib.Path(f"/proc/{server.pid}/clear_refs").write_text("5")
+        held = _steps_of_adam(strategy, size)
+        kept = sum(variable.numpy().nbytes for variable in [*held[0], *held[1].variables])
+        ratios = [(_resident(server.pid, key) - before) / kept for key in ("VmRSS", "VmHWM")]
+        strategy.close()
+    finally:
+        server.kill()
+        server.wait()
+    return _measure.spread(ratios[:1], {"most": ratios[1]})
+
+
+def _steps_of_adam(strategy: Any, size: int) -> Any:
+    """Run steps on variables of so many bytes; return them with their optimizer, which keep what is there."""
+    with strategy.scope():
+        weights = [sx.Variable(np.zeros(size // 4 // _VARIABLES, "float32")) for _ in range(_VARIABLES)]
+        optimizer = keras.optimizers.Adam(0.1)
+        optimizer.build(weights)
+
+    @sx.function
+    def step() -> None:
+        strategy.run(lambda: optimizer.apply_gradients([(weight * 0.5 + 1.0, weight) for weight in weights]))
+
+    for _ in range(_STEPS):
+        step()
+        strategy.servers.settle()
+    time.sleep(_REST_SECONDS)
+    return weights, optimizer
+
+
+def _resident(process: int, key: str) -> int:
+    lines = pathlib.Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(key))
 
 
 @contextlib.contextmanager

@@ -17,6 +17,9 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 # Blocks of more are taken from the system and given back as before, and so is free memory beyond it.
 _KEPT_BYTES = 1 << 30
 
+# The same in a process that gives memory back.
+_LARGE_BYTES, _MOST_FREE_BYTES = 4 << 20, 16 << 20
+
 # A thread's own arena has no blocks of over 64 MiB, so all threads share the one that has. Small blocks (1 KiB) come
 # from a cache of each thread and need no arena's lock.
 _SETTINGS = ((_ARENA_MAX, 1), (_MMAP_THRESHOLD, _KEPT_BYTES), (_TRIM_THRESHOLD, _KEPT_BYTES))
@@ -36,6 +39,18 @@ def install() -> None:
     for parameter, value in _SETTINGS:
         # 0 is its refusal: glibc before 2.35 has no threshold beyond 32 MiB.
         change(parameter, value)
+
+
+def give_back() -> None:
+    """Have glibc give freed memory back to the system, in a process that keeps a part of what it allocates for good.
+
+    A parameter server receives gradients as large as its variables between two that it computes: what it frees would
+    stay beside what it keeps.
+    """
+    change = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if change is not None and not _is_set_up(os.environ):
+        change(_MMAP_THRESHOLD, _LARGE_BYTES)
+        change(_TRIM_THRESHOLD, _MOST_FREE_BYTES)
 
 
 def _is_set_up(environment: Mapping[str, str]) -> bool:

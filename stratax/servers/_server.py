@@ -28,8 +28,9 @@ MOST_MESSAGE_BYTES = 4 << 30
 _MOST_GREETING_BYTES = 4096
 _MOST_ERROR_TEXT = 2000
 
-# What a server does with a header and arrays: it returns the header of the answer, or a whole one.
-Answer = Callable[[dict[str, Any], Sequence[np.ndarray]], "dict[str, Any] | _wire.Message"]
+# What a server does with a header and arrays, which it may take out of their list: it returns the header of the
+# answer, or a whole one.
+Answer = Callable[[dict[str, Any], list[np.ndarray]], "dict[str, Any] | _wire.Message"]
 _logger = logging.getLogger("stratax")
 
 
@@ -182,6 +183,8 @@ class MessageServer(flight.FlightServerBase):
                 self._answer(sender, message, writer)
             except StrataxError as error:
                 _wire.send(writer, _protocol.error_header(error))
+            # Its arrays: the next message may come late.
+            del message
 
     def _answer(self, sender: _Sender, message: _wire.Message, writer: Any) -> None:
         header = message.header
@@ -206,9 +209,7 @@ class MessageServer(flight.FlightServerBase):
                 f"A server does not know what to do. Received: op={shown(header.get('op'))}."
             )
 
-    def _done_once(
-        self, sender: _Sender, header: dict[str, Any], arrays: Sequence[np.ndarray]
-    ) -> _wire.Message:
+    def _done_once(self, sender: _Sender, header: dict[str, Any], arrays: list[np.ndarray]) -> _wire.Message:
         number = header["number"]
         with sender.lock:
             if number == sender.number:
@@ -316,15 +317,14 @@ class ShardServer(MessageServer):
         )
         return {}
 
-    def _apply(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+    def _apply(self, header: dict[str, Any], arrays: list[np.ndarray]) -> dict[str, Any]:
         # What the step assigns comes behind what the update is sent.
         names = header.get("names", [])
         num_sent = len(arrays) - len(names)
         assigned = dict(zip(names, arrays[num_sent:], strict=True))
+        del arrays[num_sent:]
         with self._step(header):
-            versions = self.shards.apply(
-                header["update"], arrays[:num_sent], once=header.get("once"), assigned=assigned
-            )
+            versions = self.shards.apply(header["update"], arrays, once=header.get("once"), assigned=assigned)
         self._turns.pushed(header["stream"])
         return {"versions": versions}
 

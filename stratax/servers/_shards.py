@@ -280,7 +280,7 @@ class Shards:
     def apply(
         self,
         update: str,
-        sent: Sequence[np.ndarray],
+        sent: list[np.ndarray],
         once: str | None = None,
         assigned: Mapping[str, np.ndarray] | None = None,
     ) -> dict[str, int]:
@@ -288,7 +288,7 @@ class Shards:
 
         Args:
             update: Its name.
-            sent: The arrays that it is given.
+            sent: The arrays that it is given, which are copied and taken out of the list.
             once: What the update is for. Another one of that name for the same is not run: a step that was begun by a
                 task that was given up may come from two tasks.
             assigned: New values of arrays, by name, which are copied.
@@ -300,8 +300,6 @@ class Shards:
             BadArgumentError: A value is of another shape or dtype than the array.
             FailedPreconditionError: There is no such update, or not all of its arrays.
         """
-        # Before the lock is taken: this may copy.
-        arrays = [jax.numpy.asarray(array) for array in sent]
         assigned = assigned or {}
         others = [jax.numpy.array(value) for value in assigned.values()]
         with self._lock:
@@ -310,12 +308,8 @@ class Shards:
             raise FailedPreconditionError(
                 f"There is no update {shown(update)}. Define it before it is applied."
             )
-        # Before the lock is taken again: this may copy.
-        fills = found.fills or (None,) * len(sent)
-        arrays = [
-            jax.numpy.asarray(array if fill is None else _filled(array, fill))
-            for array, fill in zip(sent, fills, strict=True)
-        ]
+        # Before the lock is taken again: this copies.
+        arrays = _taken(sent, found.fills or (None,) * len(sent))
         with self._lock:
             self._check_fits(list(assigned), others)
             if once is not None and not self._is_first(update, once):
@@ -376,6 +370,21 @@ class Shards:
 @jax.jit
 def _take(value: Any, rows: Any) -> Any:
     return value.at[rows].get(mode="clip")
+
+
+def _taken(sent: list[np.ndarray], fills: Sequence[int | None]) -> list[jax.Array]:
+    """Return copies of arrays, which are taken out of a list: gradients are as large as the variables."""
+    # By position from the end, where taking one costs nothing.
+    fills = list(fills)
+    if len(fills) != len(sent):
+        raise BadArgumentError(
+            f"An update is sent another number of arrays. Expected: {len(fills)}. Received: {len(sent)}."
+        )
+    found = []
+    while sent:
+        array, fill = sent.pop(), fills.pop()
+        found.append(jax.numpy.asarray(array if fill is None else _filled(array, fill)))
+    return found[::-1]
 
 
 def _filled(array: np.ndarray, fill: int) -> np.ndarray:

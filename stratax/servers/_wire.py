@@ -28,6 +28,9 @@ _SMALL_BYTES = 32 << 10
 # Larger arrays travel in pieces, so that sending one and receiving the next overlap.
 _PIECE_BYTES = 8 << 20
 
+# Where JAX wants an array in the memory of the processor to begin.
+_ALIGNMENT = 64
+
 _DTYPES = {
     np.dtype(dtype).name: np.dtype(dtype)
     for dtype in (
@@ -123,13 +126,20 @@ def _joined(reader: Any, size: int) -> np.ndarray:
     """Return the bytes of an array that follow in pieces."""
     if size <= _PIECE_BYTES:
         return _bytes_of(reader.read_chunk())
-    whole = np.empty(size, np.uint8)
+    whole = _empty(size)
     for start in range(0, size, _PIECE_BYTES):
         piece = _bytes_of(reader.read_chunk())
         if piece.size != min(_PIECE_BYTES, size - start):
             raise _damaged(f"a piece of {piece.size} bytes")
         whole[start : start + piece.size] = piece
     return whole
+
+
+def _empty(size: int) -> np.ndarray:
+    """Return memory for an array that begins where JAX takes it without a copy."""
+    whole = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -whole.ctypes.data % _ALIGNMENT
+    return whole[start : start + size]
 
 
 def _aligned(piece: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -100,6 +100,18 @@ def test_who_reads_keeps_the_version_that_was_read():
     assert value_of(shards, "w").tolist() == [3.0] * 1000
 
 
+def test_what_is_sent_is_not_kept_beside_its_copy():
+    shards = Shards()
+    shards.create("t", np.zeros((1000, 4), "float32"))
+    shards.define("add", adding_to_rows(), ["t"], [], [1000, 0])
+    sent = [np.array([3], "int32"), np.ones((1, 4), "float32")]
+    shards.apply("add", sent)
+    assert sent == []
+    with pytest.raises(BadArgumentError, match=r"another number of arrays. Expected: 2. Received: 1"):
+        shards.apply("add", [np.array([3], "int32")])
+    assert value_of(shards, "t")[3].tolist() == [1.0] * 4
+
+
 def test_memory_is_used_again_where_nobody_reads():
     shards = Shards()
     shards.create("w", np.zeros(1 << 20, "float32"))

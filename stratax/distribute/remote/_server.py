@@ -5,6 +5,7 @@ import signal
 import threading
 from typing import Any
 
+from stratax import _malloc
 from stratax import cluster as clusters
 from stratax._shown import shown
 from stratax.cluster import exits
@@ -104,6 +105,8 @@ class Server:
         """
         is_main = threading.current_thread() is threading.main_thread()
         if is_main:
+            if self._job == "ps":
+                _malloc.give_back()
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self._ended.set())
         # In pieces: a wait without an end can't be interrupted on every system.
