@@ -73,6 +73,9 @@ def print(
     values = jax.tree.map(_value, inputs, is_leaf=lambda value: _is_variable(value) or _is_shape(value))
     leaves, treedef = jax.tree.flatten(values, is_leaf=_is_shape)
     traced = [position for position, leaf in enumerate(leaves) if isinstance(leaf, jax.core.Tracer)]
+    operands = [leaves[position] for position in traced]
+    # `write` outlives the trace, and may travel to a worker.
+    leaves = [None if isinstance(leaf, jax.core.Tracer) else leaf for leaf in leaves]
 
     def write(*arrays: Any) -> None:
         found = list(leaves)
@@ -85,7 +88,7 @@ def print(
     # Within a compiled function also for constants: it prints whenever the program runs, not when it is
     # traced.
     if traced or is_compiled:
-        jax.debug.callback(write, *(leaves[position] for position in traced), ordered=_can_be_ordered())
+        jax.debug.callback(write, *operands, ordered=_can_be_ordered())
     else:
         write()
 

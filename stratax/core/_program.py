@@ -34,7 +34,7 @@ from stratax.core._interrupts import REFERENCES_IN_LIST, InterruptDeferred
 
 # The primitives of JAX 0.10, and our own, that call Python while a program runs.
 _CALLBACKS = (
-    *("pure_callback", "io_callback", "debug_callback", "python_callback"),
+    *("pure_callback", "io_callback", "debug_callback", "debug_print", "python_callback"),
     *("stratax_call", _checks.check_p.name),
 )
 
@@ -472,13 +472,18 @@ def sites_of(jaxpr: jax.extend.core.Jaxpr) -> list[_checks.Site]:
 def calls_back(jaxpr: jax.extend.core.Jaxpr) -> bool:
     """Return whether a jaxpr, or one inside it, calls back into Python while it runs."""
     for equation in jaxpr.eqns:
-        if equation.primitive.name in _CALLBACKS:
+        if is_call(equation):
             return True
         if any(calls_back(inner) for inner in _driven.parts_of(equation)):
             return True
         if any(calls_back(inner) for inner in jax_core.jaxprs_in_params(equation.params)):
             return True
     return False
+
+
+def is_call(equation: Any) -> bool:
+    """Return whether an operation of a jaxpr calls Python."""
+    return equation.primitive.name in _CALLBACKS
 
 
 def _is_output(value: object) -> bool:

@@ -255,10 +255,12 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
     count = _NUM_SHOWN if summarize is None else summarize
     parts = [_summary(part, count) for part in (data if isinstance(data, list | tuple) else [data])]
     traced = [index for index, (array, _) in enumerate(parts) if is_traced(array)]
+    # Without what only the program knows: the message may be made in a worker.
+    known = [(None if index in traced else array, more) for index, (array, more) in enumerate(parts)]
 
     def describe(*arrays: Any) -> str:
         values = dict(zip(traced, arrays, strict=True))
-        texts = [_text(values.get(index, array), more) for index, (array, more) in enumerate(parts)]
+        texts = [_text(values.get(index, array), more) for index, (array, more) in enumerate(known)]
         return "Expected the condition to be true. Summarized data: " + "\n".join(texts)
 
     if not is_traced(holds):

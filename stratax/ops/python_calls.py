@@ -216,11 +216,12 @@ def _called_by_program(what: str, func: Callable[..., Any], given: list[Any], ty
     # Text stays where it is: no program takes it, and it is the same in all its runs.
     texts = {place: _array(part) for place, part in enumerate(given) if holds_text(part)}
     numbers = [convert_to_tensor(part) for place, part in enumerate(given) if place not in texts]
+    count = len(given)
 
     def called(*arrays: Any) -> list[Any]:
         left = iter(arrays)
         # Scalars are NumPy's own, as TensorFlow gives them to a graph's functions.
-        arguments = [texts[place] if place in texts else next(left)[()] for place in range(len(given))]
+        arguments = [texts[place] if place in texts else next(left)[()] for place in range(count)]
         return _as_list(func(*arguments), len(kinds))
 
     return call_on_host(called, numbers, kinds)

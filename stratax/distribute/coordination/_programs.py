@@ -1,5 +1,6 @@
 """What closures become: programs, traced once here, which workers run (distribute layer)."""
 
+import dataclasses
 import threading
 import uuid
 import weakref
@@ -10,7 +11,7 @@ import numpy as np
 
 from stratax.core import Function, functions
 from stratax.distribute.coordination._stream import WorkerStream
-from stratax.distribute.remote import RemoteProgram, Step
+from stratax.distribute.remote import Parcel, RemoteProgram
 from stratax.distribute.replicas import entered
 from stratax.distribute.strategies import RemoteExecution, Strategy
 from stratax.errors import InternalError
@@ -37,7 +38,7 @@ class Made:
         self.num_elements = max(1, len(program.feeds))
         self._known = known
 
-    def for_worker(self, platform: str, index: int) -> tuple[Step, list[bytes], dict[str, np.ndarray]]:
+    def for_worker(self, platform: str, index: int) -> Parcel:
         """Return the program as it is sent to a worker; see `RemoteProgram.step`.
 
         Args:
@@ -54,16 +55,15 @@ class _Known:
         self.name = uuid.uuid4().hex
         self._traced = traced
         self._lock = threading.Lock()
-        self._sent: dict[str, tuple[Step, list[bytes], dict[str, np.ndarray]]] = {}
+        self._sent: dict[str, Parcel] = {}
 
-    def for_worker(
-        self, program: RemoteProgram, platform: str, index: int
-    ) -> tuple[Step, list[bytes], dict[str, np.ndarray]]:
+    def for_worker(self, program: RemoteProgram, platform: str, index: int) -> Parcel:
         with self._lock:
             if platform not in self._sent:
                 self._sent[platform] = program.step(self._traced, platform)
-            step, payloads, own = self._sent[platform]
-        return step, payloads, {name: _of_worker(value, index) for name, value in own.items()}
+            sent = self._sent[platform]
+        own = {name: _of_worker(value, index) for name, value in sent.own.items()}
+        return dataclasses.replace(sent, own=own)
 
 
 class Programs:

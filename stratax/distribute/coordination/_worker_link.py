@@ -20,6 +20,7 @@ from stratax.distribute.coordination._values import (
     PerWorkerValues,
     RemoteValue,
 )
+from stratax.distribute.remote import HERE
 from stratax.errors import BadTypeError, ClusterTimeoutError, InternalError, OutOfRangeError, PeerLostError
 from stratax.servers import Certificates, Connection, Deadlines
 
@@ -43,9 +44,10 @@ _logger = logging.getLogger("stratax")
 class _Life:
     """One start of a worker: what it has been told, and its connection."""
 
-    def __init__(self, connection: Connection, platform: str) -> None:
+    def __init__(self, connection: Connection, platform: str, process: str) -> None:
         self.connection = connection
         self.platform = platform
+        self.process = process
         self.programs: set[str] = set()
         self.specs: dict[str, Any] = {}
         self.streams: dict[str, WorkerStream] = {}
@@ -115,13 +117,13 @@ class WorkerLink:
     def _begin(self) -> _Life | None:
         connection = self._connect(stream=0)
         with contextlib.suppress(PeerLostError, ClusterTimeoutError):
-            platform = connection.ask({"op": "hello"}).header["platform"]
+            found = connection.ask({"op": "hello"}).header
             # Seen where nothing is set up, as its loss is: the number of workers has changed while they train.
             level = logging.WARNING if self._was_here or self._queue.has_begun else logging.INFO
             again = " again" if self._was_here else ""
             _logger.log(level, "Worker %s at %s takes part%s.", self.name, self._address, again)
             self._was_here = True
-            return _Life(connection, platform)
+            return _Life(connection, found["platform"], found["process"])
         connection.close()
         return None
 
@@ -195,16 +197,24 @@ class WorkerLink:
         for _ in range(_MOST_ATTEMPTS):
             made = self._programs.make(closure.function, args, kwargs)
             if made.name not in life.programs:
-                step, payloads, given = made.for_worker(life.platform, self._index)
+                sent = made.for_worker(life.platform, self._index)
+                payloads = [np.frombuffer(each, np.uint8) for each in sent.programs]
+                calls = sent.calls
+                # A worker of this process calls the functions themselves.
+                if calls is None or life.process == HERE:
+                    pickled = []
+                else:
+                    pickled = [np.frombuffer(calls.pickled(), np.uint8)]
                 life.connection.ask(
                     {
                         "op": "load",
                         "program": made.name,
-                        "step": step.as_json(),
+                        "step": sent.step.as_json(),
                         "num_programs": len(payloads),
-                        "own": list(given),
+                        "own": list(sent.own),
+                        "calls": None if calls is None else calls.name,
                     },
-                    [*(np.frombuffer(each, np.uint8) for each in payloads), *given.values()],
+                    [*payloads, *sent.own.values(), *pickled],
                 )
                 life.programs.add(made.name)
             answer = life.connection.ask(

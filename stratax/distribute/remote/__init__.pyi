@@ -1,3 +1,4 @@
+from ._host_calls import HERE as HERE
 from ._layout import Layouts as Layouts
 from ._layout import beside as beside
 from ._layout import made_beside as made_beside
@@ -6,6 +7,7 @@ from ._partitioners import FixedShardsPartitioner as FixedShardsPartitioner
 from ._partitioners import MaxSizePartitioner as MaxSizePartitioner
 from ._partitioners import MinSizePartitioner as MinSizePartitioner
 from ._partitioners import Partitioner as Partitioner
+from ._program import Parcel as Parcel
 from ._program import RemoteProgram as RemoteProgram
 from ._program import build as build
 from ._region import PushingRegion as PushingRegion

@@ -1,5 +1,6 @@
 """`RemoteProgram`: a step that pulls the variables it reads, and pushes what changes them (distribute layer)."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from stratax.core import arrivals, programs, regions, variable_store
 from stratax.core.dispatches import InterruptDeferred
 from stratax.core.placement import check_fits
 from stratax.distribute.remote._bound import bounded
+from stratax.distribute.remote._host_calls import HostCalls, check_platform, exportable, exported
 from stratax.distribute.remote._push import requests_of
 from stratax.distribute.remote._row_program import RowProgram, in_row_space
 from stratax.distribute.remote._row_spaces import Lookups, Table, pull_inputs
@@ -134,6 +136,7 @@ def build(
             store, update, {index - num_assigned: len(sent) + space for index, space in by_rows.items()}
         ),
         num_assigned,
+        num_changed,
         specs=[_spec(aval) for aval in closed.in_avals],
         function=run,
         rows=rows,
@@ -149,6 +152,23 @@ def build(
     )
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Parcel:
+    """A program as it is sent to a worker.
+
+    Attributes:
+        step: What it takes and gives.
+        programs: The exported programs.
+        own: First values of the variables that each worker has for itself, by name.
+        calls: What of Python it calls; None where it calls nothing.
+    """
+
+    step: Step
+    programs: list[bytes]
+    own: dict[str, np.ndarray]
+    calls: HostCalls | None
+
+
 class RemoteProgram(programs.Program):
     """A program whose variables are on servers.
 
@@ -156,6 +176,7 @@ class RemoteProgram(programs.Program):
         store: Where they are.
         parts: What it has each server do.
         num_assigned: How many variables it assigns itself.
+        num_changed: How many of the arrays that it gives are their values, or sent to servers.
         specs: The types of its arguments.
         function: What is compiled.
         rows: What it looks up by rows; None where it looks up none.
@@ -167,6 +188,7 @@ class RemoteProgram(programs.Program):
         store: ServerStore,
         parts: Sequence[ServerUpdate],
         num_assigned: int,
+        num_changed: int,
         *,
         specs: list[jax.ShapeDtypeStruct],
         function: Callable[..., Any],
@@ -179,6 +201,7 @@ class RemoteProgram(programs.Program):
         self._store = store
         self._parts = parts
         self._num_assigned = num_assigned
+        self._num_changed = num_changed
         self._rows = rows
         self._find = None if rows is None else jax.jit(rows.find)
         # Before the first step, and waited for: a server that can't take it says so here.
@@ -197,7 +220,12 @@ class RemoteProgram(programs.Program):
         # Nothing is overwritten, so that Ctrl-C may come while servers or the devices are waited for.
         compute = functools.partial(self._computed, fed, arguments)
         bound = self._store.max_staleness if self._parts else None
-        with bounded(self._store.servers, bound, compute) as (changed, results, arrays), InterruptDeferred():
+        return self._outputs(bounded(self._store.servers, bound, compute, self._pushed))
+
+    def _pushed(self, computed: tuple[list[Any], list[Any], list[Any]]) -> list[Any]:
+        """Have variables get their new values, here and on servers, and return the results."""
+        changed, results, arrays = computed
+        with InterruptDeferred():
             assigned = list(zip(self.written, changed[: self._num_assigned], strict=True))
             if self._parts:
                 # With the update, and behind it, as it may be of the same variable.
@@ -208,7 +236,7 @@ class RemoteProgram(programs.Program):
                 self._store.servers.tell(requests_of(new_step(), updates, parts))
             if assigned:
                 variable_store.write_all([v for v, _ in assigned], [value for _, value in assigned])
-        return self._outputs(results)
+        return results
 
     def _computed(self, fed: dict[Any, Any], arguments: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Pull and compute; return the new values, the results, and what is sent to servers."""
@@ -221,24 +249,20 @@ class RemoteProgram(programs.Program):
         arrays = [*(np.asarray(array) for array in changed[self._num_assigned :]), *numbers]
         return changed, results, arrays
 
-    def step(self, traced: Sequence[Any], platform: str) -> tuple[Step, list[bytes], dict[str, np.ndarray]]:
+    def step(self, traced: Sequence[Any], platform: str) -> Parcel:
         """Return the program as a worker runs it.
 
         Args:
             traced: What stands in the program for each of the streams that it is called with.
             platform: What the worker computes on.
 
-        Returns:
-            What it takes and gives, the exported programs, and first values of the variables that each worker has for
-            itself, by name.
-
         Raises:
             TracingError: It does something that only this process can do.
         """
-        if self.can_fail or any(isinstance(source, programs.HostValue) for source in self.kept):
+        if any(isinstance(source, programs.HostValue) for source in self.kept):
             raise TracingError(
-                "A step that a coordinator schedules can't call Python while it runs (print, py_function, an "
-                "assertion, a summary). Return what is wanted, and look at it in the coordinator."
+                "A step that a coordinator schedules can't read values of the coordinator's process while it runs, as "
+                "for a summary. Return what is wanted, and look at it in the coordinator."
             )
         own: dict[str, np.ndarray] = {}
         inputs = []
@@ -273,27 +297,39 @@ class RemoteProgram(programs.Program):
         bound = self._store.max_staleness
         pushes = tuple(Push(part.server, part.name, tuple(part.sent)) for part in self._parts)
 
-        def function(given: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
-            changed, results = self._function([], given, arguments)
-            return changed, results
-
-        def exported(compiled: Any, *given: Any) -> bytes:
-            return bytes(jax.export.export(compiled, platforms=(platform,))(*given).serialize())
-
-        if self._rows is None or self._find is None:
-            step = Step(tuple(inputs), feeds, assignments, pushes, Lookups(), bound)
-            return step, [exported(jax.jit(function), specs, self._specs)], own
-        lookups = self._rows.lookups
+        lookups, find = Lookups(), []
+        if self._rows is not None and self._find is not None:
+            lookups = self._rows.lookups
+            every = [*specs, *self._specs]
+            needed = [every[index] for index in lookups.needed]
+            find = [exported(self._find, platform, *needed)]
+            for place, table in tables.items():
+                size = lookups.spaces[table.space].size
+                specs[place] = jax.ShapeDtypeStruct((size, *table.row), specs[place].dtype)
+            numbers = jax.eval_shape(self._find, *needed)
+            specs += [_spec(numbers[index]) for space in lookups.spaces for index in space.ids]
         step = Step(tuple(inputs), feeds, assignments, pushes, lookups, bound)
-        every = [*specs, *self._specs]
-        needed = [every[index] for index in lookups.needed]
-        find = exported(self._find, *needed)
-        for place, table in tables.items():
-            size = lookups.spaces[table.space].size
-            specs[place] = jax.ShapeDtypeStruct((size, *table.row), specs[place].dtype)
-        numbers = jax.eval_shape(self._find, *needed)
-        specs += [_spec(numbers[index]) for space in lookups.spaces for index in space.ids]
-        return step, [exported(jax.jit(function), specs, self._specs), find], own
+        function, calls = self._for_worker(specs, platform)
+        return Parcel(step, [exported(jax.jit(function), platform, specs, self._specs), *find], own, calls)
+
+    def _for_worker(
+        self, specs: list[Any], platform: str
+    ) -> tuple[Callable[[list[Any], list[Any]], tuple[Any, ...]], HostCalls | None]:
+        """Return what a worker computes, of inputs and arguments, and what of Python it calls."""
+
+        def function(given: list[Any], arguments: list[Any]) -> tuple[Any, ...]:
+            return self._function([], given, arguments)
+
+        if not self.can_fail:
+            return function, None
+        check_platform(platform)
+        flat, calls = exportable(jax.make_jaxpr(function)(specs, self._specs))
+
+        def calling(given: list[Any], arguments: list[Any]) -> tuple[Any, ...]:
+            *found, last = flat(*given, *arguments)
+            return found[: self._num_changed], found[self._num_changed :], last
+
+        return calling, calls
 
     def results(self, arrays: Sequence[Any]) -> Any:
         """Return what the function returns, of the arrays that its program has given."""

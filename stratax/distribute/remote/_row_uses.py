@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from stratax.core import programs
 from stratax.distribute.remote._elementwise import ELEMENTWISE, KEEP_ZERO, is_zero_literal
 from stratax.seams.jax import core
 
@@ -235,7 +236,7 @@ class RowUses:
         for number in reversed(range(len(self._jaxpr.eqns))):
             equation = self._jaxpr.eqns[number]
             if any(variable in needed for variable in equation.outvars):
-                if equation.effects or number in self.lookups:
+                if equation.effects or programs.is_call(equation) or number in self.lookups:
                     return None
                 needed.update(_variables_of(equation.invars))
                 found.append(equation)

@@ -1,7 +1,8 @@
 """A step as it travels to a worker, and how a worker runs it (distribute layer).
 
 A step is a program, exported as StableHLO, with a description of what it takes and gives: variables by their places on
-servers, elements of the worker's iterators, arguments. Nothing of it is Python.
+servers, elements of the worker's iterators, arguments. Nothing of it is Python, other than what the program calls while
+it runs (`_host_calls`).
 """
 
 import dataclasses
@@ -184,8 +185,7 @@ class StepRunner:
         elements: list[list[Any]] = []
         compute = functools.partial(self._computed, step, programs, iterators, arguments, elements)
         bound = step.max_staleness if step.pushes else None
-        with bounded(self._servers, bound, compute) as (given, results, rows):
-            self._push(step, given, rows, once)
+        results = bounded(self._servers, bound, compute, functools.partial(self._push, step, once))
         return [np.asarray(array) for array in results]
 
     def _computed(
@@ -218,8 +218,11 @@ class StepRunner:
         changed, results = programs[0](inputs, list(arguments))
         return [np.asarray(array) for array in changed], results, rows
 
-    def _push(self, step: Step, given: list[np.ndarray], rows: list[np.ndarray], once: str) -> None:
-        """Have servers make what a step changes."""
+    def _push(
+        self, step: Step, once: str, computed: tuple[list[np.ndarray], list[Any], list[np.ndarray]]
+    ) -> list[Any]:
+        """Have servers make what a step changes, and return its results."""
+        given, results, rows = computed
         pushed = [*given[len(step.assignments) :], *rows]
         updates = {
             push.server: (push.update, [sent.of(pushed) for sent in push.sent]) for push in step.pushes
@@ -235,6 +238,7 @@ class StepRunner:
         for assignment, value in zip(step.assignments, given, strict=False):
             if assignment.own is not None:
                 self._own[assignment.own] = value
+        return results
 
 
 def _shards(values: Sequence[dict[str, Any]]) -> tuple[Shard, ...]:

@@ -17,7 +17,7 @@ from stratax.distribute.remote import _elementwise
 from stratax.distribute.remote._layout import Layout, Shard
 from stratax.distribute.remote._servers import Request
 from stratax.distribute.remote._store import ServerStore
-from stratax.errors import InternalError, StrategyError
+from stratax.errors import InternalError, StrategyError, TracingError
 from stratax.seams.jax import core
 
 _logger = logging.getLogger("stratax")
@@ -123,6 +123,9 @@ def update_of(make: Callable[[list[Any]], None], arrays: Sequence[Any]) -> Updat
     Args:
         make: Makes the update with a list of arrays.
         arrays: The shapes and dtypes of the arrays.
+
+    Raises:
+        TracingError: The update calls Python.
     """
     region = regions.ProgramRegion()
     written: list[keras.Variable] = []
@@ -134,6 +137,11 @@ def update_of(make: Callable[[list[Any]], None], arrays: Sequence[Any]) -> Updat
             return [region.final_value(variable) for variable in written]
 
     closed = jax.make_jaxpr(body)(*arrays)
+    if programs.calls_back(closed.jaxpr):
+        raise TracingError(
+            "An optimizer's update is made on parameter servers, and can't call Python there (print, py_function, an "
+            "assertion). Call it in the step, before apply_gradients."
+        )
     regions.initialize_pending()
     needed = region.inputs
     if not all(isinstance(source, keras.Variable) for source in needed):

@@ -11,6 +11,7 @@ import numpy as np
 from jax import export
 
 from stratax._shown import shown
+from stratax.distribute.remote._host_calls import HERE, HostCalls
 from stratax.distribute.remote._servers import Servers
 from stratax.distribute.remote._step import Step, StepRunner, UnfitError
 from stratax.errors import BadArgumentError, FailedPreconditionError
@@ -22,8 +23,8 @@ _logger = logging.getLogger("stratax")
 class WorkerServer(MessageServer):
     """Runs what a coordinator sends: steps, which are compiled programs, and functions that make datasets.
 
-    Functions that make datasets travel as Python, pickled. Nothing is unpickled that came over a connection whose other
-    end has not shown that it belongs to the cluster.
+    Functions that make datasets, and those that steps call while they run, travel as Python, pickled. Nothing is
+    unpickled that came over a connection whose other end has not shown that it belongs to the cluster.
 
     Args:
         host: The address to listen on.
@@ -72,7 +73,14 @@ class WorkerServer(MessageServer):
     def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: Any) -> bool:
         if header.get("op") != "hello":
             return False
-        self.write(writer, {"platform": jax.default_backend(), "num_programs": len(self._programs)})
+        self.write(
+            writer,
+            {
+                "platform": export.default_export_platform(),
+                "process": HERE,
+                "num_programs": len(self._programs),
+            },
+        )
         return True
 
     def _load(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
@@ -85,9 +93,16 @@ class WorkerServer(MessageServer):
                 f"A step is no function that JAX of this version exported ({type(error).__name__}). Run the same "
                 "version of JAX in all tasks."
             ) from error
-        for name, value in zip(header["own"], arrays[num_programs:], strict=True):
+        own = len(header["own"])
+        for name, value in zip(header["own"], arrays[num_programs : num_programs + own], strict=True):
             self._runner.set_own(name, value)
-        self._programs[header["program"]] = step, [jax.jit(each.call) for each in programs]
+        compiled: list[Any] = [jax.jit(each.call) for each in programs]
+        if header["calls"] is not None:
+            # The coordinator's own functions, if it is in this process.
+            pickled = arrays[num_programs + own :]
+            calls = HostCalls.unpickled(pickled[0].tobytes()) if pickled else HostCalls.named(header["calls"])
+            compiled[0] = calls.program(programs[0])
+        self._programs[header["program"]] = step, compiled
         return {}
 
     def _dataset(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> Message:
