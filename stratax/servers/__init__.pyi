@@ -1,3 +1,4 @@
+from ._certificates import NAME as NAME
 from ._certificates import Certificates as Certificates
 from ._certificates import issue as issue
 from ._connection import Connection as Connection
