@@ -10,7 +10,9 @@ from stratax.errors import BadTypeError
 class DatasetCreator:
     """A function that makes a dataset, as `x` of `fit`: called for each input pipeline with an `InputContext`.
 
-    Follows `tf.keras.utils.experimental.DatasetCreator` of Keras 2. `fit` has to be given `steps_per_epoch`.
+    Follows `tf.keras.utils.experimental.DatasetCreator` of Keras 2. `fit` has to be given `steps_per_epoch`. Under a
+    `ParameterServerStrategy` each worker calls the function, which is pickled by cloudpickle, and reads its own
+    batches; `validation_data` is read by the chief.
 
     Args:
         dataset_fn: Takes an `InputContext`; returns a dataset of batches of one replica.

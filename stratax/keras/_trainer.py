@@ -30,6 +30,8 @@ from stratax.keras import (
     _steps,
     _writers,
 )
+from stratax.keras._creator import DatasetCreator
+from stratax.keras._worker_input import WorkerInput
 from stratax.seams import keras as seam
 
 _METHODS = (
@@ -205,6 +207,8 @@ class Trainer:
                 (x, y, sample_weight), validation_split=validation_split
             )
         verbose = self._shown(verbose)
+        if isinstance(x, DatasetCreator) and steps_per_epoch and _scheduled.trains_on_workers(self.strategy):
+            x = WorkerInput(self.strategy, x, class_weight)
         steps = self._adapter(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
         # Before anything is read: an initial epoch above 0 skips passes.
         steps.begin_training(steps.numbered(self.model), initial_epoch, steps_per_epoch)

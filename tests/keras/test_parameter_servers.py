@@ -7,6 +7,8 @@ from tensorboard.backend.event_processing import event_accumulator
 from tensorboard.util import tensor_util
 
 import stratax as sx
+from stratax import errors
+from stratax.keras import DatasetCreator
 from tests.distribute.coordination.clusters import in_process
 from tests.distribute.parameter_servers import one_device, strategy_on
 from tests.stressed import but
@@ -18,7 +20,7 @@ def data():
     return x, (x[:, :1] * 2 + 1).astype("float32")
 
 
-def fitted(strategy, x=None, y=None, callbacks=(), **kwargs):
+def fitted(strategy, x=None, y=None, callbacks=(), steps_per_epoch=None, class_weight=None, **kwargs):
     """A model after `fit`, and its history."""
     keras.utils.set_random_seed(1)
     with strategy.scope():
@@ -27,7 +29,16 @@ def fitted(strategy, x=None, y=None, callbacks=(), **kwargs):
         model.compile(keras.optimizers.Adam(0.02), "mse", metrics=["mae"], **kwargs)
     if x is None:
         x = sx.data.Dataset.from_tensor_slices(data()).batch(8)
-    history = model.fit(x, y, epochs=2, validation_data=data(), callbacks=list(callbacks), verbose=0)
+    history = model.fit(
+        x,
+        y,
+        epochs=2,
+        validation_data=data(),
+        callbacks=list(callbacks),
+        verbose=0,
+        steps_per_epoch=steps_per_epoch,
+        class_weight=class_weight,
+    )
     return model, history.history
 
 
@@ -79,6 +90,57 @@ def test_workers_compute_every_batch_once_and_callbacks_see_each():
         assert counting.batches == 4
         assert int(model.optimizer.iterations.numpy()) == 4
         assert history["loss"][-1] < history["loss"][0]
+
+
+def creator(num_batches=None):
+    """What workers make their datasets of."""
+
+    def dataset_fn(context):
+        assert (context.num_input_pipelines, context.input_pipeline_id) == (1, 0)
+        dataset = sx.data.Dataset.from_tensor_slices(data()).batch(8)
+        return dataset.repeat() if num_batches is None else dataset.take(num_batches)
+
+    return DatasetCreator(dataset_fn)
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("steps_per_execution", but(lambda steps: steps == 1, [1, 3]))
+def test_a_worker_that_reads_its_own_batches_gives_one_devices_numbers(steps_per_execution):
+    kwargs = {"steps_per_epoch": 9, "steps_per_execution": steps_per_execution}
+    expected = fitted(one_device(), creator(), **kwargs)
+    with in_process(servers=1, workers=1) as coordinator:
+        compare(fitted(coordinator.strategy, creator(), **kwargs), expected)
+
+
+def test_several_workers_read_their_own_batches():
+    with in_process(servers=1, workers=2) as coordinator:
+        model, history = fitted(coordinator.strategy, creator(), steps_per_epoch=10)
+        assert int(model.optimizer.iterations.numpy()) == 20
+        assert history["loss"][-1] < history["loss"][0]
+
+
+def test_datasets_that_end_early_end_the_epoch_and_begin_anew_in_the_next():
+    with in_process(servers=1, workers=1) as coordinator:
+        with pytest.warns(UserWarning, match="ran out of data"):
+            model, _ = fitted(coordinator.strategy, creator(3), steps_per_epoch=10)
+        assert int(model.optimizer.iterations.numpy()) == 6
+        # Seen only when the steps that were scheduled last are waited for.
+        with pytest.warns(UserWarning, match="ran out of data, and the last steps"):
+            model, _ = fitted(coordinator.strategy, creator(3), steps_per_epoch=4)
+        assert int(model.optimizer.iterations.numpy()) == 6
+        with pytest.raises(errors.DataError, match="has no batches.*a DatasetCreator has made"):
+            fitted(coordinator.strategy, creator(0), steps_per_epoch=4)
+
+
+def test_an_error_in_the_function_that_makes_datasets_comes_out_of_fit():
+    def dataset_fn(context):
+        raise OSError("no such file on this worker")
+
+    with in_process(servers=1, workers=1) as coordinator:
+        with pytest.raises(Exception, match="no such file on this worker"):
+            fitted(coordinator.strategy, DatasetCreator(dataset_fn), steps_per_epoch=4)
+        with pytest.raises(errors.BadArgumentError, match="class_weight can't be used with a DatasetCreator"):
+            fitted(coordinator.strategy, creator(), steps_per_epoch=4, class_weight={0: 1.0})
 
 
 def test_an_error_in_a_step_comes_out_of_fit_and_the_next_one_trains():

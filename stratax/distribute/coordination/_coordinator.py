@@ -16,8 +16,13 @@ from stratax._shown import shown
 from stratax.cluster import credentials, exits
 from stratax.core import Function
 from stratax.distribute.coordination._programs import Programs
-from stratax.distribute.coordination._queue import Closure, ClosureQueue
-from stratax.distribute.coordination._values import PerWorkerDataset, PerWorkerValues, RemoteValue
+from stratax.distribute.coordination._queue import Closure, ClosureQueue, Look
+from stratax.distribute.coordination._values import (
+    PerWorkerDataset,
+    PerWorkerIterator,
+    PerWorkerValues,
+    RemoteValue,
+)
 from stratax.distribute.coordination._worker_link import WorkerLink
 from stratax.distribute.remote import end_tasks
 from stratax.distribute.strategies import ParameterServerStrategy
@@ -176,6 +181,19 @@ class ClusterCoordinator:
                 f"({type(error).__name__}: {error}). Make what it needs inside of it."
             ) from error
         return PerWorkerDataset(payload)
+
+    def element_of(self, iterator: PerWorkerIterator) -> RemoteValue:
+        """Return what the next element of a worker's iterator is like: its structure, with shapes and dtypes.
+
+        Args:
+            iterator: An iterator of each worker.
+
+        Raises:
+            StrataxError: If a function that was scheduled before has failed; it is raised once.
+        """
+        closure = Look(next(self._numbers), iterator)
+        self._queue.put(closure)
+        return closure.value
 
     def fetch(self, val: Any) -> Any:
         """Return a structure with results in the places of `RemoteValue`s, waited for.

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from stratax.distribute.coordination._values import RemoteValue
+from stratax.distribute.coordination._values import PerWorkerIterator, RemoteValue
 from stratax.errors import CancelledError
 
 # How many closures may wait: as many as in TensorFlow. Scheduling one more waits.
@@ -42,6 +42,18 @@ class Closure:
     def is_ready(self) -> bool:
         """Whether the results of other closures that it needs are there."""
         return all(value.is_ready for value in self._needs)
+
+
+class Look(Closure):
+    """Asks a worker what the next element of its iterator is like, and takes none.
+
+    Args:
+        number: What tells it from all others of this coordinator.
+        iterator: An iterator of each worker.
+    """
+
+    def __init__(self, number: int, iterator: PerWorkerIterator) -> None:
+        super().__init__(number, next, (iterator,), {})
 
 
 class ClosureQueue:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from stratax.distribute.coordination._queue import Closure, ClosureQueue
+from stratax.distribute.coordination._queue import Closure, ClosureQueue, Look
 from stratax.distribute.coordination._stream import WorkerStream
 from stratax.distribute.coordination._values import (
     PerWorkerDataset,
@@ -189,11 +189,14 @@ class WorkerLink:
                 return leaf.get()
             return self._own(life, leaf) if isinstance(leaf, PerWorkerValues) else leaf
 
-        args, kwargs = jax.tree.map(
-            own,
+        leaves, structure = jax.tree.flatten(
             (closure.args, closure.kwargs),
             is_leaf=lambda leaf: isinstance(leaf, RemoteValue | PerWorkerValues),
         )
+        # A list: the end of a dataset is a StopIteration too, which generators do not let through.
+        args, kwargs = jax.tree.unflatten(structure, [own(leaf) for leaf in leaves])
+        if isinstance(closure, Look):
+            return args[0].runs[0][0]
         for _ in range(_MOST_ATTEMPTS):
             made = self._programs.make(closure.function, args, kwargs)
             if made.name not in life.programs:
