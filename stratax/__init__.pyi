@@ -6,6 +6,7 @@ from . import data as data
 from . import distribute as distribute
 from . import errors as errors
 from . import estimator as estimator
+from . import export as export
 from . import image as image
 from . import keras as keras
 from . import manifests as manifests

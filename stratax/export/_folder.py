@@ -1,0 +1,193 @@
+"""The folder of an export: it appears whole, and what is read of it is checked (export layer).
+
+`export.json` names every file with its size and SHA-256 and carries a checksum of itself; a file that it does not name
+is never read. Weights are in the format of safetensors, programs are what `jax.export` serializes. Nothing is pickled.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.errors import AlreadyExistsError, DataLossError, FileMissingError
+from stratax.export._manifest import FORMAT, Manifest
+from stratax.io import sealed, unsealed
+
+MANIFEST = "export.json"
+WEIGHTS = "weights.safetensors"
+PROGRAMS = "programs"
+ASSETS = "assets"
+_CHUNK_BYTES = 1 << 20
+_MOST_MANIFEST_BYTES = 64 << 20
+
+
+def contains(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is an export in a folder.
+
+    Args:
+        path: The folder.
+    """
+    return os.path.isfile(os.path.join(path, MANIFEST))
+
+
+@contextlib.contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+    """Give a hidden folder, which gets its name when the block ends; it is gone if the block fails.
+
+    Args:
+        path: The name that it gets. An empty folder of that name is replaced.
+
+    Raises:
+        AlreadyExistsError: There is something of that name.
+    """
+    target = pathlib.Path(os.path.abspath(path))
+    _check_free(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Hidden, and in the same folder: servers that look for versions see numbers only.
+    made = target.parent / f".{target.name[:100]}.{uuid.uuid4().hex}.tmp"
+    made.mkdir()
+    try:
+        yield made
+        for file in made.rglob("*"):
+            if file.is_file():
+                _flush(file)
+        _check_free(target)
+        with contextlib.suppress(FileNotFoundError):
+            target.rmdir()
+        os.rename(made, target)
+        _flush(target.parent)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _check_free(target: pathlib.Path) -> None:
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise AlreadyExistsError(
+            f"There is something at {shown(os.fspath(target))} already. Expected: a folder that is not there yet. Give "
+            "another one, a new version for instance, or remove it."
+        )
+
+
+def _flush(path: pathlib.Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_manifest(folder: pathlib.Path, manifest: Manifest) -> None:
+    """Write what the folder is, with the checksums of all of its files; called last."""
+    files = {
+        str(file.relative_to(folder).as_posix()): {"bytes": file.stat().st_size, "sha256": _digest(file)}
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+    body = {"kind": "stratax export", "format": FORMAT, "files": files, **manifest.as_json()}
+    (folder / MANIFEST).write_bytes(sealed(body))
+
+
+class Folder:
+    """An export on a disk, of which only what its manifest names is read.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        FileMissingError: There is no export.
+        DataLossError: It is damaged, or of a newer format.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        file = pathlib.Path(path) / MANIFEST
+        if not file.is_file():
+            raise FileMissingError(
+                f"There is no export at {shown(self.path)}. Expected: a folder with a file {MANIFEST}, as "
+                "stratax.export.save writes it."
+            )
+        if file.stat().st_size > _MOST_MANIFEST_BYTES:
+            raise _damaged(self.path, f"its {MANIFEST} has {file.stat().st_size} bytes")
+        content = file.read_bytes()
+        try:
+            found = json.loads(content)
+            version = found.get("format") if isinstance(found, dict) else None
+            if isinstance(version, int) and version > FORMAT:
+                raise DataLossError(
+                    f"The export at {shown(self.path)} has a newer format. Expected: at most {FORMAT}. Received: "
+                    f"{version}. Install a newer Stratax."
+                )
+            body = unsealed(content, kind="stratax export", format=FORMAT)
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, DataLossError):
+                raise
+            raise _damaged(self.path, f"{MANIFEST}: {error}") from error
+        files = body.get("files")
+        if not isinstance(files, dict):
+            raise _damaged(self.path, f"{MANIFEST} names no files")
+        self._files = files
+        self.manifest = Manifest.from_json(body, self.path)
+
+    def checked(self, name: str) -> str:
+        """Return the path of a file that the manifest names, once its size and checksum are right.
+
+        Raises:
+            DataLossError: It is not there, is another file, or lies outside of the folder.
+        """
+        entry = self._files.get(name)
+        parts = pathlib.PurePosixPath(name).parts
+        if not isinstance(entry, dict) or ".." in parts or pathlib.PurePosixPath(name).is_absolute():
+            raise _damaged(self.path, f"it names no file {shown(name)}")
+        path = pathlib.Path(self.path, *parts)
+        if not path.is_file() or path.stat().st_size != entry.get("bytes"):
+            raise _damaged(self.path, f"the file {shown(name)} is missing or has another size")
+        if _digest(path) != entry.get("sha256"):
+            raise _damaged(self.path, f"the checksum of the file {shown(name)} is wrong")
+        return os.fspath(path)
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """Return the weights, by name."""
+        if WEIGHTS not in self._files:
+            return {}
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        try:
+            return dict(load_file(self.checked(WEIGHTS)))
+        except SafetensorError as error:
+            raise _damaged(self.path, f"{WEIGHTS}: {error}") from error
+
+    def program(self, name: str) -> bytes:
+        """Return a program as `jax.export` has serialized it."""
+        return pathlib.Path(self.checked(name)).read_bytes()
+
+
+def write_weights(folder: pathlib.Path, weights: Mapping[str, np.ndarray]) -> None:
+    """Write weights; nothing where there are none."""
+    if weights:
+        from safetensors.numpy import save_file
+
+        # Not `ascontiguousarray`, which gives a number a dimension.
+        arrays = {name: np.asarray(value, order="C") for name, value in weights.items()}
+        save_file(arrays, folder / WEIGHTS)
+        # As other files are, which whoever serves the folder may read: safetensors lets nobody else.
+        os.chmod(folder / WEIGHTS, (folder / PROGRAMS).stat().st_mode & 0o666)
+
+
+def _digest(path: pathlib.Path) -> str:
+    with open(path, "rb", buffering=0) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _damaged(path: str, what: str) -> DataLossError:
+    return DataLossError(
+        f"The export at {shown(path)} is damaged: {what}. It was not read any further. Export it again, or copy it "
+        "anew."
+    )

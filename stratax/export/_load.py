@@ -1,0 +1,228 @@
+"""Exports that are called: `load` (export layer). Needs JAX, and no Keras."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.errors import BadArgumentError, BadTypeError, DataLossError, DeviceError
+from stratax.export._folder import Folder
+from stratax.export._manifest import STRING, SignatureInfo, TensorInfo
+
+
+def load(path: str | os.PathLike[str]) -> "Export":
+    """Load an export, whose signatures can be called then.
+
+    Nothing in it is executed but its compiled programs; it holds no Python code. JAX promises to read what it has
+    exported for half a year at least; a program that this version can't read is told as such.
+
+    Args:
+        path: The folder that `stratax.export.save` has written.
+
+    Returns:
+        The export.
+
+    Raises:
+        FileMissingError: There is none.
+        DataLossError: It is damaged, or newer than this version.
+        DeviceError: It was not made for what JAX computes on here.
+    """
+    return Export(Folder(path))
+
+
+class Export:
+    """An export that was loaded; `load` makes it.
+
+    Attributes:
+        path: Its folder.
+        versions: Of the libraries that made it, by name.
+        platforms: What it was compiled for.
+        signatures: What can be called, by name.
+
+    Args:
+        folder: The folder.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        import jax
+
+        manifest = folder.manifest
+        self.path = folder.path
+        self.versions = dict(manifest.versions)
+        self.platforms = manifest.platforms
+        here = jax.default_backend()
+        here = {"gpu": "cuda"}.get(here, here)
+        if here not in manifest.platforms:
+            raise DeviceError(
+                f"The export at {shown(self.path)} was not made for this platform. Expected: one of "
+                f"{', '.join(manifest.platforms)}. Received: {here}. Export it for that platform, or set JAX_PLATFORMS."
+            )
+        weights = folder.weights()
+        needed = {name for each in manifest.signatures.values() for name in each.program.weights}
+        if missing := sorted(needed - weights.keys()):
+            raise DataLossError(
+                f"The export at {shown(self.path)} is damaged: it has no weight {shown(missing[0])}."
+            )
+        # Once, for all signatures.
+        on_device = {name: jax.device_put(weights[name]) for name in sorted(needed)}
+        programs: dict[str, Any] = {}
+        self.signatures: dict[str, LoadedSignature] = {}
+        for name, info in manifest.signatures.items():
+            file = info.program.files.get(here, "")
+            if file not in programs:
+                programs[file] = _deserialized(folder, file)
+            self.signatures[name] = LoadedSignature(
+                name, info, programs[file], [on_device[weight] for weight in info.program.weights]
+            )
+
+    def __repr__(self) -> str:
+        return f"<Export {self.path!r} with {', '.join(map(str, self.signatures.values()))}>"
+
+
+class LoadedSignature:
+    """A function of an export.
+
+    Attributes:
+        name: Its name.
+        method: What it is for: ``"predict"``, ``"classify"`` or ``"regress"``.
+        inputs: What it takes, by name.
+        outputs: What it gives, by name.
+
+    Args:
+        name: Its name.
+        info: What it is.
+        exported: Its program.
+        weights: The arrays that come before the program's arguments.
+    """
+
+    def __init__(self, name: str, info: SignatureInfo, exported: Any, weights: list[Any]) -> None:
+        import jax
+
+        self.name = name
+        self.method = info.method
+        self.inputs = dict(info.inputs)
+        self.outputs = dict(info.outputs)
+        self._program = info.program
+        self._weights = weights
+        self._call = jax.jit(exported.call)
+
+    def __call__(self, *args: Any, **inputs: Any) -> dict[str, np.ndarray]:
+        """Return what it gives, by name, as NumPy arrays.
+
+        Args:
+            *args: One mapping from names to arrays, or the only input.
+            **inputs: Arrays, or lists of numbers, by name.
+
+        Raises:
+            BadArgumentError: An input is missing, unknown, or of another shape.
+            BadTypeError: One is of another dtype.
+        """
+        given = self._by_name(args, inputs)
+        arrays = {name: as_input(name, given[name], info) for name, info in self.inputs.items()}
+        results = self._call(self._weights, [arrays[name] for name in self._program.arguments])
+        return {name: np.asarray(array) for name, array in zip(self._program.results, results, strict=True)}
+
+    def _by_name(self, args: tuple[Any, ...], inputs: dict[str, Any]) -> Mapping[str, Any]:
+        given: Mapping[str, Any] = inputs
+        if args:
+            if len(args) > 1 or inputs:
+                raise BadArgumentError(
+                    f"Signature {shown(self.name)} takes arrays by name, or one mapping of them. Received: "
+                    f"{len(args)} positional arguments."
+                )
+            given = args[0] if isinstance(args[0], Mapping) else dict.fromkeys(self.inputs, args[0])
+            if not isinstance(args[0], Mapping) and len(self.inputs) != 1:
+                raise BadArgumentError(
+                    f"Signature {shown(self.name)} takes several arrays, by name. Expected: {self._expected()}."
+                )
+        if given.keys() != self.inputs.keys():
+            raise BadArgumentError(
+                f"Signature {shown(self.name)} takes other inputs. Expected: {self._expected()}. Received: "
+                f"{', '.join(map(str, given)) or 'none'}."
+            )
+        return given
+
+    def _expected(self) -> str:
+        return ", ".join(f"{name}: {info}" for name, info in self.inputs.items()) or "none"
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(f"{name}: {info}" for name, info in self.outputs.items())
+        return f"{self.name}({self._expected()}) -> {outputs}"
+
+
+def as_input(name: str, value: Any, info: TensorInfo) -> np.ndarray:
+    """Return a value as the array that a signature takes.
+
+    Args:
+        name: The input's name.
+        value: An array, a number, text or lists of these.
+        info: What is expected.
+
+    Raises:
+        BadArgumentError: It has another shape.
+        BadTypeError: It has another dtype.
+    """
+    wanted = info.numpy_dtype
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        array = np.asarray(value)
+    else:
+        try:
+            array = np.asarray(value, object if info.dtype == STRING else None)
+        except ValueError as error:
+            raise _other_shape(name, info, "lists of different lengths") from error
+        is_number = array.dtype.kind in "biuf"
+        # As TensorFlow does with Python's numbers: whole ones are floats where floats are wanted.
+        if is_number and info.dtype != STRING and (wanted.kind not in "iu" or array.dtype.kind in "iu"):
+            if array.dtype.kind in "iu" and wanted.kind in "iu" and array.size and wanted != array.dtype:
+                limits = np.iinfo(wanted)
+                if array.min() < limits.min or array.max() > limits.max:
+                    raise _other_dtype(name, info, "a number that does not fit")
+            if (array.dtype.kind == "b") == (wanted.kind == "b"):
+                array = array.astype(wanted)
+    if info.dtype == STRING:
+        array = _as_text(name, array, info)
+    elif array.dtype != wanted:
+        raise _other_dtype(name, info, str(array.dtype))
+    if len(array.shape) != len(info.shape) or any(
+        size is not None and size != have for size, have in zip(info.shape, array.shape, strict=True)
+    ):
+        raise _other_shape(name, info, f"shape {array.shape}")
+    return array
+
+
+def _as_text(name: str, array: np.ndarray, info: TensorInfo) -> np.ndarray:
+    if array.dtype.kind in "SU":
+        array = array.astype(object)
+    if array.dtype != object or not all(isinstance(each, str | bytes) for each in array.flat):
+        raise _other_dtype(name, info, str(array.dtype))
+    made = np.empty(array.shape, object)
+    for index, each in enumerate(array.flat):
+        made.flat[index] = each.encode() if isinstance(each, str) else each
+    return made
+
+
+def _other_shape(name: str, info: TensorInfo, what: str) -> BadArgumentError:
+    return BadArgumentError(f"Input {shown(name)} has another shape. Expected: {info}. Received: {what}.")
+
+
+def _other_dtype(name: str, info: TensorInfo, what: str) -> BadTypeError:
+    return BadTypeError(f"Input {shown(name)} has another dtype. Expected: {info}. Received: {what}.")
+
+
+def _deserialized(folder: Folder, file: str) -> Any:
+    from jax import export
+
+    content = folder.program(file)
+    try:
+        return export.deserialize(bytearray(content))
+    except Exception as error:  # JAX says with various errors that it can't read bytes.
+        made_with = folder.manifest.versions.get("jax", "an unknown version")
+        import jax
+
+        raise DataLossError(
+            f"The program {shown(file)} of the export at {shown(folder.path)} can't be read by this JAX. Expected: a "
+            f"JAX not much newer or older than the one that exported it, {made_with}. Received: {jax.__version__} "
+            f"({type(error).__name__}: {str(error)[:200]})."
+        ) from error

@@ -1,0 +1,170 @@
+"""What the folder of an export says of itself: signatures, programs, weights and files (export layer)."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.errors import DataLossError
+
+# Raised when an older reader would misread a folder.
+FORMAT = 1
+STRING = "string"
+METHODS = ("predict", "classify", "regress")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """What a signature takes or gives under one name.
+
+    Attributes:
+        dtype: Its dtype's name, such as ``"float32"``; ``"string"`` for text and bytes.
+        shape: Its sizes; None where a size may be any.
+    """
+
+    dtype: str
+    shape: tuple[int | None, ...]
+
+    @property
+    def numpy_dtype(self) -> Any:
+        """The dtype of its arrays; that of text is `object`."""
+        if self.dtype == STRING:
+            return np.dtype(object)
+        return dtype_named(self.dtype)
+
+    def __str__(self) -> str:
+        sizes = ", ".join("None" if size is None else str(size) for size in self.shape)
+        return f"{self.dtype}[{sizes}]"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProgramInfo:
+    """A compiled function of a signature.
+
+    Attributes:
+        files: Where it is within the folder, for each platform.
+        weights: The names of the weights that come before its arguments.
+        arguments: The names of its arguments: of inputs, or of results of the host's part before it.
+        results: The names of its results.
+        batch: The number of rows that it takes; None where it takes any.
+    """
+
+    files: Mapping[str, str]
+    weights: tuple[str, ...]
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    batch: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SignatureInfo:
+    """A function that an export has.
+
+    Attributes:
+        method: What it is for: one of ``"predict"``, ``"classify"`` and ``"regress"``.
+        inputs: What it takes, by name.
+        outputs: What it gives, by name.
+        program: What is computed on the device.
+        before: What the host computes before, as a plan; None for nothing.
+        after: What the host computes of the program's results; None for nothing.
+    """
+
+    method: str
+    inputs: Mapping[str, TensorInfo]
+    outputs: Mapping[str, TensorInfo]
+    program: ProgramInfo
+    before: Any = None
+    after: Any = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Manifest:
+    """An export.
+
+    Attributes:
+        versions: Of the libraries that made it, by name.
+        platforms: What its programs are compiled for, of ``"cpu"``, ``"cuda"``, ``"rocm"`` and ``"tpu"``.
+        signatures: Its signatures, by name.
+    """
+
+    versions: Mapping[str, str]
+    platforms: tuple[str, ...]
+    signatures: Mapping[str, SignatureInfo]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the manifest as values of JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Any, path: str) -> "Manifest":
+        """Return the manifest that :meth:`as_json` has given.
+
+        Args:
+            values: Values of JSON.
+            path: The folder, for the error.
+
+        Raises:
+            DataLossError: They are no manifest.
+        """
+        try:
+            return cls(
+                versions={str(name): str(version) for name, version in values["versions"].items()},
+                platforms=tuple(map(str, values["platforms"])),
+                signatures={name: _signature(each) for name, each in values["signatures"].items()},
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataLossError(
+                f"The export at {shown(path)} is damaged: it does not say what it has ({type(error).__name__}: "
+                f"{error})."
+            ) from error
+
+
+def dtype_named(name: str) -> np.dtype[Any]:
+    """Return the dtype of a name, those of JAX's own among them.
+
+    Raises:
+        TypeError: There is none.
+    """
+    if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"):
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, name))
+    return np.dtype(name)
+
+
+def _signature(values: Mapping[str, Any]) -> SignatureInfo:
+    program = values["program"]
+    if values["method"] not in METHODS:
+        raise ValueError(f"a method {shown(values['method'])}")
+    return SignatureInfo(
+        method=values["method"],
+        inputs=_infos(values["inputs"]),
+        outputs=_infos(values["outputs"]),
+        program=ProgramInfo(
+            files={str(platform): str(file) for platform, file in program["files"].items()},
+            weights=_names(program["weights"]),
+            arguments=_names(program["arguments"]),
+            results=_names(program["results"]),
+            batch=program["batch"],
+        ),
+        before=values["before"],
+        after=values["after"],
+    )
+
+
+def _infos(values: Mapping[str, Any]) -> dict[str, TensorInfo]:
+    found = {}
+    for name, each in values.items():
+        shape = tuple(each["shape"])
+        if any(size is not None and (type(size) is not int or size < 0) for size in shape):
+            raise ValueError(f"a shape {shown(shape)}")
+        found[name] = TensorInfo(str(each["dtype"]), shape)
+        # Known, or an error now.
+        _ = found[name].numpy_dtype
+    return found
+
+
+def _names(values: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(map(str, values))

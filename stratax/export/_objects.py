@@ -1,0 +1,157 @@
+"""The functions of models and objects that are to be exported (export layer)."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+
+from stratax._shown import shown
+from stratax.core import Function
+from stratax.data.elements import TensorSpec
+from stratax.errors import BadArgumentError, BadTypeError
+from stratax.export._manifest import STRING, TensorInfo
+from stratax.export._trace import ExportedFunction
+
+# TensorFlow's name of the one signature that there is, or that a server answers with.
+DEFAULT = "serving_default"
+
+
+def signatures_of(obj: Any, signatures: Any = None) -> dict[str, ExportedFunction]:
+    """Return what is exported of an object, by name.
+
+    Args:
+        obj: A Keras model, a function with an `input_signature`, or an object with such methods.
+        signatures: What is exported instead: a function, or several by name.
+
+    Raises:
+        BadArgumentError: There is nothing.
+        BadTypeError: Something is no function that can be exported.
+    """
+    if signatures is not None:
+        given = signatures if isinstance(signatures, Mapping) else {DEFAULT: signatures}
+        if not given:
+            raise BadArgumentError("signatures has no function. Expected: at least one, by name.")
+        return {str(name): _of_function(str(name), each) for name, each in given.items()}
+    if isinstance(obj, ExportedFunction | Function) or hasattr(obj, "function"):
+        return {DEFAULT: _of_function(DEFAULT, obj)}
+    methods = _methods(obj)
+    if isinstance(obj, keras.Model) and DEFAULT not in methods:
+        return {DEFAULT: _of_model(obj), **methods}
+    if len(methods) == 1 and DEFAULT not in methods:
+        # As TensorFlow does with the only one.
+        return {DEFAULT: next(iter(methods.values())), **methods}
+    if not methods:
+        raise BadArgumentError(
+            "There is nothing to export. Expected: a Keras model, a tf.function with an input_signature, or an object "
+            f"with such methods. Received: {shown(obj)}."
+        )
+    return methods
+
+
+def _methods(obj: Any) -> dict[str, ExportedFunction]:
+    """Return the functions with an `input_signature` among an object's public attributes."""
+    found = {}
+    for name in dir(type(obj)) + list(getattr(obj, "__dict__", ())):
+        if name.startswith("_") or isinstance(inspect.getattr_static(obj, name, None), property):
+            continue
+        value = getattr(obj, name, None)
+        if isinstance(value, Function) and value.input_signature is not None:
+            found[name] = _of_function(name, value)
+    return found
+
+
+def _of_function(name: str, function: Any) -> ExportedFunction:
+    if isinstance(function, ExportedFunction):
+        return function
+    # A concrete function has the one that it is of.
+    function = getattr(function, "function", function)
+    if isinstance(function, keras.Model):
+        return _of_model(function)
+    if not isinstance(function, Function):
+        raise BadTypeError(
+            f"Signature {shown(name)} is no function that can be exported. Expected: a tf.function with an "
+            f"input_signature. Received: {shown(function)}."
+        )
+    if function.input_signature is None:
+        raise BadArgumentError(
+            f"Signature {shown(name)} does not say what it takes. Expected: "
+            f"@tf.function(input_signature=[tf.TensorSpec(shape, dtype)]). Received: {shown(function)}."
+        )
+    specs = function.input_signature
+    parameters = list(inspect.signature(function.python_function).parameters)
+    # Of a method, without `self`.
+    parameters = parameters[len(parameters) - len(specs) :] if len(parameters) > len(specs) else parameters
+    leaves, structure = jax.tree.flatten(list(specs), is_leaf=lambda leaf: isinstance(leaf, TensorSpec))
+    names = _names(specs, parameters, leaves)
+    inputs = {each: info_of(spec) for each, spec in zip(names, leaves, strict=True)}
+
+    def called(arrays: dict[str, Any]) -> Any:
+        return function(*jax.tree.unflatten(structure, list(arrays.values())))
+
+    return ExportedFunction(called, inputs)
+
+
+def _names(specs: Any, parameters: list[str], leaves: list[TensorSpec]) -> list[str]:
+    """Return a name for each of a function's arrays: the spec's, or the parameter's, with its place in a structure."""
+    paths = jax.tree_util.tree_flatten_with_path(
+        list(specs), is_leaf=lambda leaf: isinstance(leaf, TensorSpec)
+    )[0]
+    names = []
+    for (path, _), spec in zip(paths, leaves, strict=True):
+        first, *rest = path
+        parts = [
+            parameters[first.idx],
+            *(str(getattr(part, "key", getattr(part, "idx", ""))) for part in rest),
+        ]
+        names.append(spec.name or "_".join(parts))
+    if len(set(names)) < len(names):
+        raise BadArgumentError(f"Inputs of a signature have one name twice: {', '.join(names)}.")
+    return names
+
+
+def _of_model(model: keras.Model) -> ExportedFunction:
+    """Return a model's prediction: `model(x, training=False)`, by the names of its inputs."""
+    if not model.built:
+        raise BadArgumentError(
+            f"Model {shown(model.name)} has no weights yet. Expected: a model that was built. Call it on a batch, or "
+            "fit it, before it is exported."
+        )
+    structure = getattr(model, "_inputs_struct", None) or getattr(
+        getattr(model, "_functional", None), "_inputs_struct", None
+    )
+    if structure is None:
+        raise BadArgumentError(
+            f"Model {shown(model.name)} does not say what it takes, as it has a call() of its own. Expected: a "
+            "function as signatures: tf.function(model, input_signature=[tf.TensorSpec((None, 10), tf.float32)])."
+        )
+    tensors = jax.tree.leaves(structure, is_leaf=lambda leaf: isinstance(leaf, keras.KerasTensor))
+    tree = jax.tree.structure(structure, is_leaf=lambda leaf: isinstance(leaf, keras.KerasTensor))
+    infos = {each.name: TensorInfo(_dtype_name(each.dtype), tuple(each.shape)) for each in tensors}
+
+    def called(arrays: dict[str, Any]) -> Any:
+        return model(jax.tree.unflatten(tree, [arrays[each.name] for each in tensors]), training=False)
+
+    return ExportedFunction(called, infos)
+
+
+def info_of(spec: Any) -> TensorInfo:
+    """Return what a `TensorSpec`, or an array, says of itself.
+
+    Raises:
+        BadArgumentError: Not even the number of dimensions is known.
+    """
+    if spec.shape is None:
+        raise BadArgumentError(
+            f"An exported function takes arrays with a known number of dimensions. Received: {shown(spec)}."
+        )
+    return TensorInfo(_dtype_name(spec.dtype), tuple(spec.shape))
+
+
+def _dtype_name(dtype: Any) -> str:
+    name = str(dtype)
+    if name == STRING or (not isinstance(dtype, str) and np.dtype(dtype).hasobject):
+        return STRING
+    return np.dtype(jax.dtypes.canonicalize_dtype(dtype)).name

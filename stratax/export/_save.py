@@ -1,0 +1,125 @@
+"""`save`: writes an export (export layer)."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+
+from stratax._shown import shown
+from stratax._version import __version__
+from stratax.core.variable_store import read_all
+from stratax.errors import BadArgumentError
+from stratax.export import _folder
+from stratax.export._manifest import Manifest, ProgramInfo, SignatureInfo
+from stratax.export._objects import signatures_of
+from stratax.export._trace import PLATFORMS, ExportedFunction, traced
+
+_KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+
+
+def save(
+    obj: Any,
+    path: str | os.PathLike[str],
+    signatures: Any = None,
+    *,
+    platforms: Sequence[str] = PLATFORMS,
+) -> None:
+    """Write a model, or functions, as a folder that runs without them: `load` reads it.
+
+    The folder has compiled functions (StableHLO, for any number of examples), weights, and the names, shapes and dtypes
+    of what they take and give. It appears whole or not at all.
+
+    Args:
+        obj: A Keras model, a function with an `input_signature`, or an object with such methods.
+        path: The folder, which is not there yet.
+        signatures: A function with an `input_signature`, or several by name, in place of those that are found in `obj`;
+            also `ExportedFunction`s.
+        platforms: What it is compiled for, of ``"cpu"``, ``"cuda"``, ``"rocm"`` and ``"tpu"``.
+
+    Raises:
+        AlreadyExistsError: There is something at `path`.
+        BadArgumentError: There is nothing to export, or it changes variables.
+        TracingError: A function can't be compiled for any number of examples.
+
+    Example:
+        >>> import tempfile, keras, numpy as np
+        >>> from stratax.export import load, save
+        >>> model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+        >>> folder = tempfile.mkdtemp()
+        >>> save(model, folder + "/1", platforms=["cpu"])
+        >>> load(folder + "/1").signatures["serving_default"](np.ones((4, 3), "float32"))["output_0"].shape
+        (4, 2)
+    """
+    unknown = [each for each in platforms if each not in _KNOWN_PLATFORMS]
+    if unknown or not platforms or isinstance(platforms, str):
+        raise BadArgumentError(
+            f"An export is compiled for platforms. Expected: a list of {', '.join(_KNOWN_PLATFORMS)}. Received: "
+            f"platforms={shown(platforms)}."
+        )
+    write(signatures_of(obj, signatures), path, platforms=platforms)
+
+
+def write(
+    signatures: Mapping[str, ExportedFunction],
+    path: str | os.PathLike[str],
+    *,
+    platforms: Sequence[str] = PLATFORMS,
+) -> None:
+    """Write functions; see :func:`save`.
+
+    Args:
+        signatures: The functions, by name. One object under several names is compiled once.
+        path: The folder.
+        platforms: What they are compiled for.
+    """
+    with _folder.new_folder(path) as folder:
+        (folder / _folder.PROGRAMS).mkdir()
+        names = _Names()
+        infos: dict[str, SignatureInfo] = {}
+        done: dict[int, SignatureInfo] = {}
+        for name, signature in signatures.items():
+            if id(signature) not in done:
+                made = traced(name, signature, platforms)
+                files = {}
+                for platform, payload in made.payloads.items():
+                    files[platform] = f"{_folder.PROGRAMS}/{len(done)}.{platform}.bin"
+                    (folder / files[platform]).write_bytes(payload)
+                done[id(signature)] = SignatureInfo(
+                    method=signature.method,
+                    inputs=dict(signature.inputs),
+                    outputs=made.outputs,
+                    program=ProgramInfo(
+                        files=files,
+                        weights=tuple(names.of(variable) for variable in made.variables),
+                        arguments=tuple(signature.inputs),
+                        results=tuple(made.outputs),
+                    ),
+                )
+            infos[name] = done[id(signature)]
+        values = read_all(list(names.variables.values()))
+        _folder.write_weights(
+            folder, {name: np.asarray(value) for name, value in zip(names.variables, values, strict=True)}
+        )
+        versions = {"stratax": __version__, "jax": jax.__version__, "keras": keras.__version__}
+        _folder.write_manifest(folder, Manifest(versions, tuple(platforms), infos))
+
+
+class _Names:
+    """Names of variables, each of its own: their paths, with a number where two have one."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, keras.Variable] = {}
+        self._of: dict[int, str] = {}
+
+    def of(self, variable: keras.Variable) -> str:
+        if id(variable) not in self._of:
+            name, count = variable.path, 1
+            while name in self.variables:
+                count += 1
+                name = f"{variable.path}:{count}"
+            self.variables[name] = variable
+            self._of[id(variable)] = name
+        return self._of[id(variable)]
