@@ -1,5 +1,6 @@
 """`stratax.print`: printing values of a compiled program while it runs (core layer)."""
 
+import dataclasses
 import functools
 import pprint
 import sys
@@ -15,6 +16,7 @@ from stratax._shown import shown
 from stratax._summarized import escaped, summarized
 from stratax.core import _capture, _texts
 from stratax.core._range import Range
+from stratax.seams import jax as seam
 
 _FILE = "file://"
 # As many of each end of a dimension are shown.
@@ -74,23 +76,51 @@ def print(
     leaves, treedef = jax.tree.flatten(values, is_leaf=_is_shape)
     traced = [position for position, leaf in enumerate(leaves) if isinstance(leaf, jax.core.Tracer)]
     operands = [leaves[position] for position in traced]
-    # `write` outlives the trace, and may travel to a worker.
-    leaves = [None if isinstance(leaf, jax.core.Tracer) else leaf for leaf in leaves]
-
-    def write(*arrays: Any) -> None:
-        found = list(leaves)
-        for position, array in zip(traced, arrays, strict=True):
-            found[position] = np.asarray(array).view(_Computed)
+    if is_compiled:
         # Where functions of `tf` know a value while they are traced, they give NumPy's arrays.
-        found = [_computed(leaf) for leaf in found] if is_compiled else found
-        send(sep.join(_text(value, count) for value in jax.tree.unflatten(treedef, found)) + end)
-
+        leaves = [_computed(leaf) for leaf in leaves]
+    for position in traced:
+        leaves[position] = None
+    write = Printing(send, leaves, traced, treedef, count, sep, end, is_anywhere=_is_anywhere(output_stream))
     # Within a compiled function also for constants: it prints whenever the program runs, not when it is
     # traced.
     if traced or is_compiled:
-        jax.debug.callback(write, *operands, ordered=_can_be_ordered())
+        seam.call_back(write, operands, ordered=_can_be_ordered())
     else:
         write()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Printing:
+    """What prints whenever a program runs.
+
+    Attributes:
+        send: Takes the text.
+        leaves: The values, as leaves of a structure; None in the places of those that the program computes.
+        traced: These places.
+        treedef: The structure.
+        count: How many elements of each end of a dimension are shown.
+        sep: What comes between the values.
+        end: What comes after them.
+        is_anywhere: Whether any process may print it, as there is such a stream in each.
+    """
+
+    send: Callable[[str], None]
+    leaves: list[Any]
+    traced: list[int]
+    treedef: Any
+    count: int
+    sep: str
+    end: str
+    is_anywhere: bool
+
+    def __call__(self, *arrays: Any) -> None:
+        """Print, with what the program has computed."""
+        found = list(self.leaves)
+        for position, array in zip(self.traced, arrays, strict=True):
+            found[position] = np.asarray(array).view(_Computed)
+        values = jax.tree.unflatten(self.treedef, found)
+        self.send(self.sep.join(_text(value, self.count) for value in values) + self.end)
 
 
 def _value(value: Any) -> Any:
@@ -122,6 +152,10 @@ def _sender(output_stream: Any) -> Callable[[str], None]:
         "`sys.stdout`; 'file://' and a path; or a function that takes text. "
         f"Received: output_stream={shown(output_stream)}. Open the file first, or name it 'file:///path'."
     )
+
+
+def _is_anywhere(output_stream: Any) -> bool:
+    return isinstance(output_stream, str | None) or output_stream is sys.stdout or output_stream is sys.stderr
 
 
 def _write(stream: Any, text: str) -> None:

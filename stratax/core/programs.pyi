@@ -2,6 +2,7 @@ from ._capture import HostValue as HostValue
 from ._capture import input_p as input_p
 from ._capture import lift_inputs as lift_inputs
 from ._checks import raise_failures as raise_failures
+from ._print import Printing as Printing
 from ._program import Program as Program
 from ._program import Retrace as Retrace
 from ._program import calls_back as calls_back

@@ -5,6 +5,7 @@
   the address at which collectives between CPUs listen, no way to forget the others without waiting for them, and no
   question whether JAX has started.
 - `inside_axis`, `outside_axes`: replicas that run in Python name the axis of a mesh that they are not mapped over.
+- `call_back`: `jax.debug.callback` wraps its function, so that a program does not tell what it calls.
 - `lower_as_delivery`: JAX' own callbacks copy what they are given to a device of the host, and one that waits for the
   copy of a large array may wait for the very thread that it keeps.
 - `lower_as_call`: for the same reason, where the function on the host gives results.
@@ -29,6 +30,7 @@ make_gloo_tcp_collectives = _jax.make_gloo_tcp_collectives
 __all__ = [
     "Operation",
     "ad",
+    "call_back",
     "core",
     "distributed",
     "inside_axis",
@@ -103,6 +105,12 @@ def lowering_for_cpus(primitive: jax.extend.core.Primitive) -> Callable[..., Any
     # The platform's own lowering goes before the general one, as in JAX.
     entry: Any = mlir._platform_specific_lowerings["cpu"].get(primitive, mlir._lowerings.get(primitive))
     return entry.rule
+
+
+def call_back(receive: Callable[..., None], operands: list[Any], *, ordered: bool) -> None:
+    """Do what `jax.debug.callback` does, with a function that programs keep as it is."""
+    effect = debugging.ordered_debug_effect if ordered else debugging.debug_effect
+    debugging.debug_callback_p.bind(*operands, callback=receive, effect=effect, partitioned=False)
 
 
 def lower_as_delivery(primitive: jax.extend.core.Primitive) -> None:

@@ -20,12 +20,21 @@ from stratax.distribute.coordination._values import (
     PerWorkerValues,
     RemoteValue,
 )
-from stratax.distribute.remote import HERE
-from stratax.errors import BadTypeError, ClusterTimeoutError, InternalError, OutOfRangeError, PeerLostError
-from stratax.servers import Certificates, Connection, Deadlines
+from stratax.distribute.remote import HostCalls
+from stratax.errors import (
+    AbortedError,
+    BadTypeError,
+    ClusterTimeoutError,
+    InternalError,
+    OutOfRangeError,
+    PeerLostError,
+    StrataxError,
+    UnknownError,
+)
+from stratax.servers import Certificates, Connection, Deadlines, Message
 
 if TYPE_CHECKING:
-    from stratax.distribute.coordination._programs import Programs
+    from stratax.distribute.coordination._programs import Made, Programs
 
 # How long a step may take, in seconds: a worker that lives is waited for. One that does not answer in between is given
 # up after a few seconds.
@@ -44,11 +53,11 @@ _logger = logging.getLogger("stratax")
 class _Life:
     """One start of a worker: what it has been told, and its connection."""
 
-    def __init__(self, connection: Connection, platform: str, process: str) -> None:
+    def __init__(self, connection: Connection, platform: str) -> None:
         self.connection = connection
         self.platform = platform
-        self.process = process
-        self.programs: set[str] = set()
+        # With what each of them calls.
+        self.programs: dict[str, HostCalls | None] = {}
         self.specs: dict[str, Any] = {}
         self.streams: dict[str, WorkerStream] = {}
 
@@ -117,13 +126,13 @@ class WorkerLink:
     def _begin(self) -> _Life | None:
         connection = self._connect(stream=0)
         with contextlib.suppress(PeerLostError, ClusterTimeoutError):
-            found = connection.ask({"op": "hello"}).header
+            platform = connection.ask({"op": "hello"}).header["platform"]
             # Seen where nothing is set up, as its loss is: the number of workers has changed while they train.
             level = logging.WARNING if self._was_here or self._queue.has_begun else logging.INFO
             again = " again" if self._was_here else ""
             _logger.log(level, "Worker %s at %s takes part%s.", self.name, self._address, again)
             self._was_here = True
-            return _Life(connection, found["platform"], found["process"])
+            return _Life(connection, platform)
         connection.close()
         return None
 
@@ -201,26 +210,26 @@ class WorkerLink:
             made = self._programs.make(closure.function, args, kwargs)
             if made.name not in life.programs:
                 sent = made.for_worker(life.platform, self._index)
-                payloads = [np.frombuffer(each, np.uint8) for each in sent.programs]
-                calls = sent.calls
-                # A worker of this process calls the functions themselves.
-                if calls is None or life.process == HERE:
-                    pickled = []
-                else:
-                    pickled = [np.frombuffer(calls.pickled(), np.uint8)]
+                pickled = [] if sent.calls is None else [sent.calls.pickled()]
                 life.connection.ask(
                     {
                         "op": "load",
                         "program": made.name,
                         "step": sent.step.as_json(),
-                        "num_programs": len(payloads),
+                        "num_programs": len(sent.programs),
                         "own": list(sent.own),
-                        "calls": None if calls is None else calls.name,
+                        "calls": sent.calls is not None,
                     },
-                    [*payloads, *sent.own.values(), *pickled],
+                    [
+                        *(np.frombuffer(each, np.uint8) for each in sent.programs),
+                        *sent.own.values(),
+                        *(np.frombuffer(each, np.uint8) for each in pickled),
+                    ],
                 )
-                life.programs.add(made.name)
-            answer = life.connection.ask(
+                life.programs[made.name] = sent.calls
+            answer = self._answered(
+                life,
+                made,
                 {
                     "op": "run",
                     "program": made.name,
@@ -228,13 +237,27 @@ class WorkerLink:
                     "once": f"{self._programs.name}/{closure.number}",
                     "ahead": made.num_elements,
                 },
-                made.arrays,
             )
             if not answer.header.get("unfit"):
                 return made.program.results(answer.arrays)
             for stream, runs in zip(made.streams, pickle.loads(answer.arrays[0].tobytes()), strict=True):
                 stream.runs = runs or stream.runs
         raise InternalError("A worker's elements have another shape each time that it is asked.")
+
+    def _answered(self, life: _Life, made: "Made", header: dict[str, Any]) -> Message:
+        """Have the worker run a step, and return its answer; call what the step asks for while it runs."""
+        answer = life.connection.ask(header, made.arrays)
+        calls = life.programs[made.name]
+        while calls is not None and "call" in answer.header:
+            try:
+                results = calls.call(answer.header["call"], answer.arrays)
+            except StrataxError:
+                # The worker gives the step up, and what it says of that is known better here.
+                with contextlib.suppress(AbortedError, UnknownError):
+                    life.connection.ask({"op": "go on", "failed": True})
+                raise
+            answer = life.connection.ask({"op": "go on", "failed": False}, results)
+        return answer
 
     def _own(self, life: _Life, resource: PerWorkerValues) -> Any:
         """Return what a function gets for a value that each worker has for itself."""

@@ -1,4 +1,4 @@
-from ._host_calls import HERE as HERE
+from ._host_calls import HostCalls as HostCalls
 from ._layout import Layouts as Layouts
 from ._layout import beside as beside
 from ._layout import made_beside as made_beside

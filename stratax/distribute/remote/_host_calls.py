@@ -1,16 +1,15 @@
-"""Python that a step calls in its worker: prints, functions on the host, assertions (distribute layer).
+"""Python that a step calls while it runs: in its worker, or in the coordinator's process (distribute layer).
 
-The step itself travels as an exported program, in which calls are numbers. What they call is pickled by cloudpickle and
-travels beside it, over connections whose ends belong to the cluster; a worker in the coordinator's own process calls
-the very functions.
+The step itself travels as an exported program, in which calls are numbers. What prints and asserts is pickled by
+cloudpickle and travels beside it, over connections whose ends belong to the cluster. A user's function stays in the
+process that it was written for, as in TensorFlow: there it finds the variables, lists and locks that it refers to. The
+worker asks for its results (`_conversation`).
 """
 
 import functools
 import io
 import logging
 import pickle
-import uuid
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +22,6 @@ from stratax._shown import shown
 from stratax.core import programs
 from stratax.errors import (
     BadArgumentError,
-    FailedPreconditionError,
     OutOfRangeError,
     ResourceExhaustedError,
     TracingError,
@@ -31,9 +29,6 @@ from stratax.errors import (
     UnknownError,
 )
 from stratax.seams import jax_host_calls as seam
-
-# What tells this process from others.
-HERE = uuid.uuid4().hex
 
 # What an error of a Python function becomes, as in TensorFlow; any other becomes an UnknownError.
 _KINDS = (
@@ -44,54 +39,71 @@ _KINDS = (
 )
 # What workers compute on where programs call Python by number.
 _PLATFORMS = ("cpu", "cuda", "rocm")
-
-_given: "weakref.WeakValueDictionary[str, HostCalls]" = weakref.WeakValueDictionary()
 _logger = logging.getLogger("stratax")
+
+# The shapes and dtypes of what a function returns.
+Types = tuple[tuple[tuple[int, ...], str], ...]
 
 
 class HostCalls:
-    """The functions that a step calls, by their numbers.
+    """The functions that a step calls, by their numbers, as its coordinator knows them."""
 
-    Args:
-        calls: The functions, of NumPy arrays, with the types of what each returns.
-    """
+    def __init__(self) -> None:
+        self._functions: list[tuple[Callable[..., Any], Types]] = []
+        self._travelling: list[bool] = []
 
-    def __init__(self, calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> None:
-        self.name = uuid.uuid4().hex
-        self._calls = calls
-        _given[self.name] = self
+    def add(self, function: Callable[..., Any], types: Types, *, travels: bool) -> int:
+        """Add a function, and return its number.
+
+        Args:
+            function: The function, of NumPy arrays.
+            types: What it returns.
+            travels: Whether it does the same in any process.
+        """
+        self._functions.append((function, types))
+        self._travelling.append(travels)
+        return len(self._functions) - 1
 
     def pickled(self) -> bytes:
-        """Return the functions, for a worker in another process.
+        """Return what a worker needs of them: those that travel, if they can be pickled."""
+        sent = []
+        for (function, types), travels in zip(self._functions, self._travelling, strict=True):
+            sent.append((_pickled(function) if travels else None, types))
+        return pickle.dumps(sent)
+
+    def call(self, number: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Call a function for a worker.
+
+        Args:
+            number: Its number.
+            arrays: Its arguments.
 
         Raises:
-            TracingError: They use what can't be sent.
+            StrataxError: It has failed.
         """
-        stream = io.BytesIO()
         try:
-            _Pickler(stream).dump(self._calls)
-        except TracingError:
-            raise
-        except Exception as error:  # Objects say in various ways that they can't be pickled.
-            raise TracingError(
-                "Python that a scheduled function calls while it runs (print, py_function, an assertion) is sent to "
-                f"the workers, and this can't be pickled ({type(error).__name__}: {error}). Make what it needs inside "
-                "of the function that is called."
-            ) from error
-        return stream.getvalue()
+            return _results(*self._functions[number], arrays)
+        except Exception as error:
+            raise _raised(error) from error
 
-    @classmethod
-    def unpickled(cls, payload: bytes) -> "HostCalls":
-        """Return what :meth:`pickled` has given."""
-        return cls(pickle.loads(payload))
 
-    @classmethod
-    def named(cls, name: str) -> "HostCalls":
-        """Return the functions of this process that have a name."""
-        found = _given.get(name)
-        if found is None:
-            raise FailedPreconditionError("The functions of a step are gone: its coordinator has ended.")
-        return found
+class WorkerCalls:
+    """The functions that a step calls, as its worker knows them.
+
+    Args:
+        payload: What :meth:`HostCalls.pickled` has given.
+        ask: Has the coordinator call a function, by its number, with arrays; returns the results.
+    """
+
+    def __init__(self, payload: bytes, ask: Callable[[int, Sequence[np.ndarray]], list[np.ndarray]]) -> None:
+        sent = pickle.loads(payload)
+        self.asks = any(pickled is None for pickled, _ in sent)
+        self._calls = [
+            functools.partial(ask, number)
+            if pickled is None
+            else functools.partial(_here, pickle.loads(pickled), types)
+            for number, (pickled, types) in enumerate(sent)
+        ]
 
     def program(self, exported: Any) -> Callable[..., tuple[list[Any], list[Any]]]:
         """Return a program that calls them.
@@ -101,12 +113,14 @@ class HostCalls:
         """
         errors: list[BaseException] = []
         compiled = seam.compiled_with(
-            exported,
-            [functools.partial(_called, errors, function, types) for function, types in self._calls],
+            exported, [functools.partial(_called, errors, call) for call in self._calls]
         )
 
         def run(*operands: Any) -> tuple[list[Any], list[Any]]:
             errors.clear()
+            # XLA runs a program whose arrays are there in this thread. Others wait for them in its own, of which there
+            # are as many as cores: calls would hold these, and may need one themselves.
+            operands = jax.block_until_ready(jax.device_put(operands))
             try:
                 changed, results = jax.block_until_ready(compiled(*operands))
             except Exception:
@@ -130,17 +144,17 @@ def exportable(closed: Any) -> tuple[Callable[..., list[Any]], HostCalls]:
     Raises:
         TracingError: It calls Python in a way that only this process can.
     """
-    calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+    calls = HostCalls()
 
     def number_of(equation: Any) -> int | None:
         if not programs.is_call(equation):
             return None
         types = tuple((tuple(v.aval.shape), np.dtype(v.aval.dtype).name) for v in equation.outvars)
-        calls.append((_function_of(equation), types))
-        return len(calls) - 1
+        function, travels = _function_of(equation)
+        return calls.add(function, types, travels=travels)
 
     numbered = seam.with_numbered_calls(closed, number_of)
-    return seam.called_with(numbered), HostCalls(calls)
+    return seam.called_with(numbered), calls
 
 
 def exported(compiled: Any, platform: str, *given: Any) -> bytes:
@@ -178,32 +192,33 @@ def check_platform(platform: str) -> None:
         )
 
 
-def _function_of(equation: Any) -> Callable[..., Any]:
-    """Return what an operation calls, as a function of NumPy arrays."""
+def _function_of(equation: Any) -> tuple[Callable[..., Any], bool]:
+    """Return what an operation calls, as a function of NumPy arrays, and whether it does the same in any process."""
     name, params = equation.primitive.name, equation.params
     if name == "stratax_call":
-        function: Callable[..., Any] = params["function"]
-        return function
+        return params["function"], False
     if name == "stratax_check":
-        return functools.partial(_check, params["receive"].describe)
+        return functools.partial(_check, params["receive"].describe), True
     if name == "debug_print":
-        return functools.partial(seam.print_formatted, **params)
+        return functools.partial(seam.print_formatted, **params), True
     if "callback" in params:
-        return functools.partial(_on_arrays, params["callback"])
+        function = params["callback"]
+        if isinstance(function, programs.Printing):
+            return function, function.is_anywhere
+        return functools.partial(_on_arrays, function), False
     raise TracingError(
         "A function that a coordinator schedules calls Python in a way that workers can't "
         f"({name}). Return what is wanted, and look at it in the coordinator."
     )
 
 
-def _check(describe: Callable[..., str], holds: Any, *arrays: Any) -> tuple[()]:
-    if not np.all(holds):
-        raise _AssertionFailedError(describe(*arrays))
-    return ()
-
-
 class _AssertionFailedError(Exception):
     """What the message of an assertion travels with."""
+
+
+def _check(describe: Callable[..., str], holds: Any, *arrays: Any) -> None:
+    if not np.all(holds):
+        raise _AssertionFailedError(describe(*arrays))
 
 
 def _on_arrays(callback: Callable[..., Any], *arrays: Any) -> Any:
@@ -213,50 +228,60 @@ def _on_arrays(callback: Callable[..., Any], *arrays: Any) -> Any:
         return callback(*jax.device_put(arrays, device))
 
 
+def _here(function: Callable[..., Any], types: Types, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return _results(function, types, arrays)
+
+
 def _called(
     errors: list[BaseException],
-    function: Callable[..., Any],
-    types: Sequence[tuple[tuple[int, ...], str]],
+    call: Callable[[Sequence[np.ndarray]], list[np.ndarray]],
     token: Any,
     *arrays: Any,
 ) -> tuple[Any, ...]:
-    """Call a function for a running program; what it raises ends the program."""
+    """Make a call of a running program; what it raises ends the program."""
     try:
         # Copies: the arrays are views of the program's memory.
-        made = function(*(np.array(array) for array in arrays))
-        results = [np.asarray(each) for each in made or ()]
-        found = [(each.shape, jax.dtypes.canonicalize_dtype(each.dtype).name) for each in results]
-        if found != list(types):
-            raise BadArgumentError(
-                f"A function that a program calls returned other types than it had said. Expected: {shown(types)}. "
-                f"Received: {shown(found)}."
-            )
-        return (token, *(each.astype(dtype) for each, (_, dtype) in zip(results, types, strict=True)))
+        return (token, *call([np.array(array) for array in arrays]))
     except BaseException as error:
         errors.append(error)
         raise
 
 
+def _results(function: Callable[..., Any], types: Types, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    made = function(*arrays)
+    results = [np.asarray(each) for each in made or ()]
+    found = tuple((each.shape, jax.dtypes.canonicalize_dtype(each.dtype).name) for each in results)
+    if found != types:
+        raise BadArgumentError(
+            f"A function that a program calls returned other types than it had said. Expected: {shown(types)}. "
+            f"Received: {shown(found)}."
+        )
+    return [each.astype(dtype) for each, (_, dtype) in zip(results, types, strict=True)]
+
+
 def _raised(error: BaseException) -> Exception:
-    """Return what the coordinator is told of an error of a Python function."""
+    """Return what is raised for an error of a function that a program calls."""
     if isinstance(error, _AssertionFailedError):
         return BadArgumentError(str(error))
-    _logger.error("A Python function that a step calls has failed.", exc_info=error)
+    _logger.debug("A Python function that a step calls has failed.", exc_info=error)
     kind = next((made for kinds, made in _KINDS if isinstance(error, kinds)), UnknownError)
-    return kind(f"{type(error).__name__}: {error}")
+    return kind(str(error) if type(error) is kind else f"{type(error).__name__}: {error}")
+
+
+def _pickled(function: Callable[..., Any]) -> bytes | None:
+    """Return a function, pickled; None where it refers to what is only in this process."""
+    stream = io.BytesIO()
+    try:
+        _Pickler(stream).dump(function)
+    except Exception:  # Objects say in various ways that they can't be pickled.
+        _logger.debug("A print can't be sent to workers, and is made in this process.", exc_info=True)
+        return None
+    return stream.getvalue()
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """Refuses what would be another one where it arrives."""
+    """Pickles nothing that would be another one where it arrives."""
 
     def persistent_id(self, obj: Any) -> None:
         if isinstance(obj, keras.Variable):
-            raise TracingError(
-                "A Python function that a scheduled function calls while it runs can't use variables: it runs in a "
-                f"worker. Received: {shown(obj)}. Pass its value as an argument, tf.py_function(fn, [variable], Tout)."
-            )
-        if isinstance(obj, jax.core.Tracer):
-            raise TracingError(
-                "A Python function that a scheduled function calls while it runs uses a value that is known when it "
-                f"runs only: {shown(obj)}. Pass it as an argument, tf.py_function(fn, [value], Tout)."
-            )
+            raise pickle.PicklingError("A variable belongs to this process.")

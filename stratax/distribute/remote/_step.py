@@ -1,8 +1,8 @@
 """A step as it travels to a worker, and how a worker runs it (distribute layer).
 
 A step is a program, exported as StableHLO, with a description of what it takes and gives: variables by their places on
-servers, elements of the worker's iterators, arguments. Nothing of it is Python, other than what the program calls while
-it runs (`_host_calls`).
+servers, elements of the worker's iterators, arguments. Nothing of it is Python, other than what the program prints and
+asserts while it runs (`_host_calls`).
 """
 
 import dataclasses

@@ -1,5 +1,7 @@
 """`WorkerServer`: runs the steps that a coordinator sends (distribute layer)."""
 
+import dataclasses
+import functools
 import logging
 import pickle
 import threading
@@ -11,10 +13,11 @@ import numpy as np
 from jax import export
 
 from stratax._shown import shown
-from stratax.distribute.remote._host_calls import HERE, HostCalls
+from stratax.distribute.remote._conversation import Conversation
+from stratax.distribute.remote._host_calls import WorkerCalls
 from stratax.distribute.remote._servers import Servers
 from stratax.distribute.remote._step import Step, StepRunner, UnfitError
-from stratax.errors import BadArgumentError, FailedPreconditionError
+from stratax.errors import AbortedError, BadArgumentError, FailedPreconditionError, InternalError
 from stratax.servers import Answer, Certificates, Message, MessageServer
 
 _logger = logging.getLogger("stratax")
@@ -23,8 +26,8 @@ _logger = logging.getLogger("stratax")
 class WorkerServer(MessageServer):
     """Runs what a coordinator sends: steps, which are compiled programs, and functions that make datasets.
 
-    Functions that make datasets, and those that steps call while they run, travel as Python, pickled. Nothing is
-    unpickled that came over a connection whose other end has not shown that it belongs to the cluster.
+    Functions that make datasets, and what steps print and assert, travel as Python, pickled. Nothing is unpickled that
+    came over a connection whose other end has not shown that it belongs to the cluster.
 
     Args:
         host: The address to listen on.
@@ -47,7 +50,10 @@ class WorkerServer(MessageServer):
     ) -> None:
         self._servers = servers
         self._runner = StepRunner(servers)
-        self._programs: dict[str, tuple[Step, list[Any]]] = {}
+        self._programs: dict[str, _Program] = {}
+        # The last one that was begun, and the one of the step that runs.
+        self._conversation: Conversation | None = None
+        self._asking: Conversation | None = None
         self._datasets: dict[str, Any] = {}
         self._iterators: dict[str, Any] = {}
         self._answers: dict[str, Answer] = {
@@ -57,12 +63,14 @@ class WorkerServer(MessageServer):
             "peek": self._peek,
             "drop": self._drop,
             "run": self._run,
+            "go on": self._go_on,
         }
         # One step after another: they share iterators.
         self._running = threading.Lock()
         super().__init__(host, port, certificates, on_end)
 
     def close(self) -> None:
+        self._give_up()
         # First: the servers wait for the streams of those that use them.
         self._servers.close()
         super().close()
@@ -74,12 +82,7 @@ class WorkerServer(MessageServer):
         if header.get("op") != "hello":
             return False
         self.write(
-            writer,
-            {
-                "platform": export.default_export_platform(),
-                "process": HERE,
-                "num_programs": len(self._programs),
-            },
+            writer, {"platform": export.default_export_platform(), "num_programs": len(self._programs)}
         )
         return True
 
@@ -93,16 +96,15 @@ class WorkerServer(MessageServer):
                 f"A step is no function that JAX of this version exported ({type(error).__name__}). Run the same "
                 "version of JAX in all tasks."
             ) from error
-        own = len(header["own"])
-        for name, value in zip(header["own"], arrays[num_programs : num_programs + own], strict=True):
+        own = header["own"]
+        for name, value in zip(own, arrays[num_programs : num_programs + len(own)], strict=True):
             self._runner.set_own(name, value)
         compiled: list[Any] = [jax.jit(each.call) for each in programs]
-        if header["calls"] is not None:
-            # The coordinator's own functions, if it is in this process.
-            pickled = arrays[num_programs + own :]
-            calls = HostCalls.unpickled(pickled[0].tobytes()) if pickled else HostCalls.named(header["calls"])
-            compiled[0] = calls.program(programs[0])
-        self._programs[header["program"]] = step, compiled
+        asks = False
+        if header["calls"]:
+            calls = WorkerCalls(arrays[-1].tobytes(), self._ask)
+            compiled[0], asks = calls.program(programs[0]), calls.asks
+        self._programs[header["program"]] = _Program(step, compiled, asks)
         return {}
 
     def _dataset(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> Message:
@@ -125,19 +127,63 @@ class WorkerServer(MessageServer):
         self._iterators.pop(header["name"], None)
         return {}
 
-    def _run(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any] | Message:
-        found = self._programs.get(header["program"])
-        if found is None:
+    def _run(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> Message:
+        program = self._programs.get(header["program"])
+        if program is None:
             raise FailedPreconditionError(f"This worker has no step {shown(header['program'])}.")
-        step, compiled = found
+        self._give_up()
+        if not program.asks:
+            return self._answer_of(program, header, arrays, None)
+        made = self._conversation = Conversation(functools.partial(self._answer_of, program, header, arrays))
+        return made.begin()
+
+    def _go_on(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> Message:
+        if self._conversation is None:
+            raise FailedPreconditionError("This worker runs no step that has asked for anything.")
+        return self._conversation.go_on(AbortedError("It has failed.") if header["failed"] else list(arrays))
+
+    def _ask(self, number: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        if self._asking is None:
+            raise InternalError("A step asks its coordinator, and was begun without one.")
+        return self._asking.ask(number, arrays)
+
+    def _give_up(self) -> None:
+        """End a step that still waits for a coordinator, which asks for another one now."""
+        if self._conversation is not None:
+            self._conversation.give_up()
+
+    def _answer_of(
+        self,
+        program: "_Program",
+        header: dict[str, Any],
+        arrays: Sequence[np.ndarray],
+        conversation: Conversation | None,
+    ) -> Message:
         with self._running:
+            # Not the last one that was begun: a step that was given up may still run.
+            self._asking = conversation
             iterators = [self._iterators[name] for name in header["iterators"]]
             try:
-                results = self._runner.run(step, compiled, iterators, arrays, header["once"])
+                results = self._runner.run(program.step, program.compiled, iterators, arrays, header["once"])
             except UnfitError:
                 # What they are like instead, for each iterator.
                 return _pickled([each.peek_up_to(0, header["ahead"]) for each in iterators], unfit=True)
         return Message({}, results)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Program:
+    """A step that this worker has.
+
+    Attributes:
+        step: What it takes and gives.
+        compiled: Its programs.
+        asks: Whether it asks the coordinator for something while it runs.
+    """
+
+    step: Step
+    compiled: list[Any]
+    asks: bool
 
 
 def _pickled(value: Any, **header: Any) -> Message:

@@ -1,7 +1,7 @@
-"""Prints, Python functions and assertions of scheduled functions happen in the worker, in order, and can fail there."""
+"""Prints, Python functions and assertions of scheduled functions happen in order, and their errors reach `join`."""
 
+import io
 import os
-import signal
 import threading
 
 import jax
@@ -13,7 +13,6 @@ import pytest
 import stratax as sx
 import stratax.tf as tf
 from stratax import errors
-from stratax.distribute.coordination import _worker_link
 from stratax.distribute.remote import _host_calls
 from tests.distribute.coordination.clusters import coordinator_of, in_process, processes
 
@@ -24,13 +23,6 @@ SCALAR = tf.TensorSpec([], tf.float32)
 def coordinator():
     with in_process() as coordinator:
         yield coordinator
-
-
-@pytest.fixture(params=["of this process", "sent"])
-def calls(request, monkeypatch):
-    """Whether functions are called as they are, or are pickled as for a worker elsewhere."""
-    if request.param == "sent":
-        monkeypatch.setattr(_worker_link, "HERE", "another process")
 
 
 def result(coordinator, function, *args):
@@ -47,7 +39,6 @@ def refused(coordinator, function, *args):
     return found.value
 
 
-@pytest.mark.usefixtures("calls")
 def test_everything_that_calls_python_does_so_in_the_order_of_the_program(coordinator, capsys):
     @sx.function
     def step(x, limit):
@@ -71,24 +62,56 @@ def test_everything_that_calls_python_does_so_in_the_order_of_the_program(coordi
     assert capsys.readouterr().err == "begin {'x': 4}\ny 8\nend\n"
 
 
-def test_a_function_of_this_process_is_the_very_one(coordinator):
+def test_a_python_function_is_called_in_this_process(coordinator):
+    with coordinator.strategy.scope():
+        v = sx.Variable(1.0)
     seen, lock = [], threading.Lock()
 
     def remember(x):
-        # Neither could be pickled, or would be the same.
+        # None of these would be the same elsewhere.
         with lock:
-            seen.append(float(x))
+            seen.append((float(x), float(v.numpy())))
         return x
 
     @sx.function
     def step(x):
+        v.assign_add(1.0)
         return tf.numpy_function(remember, [x], SCALAR) + 1
 
     assert [result(coordinator, step, jnp.float32(x)) for x in (1, 2)] == [2.0, 3.0]
-    assert seen == [1.0, 2.0]
+    # What a function changes is pushed at its end.
+    assert seen == [(1.0, 1.0), (2.0, 2.0)]
 
 
-@pytest.mark.usefixtures("calls")
+class Shown:
+    """What can't be sent to a worker, and shows how things stand here."""
+
+    def __init__(self, variable):
+        self.variable, self.lock = variable, threading.Lock()
+
+    def __repr__(self):
+        return f"<{float(self.variable.numpy())}>"
+
+
+def test_what_only_this_process_has_is_printed_here(coordinator, capsys):
+    with coordinator.strategy.scope():
+        v = sx.Variable(1.0)
+    stream, lines = io.StringIO(), []
+
+    @sx.function
+    def step(x):
+        tf.print("to a stream", x, output_stream=stream)
+        tf.print("to a function", x, output_stream=lines.append)
+        tf.print("of", Shown(v), x)
+
+    result(coordinator, step, jnp.float32(1))
+    v.assign(5.0)
+    result(coordinator, step, jnp.float32(2))
+    assert stream.getvalue() == "to a stream 1\nto a stream 2\n"
+    assert lines == ["to a function 1", "to a function 2"]
+    assert capsys.readouterr().err == "of <1.0> 1\nof <5.0> 2\n"
+
+
 def test_an_assertion_that_fails_is_an_error_of_join_and_changes_nothing(coordinator, capsys):
     with coordinator.strategy.scope():
         v = sx.Variable(1.0)
@@ -113,7 +136,6 @@ def test_an_assertion_that_fails_is_an_error_of_join_and_changes_nothing(coordin
     assert result(coordinator, step, jnp.float32(0)) == 21.0
 
 
-@pytest.mark.usefixtures("calls")
 def test_numbers_are_checked(coordinator):
     @sx.function
     def step(x):
@@ -157,12 +179,11 @@ def test_a_python_function_that_breaks_its_word_is_named(coordinator):
     def step(x):
         return jax.pure_callback(lambda value: np.zeros(3, np.float32), x, x)
 
-    assert "Expected: (((), 'float32'),). Received: [((3,), 'float32')]" in str(
+    assert "Expected: (((), 'float32'),). Received: (((3,), 'float32'),)." in str(
         refused(coordinator, step, jnp.float32(1))
     )
 
 
-@pytest.mark.usefixtures("calls")
 def test_callbacks_of_jax_are_called(coordinator, capsys):
     @sx.function
     def step(x):
@@ -175,28 +196,25 @@ def test_callbacks_of_jax_are_called(coordinator, capsys):
     assert capsys.readouterr().out == "first [0. 1.]\nsecond [7. 1.]\n"
 
 
-def test_what_would_be_another_one_in_a_worker_is_refused(coordinator, monkeypatch):
-    monkeypatch.setattr(_worker_link, "HERE", "another process")
-    with coordinator.strategy.scope():
-        v = sx.Variable(1.0, name="mine")
-    lock = threading.Lock()
+def test_a_step_that_waits_for_a_lost_coordinator_is_given_up(coordinator):
+    (link,) = coordinator._links
+    seen = []
 
-    def step(use):
-        return sx.function(lambda x: tf.py_function(lambda value: use() and value, [x], SCALAR))
+    def lost(header, arrays=()):
+        raise errors.PeerLostError("on purpose")
 
-    x = jnp.float32(1)
-    error = refused(coordinator, step(lambda: v.numpy()), x)
-    assert isinstance(error, errors.TracingError)
-    assert "can't use variables" in str(error)
-    assert "can't be pickled (TypeError: cannot pickle '_thread.lock'" in str(
-        refused(coordinator, step(lock), x)
-    )
+    def breaks_once(x):
+        seen.append(float(x))
+        if len(seen) == 1:
+            link._life.connection.ask = lost
+        return x
 
     @sx.function
-    def leaking(x):
-        return tf.py_function(lambda value: value + x, [x], SCALAR)
+    def step(x):
+        return tf.numpy_function(breaks_once, [x], SCALAR) + 1
 
-    assert "known when it runs only" in str(refused(coordinator, leaking, x))
+    assert result(coordinator, step, jnp.float32(1)) == 2.0
+    assert seen == [1.0, 1.0]
 
 
 def test_what_workers_can_not_do_is_refused(coordinator, tmp_path):
@@ -213,8 +231,6 @@ def test_what_workers_can_not_do_is_refused(coordinator, tmp_path):
     assert "a summary" in str(error)
     with pytest.raises(errors.TracingError, match="compute on CPUs or GPUs. Received: 'tpu'"):
         _host_calls.check_platform("tpu")
-    with pytest.raises(errors.FailedPreconditionError, match="its coordinator has ended"):
-        _host_calls.HostCalls.named("none")
 
 
 def test_a_step_that_trains_and_looks_up_rows_prints_and_asserts(coordinator, capsys):
@@ -266,24 +282,27 @@ def test_an_update_on_servers_that_prints_is_refused(coordinator):
 @pytest.mark.exact
 def test_a_function_whose_worker_dies_prints_again(tmp_path):
     log = tmp_path / "log"
+    with processes(1, 1) as tasks, coordinator_of(tasks.cluster) as coordinator:
+        seen = []
 
-    def die_once(x, path=str(tmp_path / "died")):
-        if not os.path.exists(path):
-            open(path, "w").close()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return np.float32(os.getpid())
+        def kill_once(x):
+            seen.append(os.getpid())
+            if len(seen) == 1:
+                tasks.signal("worker", 0)
+                tasks.start("worker", 0)
+            return x
 
-    @sx.function
-    def step(x):
-        tf.print("x is", x, output_stream=f"file://{log}")
-        return tf.numpy_function(die_once, [x], SCALAR)
+        @sx.function
+        def step(x):
+            tf.print("x is", x, output_stream=f"file://{log}")
+            return tf.numpy_function(kill_once, [x], SCALAR)
 
-    @sx.function
-    def fails(x):
-        tf.debugging.assert_less(x, 0.0, message="there")
-        return x
+        @sx.function
+        def fails(x):
+            tf.debugging.assert_less(x, 0.0, message="there")
+            return x
 
-    with processes(1, 2) as tasks, coordinator_of(tasks.cluster) as coordinator:
-        assert result(coordinator, step, jnp.float32(1)) != os.getpid()
+        assert result(coordinator, step, jnp.float32(1)) == 1.0
         assert log.read_text() == "x is 1\n" * 2
+        assert seen == [os.getpid()] * 2
         assert "there. Condition x < y" in str(refused(coordinator, fails, jnp.float32(1)))
