@@ -208,12 +208,7 @@ def feeding_region(region: _capture.Region | None, stream: object) -> "_capture.
     """Return `region`, if a loop in it can take input from a stream."""
     if isinstance(region, (_capture.ProgramRegion, LoopRegion)):
         return region
-    # Raises what `next(iterator)` itself raises there.
-    (region or _capture.Region()).next_element(stream)
-    raise errors.TracingError(
-        "next(iterator) was called in a loop inside a function that is being differentiated. Expected: the loop around "
-        f"the differentiated function. Received: iterator={shown(stream)}. Take the elements first."
-    )
+    (region or _capture.Region()).refuse_loop(stream)
 
 
 @dataclasses.dataclass(slots=True)

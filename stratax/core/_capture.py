@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import keras
@@ -199,6 +199,15 @@ class Region(keras.StatelessScope):
             "function's own body or in a loop over `stratax.range`, outside of `strategy.run`. "
             f"Received: iterator={shown(stream)}. Take the element first and hand it to `strategy.run(fn, "
             "args=(element,))`."
+        )
+
+    def refuse_loop(self, stream: object) -> NoReturn:
+        """Raise why a loop in this region can't take elements of a stream."""
+        # What `next(iterator)` itself raises here.
+        self.next_element(stream)
+        raise errors.TracingError(
+            "next(iterator) was called in a loop inside a function that is being differentiated. Expected: the loop "
+            f"around the differentiated function. Received: iterator={shown(stream)}. Take the elements first."
         )
 
     def next_optional(self, stream: object) -> tuple[Any, Any]:

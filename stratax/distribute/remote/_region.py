@@ -1,12 +1,14 @@
 """The region of a step whose updates are made on servers (distribute layer)."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import keras
 
+from stratax._shown import shown
 from stratax.core import regions
 from stratax.distribute.replicas import PostponedUpdate, PostponesUpdates
+from stratax.errors import TracingError
 
 
 class PushingRegion(regions.Region, PostponesUpdates):
@@ -46,6 +48,14 @@ class PushingRegion(regions.Region, PostponesUpdates):
 
     def next_optional(self, stream: object) -> tuple[Any, Any]:
         return self.parent.next_optional(stream)
+
+    def refuse_loop(self, stream: object) -> NoReturn:
+        raise TracingError(
+            "A compiled loop takes elements of an iterator in a step of a ParameterServerStrategy, which pulls "
+            "variables before it and pushes behind it. Expected: a function that is scheduled once for each element; "
+            "or a number of elements that is known while it is traced, `for _ in range(4): next(iterator)` with "
+            f"Python's range. Received: iterator={shown(stream)}. Have the loop around `coordinator.schedule`."
+        )
 
     def iterate(self, stream: object) -> Any:
         return self.parent.iterate(stream)

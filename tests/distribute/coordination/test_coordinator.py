@@ -228,3 +228,48 @@ def test_one_worker_gives_the_weights_of_one_device():
     np.testing.assert_allclose(losses, expected, rtol=1e-6)
     for left, right in zip(weights, expected_weights, strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-6, atol=1e-7)
+
+
+def test_steps_of_one_function_see_one_anothers_changes():
+    def trained(strategy, call):
+        with strategy.scope():
+            v = sx.Variable(1.0)
+            optimizer = keras.optimizers.SGD(0.1, momentum=0.5)
+
+        def replica_fn(x):
+            loss, grads = sx.value_and_grad(lambda: v * v * jnp.float32(x), [v])()
+            optimizer.apply_gradients(zip(grads, [v], strict=True))
+            return loss
+
+        @sx.function
+        def steps(iterator):
+            total = jnp.float32(0)
+            for _ in range(3):
+                total += strategy.run(replica_fn, args=(next(iterator),))
+            return total
+
+        return [float(call(steps)) for _ in range(2)], float(v.numpy())
+
+    with in_process() as coordinator:
+        remote = iter(coordinator.create_per_worker_dataset(numbers))
+        losses, value = trained(
+            coordinator.strategy, lambda steps: coordinator.schedule(steps, args=(remote,)).fetch()
+        )
+    local = iter(numbers())
+    expected_losses, expected_value = trained(one_device(), lambda steps: steps(local))
+    np.testing.assert_allclose(losses, expected_losses, rtol=1e-6)
+    np.testing.assert_allclose(value, expected_value, rtol=1e-6)
+
+
+def test_a_compiled_loop_that_takes_elements_is_refused(coordinator):
+    @sx.function
+    def step(iterator):
+        total = jnp.int32(0)
+        for _ in sx.range(3):
+            total += jnp.int32(next(iterator))
+        return total
+
+    iterator = iter(coordinator.create_per_worker_dataset(numbers))
+    coordinator.schedule(step, args=(iterator,))
+    with pytest.raises(errors.TracingError, match="Have the loop around `coordinator.schedule`"):
+        coordinator.join()
