@@ -2,6 +2,7 @@ from ._certificates import NAME as NAME
 from ._certificates import Certificates as Certificates
 from ._certificates import issue as issue
 from ._connection import Connection as Connection
+from ._connection import abort_all as abort_all
 from ._deadlines import Deadlines as Deadlines
 from ._server import Answer as Answer
 from ._server import MessageServer as MessageServer

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import time
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,8 @@ LOST_SECONDS = 8.0
 
 _PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
+
+_connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 
 
 class Connection:
@@ -72,6 +75,12 @@ class Connection:
         self._number = 0
         # What has been sent and not been answered yet.
         self._open: tuple[dict[str, Any], Sequence[np.ndarray]] | None = None
+        _connections.add(self)
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the server has been reached, at least once."""
+        return self._incarnation is not None
 
     def ask(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> _wire.Message:
         """Send a message and wait for the answer.
@@ -203,3 +212,9 @@ class Connection:
                 "that it runs, and has the secret of this cluster. Received: "
                 f"{shown(str(error).partition(chr(10))[0])}. See its output."
             ) from error
+
+
+def abort_all() -> None:
+    """Abort all connections of this process, which comes to its end."""
+    for connection in list(_connections):
+        connection.abort()

@@ -9,6 +9,7 @@ from stratax.data import Features as Features
 from stratax.data import FloatList as FloatList
 from stratax.data import Int64List as Int64List
 from stratax.data import SequenceExample as SequenceExample
+from stratax.distribute import Server as Server
 from stratax.estimator import CheckpointSaverHook as CheckpointSaverHook
 from stratax.estimator import CheckpointSaverListener as CheckpointSaverListener
 from stratax.estimator import FeedFnHook as FeedFnHook

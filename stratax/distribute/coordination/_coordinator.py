@@ -1,11 +1,9 @@
 """`ClusterCoordinator`: schedules functions on workers that come and go (distribute layer)."""
 
-import functools
 import itertools
 import logging
 import pickle
 import threading
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +11,7 @@ import cloudpickle
 import jax
 
 from stratax._shown import shown
-from stratax.cluster import credentials, exits
+from stratax.cluster import credentials
 from stratax.core import Function
 from stratax.distribute.coordination._programs import Programs
 from stratax.distribute.coordination._queue import Closure, ClosureQueue, Look
@@ -24,7 +22,6 @@ from stratax.distribute.coordination._values import (
     RemoteValue,
 )
 from stratax.distribute.coordination._worker_link import WorkerLink
-from stratax.distribute.remote import end_tasks
 from stratax.distribute.strategies import ParameterServerStrategy
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
 from stratax.servers import issue
@@ -78,12 +75,6 @@ class ClusterCoordinator:
         self._queue = ClosureQueue()
         programs = Programs(strategy)
         certificates = issue(credentials(cluster).key)
-        self._certificates = certificates
-        self._addresses = [
-            (f"/job:{job}/task:{index}", cluster.task_address(job, index))
-            for job in ("worker", "ps")
-            for index in cluster.task_indices(job)
-        ]
         self._links = [
             WorkerLink(
                 f"/job:worker/task:{index}",
@@ -96,8 +87,6 @@ class ClusterCoordinator:
             for index in cluster.task_indices("worker")
         ]
         strategy.coordinator = self
-        # A process with open connections would need many seconds to end.
-        exits.at_end(functools.partial(_end, weakref.ref(self)))
 
     @property
     def strategy(self) -> ParameterServerStrategy:
@@ -218,27 +207,13 @@ class ClusterCoordinator:
         """How many workers the cluster has."""
         return len(self._links)
 
-    def end(self, error: BaseException | None = None) -> None:
-        """Tell all workers and parameter servers that the job is over: those that wait in `Server.join` end.
-
-        It is called when this program ends.
-
-        Args:
-            error: What it has failed with, which they name then.
-        """
-        end_tasks(self._addresses, self._certificates, error)
+    @property
+    def unseen(self) -> list[str]:
+        """The names of workers that have not taken part yet."""
+        return [link.name for link in self._links if not link.was_here]
 
     def close(self) -> None:
         """Run nothing any more, and end the connections to workers."""
         self._queue.close()
         for link in self._links:
             link.close()
-
-
-def _end(reference: "weakref.ref[ClusterCoordinator]", error: Exception | None) -> None:
-    coordinator = reference()
-    if coordinator is not None:
-        coordinator.close()
-        # Before the servers go: a connection that breaks writes to the error output.
-        coordinator.strategy.close()
-        coordinator.end(error)

@@ -74,6 +74,10 @@ class WorkerLink:
         certificates: What this task shows, and asks of workers.
         queue: The closures.
         programs: What closures become.
+
+    Attributes:
+        name: The worker's name.
+        was_here: Whether the worker has ever been reached.
     """
 
     def __init__(
@@ -94,7 +98,7 @@ class WorkerLink:
         self._deadlines = Deadlines()
         self._closed = threading.Event()
         self._life: _Life | None = None
-        self._was_here = False
+        self.was_here = False
         for target, kind in ((self._work, "run"), (self._watch, "watch")):
             threading.Thread(target=target, name=f"{kind}-{name}", daemon=True).start()
 
@@ -128,10 +132,10 @@ class WorkerLink:
         with contextlib.suppress(PeerLostError, ClusterTimeoutError):
             platform = connection.ask({"op": "hello"}).header["platform"]
             # Seen where nothing is set up, as its loss is: the number of workers has changed while they train.
-            level = logging.WARNING if self._was_here or self._queue.has_begun else logging.INFO
-            again = " again" if self._was_here else ""
+            level = logging.WARNING if self.was_here or self._queue.has_begun else logging.INFO
+            again = " again" if self.was_here else ""
             _logger.log(level, "Worker %s at %s takes part%s.", self.name, self._address, again)
-            self._was_here = True
+            self.was_here = True
             return _Life(connection, platform)
         connection.close()
         return None

@@ -1,7 +1,10 @@
 """`Server`: a task that serves others, a parameter server or a worker (distribute layer)."""
 
+import atexit
+import contextlib
 import logging
 import signal
+import sys
 import threading
 from typing import Any
 
@@ -12,10 +15,15 @@ from stratax.cluster import exits
 from stratax.distribute.remote._servers import Servers
 from stratax.distribute.remote._worker import WorkerServer
 from stratax.errors import BadArgumentError, PeerLostError
-from stratax.servers import MessageServer, ShardServer, issue
+from stratax.servers import MessageServer, ShardServer, abort_all, issue
 
 # How long a parameter server may take to answer a worker, in seconds.
 _ANSWER_SECONDS = 300.0
+
+# How long a program that comes to its end waits until nobody uses its servers any more, in seconds.
+_END_SECONDS = 5.0
+
+_in_this_process: list["Server"] = []
 _logger = logging.getLogger("stratax")
 
 
@@ -23,7 +31,7 @@ class Server:
     """A task that others use: a parameter server keeps shards of variables, a worker runs steps.
 
     Follows `tf.distribute.Server`. It listens at its address of the cluster, and only to tasks that have the cluster's
-    secret. Several servers may be in one process.
+    secret. Several servers may be in one process. It serves until it is closed, or the program ends.
 
     Args:
         server_or_cluster_def: The cluster: a `ClusterSpec`, or a dict from jobs to addresses.
@@ -92,6 +100,11 @@ class Server:
             addresses = [self._cluster.task_address("ps", index) for index in indices]
             servers = Servers(addresses, certificates, timeout=_ANSWER_SECONDS)
             self._server = WorkerServer(host, port, certificates, servers, on_end=self._end)
+        if not _in_this_process:
+            # Behind those of whoever uses it, which run first.
+            atexit.unregister(_end_all)
+            atexit.register(_end_all)
+        _in_this_process.append(self)
         _logger.info("Task %s of job %s listens at port %d.", self._index, self._job, self._server.port)
 
     def join(self) -> None:
@@ -136,6 +149,13 @@ class Server:
         self._ended.set()
         if self._server is not None:
             self._server.close()
+        with contextlib.suppress(ValueError):
+            _in_this_process.remove(self)
+
+    def wait(self) -> None:
+        """Wait until nobody uses this task any more, which is closed."""
+        if self._server is not None:
+            self._server.wait()
 
     @staticmethod
     def create_local_server(config: object = None, start: bool = True) -> "Server":
@@ -146,6 +166,27 @@ class Server:
             start: Whether it starts at once.
         """
         return Server({"worker": ["127.0.0.1:0"]}, start=start)
+
+
+def _end_all() -> None:
+    """End the servers of a program that has come to its end; Flight would wait for their last stream, without end."""
+    # Of tasks in this process: whoever waits for an answer fails, and ends its stream.
+    abort_all()
+    ended = threading.Event()
+    threading.Thread(target=_close_all, args=[ended], name="close-servers", daemon=True).start()
+    if not ended.wait(_END_SECONDS):
+        # Tasks elsewhere keep streams open, or a step of this process is not done.
+        error = getattr(sys, "last_value", None)
+        exits.leave(0 if error is None else exits.code_of(error))
+
+
+def _close_all(ended: threading.Event) -> None:
+    servers = list(_in_this_process)
+    for server in servers:
+        server.close()
+    for server in servers:
+        server.wait()
+    ended.set()
 
 
 def _only(name: str, given: Any, possible: list[Any]) -> Any:

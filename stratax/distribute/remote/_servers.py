@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,9 @@ class Request(NamedTuple):
 
 # How long a task may take to hear that the job is over, in seconds.
 _END_SECONDS = 5.0
+
+# For how long one that has not been there yet is waited for then, in seconds: a task needs some to start.
+_START_SECONDS = 15.0
 
 _streams = itertools.count()
 _steps = itertools.count()
@@ -84,6 +87,11 @@ class Servers:
 
     def __len__(self) -> int:
         return len(self._connections)
+
+    @property
+    def unseen(self) -> list[int]:
+        """The numbers of servers that have not answered yet."""
+        return [number for number, each in enumerate(self._connections) if not each.has_answered]
 
     def ask(self, requests: Mapping[int, Request]) -> dict[int, Any]:
         """Ask servers, and wait for all of them.
@@ -236,7 +244,10 @@ class Servers:
 
 
 def end_tasks(
-    tasks: Iterable[tuple[str, str]], certificates: Certificates, error: BaseException | None = None
+    tasks: Iterable[tuple[str, str]],
+    certificates: Certificates,
+    error: BaseException | None = None,
+    awaited: Container[str] = (),
 ) -> None:
     """Tell tasks that the job is over: those that wait in `Server.join` end.
 
@@ -244,16 +255,31 @@ def end_tasks(
         tasks: Their names and addresses. Some may have ended before.
         certificates: What this task shows them, and asks of them.
         error: What this task's program has failed with, which they name then.
+        awaited: The names of those that have not been there yet: they may be about to start, and would serve for ever.
     """
     header = {"op": "end"} if error is None else {"op": "end", "error": f"{type(error).__name__}: {error}"}
     deadlines = Deadlines()
-    for name, address in tasks:
+
+    def tell(name: str, address: str) -> None:
+        patience = _START_SECONDS if name in awaited else 0.0
         connection = Connection(
-            name, address, certificates, deadlines, task=uuid.uuid4().hex, timeout=_END_SECONDS, patience=0.0
+            name,
+            address,
+            certificates,
+            deadlines,
+            task=uuid.uuid4().hex,
+            timeout=max(_END_SECONDS, patience),
+            patience=patience,
         )
         with contextlib.suppress(StrataxError):
             connection.ask(header)
         connection.close()
+
+    threads = [threading.Thread(target=tell, args=task, daemon=True) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     deadlines.close()
 
 

@@ -77,10 +77,6 @@ class _StrategyOnServers(Strategy):
         cluster = resolver.cluster_spec()
         self._cluster_resolver = resolver
         addresses = [cluster.task_address("ps", index) for index in cluster.task_indices("ps")]
-        self._tasks = [
-            (f"/job:ps/task:{index}", address)
-            for index, address in zip(cluster.task_indices("ps"), addresses, strict=True)
-        ]
         self._certificates = issue(credentials(cluster).key)
         self._servers = remote.Servers(addresses, self._certificates, timeout=_ANSWER_SECONDS)
         layouts = remote.Layouts(len(addresses), partitioner)
@@ -175,6 +171,25 @@ class ParameterServerStrategy(_StrategyOnServers):
             has_workers="worker" in cluster.jobs,
             max_staleness=max_staleness,
         )
+        # A process with open connections would need many seconds to end, besides.
+        exits.at_end(functools.partial(_end, weakref.ref(self)))
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Tell all workers and parameter servers that the job is over: those that wait in `Server.join` end.
+
+        The chief's program does at its end.
+
+        Args:
+            error: What it has failed with, which they name then.
+        """
+        workers, servers = _tasks(self._cluster_resolver, "worker"), _tasks(self._cluster_resolver, "ps")
+        if self.coordinator is not None:
+            self.coordinator.close()
+        awaited = [name for name, _ in workers] if self.coordinator is None else self.coordinator.unseen
+        awaited += [servers[number][0] for number in self._servers.unseen]
+        # Before the servers go: a connection that breaks writes to the error output.
+        self.close()
+        remote.end_tasks([*workers, *servers], self._certificates, error, awaited)
 
 
 class ParameterServerStrategyV1(_StrategyOnServers):
@@ -243,10 +258,18 @@ class ParameterServerStrategyV1(_StrategyOnServers):
         # Before the servers go: a connection that breaks writes to the error output.
         self.close()
         if self._num_meetings:
-            remote.end_tasks(self._tasks, self._certificates, error)
+            remote.end_tasks(_tasks(self._cluster_resolver, "ps"), self._certificates, error)
 
 
-def _end(reference: "weakref.ref[ParameterServerStrategyV1]", error: Exception | None) -> None:
+def _tasks(resolver: ClusterResolver, job: str) -> list[tuple[str, str]]:
+    cluster = resolver.cluster_spec()
+    indices = cluster.task_indices(job) if job in cluster.jobs else ()
+    return [(f"/job:{job}/task:{index}", cluster.task_address(job, index)) for index in indices]
+
+
+def _end(
+    reference: "weakref.ref[ParameterServerStrategy | ParameterServerStrategyV1]", error: Exception | None
+) -> None:
     strategy = reference()
     if strategy is not None:
         strategy.end(error)

@@ -128,7 +128,7 @@ def test_tasks_that_serve_end_with_the_error_of_the_program_that_they_serve():
         thread.start()
     with coordinator_of(cluster) as coordinator:
         coordinator.close()
-        coordinator.end(PeerLostError("Task /job:ps/task:1 is gone."))
+        coordinator.strategy.end(PeerLostError("Task /job:ps/task:1 is gone."))
     for thread in threads:
         thread.join(10)
     assert len(failures) == 2
@@ -179,3 +179,59 @@ def test_a_program_of_a_coordinator_goes_on_from_its_checkpoint_with_restarts(tm
     assert "[chief 0]  goes on from 0\n" in out
     assert "[chief 0]  goes on from 20\n" in out or "[chief 0]  goes on from 10\n" in out, out
     assert "[chief 0]  ended at [40, 40, 40, 40, 40, 40]\n" in out
+
+
+IN_PROCESS = """
+    import sys
+    import numpy as np
+    import keras
+    import stratax.tf as tf
+    from tests.distribute.coordination.clusters import described
+
+    cluster = tf.train.ClusterSpec(described(1, 2))
+    for job in ("ps", "worker"):
+        for index in range(cluster.num_tasks(job)):
+            tf.distribute.Server(cluster, job_name=job, task_index=index, protocol="grpc")
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(cluster, rpc_layer="grpc")
+    strategy = tf.distribute.ParameterServerStrategy(resolver)
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    if sys.argv[1] == "trains":
+        model.fit(tf.data.Dataset.from_tensors((np.ones((4, 2)), np.ones((4, 1)))), verbose=0)
+    if sys.argv[1] == "raises":
+        raise ValueError("mine")
+"""
+
+
+@pytest.mark.exact
+@pytest.mark.processes
+@pytest.mark.parametrize("what", ["trains", "raises"])
+def test_a_program_ends_that_has_its_cluster_in_its_own_process(what, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(IN_PROCESS), what],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert (done.returncode, "ValueError: mine" in done.stderr) == (int(what == "raises"), what == "raises")
+    assert "Close() failed" not in done.stderr
+
+
+@pytest.mark.exact
+@pytest.mark.processes
+@pytest.mark.parametrize("end", ["", "raise ValueError('mine')"], ids=["returns", "raises"])
+def test_tasks_end_that_start_behind_the_end_of_a_chief_without_a_step(end, tmp_path):
+    begin = """
+    import os, json, time
+    if json.loads(os.environ["TF_CONFIG"])["task"]["type"] == "worker":
+        time.sleep(3)
+    """
+    code, out = launched(
+        tmp_path, textwrap.dedent(begin) + textwrap.dedent(BEGIN) + end, "nobody", restarts=0
+    )
+    assert code == (1 if end else 0), out
+    assert all(
+        f"{task} stratax: this process leaves with exit code" in out for task in ("[ps 0]    ", "[worker 0]")
+    )
