@@ -1,8 +1,8 @@
 """Models that run elsewhere, without the program that made them: folders of compiled functions (export layer).
 
 From below: `_manifest` is what a folder says of itself, `_folder` writes and reads it whole and checked, `_trace` makes
-a compiled function of one of Python, `_objects` finds the functions of models and objects, `_load` runs them. What is
-imported to load and run an export needs JAX and no Keras.
+a compiled function of one of Python, `_objects` finds the functions of models and objects, `_load` runs them,
+`_saved_model` writes them as TensorFlow reads them. What is imported to load and run an export needs JAX and no Keras.
 """
 
 from stratax import _doors

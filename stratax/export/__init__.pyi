@@ -4,4 +4,5 @@ from ._load import LoadedSignature as LoadedSignature
 from ._load import load as load
 from ._manifest import TensorInfo as TensorInfo
 from ._save import save as save
+from ._saved_model import convert_to_saved_model as convert_to_saved_model
 from ._trace import ExportedFunction as ExportedFunction

@@ -1,0 +1,95 @@
+"""`python -m stratax.export._write_saved_model EXPORT FOLDER`: TensorFlow's part of a conversion (export layer)."""
+
+import pathlib
+import sys
+from typing import Any
+
+from stratax.export._folder import Folder
+from stratax.export._manifest import SignatureInfo
+
+# Exit codes.
+NO_TENSORFLOW, TOO_OLD = 3, 4
+_METHOD = "tensorflow/serving/{}"
+_FILE = "saved_model.pb"
+
+
+def main() -> None:
+    """Write a SavedModel into a folder that is there."""
+    export, target = sys.argv[1:]
+    try:
+        import tensorflow as tf
+    except ImportError as error:
+        sys.stderr.write(f"{error}\n")
+        raise SystemExit(NO_TENSORFLOW) from None
+    folder = Folder(export)
+    module = tf.Module()
+    variables = {
+        name: tf.Variable(value, trainable=False, name=name) for name, value in folder.weights().items()
+    }
+    # In a list: an attribute's name may not have a slash.
+    module.weights = list(variables.values())
+    signatures = folder.manifest.signatures
+    functions = {name: _function(tf, folder, info, variables) for name, info in signatures.items()}
+    tf.saved_model.save(module, target, signatures=functions)
+    _set_methods(pathlib.Path(target), {name: each.method for name, each in signatures.items()})
+
+
+def _function(tf: Any, folder: Folder, info: SignatureInfo, variables: dict[str, Any]) -> Any:
+    """Return a function of TensorFlow that calls a signature's program."""
+    import jax
+    from jax import export
+    from tensorflow.compiler.tf2xla.python import xla
+
+    program = export.deserialize(bytearray(folder.program(info.program.files["cpu"])))
+    newest = xla.call_module_maximum_supported_version()
+    if program.calling_convention_version > newest:
+        sys.stderr.write(
+            f"TensorFlow {tf.__version__} is older than the JAX of this export. Expected: programs of version "
+            f"{newest} at most. Received: {program.calling_convention_version}. Install a newer TensorFlow.\n"
+        )
+        raise SystemExit(TOO_OLD)
+    weights = [variables[name] for name in info.program.weights]
+    kept = set(program.module_kept_var_idx)
+    specs = {
+        name: tf.TensorSpec(each.shape, _dtype(tf, each.dtype), name=name)
+        for name, each in info.inputs.items()
+    }
+
+    def call(**inputs: Any) -> dict[str, Any]:
+        given = [
+            *(weight.read_value() for weight in weights),
+            *(inputs[name] for name in info.program.arguments),
+        ]
+        results = xla.call_module(
+            # Those that no result depends on are not there.
+            [array for index, array in enumerate(given) if index in kept],
+            version=program.calling_convention_version,
+            module=program.mlir_module_serialized,
+            platforms=[platform.upper() for platform in program.platforms],
+            Tout=[_dtype(tf, info.outputs[name].dtype) for name in info.program.results],
+            Sout=[list(info.outputs[name].shape) for name in info.program.results],
+            use_shardy_partitioner=getattr(jax.config, "jax_use_shardy_partitioner"),  # noqa: B009
+        )
+        return dict(zip(info.program.results, results, strict=True))
+
+    return tf.function(call).get_concrete_function(**specs)
+
+
+def _dtype(tf: Any, name: str) -> Any:
+    return tf.dtypes.as_dtype(name)
+
+
+def _set_methods(target: pathlib.Path, methods: dict[str, str]) -> None:
+    """Write what signatures are for: TensorFlow 2 says of all that they predict."""
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    proto = saved_model_pb2.SavedModel()
+    proto.ParseFromString((target / _FILE).read_bytes())
+    signatures = proto.meta_graphs[0].signature_def
+    for name, method in methods.items():
+        signatures[name].method_name = _METHOD.format(method)
+    (target / _FILE).write_bytes(proto.SerializeToString())
+
+
+if __name__ == "__main__":
+    main()
