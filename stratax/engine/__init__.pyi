@@ -16,5 +16,6 @@ from ._program import StepProgram as StepProgram
 from ._program import unstacked as unstacked
 from ._resumption import InputPosition as InputPosition
 from ._resumption import Resumption as Resumption
+from ._staleness import NewStaleness as NewStaleness
 from ._step_iterator import StepIterator as StepIterator
 from ._stop import CommonStop as CommonStop

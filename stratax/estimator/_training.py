@@ -15,6 +15,7 @@ from stratax.estimator._checkpoints import PREFIX, TrainingCheckpoint
 from stratax.estimator._model import GLOBAL_STEP, LOSS, Model
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator._session import Session, SessionHooks
+from stratax.estimator._staleness import StalenessHook
 from stratax.estimator.hooks import (
     CheckpointSaverHook,
     CheckpointSaverListener,
@@ -64,6 +65,8 @@ class Training:
         if self._has_others and not chief:
             saving, given = [], [hook for hook in given if not isinstance(hook, CheckpointSaverHook)]
         every = [*given, *_reporting(model, config), *saving]
+        if self._has_others and chief and config.save_summary_steps and config.model_dir:
+            every.append(StalenessHook(strategy, config.save_summary_steps, config.model_dir))
         self._joints = SessionHooks(model, every, session)
         self._loop = StepLoop(
             strategy,

@@ -8,24 +8,18 @@ import importlib.util
 import os
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import keras
-import numpy as np
 
 from stratax import summary
 from stratax.distribute import strategies
+from stratax.engine import NewStaleness
 from stratax.keras import _scheduled
 from stratax.seams import keras as seam
 
-if TYPE_CHECKING:
-    # It needs an extra.
-    from stratax.distribute import ParameterServerStrategy
-
-# Of a distribution of more steps so many are written, in proportion.
-_MOST_STEPS = 10_000
-# The attribute of a callback that holds what was written before.
-_WRITTEN = "_stratax_staleness"
+# The attribute of a callback that tells what is new.
+_NOTED = "_stratax_staleness"
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -66,14 +60,8 @@ def _with_staleness(original: Callable[..., None]) -> Callable[..., None]:
         strategy = strategies.owner(variables[0]) if variables else None
         if strategy is None or not _scheduled.trains_on_workers(strategy):
             return
-        now = cast("ParameterServerStrategy", strategy).staleness()
-        before = self.__dict__.get(_WRITTEN, {})
-        setattr(self, _WRITTEN, now)
-        counts = {staleness: count - before.get(staleness, 0) for staleness, count in now.items()}
-        total = sum(counts.values())
-        if total > _MOST_STEPS:
-            counts = {staleness: round(count * _MOST_STEPS / total) for staleness, count in counts.items()}
+        found = self.__dict__.setdefault(_NOTED, NewStaleness()).of(strategy)
         with self._train_writer.as_default():
-            summary.histogram("epoch_staleness", np.repeat(list(counts), list(counts.values())), step=epoch)
+            summary.histogram("epoch_staleness", found, step=epoch)
 
     return _log_epoch_metrics

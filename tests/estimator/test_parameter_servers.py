@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing import event_accumulator
 
 import stratax.tf.compat.v1 as tf
 from stratax.cluster import SimpleClusterResolver
@@ -176,6 +177,12 @@ def test_chief_workers_servers_and_evaluator_train_and_evaluate(tmp_path):
     assert list((tmp_path / "eval").glob("events*"))
     # Only the chief writes summaries of the training.
     assert len(list(tmp_path.glob("events*"))) == 1
+    events = event_accumulator.EventAccumulator(str(tmp_path), size_guidance={"histograms": 0})
+    events.Reload()
+    found = [each.histogram_value for each in events.Histograms("staleness")]
+    # With two others in loops of their own no gradient is much staler.
+    assert found[0].num >= 1
+    assert all(0 <= each.min <= each.max < 60 for each in found if each.num)
 
 
 @pytest.mark.stress
