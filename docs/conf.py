@@ -27,6 +27,7 @@ PARTS = {
             "many_workers",
             "parameter_servers",
             "checkpoints",
+            "serving",
             "summaries",
         ),
         *("data", "input_files", "recipes", "troubleshooting"),

@@ -16,6 +16,7 @@ from stratax.cli._devices import devices
 from stratax.cli._launch import launch
 from stratax.cli._manifest import manifest
 from stratax.cli._run import run as run_program
+from stratax.cli._serve import serve
 from stratax.errors import BadArgumentError, BadTypeError, DataError, StrataxError
 
 FAILED = 1
@@ -36,6 +37,7 @@ program.add_command(devices)
 program.add_command(launch)
 program.add_command(manifest)
 program.add_command(run_program, "run")
+program.add_command(serve)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

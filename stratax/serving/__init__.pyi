@@ -1,0 +1,2 @@
+from ._options import ServingOptions as ServingOptions
+from ._server import ModelServer as ModelServer

@@ -1,0 +1,233 @@
+"""A server that listens, until it is told to end (serving layer)."""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import functools
+import json
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from stratax.errors import MissingPackageError, StrategyError
+from stratax.serving._options import ServingOptions
+
+try:
+    import h11
+    import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    from stratax.serving._application import Application
+    from stratax.serving._metrics import Metrics
+    from stratax.serving._models import Model, Models
+    from stratax.serving._versions import Computing
+except ImportError as _error:
+    raise MissingPackageError(
+        f"Serving needs packages that are not installed ({_error}). Run `pip install 'stratax[serve]'`."
+    ) from _error
+
+_logger = logging.getLogger("stratax")
+# Two: one prepares its arguments while the other computes.
+_NUM_THREADS = 2
+# In which a request's head has to come.
+_HEAD_SECONDS = 10
+_KEEP_ALIVE_SECONDS = 75
+
+
+class ModelServer:
+    """Serves exports over HTTP, as TensorFlow Serving's REST interface does.
+
+    Attributes:
+        port: The port that it listens on; that of the options, until it listens.
+
+    Args:
+        options: What it serves, where, and within which limits.
+    """
+
+    def __init__(self, options: ServingOptions) -> None:
+        self.port = options.port
+        self._options = options
+        self._listens = threading.Event()
+        self._server: _Server | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+
+    def run(self) -> None:
+        """Serve until SIGTERM or SIGINT comes, or :meth:`stop` is called; what has begun is finished then."""
+        with asyncio.Runner() as runner:
+            runner.run(self._serve())
+
+    def start(self) -> None:
+        """Serve in a thread of its own, and return when it listens.
+
+        Raises:
+            StrategyError: It could not.
+        """
+
+        def body() -> None:
+            try:
+                self.run()
+            except BaseException as error:  # Of a thread: handed to who has started it.
+                self._failure = error
+            finally:
+                self._listens.set()
+
+        self._thread = threading.Thread(target=body, name="stratax-serving", daemon=True)
+        self._thread.start()
+        self._listens.wait()
+        if self._failure is not None:
+            raise StrategyError(f"The server could not start: {self._failure}") from self._failure
+
+    def stop(self) -> None:
+        """End it; what has begun is finished before."""
+        if self._loop is not None and self._server is not None:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._server.end)
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def __enter__(self) -> "ModelServer":
+        """Start it."""
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop it."""
+        self.stop()
+
+    async def _serve(self) -> None:
+        options = self._options
+        metrics = Metrics()
+        with concurrent.futures.ThreadPoolExecutor(_NUM_THREADS, "stratax-serving-compute") as executor:
+            computing = Computing(options=options, executor=executor, computed=metrics.computed)
+            models = Models(
+                {
+                    name: Model(name, base, options.labels.get(name, {}), computing)
+                    for name, base in options.models.items()
+                },
+                options.poll_seconds,
+            )
+            server = _Server(_configuration(Application(models, options, metrics), options))
+            self._loop, self._server = asyncio.get_running_loop(), server
+            await models.refresh()
+            watching = asyncio.create_task(models.watch())
+            telling = asyncio.create_task(self._tell(server))
+            try:
+                await server.serve()
+            finally:
+                for task in (watching, telling):
+                    task.cancel()
+                await asyncio.gather(watching, telling, return_exceptions=True)
+
+    async def _tell(self, server: "_Server") -> None:
+        while not server.started:
+            await asyncio.sleep(0.01)
+        self.port = server.servers[0].sockets[0].getsockname()[1]
+        scheme = "http" if self._options.tls_cert is None else "https"
+        _logger.info("serving: listening on %s://%s:%d", scheme, self._options.host, self.port)
+        self._listens.set()
+
+
+class _Server(uvicorn.Server):
+    """Ends orderly, and with exit code 0, on SIGTERM: Uvicorn's raises the signal again."""
+
+    def end(self) -> None:
+        self.should_exit = True
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.end)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+
+class _Protocol(H11Protocol):
+    """HTTP of clients that may be slow, many or broken: heads have to come in time, and errors are JSON."""
+
+    def __init__(self, *args: Any, max_connections: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._max_connections = max_connections
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > self._max_connections:
+            self._refuse(503, "The server has too many connections.")
+            return
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._forget_head()
+        elif self._head_timer is None and self.timeout_keep_alive_task is None:
+            self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_head()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, msg)
+
+    def _await_head(self) -> None:
+        self._head_timer = self.loop.call_later(_HEAD_SECONDS, self._give_up_head)
+
+    def _forget_head(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _give_up_head(self) -> None:
+        self._head_timer = None
+        if not self.transport.is_closing():
+            self._refuse(408, f"The request's head did not come within {_HEAD_SECONDS} s.")
+
+    def _refuse(self, code: int, message: str) -> None:
+        """Answer what has not become a request, and close the connection."""
+        if self.conn.our_state is h11.IDLE or self.conn.our_state is h11.SEND_RESPONSE:
+            content = json.dumps({"error": message}).encode()
+            headers = [
+                (b"content-type", b"application/json"),
+                (b"content-length", str(len(content)).encode()),
+                (b"connection", b"close"),
+            ]
+            for event in (
+                h11.Response(status_code=code, headers=headers),
+                h11.Data(content),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+def _configuration(application: Application, options: ServingOptions) -> uvicorn.Config:
+    return uvicorn.Config(
+        application.asgi(),
+        host=options.host,
+        port=options.port,
+        loop="none",
+        http=functools.partial(_Protocol, max_connections=options.max_connections),  # type: ignore[arg-type]
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(2 * options.timeout_seconds) + 1,
+        ssl_certfile=options.tls_cert,
+        ssl_keyfile=options.tls_key,
+    )
