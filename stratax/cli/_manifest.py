@@ -36,6 +36,11 @@ def _shared(port: int) -> Callable[[_Command], _Command]:
     """Add the options and arguments that both kinds have."""
     options = [
         click.option("--workers", type=click.IntRange(min=1), metavar="N", required=True, help="Workers."),
+        click.option("--chief", is_flag=True, help="A chief besides the workers."),
+        click.option(
+            "--ps", type=click.IntRange(min=0), metavar="N", default=0, help="Parameter servers besides them."
+        ),
+        click.option("--evaluator", is_flag=True, help="An evaluator besides them."),
         click.option("--name", help="The job's name.  [default: from PROGRAM]"),
         click.option(
             "--gpus-per-worker", type=click.IntRange(min=0), metavar="N", default=0, help="GPUs of each."
@@ -49,7 +54,7 @@ def _shared(port: int) -> Callable[[_Command], _Command]:
             metavar="N",
             default=0,
             show_default=True,
-            help="How often all workers are started again after a failure that is worth it.",
+            help="How often all are started again after a failure that is worth it; with --ps a worker alone.",
         ),
         click.option("-m", "--module", is_flag=True, help="PROGRAM is a module, as for python -m."),
         click.argument("program"),
@@ -92,6 +97,8 @@ def kubernetes(
     program: str, arguments: tuple[str, ...], module: bool, name: str | None, **settings: Any
 ) -> None:
     """Print an indexed Job that sets TF_CONFIG, its headless Service and its Secret, for kubectl apply.
+
+    With a chief, parameter servers or an evaluator, there is a Job for each type of task.
 
     PROGRAM is the path in the image.
 

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import pathlib
 import re
+import secrets
 from typing import Any
 
 import yaml
@@ -21,6 +22,7 @@ from stratax.cluster.launching import (
     new_secret,
 )
 from stratax.errors import BadArgumentError
+from stratax.manifests._tasks import tasks_of
 
 # The port at which the workers meet: the one that `KubernetesClusterResolver` takes, too.
 KUBERNETES_PORT = 8470
@@ -28,6 +30,7 @@ KUBERNETES_PORT = 8470
 _INDEX = "JOB_COMPLETION_INDEX"
 _INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 _START_FIELD = "metadata.labels['batch.kubernetes.io/controller-uid']"
+_INSTANCE_LABEL = "app.kubernetes.io/instance"
 _JOB_LABEL = "batch.kubernetes.io/job-name"
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LONGEST_LABEL = 63
@@ -55,6 +58,9 @@ class KubernetesPlan:
         volumes: Claims to volumes and where they are mounted in every worker.
         secret: The name of a Secret whose key ``secret`` holds the cluster's secret; None: one is made, called like the
             Job.
+        chief: Whether there is a chief besides the workers. What is said of workers holds for it, too.
+        ps: How many parameter servers there are; they get no GPUs.
+        evaluator: Whether there is an evaluator.
 
     Raises:
         BadArgumentError: If a value is out of range or of the wrong form.
@@ -72,14 +78,32 @@ class KubernetesPlan:
     restarts: int = 0
     volumes: tuple[tuple[str, str], ...] = ()
     secret: str | None = None
+    chief: bool = False
+    ps: int = 0
+    evaluator: bool = False
+
+    @property
+    def tasks(self) -> tuple[tuple[str, int], ...]:
+        """How many tasks there are of each type."""
+        return tasks_of(self.workers, chief=self.chief, ps=self.ps, evaluator=self.evaluator)
+
+    @property
+    def has_types(self) -> bool:
+        """Whether there are others than workers, so that each type is a Job of its own."""
+        return len(self.tasks) > 1
+
+    def job_name(self, job: str) -> str:
+        """Return the name of the Job that runs the tasks of a type."""
+        return f"{self.name}-{job}" if self.has_types else self.name
 
     def __post_init__(self) -> None:
-        for field, least in {"workers": 1, "gpus_per_worker": 0, "restarts": 0}.items():
+        for field, least in {"workers": 1, "gpus_per_worker": 0, "restarts": 0, "ps": 0}.items():
             check_least(field, getattr(self, field), least)
         check_port("port", self.port)
         if not _IMAGE.fullmatch(self.image):
             raise BadArgumentError(f"image must be the name of one. Received: image={shown(self.image)}.")
-        _check_name("name", self.name, _LONGEST_LABEL - len(f"-{self.workers - 1}"))
+        longest = max(len(f"{self.job_name(job)}-{count - 1}") for job, count in self.tasks) - len(self.name)
+        _check_name("name", self.name, _LONGEST_LABEL - longest)
         for field in ("namespace", "secret"):
             value = getattr(self, field)
             if value is not None:
@@ -95,7 +119,9 @@ def kubernetes_manifest(plan: KubernetesPlan) -> str:
 
     Pod n of the Job is worker n. The Service gives every pod a name, and TF_CONFIG lists those names. A pod that ended
     with a retryable `ExitCode` is started again; since the others end by themselves when they lose one, all are. Any
-    other failure ends the Job. Needs Kubernetes 1.29 or newer.
+    other failure ends the Job. With a chief, parameter servers or an evaluator there is a Job for each type, called
+    ``NAME-worker`` and so on, and where there are servers the others go on without a worker. Needs Kubernetes 1.29 or
+    newer.
 
     The Secret has a new random value in every call: what is returned should be kept as secrets are, or the plan should
     name a Secret that is there already.
@@ -108,7 +134,10 @@ def kubernetes_manifest(plan: KubernetesPlan) -> str:
         >>> [document["kind"] for document in yaml.safe_load_all(kubernetes_manifest(plan))]
         ['Secret', 'Service', 'Job']
     """
-    documents = [*([_secret(plan)] if plan.secret is None else []), _service(plan), _job(plan)]
+    # One for all Jobs: their pods know one another by it.
+    job_id = secrets.token_hex(8) if plan.has_types else None
+    jobs = [_job(plan, job, count, job_id) for job, count in plan.tasks]
+    documents = [*([_secret(plan)] if plan.secret is None else []), _service(plan), *jobs]
     # One line for each value: a folded TF_CONFIG is hard to read and to edit.
     return yaml.safe_dump_all(documents, sort_keys=False, explicit_start=True, width=float("inf"))
 
@@ -174,26 +203,27 @@ def _service(plan: KubernetesPlan) -> dict[str, Any]:
             "clusterIP": "None",
             # The workers look one another up before any of them could be called ready.
             "publishNotReadyAddresses": True,
-            "selector": {_JOB_LABEL: plan.name},
+            "selector": {_INSTANCE_LABEL if plan.has_types else _JOB_LABEL: plan.name},
             "ports": [{"name": "stratax", "port": plan.port}],
         },
     }
 
 
-def _job(plan: KubernetesPlan) -> dict[str, Any]:
+def _job(plan: KubernetesPlan, job: str, count: int, job_id: str | None) -> dict[str, Any]:
+    labels = {"labels": {_INSTANCE_LABEL: plan.name}} if plan.has_types else {}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": _metadata(plan),
+        "metadata": {**_metadata(plan), "name": plan.job_name(job), **labels},
         "spec": {
             "completionMode": "Indexed",
-            "completions": plan.workers,
-            "parallelism": plan.workers,
+            "completions": count,
+            "parallelism": count,
             # Counted for each worker: one failure ends them all, so each of them counts it once.
             "backoffLimitPerIndex": plan.restarts,
             "maxFailedIndexes": 0,
             "podFailurePolicy": {"rules": _rules()},
-            "template": {"spec": _pod(plan)},
+            "template": {**({"metadata": labels} if labels else {}), "spec": _pod(plan, job, job_id)},
         },
     }
 
@@ -213,67 +243,82 @@ def _codes(operator: str, values: list[int]) -> dict[str, Any]:
     return {"containerName": _CONTAINER, "operator": operator, "values": values}
 
 
-def _pod(plan: KubernetesPlan) -> dict[str, Any]:
+def _pod(plan: KubernetesPlan, job: str, job_id: str | None) -> dict[str, Any]:
     volumes = [
         {"name": f"volume-{number}", "persistentVolumeClaim": {"claimName": claim}}
         for number, (claim, _) in enumerate(plan.volumes)
     ]
     # NCCL talks between a worker's GPUs through shared memory, of which a container has 64 MiB otherwise.
-    shared = [{"name": "shared-memory", "emptyDir": {"medium": "Memory"}}] if plan.gpus_per_worker > 1 else []
+    shared = [{"name": "shared-memory", "emptyDir": {"medium": "Memory"}}] if _gpus(plan, job) > 1 else []
     return {
         "subdomain": plan.name,
         "restartPolicy": "Never",
-        "containers": [_container(plan)],
+        "containers": [_container(plan, job, job_id)],
         **({"volumes": [*volumes, *shared]} if volumes or shared else {}),
     }
 
 
-def _container(plan: KubernetesPlan) -> dict[str, Any]:
+def _gpus(plan: KubernetesPlan, job: str) -> int:
+    return 0 if job == "ps" else plan.gpus_per_worker
+
+
+def _container(plan: KubernetesPlan, job: str, job_id: str | None) -> dict[str, Any]:
     mounts = [
         {"name": f"volume-{number}", "mountPath": path} for number, (_, path) in enumerate(plan.volumes)
     ]
-    if plan.gpus_per_worker > 1:
+    if _gpus(plan, job) > 1:
         mounts.append({"name": "shared-memory", "mountPath": "/dev/shm"})
     return {
         "name": _CONTAINER,
         "image": plan.image,
         # Kubernetes would put variables in the place of $(...).
         "command": [word.replace("$", "$$") for word in plan.command],
-        "env": _environment(plan),
+        "env": _environment(plan, job, job_id),
         "ports": [{"name": "stratax", "containerPort": plan.port}],
-        **({"resources": resources} if (resources := _resources(plan)) else {}),
+        **({"resources": resources} if (resources := _resources(plan, job)) else {}),
         **({"volumeMounts": mounts} if mounts else {}),
     }
 
 
-def _environment(plan: KubernetesPlan) -> list[dict[str, Any]]:
-    addresses = [f"{plan.name}-{number}.{plan.name}:{plan.port}" for number in range(plan.workers)]
+def _environment(plan: KubernetesPlan, job: str, job_id: str | None) -> list[dict[str, Any]]:
+    cluster = {
+        each: [f"{plan.job_name(each)}-{number}.{plan.name}:{plan.port}" for number in range(count)]
+        for each, count in plan.tasks
+        # It is in no cluster.
+        if each != "evaluator"
+    }
     # Kubernetes puts the number in; it does so for variables that stand before only, so this one is written out.
-    task = f'{{"type": "worker", "index": $({_INDEX})}}'
+    task = f'{{"type": "{job}", "index": $({_INDEX})}}'
     return [
         {"name": _INDEX, "valueFrom": {"fieldRef": {"fieldPath": _INDEX_FIELD}}},
-        {
-            "name": "TF_CONFIG",
-            "value": f'{{"cluster": {json.dumps({"worker": addresses})}, "task": {task}}}',
-        },
+        {"name": "TF_CONFIG", "value": f'{{"cluster": {json.dumps(cluster)}, "task": {task}}}'},
         # A Job that takes the place of another of its name may start while the other's pods are still ending.
-        {"name": JOB_ID_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": _START_FIELD}}},
+        {"name": JOB_ID_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": _START_FIELD}}}
+        if job_id is None
+        else {"name": JOB_ID_VARIABLE, "value": job_id},
         {
             "name": SECRET_VARIABLE,
             "valueFrom": {"secretKeyRef": {"name": plan.secret or plan.name, "key": _SECRET_KEY}},
         },
-        {"name": NUM_WORKERS_VARIABLE, "value": str(plan.workers)},
-        {"name": JOB_VARIABLE, "value": plan.name},
-        {"name": SERVICE_VARIABLE, "value": plan.name},
+        # What `KubernetesClusterResolver` looks for, which knows workers only.
+        *(
+            []
+            if plan.has_types
+            else [
+                {"name": NUM_WORKERS_VARIABLE, "value": str(plan.workers)},
+                {"name": JOB_VARIABLE, "value": plan.name},
+                {"name": SERVICE_VARIABLE, "value": plan.name},
+            ]
+        ),
         {"name": "PYTHONUNBUFFERED", "value": "1"},
     ]
 
 
-def _resources(plan: KubernetesPlan) -> dict[str, Any]:
+def _resources(plan: KubernetesPlan, job: str) -> dict[str, Any]:
     requests = {"cpu": plan.cpus, "memory": plan.memory}
     limits = {
         "memory": plan.memory,
-        "nvidia.com/gpu": str(plan.gpus_per_worker) if plan.gpus_per_worker else None,
+        "nvidia.com/gpu": str(_gpus(plan, job)) if _gpus(plan, job) else None,
     }
     both = {"requests": _given(requests), "limits": _given(limits)}
     return {name: values for name, values in both.items() if values}

@@ -1,6 +1,7 @@
 """The Slurm batch script that runs a program as the workers of a cluster (manifests layer)."""
 
 import dataclasses
+import itertools
 import re
 import shlex
 
@@ -8,6 +9,7 @@ from stratax._shown import shown
 from stratax.cluster import ExitCode
 from stratax.cluster.launching import check_least, check_port
 from stratax.errors import BadArgumentError
+from stratax.manifests._tasks import tasks_of
 
 # The port of a node's first worker: the one that `SlurmClusterResolver` takes, too.
 SLURM_PORT = 8888
@@ -24,6 +26,9 @@ _BY_FAULT = (
     ExitCode.START_TIMEOUT,
     ExitCode.STALLED,
 )
+
+# The codes of a worker that was killed: with parameter servers it is started again alone.
+_KILLED = (134, 137, 143)
 
 # What is added to a permanent code that has the number of such a place.
 _SHIFT = 240
@@ -48,6 +53,9 @@ class SlurmPlan:
         restarts: How often all may be started again after a failure that is worth it.
         notice: How long before the time limit the workers get SIGTERM, in seconds, so that they can save and be queued
             again. Only with a time limit and restarts.
+        chief: Whether there is a chief besides the workers.
+        ps: How many parameter servers there are. With them a worker that has failed is started again alone.
+        evaluator: Whether there is an evaluator.
 
     Raises:
         BadArgumentError: If a value is out of range or of the wrong form.
@@ -66,17 +74,41 @@ class SlurmPlan:
     port: int = SLURM_PORT
     restarts: int = 0
     notice: int = 120
+    chief: bool = False
+    ps: int = 0
+    evaluator: bool = False
+
+    @property
+    def tasks(self) -> tuple[tuple[str, int], ...]:
+        """How many tasks there are of each type, in the order of their numbers."""
+        return tasks_of(self.workers, chief=self.chief, ps=self.ps, evaluator=self.evaluator)
+
+    @property
+    def num_tasks(self) -> int:
+        """How many tasks there are."""
+        return sum(count for _, count in self.tasks)
 
     def __post_init__(self) -> None:
-        least = {"workers": 1, "workers_per_node": 1, "gpus_per_worker": 0, "restarts": 0, "notice": 1}
+        least = {
+            "workers": 1,
+            "workers_per_node": 1,
+            "gpus_per_worker": 0,
+            "restarts": 0,
+            "notice": 1,
+            "ps": 0,
+        }
         for field, minimum in least.items():
             check_least(field, getattr(self, field), minimum)
         check_least("cpus_per_worker", 1 if self.cpus_per_worker is None else self.cpus_per_worker, 1)
         check_port("port", self.port, self.workers_per_node)
-        if self.workers % self.workers_per_node:
+        if self.num_tasks % self.workers_per_node:
+            others = (
+                "" if self.num_tasks == self.workers else f" and {self.num_tasks - self.workers} other tasks"
+            )
             raise BadArgumentError(
-                "The workers must be spread evenly over the nodes, so workers must be a multiple of workers_per_node. "
-                f"Received: workers={shown(self.workers)}, workers_per_node={shown(self.workers_per_node)}."
+                "The workers must be spread evenly over the nodes, so workers must be a multiple of workers_per_node; "
+                "a chief, parameter servers and an evaluator count as workers there. Received: "
+                f"workers={shown(self.workers)}{others}, workers_per_node={shown(self.workers_per_node)}."
             )
         for field in ("name", "memory", "partition", "account"):
             value = getattr(self, field)
@@ -111,9 +143,11 @@ def _seconds(time: str) -> int:
 def slurm_script(plan: SlurmPlan) -> str:
     """Return a script for `sbatch`.
 
-    Task n of the step is worker n. TF_CONFIG lists the nodes that Slurm chose; `SlurmClusterResolver` finds the same
-    cluster. All are started again, on the same nodes, after a retryable `ExitCode`; when a node is lost, Slurm puts the
-    job back into its queue. Every other failure ends the job, with its exit code.
+    Task n of the step is worker n; with tasks of other types the chief is first, and parameter servers and the
+    evaluator are last. TF_CONFIG lists the nodes that Slurm chose; `SlurmClusterResolver` finds the same cluster of
+    workers. All are started again, on the same nodes, after a retryable `ExitCode`; when a node is lost, Slurm puts the
+    job back into its queue. Every other failure ends the job, with its exit code. Where there are parameter servers, a
+    worker that was killed is started again alone, and the exit codes of the chief and the servers are those that count.
 
     Args:
         plan: What to run.
@@ -134,8 +168,8 @@ def _options(plan: SlurmPlan) -> list[str]:
     restartable = plan.restarts > 0
     values = {
         "job-name": plan.name,
-        "nodes": plan.workers // plan.workers_per_node,
-        "ntasks": plan.workers,
+        "nodes": plan.num_tasks // plan.workers_per_node,
+        "ntasks": plan.num_tasks,
         "ntasks-per-node": plan.workers_per_node,
         "gpus-per-task": plan.gpus_per_worker or None,
         "cpus-per-task": plan.cpus_per_worker,
@@ -152,7 +186,17 @@ def _options(plan: SlurmPlan) -> list[str]:
 
 def _body(plan: SlurmPlan) -> str:
     places = {int(code): place for place, code in enumerate(_BY_FAULT, start=1)}
+    starts = itertools.accumulate((count for _, count in plan.tasks), initial=0)
+    segments = [(job, start, count) for (job, count), start in zip(plan.tasks, starts, strict=False)]
     return _TEMPLATE.format(
+        # An evaluator is in no cluster.
+        cluster=", ".join(
+            _SLICE.format(job=job, start=start, count=count)
+            for job, start, count in segments
+            if job != "evaluator"
+        ),
+        roles="\n  ".join(_ROLE.format(job=job, start=start) for job, start, _ in segments),
+        run=_run(plan),
         locals=" ".join(map(str, range(plan.workers_per_node))),
         port=plan.port,
         places=" ".join(f"{code}) exit {place} ;;" for code, place in places.items()),
@@ -168,16 +212,52 @@ def _body(plan: SlurmPlan) -> str:
     )
 
 
+def _run(plan: SlurmPlan) -> str:
+    if not plan.ps:
+        return _TOGETHER
+    return _ALONE.format(
+        restarts=plan.restarts,
+        chief="false" if plan.chief else "[[ $index == 0 ]]",
+        killed="|".join(map(str, _KILLED)),
+    )
+
+
+_SLICE = '\\"{job}\\": [$(joined "${{hosts[@]:{start}:{count}}}")]'
+_ROLE = "((SLURM_PROCID >= {start})) && type={job} index=$((SLURM_PROCID - {start}))"
+_TOGETHER = """\
+  "$@"
+  code=$?"""
+
+# With parameter servers the others go on without a worker, and the chief's code is that of the job.
+_ALONE = """\
+  for ((again = 0; ; again++)); do
+    "$@"
+    code=$?
+    [[ $type == worker && $again -lt {restarts} ]] || break
+    case $code in
+      {killed}) echo "stratax: worker $index ended with exit code $code, and is started again." >&2 ;;
+      *) break ;;
+    esac
+  done
+  if [[ $type == evaluator ]] || {{ [[ $type == worker ]] && ! {chief}; }}; then
+    ((code > 0)) && echo "stratax: $type $index ended with exit code $code; the others go on." >&2
+    code=0
+  fi"""
+
 _TEMPLATE = """\
 # Load modules, and activate the environment that has the program's packages, here.
 
-addresses=""
+hosts=()
 for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
   for local in {locals}; do
-    addresses+="${{addresses:+, }}\\"$host:$(({port} + local))\\""
+    hosts+=("\\"$host:$(({port} + local))\\"")
   done
 done
-export STRATAX_ADDRESSES="$addresses" PYTHONUNBUFFERED=1
+joined() {{
+  local IFS=,
+  echo "$*"
+}}
+export STRATAX_CLUSTER="{{{cluster}}}" PYTHONUNBUFFERED=1
 
 # The workers' secret, of this job only. Nobody else can read their environment.
 STRATAX_CLUSTER_SECRET=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')
@@ -186,11 +266,11 @@ export STRATAX_CLUSTER_SECRET
 # What each task runs. Of all tasks' exit codes srun gives the highest, and a task that only lost another has a high
 # one: so the codes that are worth another try become the lowest, and are told apart again below.
 task='
-  export TF_CONFIG="{{\\"cluster\\": {{\\"worker\\": [$STRATAX_ADDRESSES]}}, \\
-\\"task\\": {{\\"type\\": \\"worker\\", \\"index\\": $SLURM_PROCID}}}}"
+  {roles}
+  export TF_CONFIG="{{\\"cluster\\": $STRATAX_CLUSTER, \\
+\\"task\\": {{\\"type\\": \\"$type\\", \\"index\\": $index}}}}"
   trap : TERM INT
-  "$@"
-  code=$?
+{run}
   case $code in
     {places}
   esac

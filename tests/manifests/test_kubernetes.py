@@ -1,5 +1,6 @@
 """The Kubernetes objects: against Kubernetes' own schema, and as a pod of theirs reads its environment."""
 
+import json
 import re
 
 import kubernetes_validate
@@ -103,6 +104,52 @@ def test_a_pod_finds_its_cluster_by_tf_config_and_by_the_resolver(index, monkeyp
     )
 
 
+SERVED = {"workers": 2, "chief": True, "ps": 2, "evaluator": True}
+
+
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+def test_each_type_of_task_is_a_job_whose_pods_find_themselves(version):
+    secret, service, *jobs = documents_of(**{**FULL, **SERVED, "gpus_per_worker": 2})
+    for document in (secret, service, *jobs):
+        assert kubernetes_validate.validate(document, version, strict=True) == version
+    assert [job["metadata"]["name"] for job in jobs] == [
+        "digits-chief",
+        "digits-worker",
+        "digits-ps",
+        "digits-evaluator",
+    ]
+    labels = {"app.kubernetes.io/instance": "digits"}
+    assert service["spec"]["selector"] == labels
+    addresses = [f"digits-{task}.digits:1234" for task in ("chief-0", "worker-0", "worker-1", "ps-0", "ps-1")]
+    identities = set()
+    for job, count in zip(jobs, [1, 2, 2, 1], strict=True):
+        template = job["spec"]["template"]
+        assert job["metadata"]["labels"] == template["metadata"]["labels"] == labels
+        assert job["spec"]["completions"] == job["spec"]["parallelism"] == count
+        assert template["spec"]["subdomain"] == "digits"
+        (container,) = template["spec"]["containers"]
+        kind = job["metadata"]["name"].rpartition("-")[2]
+        # A server computes on the processor.
+        assert container["resources"]["limits"].get("nvidia.com/gpu") == (None if kind == "ps" else "2")
+        for index in range(count):
+            known = environment_of(container, index)
+            config = json.loads(known["TF_CONFIG"])
+            assert config["cluster"] == {
+                "chief": addresses[:1],
+                "worker": addresses[1:3],
+                "ps": addresses[3:],
+            }
+            assert config["task"] == {"type": kind, "index": index}
+            identities.add(known["STRATAX_JOB_ID"])
+    # One secret, and one identity, without which they would not know one another.
+    assert len(identities) == 1
+    assert identities != {
+        environment_of(documents_of(**SERVED)[2]["spec"]["template"]["spec"]["containers"][0], 0)[
+            "STRATAX_JOB_ID"
+        ]
+    }
+
+
 def test_pods_of_two_jobs_of_one_name_are_distinguished():
     assert environment_of(container_of(), 0)["STRATAX_JOB_ID"] == "a-b-c"
 
@@ -193,6 +240,8 @@ def test_workers_get_what_was_asked_for():
         ({"name": "1st"}, "begins with a letter"),
         ({"name": "d-"}, "does not end with a hyphen"),
         ({"name": "d" * 61, "workers": 11}, "at most 60 characters"),
+        ({"name": "d" * 52, "evaluator": True}, "at most 51 characters"),
+        ({"ps": -1}, "ps must be at least 0"),
         ({"secret": "My secret"}, "secret must have at most 63 characters.*'My secret'"),
         ({"namespace": "a.b"}, "namespace must have at most 63 characters"),
         ({"cpus": "many"}, "cpus must be a quantity.*'many'"),

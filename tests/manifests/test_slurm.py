@@ -84,8 +84,8 @@ class Job:
             "JAX_PLATFORMS": "cpu",
             "SLURM_JOB_ID": "17",
             "SLURM_JOB_NODELIST": nodes,
-            "SLURM_TASKS_PER_NODE": f"{plan.workers_per_node}(x{plan.workers // plan.workers_per_node})",
-            "SLURM_NTASKS": str(plan.workers),
+            "SLURM_TASKS_PER_NODE": f"{plan.workers_per_node}(x{plan.num_tasks // plan.workers_per_node})",
+            "SLURM_NTASKS": str(plan.num_tasks),
         }
         process = subprocess.Popen(
             ["bash", str(script)],
@@ -188,6 +188,59 @@ def test_all_tasks_of_a_job_have_one_secret_and_no_other_job_has(job):
         assert lines[0] not in "".join(job.lines("sruns"))
     assert len(secrets) == 2
     assert {len(secret) for secret in secrets} == {64}
+
+
+SERVED = {"workers": 2, "chief": True, "ps": 2, "evaluator": True, "workers_per_node": 3}
+
+
+def test_tasks_of_all_types_find_themselves_in_tf_config(job):
+    program = "import os; os.write(1, os.environ['TF_CONFIG'].encode() + b'\\n')"
+    code, out, err = job.run(program, nodes="n1,n2", **SERVED)
+    configs = [json.loads(line) for line in out.splitlines()]
+    assert (code, len(configs)) == (0, 6), err
+    cluster = {"chief": ["n1:8888"], "worker": ["n1:8889", "n1:8890"], "ps": ["n2:8888", "n2:8889"]}
+    assert all(config["cluster"] == cluster for config in configs)
+    assert sorted((config["task"]["type"], config["task"]["index"]) for config in configs) == [
+        ("chief", 0),
+        ("evaluator", 0),
+        ("ps", 0),
+        ("ps", 1),
+        ("worker", 0),
+        ("worker", 1),
+    ]
+
+
+FAULTY = """
+import json, os, signal, sys
+task = json.loads(os.environ["TF_CONFIG"])["task"]
+name = f"{task['type']}{task['index']}"
+with open("starts", "a") as file:
+    file.write(name + "\\n")
+what = json.loads(sys.argv[1]).get(name)
+if what == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+sys.exit(what or 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("faults", "code", "starts"),
+    [
+        ({"worker1": "killed", "evaluator0": 1}, 0, {"worker1": 2}),
+        ({"worker0": 3}, 0, {}),
+        ({"chief0": 3, "worker1": 201}, 3, {}),
+        ({"chief0": 201, "ps1": "killed", "worker0": 201}, 137, {"all": 2}),
+    ],
+)
+def test_with_servers_a_killed_worker_is_started_again_alone(job, faults, code, starts):
+    found, _, err = job.run(FAULTY, json.dumps(faults), restarts=1, nodes="n1,n2", **SERVED)
+    assert found == code, err
+    lines = job.lines("starts")
+    counts = {name: lines.count(name) for name in set(lines)}
+    each = starts.get("all", 1)
+    assert counts == {
+        name: starts.get(name, each) for name in ("chief0", "worker0", "worker1", "ps0", "ps1", "evaluator0")
+    }
 
 
 def test_every_task_finds_its_cluster_by_tf_config_and_by_the_resolver(job, monkeypatch):
