@@ -1,19 +1,33 @@
-"""Certificates that every task of a cluster makes for itself of the cluster's key, for TLS between them.
+"""Certificates for TLS between the tasks of a cluster: made of the cluster's key, or the user's own.
 
 The key determines an authority. Each process issues itself a certificate of that authority, valid for as long as the
 process lives, and accepts peers that have one, too. Who does not know the key gets no further than the TLS handshake,
 whose messages are small, and what is recorded is of no use later.
+
+With certificates of the user's, others than this cluster's tasks may have one of the same authority: then both sides
+prove besides, when a stream begins, that they know the key.
 """
 
 import dataclasses
 import datetime
 import hmac
+import os
+from collections.abc import Callable
 from typing import Any
 
-from stratax.errors import MissingPackageError
+from stratax._shown import shown
+from stratax.errors import ClusterError, MissingPackageError
 
 # What certificates are issued to. Names of hosts say nothing here: whoever has the key belongs to the cluster.
 NAME = "stratax-cluster"
+
+# The environment variables with the paths of the user's certificate (with intermediate ones behind it), of its key, and
+# of the authority's certificate, each as PEM.
+CERTIFICATE_VARIABLE = "STRATAX_TLS_CERTIFICATE"
+KEY_VARIABLE = "STRATAX_TLS_KEY"
+AUTHORITY_VARIABLE = "STRATAX_TLS_AUTHORITY"
+_VARIABLES = (CERTIFICATE_VARIABLE, KEY_VARIABLE, AUTHORITY_VARIABLE)
+_MOST_BYTES = 1 << 20
 
 # The order of the group of NIST's curve P-256, less one: private keys lie between 1 and that.
 _MOST_KEY = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632550
@@ -29,20 +43,37 @@ class Certificates:
         authority: The certificate of the authority that all of the cluster share.
         own: This process's certificate.
         private_key: The key of `own`.
+        name: What peers' certificates are issued to; None: the hosts of their addresses.
+        proof_key: What both sides prove that they know when a stream begins; None where the certificates prove it.
     """
 
     authority: bytes
     own: bytes
     private_key: bytes = dataclasses.field(repr=False)
+    name: str | None = NAME
+    proof_key: bytes | None = dataclasses.field(default=None, repr=False)
+
+    def proof(self, who: str, challenge: str, nonce: str) -> str:
+        """Return what only somebody who knows the key can say.
+
+        Args:
+            who: Which side says it.
+            challenge: What the server has drawn.
+            nonce: What the task has drawn.
+        """
+        text = f"stratax: {who} of a stream\n{challenge}\n{nonce}".encode()
+        return hmac.digest(self.proof_key or b"", text, "sha256").hex()
 
 
 def issue(key: bytes) -> Certificates:
-    """Make a certificate for this process.
+    """Make a certificate for this process, or read the user's, where the environment names one.
 
     Args:
         key: The cluster's key.
 
     Raises:
+        ClusterError: If a file of the user's can't be read, is no certificate or key, has expired, or does not fit the
+            others.
         MissingPackageError: If `cryptography` is not installed.
     """
     try:
@@ -53,6 +84,8 @@ def issue(key: bytes) -> Certificates:
             "Parameter servers need `cryptography`, for the certificates of their connections. Do: pip install "
             "'stratax[servers]'"
         ) from error
+    if any(os.environ.get(name) for name in _VARIABLES):
+        return _of_user(key)
     digest = hmac.digest(key, b"stratax: the authority of parameter servers", "sha512")
     authority_key = ec.derive_private_key(int.from_bytes(digest, "big") % _MOST_KEY + 1, ec.SECP256R1())
     own_key = ec.generate_private_key(ec.SECP256R1())
@@ -65,6 +98,75 @@ def issue(key: bytes) -> Certificates:
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         ),
     )
+
+
+def _of_user(key: bytes) -> Certificates:
+    """Return the certificates that the environment names."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import serialization
+
+    missing = [name for name in _VARIABLES if not os.environ.get(name)]
+    if missing:
+        raise ClusterError(
+            f"TLS with certificates of your own needs three files. Expected: {', '.join(_VARIABLES)}. Received: no "
+            f"{' and no '.join(missing)}."
+        )
+    own, private_key, authority = (_content(name) for name in _VARIABLES)
+    chain = _parsed(CERTIFICATE_VARIABLE, own, x509.load_pem_x509_certificates)
+    authorities = _parsed(AUTHORITY_VARIABLE, authority, x509.load_pem_x509_certificates)
+    loaded = _parsed(KEY_VARIABLE, private_key, lambda pem: serialization.load_pem_private_key(pem, None))
+    kind = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    if loaded.public_key().public_bytes(*kind) != chain[0].public_key().public_bytes(*kind):
+        raise ClusterError(
+            f"The key in {KEY_VARIABLE} is another certificate's. Expected: that of {CERTIFICATE_VARIABLE}. Received: "
+            f"{shown(os.environ[KEY_VARIABLE])} and {shown(os.environ[CERTIFICATE_VARIABLE])}."
+        )
+    now = datetime.datetime.now(datetime.UTC)
+    for name, each in ((CERTIFICATE_VARIABLE, chain[0]), (AUTHORITY_VARIABLE, authorities[0])):
+        if not each.not_valid_before_utc <= now <= each.not_valid_after_utc:
+            raise ClusterError(
+                f"The certificate in {name} is not valid now. Expected: a time from {each.not_valid_before_utc} to "
+                f"{each.not_valid_after_utc}. Received: {now:%Y-%m-%d %H:%M}, {shown(os.environ[name])}."
+            )
+    if not any(_is_issued_by(chain[-1], each) for each in authorities):
+        raise ClusterError(
+            f"The certificate in {CERTIFICATE_VARIABLE} is of another authority. Expected: one that the authority in "
+            f"{AUTHORITY_VARIABLE} has issued, with those between them behind it. Received: "
+            f"{shown(os.environ[CERTIFICATE_VARIABLE])}."
+        )
+    return Certificates(authority=authority, own=own, private_key=private_key, name=None, proof_key=key)
+
+
+def _content(name: str) -> bytes:
+    path = os.environ[name]
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MOST_BYTES)
+    except OSError as error:
+        raise ClusterError(
+            f"The file in {name} can't be read. Expected: a file with PEM. Received: {shown(path)} ({error.strerror})."
+        ) from error
+
+
+def _parsed(name: str, content: bytes, parse: Callable[[bytes], Any]) -> Any:
+    try:
+        return parse(content)
+    except (ValueError, TypeError) as error:
+        raise ClusterError(
+            f"The file in {name} can't be used. Expected: PEM, a key without a password. Received: "
+            f"{shown(os.environ[name])} ({str(error).partition('.')[0]})."
+        ) from error
+
+
+def _is_issued_by(certificate: Any, authority: Any) -> bool:
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        # A chain may end with the authority itself.
+        return bool(certificate == authority)
+    return True
 
 
 def _certificate(name: str, key: Any, authority_key: Any, *, is_authority: bool) -> Any:

@@ -1,7 +1,9 @@
 """`Connection`: a task's stream to one parameter server, which outlives the connections that carry it."""
 
 import contextlib
+import hmac
 import json
+import secrets
 import time
 import weakref
 from collections.abc import Sequence
@@ -10,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.errors import AbortedError, ClusterTimeoutError, PeerLostError
+from stratax.errors import AbortedError, ClusterTimeoutError, PeerLostError, UnauthenticatedError
 from stratax.servers import _certificates, _protocol, _wire
 from stratax.servers._arrow import flight, pa
 from stratax.servers._deadlines import Deadlines
@@ -166,19 +168,36 @@ class Connection:
             tls_root_certs=certificates.authority,
             cert_chain=certificates.own,
             private_key=certificates.private_key,
-            override_hostname=_certificates.NAME,
+            **({} if certificates.name is None else {"override_hostname": certificates.name}),
         )
         writer, reader = self._client.do_exchange(flight.FlightDescriptor.for_command(self._greeting))
         self._writer, self._reader = writer, reader
         writer.begin(_wire.SCHEMA)
         header = _wire.receive(reader, 0).header
         _protocol.raise_error(header, self.name)
+        if certificates.proof_key is not None:
+            header = self._proved(header)
         if self._incarnation not in (None, header["incarnation"]):
             raise PeerLostError(
                 f"Task {self.name} was started anew: what it kept, variables for instance, is gone. Start the job "
                 "again from its last checkpoint; `stratax launch --restarts` does so."
             )
         self._incarnation = header["incarnation"]
+
+    def _proved(self, header: dict[str, Any]) -> dict[str, Any]:
+        """Prove to the server that this task knows the cluster's key, and have it prove the same."""
+        challenge, nonce = str(header.get("challenge")), secrets.token_hex(32)
+        proof = self._certificates.proof("the task", challenge, nonce)
+        _wire.send(self._writer, {"nonce": nonce, "proof": proof})
+        header = _wire.receive(self._reader, 0).header
+        _protocol.raise_error(header, self.name)
+        expected = self._certificates.proof("the server", challenge, nonce)
+        if not hmac.compare_digest(str(header.get("proof")), expected):
+            raise UnauthenticatedError(
+                f"{self.name} at {self._address} does not know the cluster's secret. Expected: the same secret and "
+                "cluster in all tasks, and certificates of your own in all or in none."
+            )
+        return header
 
     def _cancel(self) -> None:
         reader = self._reader

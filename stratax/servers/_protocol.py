@@ -14,7 +14,7 @@ _ERRORS: dict[str, type[errors.StrataxError]] = {
         *(errors.BadArgumentError, errors.BadTypeError, errors.DataLossError, errors.FailedPreconditionError),
         *(errors.AbortedError, errors.ResourceExhaustedError, errors.CancelledError, errors.OutOfRangeError),
         *(errors.PeerLostError, errors.ClusterTimeoutError, errors.DataError, errors.TracingError),
-        *(errors.UnknownError, errors.UnimplementedError),
+        *(errors.UnknownError, errors.UnimplementedError, errors.UnauthenticatedError),
     )
 }
 _MOST_TEXT = 2000

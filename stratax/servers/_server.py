@@ -2,8 +2,10 @@
 
 import contextlib
 import dataclasses
+import hmac
 import json
 import logging
+import secrets
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -12,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.errors import AbortedError, BadArgumentError, ClusterError, ResourceExhaustedError, StrataxError
+from stratax.errors import (
+    AbortedError,
+    BadArgumentError,
+    ClusterError,
+    ResourceExhaustedError,
+    StrataxError,
+    UnauthenticatedError,
+)
 from stratax.servers import _certificates, _protocol, _wire
 from stratax.servers._arrow import flight, pa
 from stratax.servers._gate import Gate
@@ -75,6 +84,7 @@ class MessageServer(flight.FlightServerBase):
         on_end: Callable[[str | None], None] | None = None,
     ) -> None:
         self._on_end = on_end
+        self._certificates = certificates
         # One start of the server: whoever was told another one knows that what it had is gone.
         self.incarnation = uuid.uuid4().hex
         self._senders: dict[tuple[str, int], _Sender] = {}
@@ -129,6 +139,8 @@ class MessageServer(flight.FlightServerBase):
         """Answer the messages of one stream, until the task ends it."""
         writer.begin(_wire.SCHEMA)
         try:
+            # First: of somebody who does not know the key nothing is kept.
+            proof = self._proved(reader, writer)
             sender = self._welcome(descriptor.command)
         except StrataxError as error:
             _wire.send(writer, _protocol.error_header(error))
@@ -142,7 +154,7 @@ class MessageServer(flight.FlightServerBase):
                     f"This server has {MOST_STREAMS} streams open. Expected: two for each task. Received: one more. "
                     "Start fewer tasks, or more servers."
                 )
-            _wire.send(writer, {"protocol": _protocol.PROTOCOL, "incarnation": self.incarnation})
+            _wire.send(writer, {"protocol": _protocol.PROTOCOL, "incarnation": self.incarnation, **proof})
             self._converse(sender, reader, writer)
         except StrataxError as error:
             _wire.send(writer, _protocol.error_header(error))
@@ -150,6 +162,24 @@ class MessageServer(flight.FlightServerBase):
             self.stream_ended(sender.name)
             with self._lock:
                 self._num_streams -= 1
+
+    def _proved(self, reader: Any, writer: Any) -> dict[str, str]:
+        """Have a task prove that it knows the key, where its certificate does not; return the server's own proof."""
+        if self._certificates.proof_key is None:
+            return {}
+        challenge = secrets.token_hex(32)
+        _wire.send(writer, {"challenge": challenge})
+        try:
+            answer = _wire.receive(reader, 0).header
+        except (StopIteration, flight.FlightError):
+            answer = {}
+        nonce, given = str(answer.get("nonce")), str(answer.get("proof"))
+        if not hmac.compare_digest(given, self._certificates.proof("the task", challenge, nonce)):
+            raise UnauthenticatedError(
+                "A task does not know the cluster's secret. Expected: the same secret and cluster in all tasks. It was "
+                "told nothing, and nothing of it is kept."
+            )
+        return {"proof": self._certificates.proof("the server", challenge, nonce)}
 
     def _welcome(self, greeting: bytes) -> _Sender:
         if len(greeting) > _MOST_GREETING_BYTES:
