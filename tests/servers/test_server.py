@@ -259,6 +259,17 @@ class TestStrangers:
         for stranger in strangers:
             stranger.close()
 
+    def test_strangers_fill_no_log(self, server, capfd):
+        for _ in range(20):
+            with (
+                socket.create_connection(("127.0.0.1", server.port)) as stranger,
+                contextlib.suppress(OSError),
+            ):
+                stranger.settimeout(1)
+                stranger.sendall(b"garbage" * 50)
+                stranger.recv(100)
+        assert capfd.readouterr().err == ""
+
     def test_a_recorded_connection_is_of_no_use(self, server, connect):
         wire = Wire(server.port)
         connection = connect(wire.address)

@@ -81,6 +81,10 @@ class Processes:
             return self._tasks[job, index].wait(30)
         return None
 
+    def running(self):
+        """Give the names and process numbers of the tasks that run."""
+        return [(f"{job} {index}", task.pid) for (job, index), task in self._tasks.items()]
+
     def close(self):
         for task in self._tasks.values():
             task.kill()
