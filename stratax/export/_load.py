@@ -116,12 +116,22 @@ class LoadedSignature:
             **inputs: Arrays, or lists of numbers, by name.
 
         Raises:
-            BadArgumentError: An input is missing, unknown, or of another shape.
+            BadArgumentError: An input is missing, unknown, or of another shape, or has no rows.
             BadTypeError: One is of another dtype.
         """
         given = self._by_name(args, inputs)
         arrays = {name: as_input(name, given[name], info) for name, info in self.inputs.items()}
-        results = self._call(self._weights, [arrays[name] for name in self._program.arguments])
+        try:
+            results = self._call(self._weights, [arrays[name] for name in self._program.arguments])
+        except ValueError as error:
+            # As JAX says that sizes which may be any do not fit together, or are 0.
+            if "polymorphic shapes" not in str(error):
+                raise
+            raise BadArgumentError(
+                f"Signature {shown(self.name)} can't be computed for these shapes together. Expected: "
+                f"{self._expected()}, where sizes are at least 1. Received: "
+                f"{', '.join(f'{name}: {array.shape}' for name, array in arrays.items())}."
+            ) from error
         return {name: np.asarray(array) for name, array in zip(self._program.results, results, strict=True)}
 
     def _by_name(self, args: tuple[Any, ...], inputs: dict[str, Any]) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hmac
+import itertools
 import json
 import logging
 import re
@@ -34,7 +35,10 @@ _STATUS = re.compile(_ONE + r"(?P<metadata>/metadata)?", re.IGNORECASE)
 _METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
 _JSON = "application/json"
 # After these a part of the request may be still to come.
-_CLOSING = (401, 408, 413, 415, 503)
+_CLOSING = (401, 408, 413, 415, 431, 503)
+_MOST_HEADERS = 200
+_MOST_HEAD_BYTES = 1 << 15
+_DISCARD_SECONDS = 1
 # As others log it where a client was gone before it was answered.
 _DISCONNECTED = 499
 # By gRPC's codes, as `stratax.errors` has them.
@@ -226,7 +230,10 @@ class _Guard:
                     self._let_in(scope)
                     await self._inner(scope, receive, watched)
                 except (HTTPException, StrataxError) as error:
-                    await _refused(error)(scope, receive, watched)
+                    refused = _refused(error)
+                    if refused.status_code in _CLOSING:
+                        await _discarded(receive)
+                    await refused(scope, receive, watched)
         except ClientDisconnect:
             code = _DISCONNECTED
         except TimeoutError:
@@ -246,6 +253,11 @@ class _Guard:
             self._metrics.answered(scope["model"], code, time.monotonic() - begin)
 
     def _let_in(self, scope: Scope) -> None:
+        headers = scope["headers"]
+        if len(headers) > _MOST_HEADERS or sum(map(len, itertools.chain(*headers))) > _MOST_HEAD_BYTES:
+            raise HTTPException(
+                431, f"Expected: at most {_MOST_HEADERS} headers of {_MOST_HEAD_BYTES} bytes together."
+            )
         if scope["path"] == "/healthz":
             return
         if self._expected is not None:
@@ -263,6 +275,14 @@ class _Guard:
                 f"The server works on {self._options.max_requests} requests already.",
                 headers={"retry-after": "1"},
             )
+
+
+async def _discarded(receive: Receive) -> None:
+    """Take what comes of a body for a moment: a client that is still sending would not see the answer."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            while (message := await receive())["type"] == "http.request" and message.get("more_body"):
+                pass
 
 
 def _refused(error: Exception) -> Response:

@@ -34,6 +34,7 @@ _NUM_THREADS = 2
 # In which a request's head has to come.
 _HEAD_SECONDS = 10
 _KEEP_ALIVE_SECONDS = 75
+_CLOSING_SECONDS = 1
 
 
 class ModelServer:
@@ -160,6 +161,7 @@ class _Protocol(H11Protocol):
         super().__init__(*args, **kwargs)
         self._max_connections = max_connections
         self._head_timer: asyncio.TimerHandle | None = None
+        self._closing_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -169,14 +171,18 @@ class _Protocol(H11Protocol):
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
+        if self._closing_timer is not None:
+            return
         super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
+        if self._closing_timer is not None or self.conn.their_state is not h11.IDLE:
             self._forget_head()
         elif self._head_timer is None and self.timeout_keep_alive_task is None:
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget_head()
+        if self._closing_timer is not None:
+            self._closing_timer.cancel()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:

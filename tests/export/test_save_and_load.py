@@ -281,3 +281,9 @@ def test_a_name_outside_of_the_folder_is_never_read(exported, tmp_path):
 
     with pytest.raises(errors.DataLossError, match="names no file '../outside.bin'"):
         load(changed_manifest(exported, tmp_path, change))
+
+
+def test_shapes_that_do_not_fit_together_are_told(exported):
+    folder, _ = exported
+    with pytest.raises(errors.BadArgumentError, match="where sizes are at least 1"):
+        load(folder).signatures["serving_default"](image=np.zeros((0, 8, 8, 1), np.float32))

@@ -113,6 +113,8 @@ def test_more_rows_than_a_batch_are_computed_in_pieces(server):
         (b'{"signature_name": "both", "inputs": {"x": [[1, 2]], "n": [1.5]}}', "int32"),
         (b'{"signature_name": "both", "inputs": {"x": [[1, 2]], "n": [3000000000]}}', "without loss"),
         (b'{"inputs": {"x": [[1, 2]], "z": 1}}', "keys"),
+        (b'{"inputs": {"x": []}}', "where sizes are at least 1"),
+        (b'{"signature_name": "both", "inputs": {"x": [[1, 2]], "n": [1, 2]}}', "for these shapes together"),
     ],
 )
 def test_a_request_that_is_not_right_is_told_why(server, body, said):
