@@ -245,3 +245,19 @@ def test_when_a_hook_of_the_chief_stops_all_tasks_end(tmp_path):
         results = running.wait(60)
     assert [result.code for result in results] == [0] * 3, "".join(result.err for result in results)
     check_counts(tmp_path, 300)
+
+
+@pytest.mark.stress
+@pytest.mark.processes
+def test_an_evaluator_that_is_killed_harms_nobody_and_goes_on_when_it_is_back(tmp_path):
+    with no_tasks() as running:
+        cluster = started(running, tmp_path, 3000, ("chief", 1), ("worker", 1), ("ps", 1), program=COUNTING)
+        evaluator = environment(cluster, "evaluator", 0)
+        killed = running.start(COUNTING, evaluator, str(tmp_path), "3000")
+        running.wait_for(0, "global_step/sec")
+        running.kill(killed)
+        back = running.start(COUNTING, evaluator, str(tmp_path), "3000")
+        results = running.wait(300, only=[0, 1, 2, back])
+    assert [result.code for result in results] == [0] * 4, "".join(result.err for result in results)
+    check_counts(tmp_path, 3000)
+    assert list((tmp_path / "eval").glob("events*"))
