@@ -40,6 +40,9 @@ _CLOSING_SECONDS = 1
 class ModelServer:
     """Serves exports over HTTP, as TensorFlow Serving's REST interface does.
 
+    While it serves, Python's garbage collector takes no notice of what there was when a version was loaded
+    (`gc.freeze`).
+
     Attributes:
         port: The port that it listens on; that of the options, until it listens.
 
