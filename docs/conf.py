@@ -41,7 +41,7 @@ PARTS = {
             "reference/stratax.distribute",
         ),
         *("reference/stratax.estimator", "reference/stratax.estimator.tpu", "reference/stratax.summary"),
-        *("reference/stratax.train", "glossary", "benchmarks"),
+        *("reference/stratax.train", "reference/stratax.export", "glossary", "benchmarks"),
     ],
     "The project": ["architecture", "project/contributing", "project/changelog"],
 }
