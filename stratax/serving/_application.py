@@ -24,6 +24,7 @@ from stratax.serving._batches import Batcher
 from stratax.serving._metrics import CONTENT_TYPE, Metrics
 from stratax.serving._models import Model, Models
 from stratax.serving._options import ServingOptions
+from stratax.serving._page import POLICY, page
 from stratax.serving._requests import PredictRequest, parsed, predict_request, signature_name
 from stratax.serving._responses import predict_response
 from stratax.serving._versions import Version
@@ -82,6 +83,7 @@ class Application:
         """Return what Uvicorn calls."""
         router = Router(
             routes=[
+                Route("/", self._show),
                 Route("/healthz", self._health),
                 Route("/metrics", self._tell_metrics),
                 Route("/v1/{rest:path}", self._answer, methods=_METHODS),
@@ -89,6 +91,10 @@ class Application:
             redirect_slashes=False,
         )
         return _Guard(router, self._options, self._metrics)
+
+    async def _show(self, request: Request) -> Response:
+        headers = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
+        return Response(page(self._models), headers=headers, media_type="text/html")
 
     async def _health(self, request: Request) -> Response:
         missing = [model.name for model in self._models if not model.versions]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from starlette.exceptions import HTTPException
 
-from stratax.serving import ServingOptions, _models, _versions
+from stratax.serving import ServingOptions, _models
 from tests.serving.serving import write
 
 
@@ -24,7 +24,7 @@ def exports(tmp_path_factory):
 def with_model(base, labels, body):
     async def run(executor):
         options = ServingOptions(models={"m": str(base)}, max_batch=2)
-        computing = _versions.Computing(options=options, executor=executor, computed=lambda model, rows: None)
+        computing = _models.Computing(options=options, executor=executor, computed=lambda model, rows: None)
         await body(_models.Model("m", str(base), labels, computing))
 
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
