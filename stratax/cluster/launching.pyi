@@ -10,5 +10,6 @@ from ._membership import JOB_ID_VARIABLE as JOB_ID_VARIABLE
 from ._own_end import end_by_itself as end_by_itself
 from ._plan_checks import check_least as check_least
 from ._plan_checks import check_port as check_port
+from ._secret import SECRET_FILE_VARIABLE as SECRET_FILE_VARIABLE
 from ._secret import SECRET_VARIABLE as SECRET_VARIABLE
 from ._secret import new_secret as new_secret

@@ -2,8 +2,13 @@
 
 from stratax.distribute import Strategy
 from stratax.engine import NewStaleness
-from stratax.estimator.hooks import SecondOrStepTimer, SessionRunContext, SessionRunHook, SessionRunValues
-from stratax.estimator.hooks._writers import writer_of
+from stratax.estimator.hooks import (
+    SecondOrStepTimer,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+    writer_of,
+)
 from stratax.summary import forms
 
 _TAG = "staleness"

@@ -5,17 +5,22 @@ process lives, and accepts peers that have one, too. Who does not know the key g
 whose messages are small, and what is recorded is of no use later.
 
 With certificates of the user's, others than this cluster's tasks may have one of the same authority: then both sides
-prove besides, when a stream begins, that they know the key.
+prove besides, when a stream begins, that they know the key. A task asks for a start's challenge first, and its first
+message has the proof, so that a server waits for nobody who has not proved it.
 """
 
+import contextlib
 import dataclasses
 import datetime
 import hmac
 import os
+import ssl
+import stat
 from collections.abc import Callable
 from typing import Any
 
 from stratax._shown import shown
+from stratax.cluster.launching import SECRET_FILE_VARIABLE, SECRET_VARIABLE
 from stratax.errors import ClusterError, MissingPackageError
 
 # What certificates are issued to. Names of hosts say nothing here: whoever has the key belongs to the cluster.
@@ -58,10 +63,10 @@ class Certificates:
 
         Args:
             who: Which side says it.
-            challenge: What the server has drawn.
-            nonce: What the task has drawn.
+            challenge: What the server has drawn at its start.
+            nonce: What the task has drawn for this stream.
         """
-        text = f"stratax: {who} of a stream\n{challenge}\n{nonce}".encode()
+        text = f"stratax: {who} of a stream\n{challenge}\n{nonce}".encode(errors="replace")
         return hmac.digest(self.proof_key or b"", text, "sha256").hex()
 
 
@@ -73,7 +78,7 @@ def issue(key: bytes) -> Certificates:
 
     Raises:
         ClusterError: If a file of the user's can't be read, is no certificate or key, has expired, or does not fit the
-            others.
+            others; if others can read the key; or if there is no secret besides.
         MissingPackageError: If `cryptography` is not installed.
     """
     try:
@@ -111,6 +116,11 @@ def _of_user(key: bytes) -> Certificates:
             f"TLS with certificates of your own needs three files. Expected: {', '.join(_VARIABLES)}. Received: no "
             f"{' and no '.join(missing)}."
         )
+    if not any(os.environ.get(name) for name in (SECRET_VARIABLE, SECRET_FILE_VARIABLE)):
+        raise ClusterError(
+            "Certificates do not take the place of the cluster's secret, and there is none. Expected: the same "
+            f"{SECRET_VARIABLE}, or {SECRET_FILE_VARIABLE}, in all tasks. Received: {CERTIFICATE_VARIABLE} without it."
+        )
     own, private_key, authority = (_content(name) for name in _VARIABLES)
     chain = _parsed(CERTIFICATE_VARIABLE, own, x509.load_pem_x509_certificates)
     authorities = _parsed(AUTHORITY_VARIABLE, authority, x509.load_pem_x509_certificates)
@@ -134,14 +144,51 @@ def _of_user(key: bytes) -> Certificates:
             f"{AUTHORITY_VARIABLE} has issued, with those between them behind it. Received: "
             f"{shown(os.environ[CERTIFICATE_VARIABLE])}."
         )
+    _check_handshake()
     return Certificates(authority=authority, own=own, private_key=private_key, name=None, proof_key=key)
+
+
+def _check_handshake() -> None:
+    """Have TLS between this task and itself, so that what others would refuse is told here."""
+    own, private_key, authority = (os.environ[name] for name in _VARIABLES)
+    contexts = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    # Whether it is for this host only those know who connect.
+    contexts[0].check_hostname = False
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    try:
+        for context in contexts:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_cert_chain(own, private_key)
+            context.load_verify_locations(authority)
+        sides = [
+            contexts[0].wrap_bio(to_client, to_server),
+            contexts[1].wrap_bio(to_server, to_client, server_side=True),
+        ]
+        # Each side says something twice at most.
+        for side in sides * 3:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+    except ssl.SSLError as error:
+        reason = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else error.reason
+        raise ClusterError(
+            f"Other tasks would refuse the certificate in {CERTIFICATE_VARIABLE} ({reason}). Expected: one for servers "
+            f"and for clients, with all between it and the authority's behind it. Received: {shown(own)}."
+        ) from error
 
 
 def _content(name: str) -> bytes:
     path = os.environ[name]
     try:
-        with open(path, "rb") as file:
-            return file.read(_MOST_BYTES)
+        # Not blocking: a pipe that nobody writes to would be waited for.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if name == KEY_VARIABLE and mode & (stat.S_IRWXO | stat.S_IWGRP):
+                raise ClusterError(
+                    f"Others may read or change the key in {name}. Expected: a file of mode 0600; have a new "
+                    f"certificate made if others could read it. Received: {shown(path)} of mode "
+                    f"{stat.S_IMODE(mode):04o}."
+                )
+            return file.read(_MOST_BYTES) or b""
     except OSError as error:
         raise ClusterError(
             f"The file in {name} can't be read. Expected: a file with PEM. Received: {shown(path)} ({error.strerror})."

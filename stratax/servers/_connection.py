@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.errors import AbortedError, ClusterTimeoutError, PeerLostError, UnauthenticatedError
+from stratax.errors import (
+    AbortedError,
+    ClusterTimeoutError,
+    PeerLostError,
+    StrataxError,
+    UnauthenticatedError,
+)
 from stratax.servers import _certificates, _protocol, _wire
 from stratax.servers._arrow import flight, pa
 from stratax.servers._deadlines import Deadlines
@@ -26,6 +32,13 @@ RECONNECT_SECONDS = 60.0
 
 # The same for one that has answered before: what it kept is gone if it was started anew.
 LOST_SECONDS = 8.0
+
+# How long a server that has accepted a connection may take for its challenge, in seconds.
+_CHALLENGE_SECONDS = 20.0
+
+# What says that a stream is broken. Where the server has ended it in good order while this task wrote, Flight raises an
+# OSError, and an ArrowException for what is written then.
+_BROKEN = (flight.FlightError, pa.ArrowException, OSError, StopIteration)
 
 _PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
@@ -66,7 +79,7 @@ class Connection:
         self._address = address
         self._certificates = certificates
         self._deadlines = deadlines
-        self._greeting = json.dumps({"protocol": _protocol.PROTOCOL, "task": task, "stream": stream}).encode()
+        self._greeting = {"protocol": _protocol.PROTOCOL, "task": task, "stream": stream}
         self._timeout = timeout
         self._patience = patience
         self._is_aborted = False
@@ -111,7 +124,7 @@ class Connection:
             header = {**header, "number": self._number}
         self._open = (header, arrays)
         # What can't be sent now is sent again by `finish`.
-        with contextlib.suppress(flight.FlightError, StopIteration):
+        with contextlib.suppress(*_BROKEN):
             if self._writer is not None:
                 _wire.send(self._writer, header, arrays)
                 return
@@ -136,7 +149,9 @@ class Connection:
             try:
                 answer = self._answer(message, started)
                 break
-            except (flight.FlightError, StopIteration) as error:
+            except StrataxError:
+                raise
+            except _BROKEN as error:
                 self._drop()
                 self._give_up_in_time(started, error)
                 time.sleep(pause)
@@ -170,13 +185,17 @@ class Connection:
             private_key=certificates.private_key,
             **({} if certificates.name is None else {"override_hostname": certificates.name}),
         )
-        writer, reader = self._client.do_exchange(flight.FlightDescriptor.for_command(self._greeting))
+        greeting = self._greeting if certificates.proof_key is None else self._proving(self._client)
+        descriptor = flight.FlightDescriptor.for_command(json.dumps(greeting).encode())
+        writer, reader = self._client.do_exchange(descriptor)
         self._writer, self._reader = writer, reader
-        writer.begin(_wire.SCHEMA)
+        # A server that does not want the stream has said why, and may have ended it already.
+        with contextlib.suppress(*_BROKEN):
+            writer.begin(_wire.SCHEMA)
         header = _wire.receive(reader, 0).header
         _protocol.raise_error(header, self.name)
         if certificates.proof_key is not None:
-            header = self._proved(header)
+            self._check_proof(greeting, header)
         if self._incarnation not in (None, header["incarnation"]):
             raise PeerLostError(
                 f"Task {self.name} was started anew: what it kept, variables for instance, is gone. Start the job "
@@ -184,20 +203,21 @@ class Connection:
             )
         self._incarnation = header["incarnation"]
 
-    def _proved(self, header: dict[str, Any]) -> dict[str, Any]:
-        """Prove to the server that this task knows the cluster's key, and have it prove the same."""
-        challenge, nonce = str(header.get("challenge")), secrets.token_hex(32)
+    def _proving(self, client: flight.FlightClient) -> dict[str, Any]:
+        """Return a greeting that proves to the server that this task knows the cluster's key."""
+        options = flight.FlightCallOptions(timeout=min(self._timeout, _CHALLENGE_SECONDS))
+        (result,) = client.do_action(flight.Action(_protocol.CHALLENGE, b""), options)
+        challenge, nonce = result.body.to_pybytes().decode("ascii", "replace"), secrets.token_hex(32)
         proof = self._certificates.proof("the task", challenge, nonce)
-        _wire.send(self._writer, {"nonce": nonce, "proof": proof})
-        header = _wire.receive(self._reader, 0).header
-        _protocol.raise_error(header, self.name)
-        expected = self._certificates.proof("the server", challenge, nonce)
-        if not hmac.compare_digest(str(header.get("proof")), expected):
+        return {**self._greeting, "challenge": challenge, "nonce": nonce, "proof": proof}
+
+    def _check_proof(self, greeting: dict[str, Any], header: dict[str, Any]) -> None:
+        expected = self._certificates.proof("the server", greeting["challenge"], greeting["nonce"])
+        if not hmac.compare_digest(str(header.get("proof")).encode(errors="replace"), expected.encode()):
             raise UnauthenticatedError(
                 f"{self.name} at {self._address} does not know the cluster's secret. Expected: the same secret and "
                 "cluster in all tasks, and certificates of your own in all or in none."
             )
-        return header
 
     def _cancel(self) -> None:
         reader = self._reader
@@ -210,7 +230,7 @@ class Connection:
         writer, client = self._writer, self._client
         self._writer = self._reader = self._client = None
         # A broken stream can't be ended in good order.
-        with contextlib.suppress(flight.FlightError):
+        with contextlib.suppress(*_BROKEN):
             if writer is not None:
                 writer.close()
         with contextlib.suppress(flight.FlightError):

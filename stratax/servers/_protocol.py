@@ -7,6 +7,9 @@ from stratax import errors
 # Raised whenever an older task could misunderstand a newer one.
 PROTOCOL = 1
 
+# The action that tells what a server has drawn for proofs.
+CHALLENGE = "stratax.challenge"
+
 # The errors of a server that a task raises again, by name; any other becomes an InternalError.
 _ERRORS: dict[str, type[errors.StrataxError]] = {
     kind.__name__: kind

@@ -85,6 +85,9 @@ class MessageServer(flight.FlightServerBase):
     ) -> None:
         self._on_end = on_end
         self._certificates = certificates
+        self._challenge = secrets.token_hex(32)
+        # The numbers of streams that have proved that they know the key, each of which is taken once.
+        self._nonces: set[str] = set()
         # One start of the server: whoever was told another one knows that what it had is gone.
         self.incarnation = uuid.uuid4().hex
         self._senders: dict[tuple[str, int], _Sender] = {}
@@ -139,9 +142,7 @@ class MessageServer(flight.FlightServerBase):
         """Answer the messages of one stream, until the task ends it."""
         writer.begin(_wire.SCHEMA)
         try:
-            # First: of somebody who does not know the key nothing is kept.
-            proof = self._proved(reader, writer)
-            sender = self._welcome(descriptor.command)
+            sender, proof = self._welcome(descriptor.command)
         except StrataxError as error:
             _wire.send(writer, _protocol.error_header(error))
             return
@@ -163,25 +164,36 @@ class MessageServer(flight.FlightServerBase):
             with self._lock:
                 self._num_streams -= 1
 
-    def _proved(self, reader: Any, writer: Any) -> dict[str, str]:
-        """Have a task prove that it knows the key, where its certificate does not; return the server's own proof."""
+    def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> list[bytes]:
+        """Tell the challenge of this start; it is no secret."""
+        if action.type != _protocol.CHALLENGE:
+            raise flight.FlightServerError("There is no such action.")
+        return [self._challenge.encode()]
+
+    def _proof(self, greeting: dict[str, Any]) -> dict[str, str]:
+        """Check that a task knows the key, where its certificate does not say so; return the server's own proof."""
         if self._certificates.proof_key is None:
             return {}
-        challenge = secrets.token_hex(32)
-        _wire.send(writer, {"challenge": challenge})
-        try:
-            answer = _wire.receive(reader, 0).header
-        except (StopIteration, flight.FlightError):
-            answer = {}
-        nonce, given = str(answer.get("nonce")), str(answer.get("proof"))
-        if not hmac.compare_digest(given, self._certificates.proof("the task", challenge, nonce)):
+        if greeting.get("challenge") != self._challenge:
+            # Another start's, to which the task has talked a moment ago: it asks again.
+            raise flight.FlightUnavailableError("a greeting without this start's challenge")
+        nonce, given = str(greeting.get("nonce")), str(greeting.get("proof"))
+        expected = self._certificates.proof("the task", self._challenge, nonce)
+        with self._lock:
+            is_known = (
+                hmac.compare_digest(given.encode(errors="replace"), expected.encode())
+                and nonce not in self._nonces
+            )
+            if is_known:
+                self._nonces.add(nonce)
+        if not is_known:
             raise UnauthenticatedError(
                 "A task does not know the cluster's secret. Expected: the same secret and cluster in all tasks. It was "
                 "told nothing, and nothing of it is kept."
             )
-        return {"proof": self._certificates.proof("the server", challenge, nonce)}
+        return {"proof": self._certificates.proof("the server", self._challenge, nonce)}
 
-    def _welcome(self, greeting: bytes) -> _Sender:
+    def _welcome(self, greeting: bytes) -> tuple[_Sender, dict[str, str]]:
         if len(greeting) > _MOST_GREETING_BYTES:
             raise BadArgumentError(f"A greeting is short. Received: {len(greeting)} bytes.")
         try:
@@ -196,8 +208,10 @@ class MessageServer(flight.FlightServerBase):
                 f"A task and this server speak different protocols. Expected: {_protocol.PROTOCOL}. Received: "
                 f"{shown(protocol)}. Run the same version of Stratax in all tasks."
             )
+        # First: of somebody who does not know the key nothing is kept.
+        proof = self._proof(parts)
         with self._lock:
-            return self._senders.setdefault((task, stream), _Sender(f"{task}/{stream}"))
+            return self._senders.setdefault((task, stream), _Sender(f"{task}/{stream}")), proof
 
     def _converse(self, sender: _Sender, reader: Any, writer: Any) -> None:
         while True:

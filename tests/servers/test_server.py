@@ -327,3 +327,21 @@ def test_a_certificate_is_accepted_by_openssl_too(server, certificates, tmp_path
         context.wrap_socket(plain, server_hostname="stratax-cluster") as wrapped,
     ):
         assert wrapped.selected_alpn_protocol() == "h2"
+
+
+def test_a_stream_that_the_server_has_ended_in_good_order_is_opened_again(certificates, connect):
+    class Ending(ShardServer):
+        num_ended = 0
+
+        def _converse(self, sender, reader, writer):
+            if self.num_ended < 3:
+                self.num_ended += 1
+                return
+            super()._converse(sender, reader, writer)
+
+    server = Ending("127.0.0.1", 0, certificates)
+    connection = connect(server.port)
+    large = np.ones(4 << 20, "float32")
+    assert connection.ask({"op": "create", "names": ["w"]}, [large]).header["created"] == [True]
+    assert server.num_ended == 3
+    server.close()
