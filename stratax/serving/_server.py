@@ -7,11 +7,13 @@ import functools
 import json
 import logging
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
 
-from stratax.errors import MissingPackageError, StrategyError
+from stratax._shown import shown
+from stratax.errors import BadArgumentError, FailedPreconditionError, MissingPackageError
 from stratax.serving._options import ServingOptions
 
 try:
@@ -35,6 +37,7 @@ _NUM_THREADS = 2
 _HEAD_SECONDS = 10
 _KEEP_ALIVE_SECONDS = 75
 _CLOSING_SECONDS = 1
+_BACKLOG = 2048
 
 
 class ModelServer:
@@ -68,7 +71,7 @@ class ModelServer:
         """Serve in a thread of its own, and return when it listens.
 
         Raises:
-            StrategyError: It could not.
+            FailedPreconditionError: It can't listen there.
         """
 
         def body() -> None:
@@ -83,7 +86,7 @@ class ModelServer:
         self._thread.start()
         self._listens.wait()
         if self._failure is not None:
-            raise StrategyError(f"The server could not start: {self._failure}") from self._failure
+            raise self._failure
 
     def stop(self) -> None:
         """End it; what has begun is finished before."""
@@ -116,12 +119,14 @@ class ModelServer:
                 options.poll_seconds,
             )
             server = _Server(_configuration(Application(models, options, metrics), options))
+            listener = _listener(options)
+            self.port = listener.getsockname()[1]
             self._loop, self._server = asyncio.get_running_loop(), server
             await models.refresh()
             watching = asyncio.create_task(models.watch())
             telling = asyncio.create_task(self._tell(server))
             try:
-                await server.serve()
+                await server.serve(sockets=[listener])
             finally:
                 for task in (watching, telling):
                     task.cancel()
@@ -130,7 +135,6 @@ class ModelServer:
     async def _tell(self, server: "_Server") -> None:
         while not server.started:
             await asyncio.sleep(0.01)
-        self.port = server.servers[0].sockets[0].getsockname()[1]
         scheme = "http" if self._options.tls_cert is None else "https"
         _logger.info("serving: listening on %s://%s:%d", scheme, self._options.host, self.port)
         self._listens.set()
@@ -222,11 +226,20 @@ class _Protocol(H11Protocol):
         self.transport.close()
 
 
+def _listener(options: ServingOptions) -> socket.socket:
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    try:
+        return socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise FailedPreconditionError(
+            f"The server can't listen on {shown(options.host)} port {options.port}: {error.strerror or error}. Choose "
+            "another address or port; port 0 takes a free one."
+        ) from error
+
+
 def _configuration(application: Application, options: ServingOptions) -> uvicorn.Config:
-    return uvicorn.Config(
+    found = uvicorn.Config(
         application.asgi(),
-        host=options.host,
-        port=options.port,
         loop="none",
         http=functools.partial(_Protocol, max_connections=options.max_connections),  # type: ignore[arg-type]
         ws="none",
@@ -240,3 +253,11 @@ def _configuration(application: Application, options: ServingOptions) -> uvicorn
         ssl_certfile=options.tls_cert,
         ssl_keyfile=options.tls_key,
     )
+    try:
+        found.load()
+    except OSError as error:  # Among them `ssl.SSLError`.
+        raise BadArgumentError(
+            f"The certificate {shown(options.tls_cert)} or its key {shown(options.tls_key)} can't be used: {error}. "
+            "Expected: PEM files that belong together."
+        ) from error
+    return found

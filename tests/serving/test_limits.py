@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from stratax.errors import BadArgumentError
 from stratax.export import LoadedSignature
 from tests.serving.serving import ask, predict, serving, write
 
@@ -199,3 +200,10 @@ def test_https_is_spoken_with_a_certificate(base, tmp_path):
         connection.request("POST", "/v1/models/m:predict", json.dumps(ROW))
         assert json.loads(connection.getresponse().read()) == {"predictions": [[2, 4]]}
         connection.close()
+
+
+def test_a_certificate_that_is_none_is_told(base, tmp_path):
+    (tmp_path / "cert.pem").write_text("none")
+    files = {"tls_cert": str(tmp_path / "cert.pem"), "tls_key": str(tmp_path / "cert.pem")}
+    with pytest.raises(BadArgumentError, match="PEM files that belong together"), serving(base, **files):
+        pass

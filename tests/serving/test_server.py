@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from stratax.errors import BadArgumentError
-from stratax.serving import ServingOptions
+from stratax.errors import BadArgumentError, FailedPreconditionError
+from stratax.serving import ModelServer, ServingOptions
 from tests.serving.serving import ask, predict, serving, write
 
 NAMES = ("scaled", "both", "centered", "lengths", "fixed")
@@ -218,3 +218,8 @@ def test_an_export_is_no_base(base):
 def test_options_that_can_not_be_are_refused(tmp_path, options, said):
     with pytest.raises(BadArgumentError, match=said):
         ServingOptions(**({"models": {"m": str(tmp_path)}} | options))
+
+
+def test_a_port_that_is_taken_is_told(server, base):
+    with pytest.raises(FailedPreconditionError, match="can't listen on '127.0.0.1' port"):
+        ModelServer(ServingOptions(models={"m": str(base)}, port=server.port)).start()
