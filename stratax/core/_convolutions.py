@@ -49,6 +49,9 @@ _MAX_THIN_FEATURES = 4
 # Of fewer pixels in all images, the sum is a long program and no faster.
 _MIN_THIN_PIXELS = 1 << 12
 
+# In the place of any number of examples, where it is to be decided how they are computed.
+_MANY = 64
+
 # Batch, three dimensions of space, features.
 _VOLUME = 5
 
@@ -63,10 +66,12 @@ def install() -> None:
     _installed = True
     given = lowering_for_cpus(_PRIMITIVE)
 
-    def lower(ctx: mlir.LoweringRuleContext, lhs: object, rhs: object, **params: object) -> Any:
+    def lower(ctx: mlir.LoweringRuleContext, lhs: object, rhs: object, **params: Any) -> Any:
         left: Any = ctx.avals_in[0]
         right: Any = ctx.avals_in[1]
-        function = rewritten(left, right, params)
+        # Only where the first dimension is that of the examples: in gradients it is another.
+        is_plain = params["dimension_numbers"].lhs_spec[0] == 0 and params["batch_group_count"] == 1
+        function = rewritten(of_many(left) if is_plain else left, right, params)
         if function is None:
             return given(ctx, lhs, rhs, **params)
         # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
@@ -74,6 +79,17 @@ def install() -> None:
         return mlir.lower_fun(function, multiple_results=False)(ctx.replace(avals_in=plain), lhs, rhs)
 
     mlir.register_lowering(_PRIMITIVE, lower, platform="cpu")
+
+
+def of_many(aval: Any) -> Any:
+    """Return the type of an operand; of one with any number of examples, that of many: what is chosen fits all.
+
+    Args:
+        aval: Its shape and dtype.
+    """
+    if not aval.shape or isinstance(aval.shape[0], int | np.integer):
+        return aval
+    return jax.core.ShapedArray((_MANY, *aval.shape[1:]), aval.dtype)
 
 
 def rewritten(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:

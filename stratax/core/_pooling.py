@@ -19,6 +19,7 @@ from jax import lax
 from jax.extend import core as jax_core
 from jax.interpreters import mlir
 
+from stratax.core._convolutions import of_many
 from stratax.seams.jax import lowering_for_cpus
 
 # More would make the program long: each tap is an operation or two.
@@ -46,7 +47,7 @@ def _replace(primitive: jax.extend.core.Primitive, rewritten: Callable[..., Any]
 
     def lower(ctx: mlir.LoweringRuleContext, *operands: object, **params: object) -> Any:
         avals: Any = ctx.avals_in
-        if not _is_rewritable(avals, params):
+        if not _is_rewritable([of_many(aval) for aval in avals], params):
             return given(ctx, *operands, **params)
         # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
         plain = [jax.core.ShapedArray(aval.shape, aval.dtype) for aval in avals]

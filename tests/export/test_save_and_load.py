@@ -158,6 +158,32 @@ def test_a_model_is_exported_from_under_a_strategy(tmp_path):
     np.testing.assert_allclose(found, model.predict(x, verbose=0), atol=1e-6)
 
 
+LAYERS = {
+    "few features": lambda: [keras.layers.Conv2D(8, 3, padding="same")],
+    "kernel of 1": lambda: [keras.layers.Conv2D(32, 3), keras.layers.Conv2D(64, 1)],
+    "depthwise": lambda: [keras.layers.Conv2D(8, 3), keras.layers.DepthwiseConv2D(3, strides=2)],
+    "groups": lambda: [keras.layers.Conv2D(8, 3), keras.layers.Conv2D(8, 3, groups=4)],
+    "transposed": lambda: [keras.layers.Conv2DTranspose(4, 3, strides=2)],
+    "volumes": lambda: [keras.layers.Reshape((4, 4, 16, 1)), keras.layers.Conv3D(4, 3)],
+    "pooling": lambda: [keras.layers.MaxPooling2D(3, 2, "same"), keras.layers.AveragePooling2D(2)],
+    "channels first": lambda: [keras.layers.Conv2D(4, 3, data_format="channels_first", padding="same")],
+    "means": lambda: [keras.layers.Conv2D(16, 3), keras.layers.GlobalAveragePooling2D()],
+    "norms": lambda: [keras.layers.LayerNormalization(), keras.layers.GroupNormalization(1)],
+}
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_layers_that_are_lowered_in_a_way_of_their_own_take_any_batch(kind, tmp_path):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((16, 16, 1)), *LAYERS[kind]()])
+    save(model, tmp_path / "a", platforms=["cpu"])
+    signature = load(tmp_path / "a").signatures["serving_default"]
+    x = np.random.default_rng(0).random((70, 16, 16, 1), np.float32)
+    for count in (1, 3, 70):
+        expected = model.predict(x[:count], verbose=0, batch_size=count)
+        np.testing.assert_allclose(signature(x[:count])["output_0"], expected, atol=1e-5)
+
+
 def refused(tmp_path, obj, error, match, **kwargs):
     with pytest.raises(error, match=match):
         save(obj, tmp_path / "refused", **kwargs)
