@@ -123,9 +123,34 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         *(_all_reduces(many) if many > 1 else []),
         *_clusters(),
         *_servers(),
+        *_exports(),
         *_lowerings(),
         *_layers(counts),
         *_convolutional(),
+    ]
+
+
+def _exports() -> list[Case]:
+    """Models that run without their programs."""
+    return [
+        *(
+            Case(
+                name=f"export-call-{model}-{batch}",
+                what=f"call of a loaded signature / the jitted function, {model.upper()}, batch {batch}",
+                program="_export:call",
+                options={"model": model, "batch": batch},
+                target=Target(1.1),
+            )
+            for model in ("cnn", "mlp")
+            for batch in (1, 64)
+        ),
+        Case(
+            name="export-save",
+            what="export of a model of 105 MB for three platforms",
+            program="_export:saved",
+            options={"width": 2560},
+            target=Target(10.0, unit="s"),
+        ),
     ]
 
 
