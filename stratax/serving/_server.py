@@ -229,12 +229,16 @@ class _Protocol(H11Protocol):
 def _listener(options: ServingOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
-        return socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
+        found = socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise FailedPreconditionError(
             f"The server can't listen on {shown(options.host)} port {options.port}: {error.strerror or error}. Choose "
             "another address or port; port 0 takes a free one."
         ) from error
+    # For all connections, as asyncio does only for sockets that name their protocol: an answer's head and content are
+    # two packets, and the second would wait 40 ms for the first one's receipt.
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
 
 
 def _configuration(application: Application, options: ServingOptions) -> uvicorn.Config:
