@@ -24,7 +24,7 @@ class Made:
         name: What workers know it by.
         program: The program.
         streams: The iterators that the call has among its arguments, in order.
-        arrays: The arrays among them.
+        arrays: The arrays among them, and the values of variables of this process.
         num_elements: How many elements the program takes at most from one of the iterators.
     """
 
@@ -101,7 +101,12 @@ class Programs:
             known = self._known.get(program)
             if known is None:
                 known = self._known[program] = _Known(traced)
-        return Made(known, program, arguments.streams, [np.asarray(each) for each in arguments.dynamic])
+        return Made(
+            known,
+            program,
+            arguments.streams,
+            [*(np.asarray(each) for each in arguments.dynamic), *program.given()],
+        )
 
     def _traced(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         converted = function if isinstance(function, Function) else functions.convert(function)
@@ -109,7 +114,5 @@ class Programs:
 
 
 def _of_worker(value: np.ndarray, index: int) -> np.ndarray:
-    """Return a worker's first value of a variable that each has for itself: seeds differ between workers."""
-    if value.dtype != np.uint32 or value.shape != (2,):
-        return value
+    """Return a worker's first value of a random state: they differ between workers."""
     return value ^ np.array([(index * 0x9E3779B9) & 0xFFFFFFFF, 0], np.uint32)

@@ -12,8 +12,9 @@ import jax
 import keras
 import numpy as np
 
+from stratax._shown import shown
 from stratax.distribute.remote._partitioners import num_shards_of
-from stratax.errors import InternalError
+from stratax.errors import StrategyError
 
 T = TypeVar("T")
 
@@ -171,7 +172,7 @@ class Layouts:
         """Return where a variable is that has been given a place."""
         layout = self._layouts.get(variable)
         if layout is None:
-            raise InternalError(f"No parameter server keeps {variable.path}.")
+            raise not_on_servers(variable.path)
         return layout
 
     def put(self, variable: keras.Variable, layout: Layout) -> None:
@@ -255,3 +256,16 @@ def _is_copied(variable: keras.Variable) -> bool:
 
 def _dtype_of(variable: keras.Variable) -> np.dtype:
     return np.dtype(jax.dtypes.canonicalize_dtype(variable.dtype))
+
+
+def not_on_servers(path: str) -> StrategyError:
+    """Return the error of a variable that servers would have to change, and don't keep.
+
+    Args:
+        path: The variable's path.
+    """
+    return StrategyError(
+        f"Parameter servers don't keep the variable {shown(path)}, which a step of a ParameterServerStrategy changes. "
+        "Expected: variables that steps change, and models, optimizers and metrics, are made inside `with "
+        "strategy.scope():`. What others change in the meantime would be lost otherwise."
+    )

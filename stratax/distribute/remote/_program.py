@@ -14,13 +14,14 @@ from stratax.core.dispatches import InterruptDeferred
 from stratax.core.placement import check_fits
 from stratax.distribute.remote._bound import bounded
 from stratax.distribute.remote._host_calls import HostCalls, check_platform, exportable, exported
+from stratax.distribute.remote._layout import not_on_servers
 from stratax.distribute.remote._push import requests_of
 from stratax.distribute.remote._row_program import RowProgram, in_row_space
 from stratax.distribute.remote._row_spaces import Lookups, Table, pull_inputs
 from stratax.distribute.remote._servers import new_step
 from stratax.distribute.remote._step import Assignment, Feed, Input, Push, Step, described
 from stratax.distribute.remote._store import ServerStore
-from stratax.distribute.remote._updates import ServerUpdate, parts_of, sum_of_assignments, update_of
+from stratax.distribute.remote._updates import Addition, ServerUpdate, additions_of, parts_of, update_of
 from stratax.errors import TracingError
 from stratax.seams.jax import core
 
@@ -57,19 +58,19 @@ def build(
     # What is added to variables on servers is sent as that, so that no other worker's is lost.
     # A variable that an optimizer updates, too, was read with that update made: its new value is assigned behind it.
     updated = {key for part in region.handed_on for key in part.purpose.variables}
-    sums: list[tuple[keras.Variable, list[tuple[str, Any]]]] = []
+    sums: list[tuple[keras.Variable, list[Addition]]] = []
     assigned: list[int] = []
     for output, variable in enumerate(written):
         place = places.get(id(variable))
         found = None
         is_there = place is not None and variable_store.store_of(variable) is store
         if is_there and id(variable) not in updated:
-            found = sum_of_assignments(closed, output, markers[place])
+            found = additions_of(closed, output, markers[place])
         if found is None:
             assigned.append(output)
         else:
             sums.append((variable, found))
-    added = [atom for _, parts in sums for _, atom in parts]
+    added = [atom for _, parts in sums for part in parts for atom in part.atoms]
     num_results = len(closed.out_avals) - num_written - region.num_handed_on
     handed = closed.jaxpr.outvars[len(closed.out_avals) - region.num_handed_on :]
     results = closed.jaxpr.outvars[num_written : num_written + num_results]
@@ -89,8 +90,8 @@ def build(
             part.purpose.make([next(rest) for _ in part.arrays])
         for variable, parts in sums:
             value: Any = variable.value
-            for operation, _ in parts:
-                value = value + next(rest) if operation == "add" else value - next(rest)
+            for addition in parts:
+                value = addition.make(value, *[next(rest) for _ in addition.atoms])
             keras.Variable.assign(variable, value)
 
     update = update_of(make, [_spec(atom.aval) for atom in arrays]) if arrays else None
@@ -159,7 +160,7 @@ class Parcel:
     Attributes:
         step: What it takes and gives.
         programs: The exported programs.
-        own: First values of the variables that each worker has for itself, by name.
+        own: First values of random states, which each worker has for itself, by name.
         calls: What of Python it calls; None where it calls nothing.
     """
 
@@ -264,8 +265,11 @@ class RemoteProgram(programs.Program):
                 "A step that a coordinator schedules can't read values of the coordinator's process while it runs, as "
                 "for a summary. Return what is wanted, and look at it in the coordinator."
             )
+        for variable in self.written:
+            if not (variable_store.store_of(variable) is self._store or is_random_state(variable)):
+                raise not_on_servers(variable.path)
         own: dict[str, np.ndarray] = {}
-        inputs = []
+        inputs: list[Input] = []
         specs = [_spec_of(source) for source in self.kept]
         tables = self._tables()
         for place, source in enumerate(self.kept):
@@ -274,9 +278,11 @@ class RemoteProgram(programs.Program):
                     inputs.append(Input(table=tables[place]))
                 elif variable_store.store_of(source) is self._store:
                     inputs.append(Input(shards=self._store.layouts.of(source).shards))
-                else:
+                elif is_random_state(source):
                     own[_own_name(source)] = np.asarray(regions.concrete_values([source])[0])
                     inputs.append(Input(own=_own_name(source)))
+                else:
+                    inputs.append(Input(given=sum(each.given is not None for each in inputs)))
             else:
                 number = next(i for i, feed in enumerate(self.feeds) if feed is source.feed)
                 inputs.append(Input(feed=number, leaf=source.index))
@@ -311,6 +317,17 @@ class RemoteProgram(programs.Program):
         step = Step(tuple(inputs), feeds, assignments, pushes, lookups, bound)
         function, calls = self._for_worker(specs, platform)
         return Parcel(step, [exported(jax.jit(function), platform, specs, self._specs), *find], own, calls)
+
+    def given(self) -> list[np.ndarray]:
+        """Return the values of variables that a step reads and that are in this process, as they are now."""
+        here = [
+            source
+            for source in self.kept
+            if isinstance(source, keras.Variable)
+            and variable_store.store_of(source) is not self._store
+            and not is_random_state(source)
+        ]
+        return [np.asarray(value) for value in regions.concrete_values(here)]
 
     def _for_worker(
         self, specs: list[Any], platform: str
@@ -375,6 +392,11 @@ class RemoteProgram(programs.Program):
         }
         lookups = Lookups() if self._rows is None else self._rows.lookups
         return pull_inputs(self._store.puller, kept, arguments, variables, tables, lookups, self._find)
+
+
+def is_random_state(variable: keras.Variable) -> bool:
+    """Return whether a variable is what random numbers are drawn from, of which each worker has its own."""
+    return variable.dtype == "uint32" and tuple(variable.shape) == (2,)
 
 
 def _own_name(variable: keras.Variable) -> str:

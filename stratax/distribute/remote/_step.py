@@ -24,12 +24,13 @@ from stratax.distribute.remote._updates import Sent
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Input:
-    """Where an input of a step comes from: a variable on servers, one of the worker's own, or an element.
+    """Where an input of a step comes from: a variable on servers or elsewhere, or an element.
 
     Attributes:
         shards: The shards of a variable on servers.
         table: A variable of which rows are pulled.
-        own: The name of a variable that each worker has for itself.
+        own: The name of a random state, which each worker has for itself.
+        given: Which of the values it is that the coordinator sends behind the arguments, of variables that are there.
         feed: Which feed of the step it is a leaf of.
         leaf: Which leaf.
     """
@@ -37,6 +38,7 @@ class Input:
     shards: tuple[Shard, ...] = ()
     table: Table | None = None
     own: str | None = None
+    given: int | None = None
     feed: int | None = None
     leaf: int = 0
 
@@ -171,7 +173,7 @@ class StepRunner:
             step: What it takes and gives.
             programs: Its program, and behind it the one that finds the rows that it looks up, if it does.
             iterators: The iterators that it is called with.
-            arguments: Its other arguments.
+            arguments: Its other arguments, and the values of the coordinator's variables.
             once: What tells this step from all others: servers make its updates once, whoever asks for them.
 
         Returns:
@@ -198,6 +200,11 @@ class StepRunner:
     ) -> tuple[list[np.ndarray], list[Any], list[np.ndarray]]:
         """Pull and compute; return what the step changes, its results, and the rows that it has looked up."""
         inputs: list[Any] = [None if each.own is None else self._own[each.own] for each in step.inputs]
+        places = [index for index, each in enumerate(step.inputs) if each.given is not None]
+        num_arguments = len(arguments) - len(places)
+        for place, value in zip(places, arguments[num_arguments:], strict=True):
+            inputs[place] = value
+        arguments = arguments[:num_arguments]
         variables = {index: each.shards for index, each in enumerate(step.inputs) if each.shards}
         tables = {index: each.table for index, each in enumerate(step.inputs) if each.table is not None}
         find = programs[1] if len(programs) > 1 else None

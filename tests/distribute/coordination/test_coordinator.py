@@ -273,3 +273,51 @@ def test_a_compiled_loop_that_takes_elements_is_refused(coordinator):
     coordinator.schedule(step, args=(iterator,))
     with pytest.raises(errors.TracingError, match="Have the loop around `coordinator.schedule`"):
         coordinator.join()
+
+
+def test_a_function_reads_what_variables_of_the_program_are_when_it_is_scheduled(coordinator):
+    rate = sx.Variable(1.0)
+    scaled = sx.function(lambda x: rate * x)
+    found = []
+    for value in (1.0, 2.0, 5.0):
+        rate.assign(value)
+        found.append(float(coordinator.schedule(scaled, args=(jnp.float32(3.0),)).fetch()))
+    assert found == [3.0, 6.0, 15.0]
+
+
+def test_a_variable_that_is_not_on_servers_is_not_changed_by_a_function(coordinator):
+    total, metric = sx.Variable(0.0, name="total"), keras.metrics.Mean()
+    for change in (lambda: total.assign_add(1.0), lambda: metric.update_state(1.0)):
+        coordinator.schedule(sx.function(change))
+        with pytest.raises(
+            errors.StrategyError, match=r"total', which a step .* inside `with strategy.scope\(\):`"
+        ):
+            coordinator.join()
+
+
+def test_an_optimizer_that_is_not_on_servers_is_refused(coordinator, strategy):
+    with strategy.scope():
+        weight = sx.Variable(1.0)
+    optimizer = keras.optimizers.SGD(1.0)
+    coordinator.schedule(sx.function(lambda: optimizer.apply([jnp.float32(1.0)], [weight])))
+    with pytest.raises(errors.StrategyError, match="learning_rate', which a step"):
+        coordinator.join()
+
+
+@pytest.mark.parametrize("partitioner", [None, lambda shape, dtype: [2] + [1] * (len(shape) - 1)])
+def test_rows_that_workers_add_at_once_all_count(partitioner):
+    with in_process(servers=2, workers=2, partitioner=partitioner) as coordinator:
+        with coordinator.strategy.scope():
+            table = sx.Variable(jnp.zeros((6, 2)))
+
+        @sx.function
+        def add(place):
+            table.scatter_nd_add(place, jnp.ones((2, 2)))
+            table.assign_add(jnp.ones((6, 2)))
+            table.scatter_nd_sub(jnp.array([[1]]), jnp.ones((1, 2)))
+
+        for number in range(20):
+            coordinator.schedule(add, args=(jnp.array([[number % 2], [4]]),))
+        coordinator.join()
+        assert table.numpy()[:, 0].tolist() == [30.0, 10.0, 20.0, 20.0, 40.0, 20.0]
+        assert np.array_equal(table.numpy()[:, 0], table.numpy()[:, 1])

@@ -85,5 +85,5 @@ def test_a_variable_that_is_gone_is_forgotten():
     del made
     gc.collect()
     assert not layouts._layouts._found
-    with pytest.raises(errors.InternalError, match="No parameter server keeps"):
+    with pytest.raises(errors.StrategyError, match="Parameter servers don't keep the variable"):
         layouts.of(variable((2,), "other"))
