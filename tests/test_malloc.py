@@ -49,6 +49,7 @@ def faults_of_a_step(first="import stratax", **variables):
     return float(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.stress
 def test_temporary_arrays_lie_in_memory_of_the_step_before():
     assert faults_of_a_step(first="") > 10_000, "JAX alone needs no settings any more: take them out."
     # A kernel that reclaims idle pages, when memory is short, causes faults of its own: the quietest of three counts.

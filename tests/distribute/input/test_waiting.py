@@ -70,6 +70,7 @@ report(losses=[history["loss"], history["val_loss"]])
 )
 
 
+@pytest.mark.stress
 def test_an_evaluation_of_five_times_the_deadline_of_a_step_is_no_stall():
     results = run_tasks(2, EVALUATION)
     assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
