@@ -132,7 +132,7 @@ def keys_by_name(reader: CheckpointReader) -> dict[str, str]:
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
     """Open a checkpoint to read its arrays, as ``tf.train.load_checkpoint``.
 
-    Checkpoints that TensorFlow wrote are read by TensorFlow, which has to be installed for that.
+    Checkpoints that TensorFlow wrote are read, too, without TensorFlow.
 
     Args:
         ckpt_dir_or_file: A checkpoint, or a folder whose latest is meant.
@@ -141,7 +141,6 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
         FileMissingError: If there is none.
         FileAccessError: If it may not be read.
         DataLossError: If it is damaged.
-        MissingPackageError: If TensorFlow wrote it, and is not installed.
 
     Example:
         >>> import stratax as sx, tempfile

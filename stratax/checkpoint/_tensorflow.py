@@ -1,36 +1,36 @@
-"""Checkpoints that TensorFlow wrote: where they are, and their arrays, which TensorFlow reads (checkpoint layer).
+"""Checkpoints that TensorFlow wrote: where they are, and their arrays (checkpoint layer).
 
 Such a checkpoint is not a folder but some files with a common beginning of their names: `model.ckpt-10.index` and
-`model.ckpt-10.data-00000-of-00001`. The file `checkpoint` beside them says which is the last.
+`model.ckpt-10.data-00000-of-00001`, or in the older format a file `model.ckpt-10`. The file `checkpoint` beside them
+says which is the last.
 """
 
 import ast
 import functools
-import importlib
 import logging
 import os
 import pathlib
 import re
-import types
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.checkpoint import _bundles
 
 _logger = logging.getLogger("stratax")
 
 _STATE = "checkpoint"
 # A line of a `CheckpointState` message as text.
 _LINE = re.compile(r'^\s*(all_)?model_checkpoint_paths?:\s*"((?:[^"\\]|\\.)*)"', re.MULTILINE)
-# What an object-based checkpoint says of its objects, among them the variables' own names.
-_OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+_T = TypeVar("_T")
 
 
 def is_written_by_tensorflow(prefix: pathlib.Path) -> bool:
     """Return whether TensorFlow wrote a checkpoint of this path."""
-    return prefix.with_name(f"{prefix.name}.index").is_file()
+    return _bundles.is_version_2(prefix) or bool(_bundles.version_1_files(prefix))
 
 
 def listed(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -57,8 +57,11 @@ def listed(folder: pathlib.Path) -> list[pathlib.Path]:
 
 def written_at(path: pathlib.Path) -> float:
     """Return when TensorFlow has written a checkpoint, in seconds since 1970; 0 if it is gone."""
+    files = [path.with_name(f"{path.name}.index")]
+    if not files[0].is_file():
+        files = _bundles.version_1_files(path)
     try:
-        return path.with_name(f"{path.name}.index").stat().st_mtime
+        return max((file.stat().st_mtime for file in files), default=0.0)
     except OSError:
         return 0.0
 
@@ -73,59 +76,52 @@ class Bundle:
         path: Its path.
 
     Raises:
-        MissingPackageError: If TensorFlow is not installed.
-        DataLossError: If TensorFlow can't read it.
+        DataLossError: If a file of it is damaged or missing.
+        FileAccessError: If it may not be read.
     """
 
     def __init__(self, prefix: pathlib.Path) -> None:
         self.path = os.fspath(prefix)
-        self._tensorflow = _imported(self.path)
-        self._reader = self._read(lambda: self._tensorflow.train.load_checkpoint(self.path))
+        make = _bundles.BundleFiles if _bundles.is_version_2(prefix) else _bundles.SliceFiles
+        self._files: _bundles.Files = self._read(lambda: make(prefix))
 
     @functools.cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The arrays' shapes."""
-        found = self._reader.get_variable_to_shape_map()
-        return {key: tuple(shape) for key, shape in sorted(found.items()) if key != _OBJECT_GRAPH}
+        found = self._files.entries
+        return {key: found[key].shape for key in sorted(found) if key != _bundles.OBJECT_GRAPH}
 
     @functools.cached_property
     def dtypes(self) -> dict[str, np.dtype]:
         """The arrays' dtypes, by key."""
-        found = self._reader.get_variable_to_dtype_map()
-        return {key: np.dtype(found[key].as_numpy_dtype) for key in self.shapes}
+        return {key: self._files.entries[key].dtype for key in self.shapes}
+
+    @functools.cached_property
+    def nodes(self) -> list[_bundles.Node]:
+        """The objects of an object-based checkpoint, the root first."""
+        return self._read(lambda: _bundles.nodes(self._files))
 
     @functools.cached_property
     def names(self) -> dict[str, str]:
         """The names that variables had in their program, by key; of an object-based checkpoint only."""
-        if not self._reader.has_tensor(_OBJECT_GRAPH):
-            return {}
-        messages = importlib.import_module("tensorflow.core.protobuf.trackable_object_graph_pb2")
-        graph: Any = messages.TrackableObjectGraph()
-        graph.ParseFromString(self._read(lambda: self._reader.get_tensor(_OBJECT_GRAPH)))
-        attributes = (attribute for node in graph.nodes for attribute in node.attributes)
-        return {each.checkpoint_key: each.full_name for each in attributes if each.full_name}
+        attributes = (attribute for node in self.nodes for attribute in node.attributes)
+        return {key: name for _, name, key in attributes if name}
 
     def read(self, key: str) -> np.ndarray:
         """Return the array of a key."""
-        return np.asarray(self._read(lambda: self._reader.get_tensor(key)))
+        return self._read(lambda: self._files.read(key))
 
-    def _read(self, read: Any) -> Any:
+    def _read(self, read: Callable[[], _T]) -> _T:
         try:
             return read()
-        except (RuntimeError, ValueError, self._tensorflow.errors.OpError) as error:
+        except PermissionError as error:
+            raise errors.FileAccessError(
+                f"A checkpoint of TensorFlow may not be read. Received: path={shown(os.fspath(error.filename))}. Give "
+                "this user the right to read it."
+            ) from error
+        except (OSError, _bundles.DamagedError) as error:
             raise errors.DataLossError(
-                "TensorFlow can't read this checkpoint: a file of it is missing or damaged. Received: "
-                f"path={shown(self.path)}, of which it says: {str(error).partition(chr(10))[0][:300]}. Copy all files "
-                "that begin with this path again.",
+                "A checkpoint of TensorFlow can't be read: a file of it is missing or damaged. Received: "
+                f"path={shown(self.path)}, where {str(error)[:300]}. Copy all files that begin with this path again.",
                 filename=self.path,
             ) from error
-
-
-def _imported(path: str) -> types.ModuleType:
-    try:
-        return importlib.import_module("tensorflow")
-    except ImportError as error:
-        raise errors.MissingPackageError(
-            f"{shown(path)} is a checkpoint that TensorFlow wrote, and reading it needs the package tensorflow, which "
-            "is not installed. Run `pip install 'stratax[tensorflow]'`."
-        ) from error

@@ -6,6 +6,7 @@ from ._access import remote_path as remote_path
 from ._access import writing as writing
 from ._glob import glob as glob
 from ._glob import is_list as is_list
+from ._messages import make_messages as make_messages
 from ._sealed import sealed as sealed
 from ._sealed import unsealed as unsealed
 from ._streams import ByteStream as ByteStream

@@ -1,8 +1,7 @@
-"""Checkpoints that TensorFlow wrote are found without it and read by it; without it an error says what to install."""
+"""Checkpoints that TensorFlow wrote are found and read without it."""
 
 import pathlib
 import shutil
-import sys
 
 import numpy as np
 import pytest
@@ -15,17 +14,13 @@ from tests.golden import checkpoint_cases
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "checkpoints"
 
 
-@pytest.fixture
-def no_tensorflow(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorflow", None)
+def read_all(path):
+    # By name: what says the objects' names is read too.
+    values = NamedValues(sx.train.load_checkpoint(path), path)
+    return {name: values.value(name) for name in values.names}
 
 
-@pytest.fixture
-def tensorflow():
-    return pytest.importorskip("tensorflow")
-
-
-def test_they_are_found_without_tensorflow(no_tensorflow):
+def test_they_are_found():
     folder = GOLDEN / "estimator"
     assert sx.train.latest_checkpoint(folder) == str(folder / "model.ckpt-12")
     assert sx.train.get_checkpoint_state(folder).all_model_checkpoint_paths == (
@@ -35,15 +30,7 @@ def test_they_are_found_without_tensorflow(no_tensorflow):
     assert not sx.train.checkpoint_exists(folder / "model.ckpt-13")
 
 
-@pytest.mark.parametrize("path", ["estimator", "estimator/model.ckpt-12", "objects/ckpt"])
-def test_reading_them_without_tensorflow_says_what_to_install(no_tensorflow, path):
-    with pytest.raises(
-        errors.MissingPackageError, match=r"TensorFlow wrote.*pip install 'stratax\[tensorflow\]'"
-    ):
-        sx.train.load_checkpoint(GOLDEN / path)
-
-
-def test_objects_can_not_be_restored_from_them(no_tensorflow):
+def test_objects_can_not_be_restored_from_them():
     with pytest.raises(errors.FileMissingError, match="TensorFlow's, which can't be read into objects"):
         sx.train.Checkpoint(step=sx.Variable(0)).restore(GOLDEN / "estimator" / "model.ckpt-12")
 
@@ -73,7 +60,7 @@ def test_own_checkpoints_come_first(tmp_path):
 
 
 class TestRead:
-    def test_variables_by_name(self, tensorflow):
+    def test_variables_by_name(self):
         folder = GOLDEN / "estimator"
         found = dict(sx.train.list_variables(folder))
         assert found["dense/kernel"] == [6, 8]
@@ -88,7 +75,7 @@ class TestRead:
         with pytest.raises(errors.BadArgumentError, match="has no such variable"):
             reader.get_tensor("other")
 
-    def test_objects_by_key_and_by_name(self, tensorflow):
+    def test_objects_by_key_and_by_name(self):
         found = dict(sx.train.list_variables(GOLDEN / "objects"))
         key = "model/layer_with_weights-0/kernel/.ATTRIBUTES/VARIABLE_VALUE"
         assert found[key] == [2, 3]
@@ -101,17 +88,62 @@ class TestRead:
         assert values.value("step") == 7
 
     @pytest.mark.parametrize("suffix", ["index", "data-00000-of-00001"])
-    def test_damage_is_an_error(self, tensorflow, tmp_path, suffix):
+    def test_damage_is_an_error(self, tmp_path, suffix):
         shutil.copytree(GOLDEN / "objects", tmp_path, dirs_exist_ok=True)
         damaged = tmp_path / f"ckpt.{suffix}"
         content = bytearray(damaged.read_bytes())
         content[len(content) // 4] ^= 0xFF
         damaged.write_bytes(content)
-        with pytest.raises(errors.DataLossError, match="TensorFlow can't read this checkpoint"):
-            # By name: what says the objects' names is read too.
-            NamedValues(sx.train.load_checkpoint(tmp_path), tmp_path)
+        with pytest.raises(errors.DataLossError, match="checkpoint of TensorFlow can't be read"):
+            read_all(tmp_path)
 
-    def test_a_missing_part_is_an_error(self, tensorflow, tmp_path):
+    @pytest.mark.parametrize(
+        "path", ["version_1/model.ckpt-3", "version_2/model.ckpt-3", "shards/model.ckpt-3"]
+    )
+    def test_every_dtype_and_slices(self, path):
+        reader = sx.train.load_checkpoint(GOLDEN / path)
+        expected = checkpoint_cases.many(is_version_2=path.startswith("version_2"))
+        assert sorted(reader.get_variable_to_shape_map()) == sorted(expected)
+        for name, value in expected.items():
+            found = reader.get_tensor(name)
+            assert (found.shape, found.dtype.name) == (value.shape, value.dtype.name)
+            assert reader.get_variable_to_dtype_map()[name] == value.dtype
+            np.testing.assert_array_equal(found, value, err_msg=name)
+
+    def test_a_version_1_folder_has_a_latest(self):
+        for folder, path in (("version_1", "model.ckpt-3"), ("shards", "model.ckpt-3-?????-of-00001")):
+            assert sx.train.latest_checkpoint(GOLDEN / folder) == str(GOLDEN / folder / path)
+            assert sx.train.load_variable(GOLDEN / folder, "global_step") == 3
+            assert sx.train.get_checkpoint_state(GOLDEN / folder).all_model_checkpoint_timestamps[0] > 0
+
+    def test_any_changed_byte_is_noticed_or_changes_nothing(self, tmp_path):
+        for path in ("version_1/model.ckpt-3", "version_2/model.ckpt-3.index"):
+            content = (GOLDEN / path).read_bytes()
+            (tmp_path / path).parent.mkdir()
+            shutil.copytree(GOLDEN / path.split("/")[0], tmp_path / path.split("/")[0], dirs_exist_ok=True)
+            expected = checkpoint_cases.many(is_version_2="2/" in path)
+            for place in range(0, len(content), max(1, len(content) // 60)):
+                changed = bytearray(content)
+                changed[place] ^= 0xFF
+                (tmp_path / path).write_bytes(changed)
+                try:
+                    reader = sx.train.load_checkpoint(tmp_path / path.removesuffix(".index"))
+                    found = {name: reader.get_tensor(name) for name in expected}
+                except (errors.DataLossError, errors.FileMissingError):
+                    continue
+                for name, value in expected.items():
+                    np.testing.assert_array_equal(found[name], value)
+
+    @pytest.mark.parametrize("path", ["version_1/model.ckpt-3", "version_2/model.ckpt-3.data-00000-of-00001"])
+    def test_a_file_that_was_cut_off_is_an_error(self, tmp_path, path):
+        shutil.copytree(GOLDEN / path.split("/")[0], tmp_path, dirs_exist_ok=True)
+        name = path.split("/")[1]
+        content = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(content[:-20])
+        with pytest.raises((errors.DataLossError, errors.FileMissingError), match=r"cut off|no checkpoint"):
+            read_all(tmp_path / "model.ckpt-3")
+
+    def test_a_missing_part_is_an_error(self, tmp_path):
         shutil.copy(GOLDEN / "objects" / "ckpt.index", tmp_path)
         with pytest.raises(errors.DataLossError, match="a file of it is missing or damaged"):
             sx.train.load_variable(tmp_path / "ckpt", "step/.ATTRIBUTES/VARIABLE_VALUE")

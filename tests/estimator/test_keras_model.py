@@ -101,7 +101,6 @@ class TestTensorFlow:
         self.check(made, golden)
 
     def test_its_checkpoint_is_evaluated(self, tmp_path, golden):
-        pytest.importorskip("tensorflow")
         # An evaluation writes its summaries there.
         shutil.copytree(GOLDEN / "keras", tmp_path, dirs_exist_ok=True)
         made = model_to_estimator(keras_cases.model(keras, keras.optimizers), model_dir=tmp_path)

@@ -8,7 +8,6 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors
-from stratax.checkpoint import _reader
 from tests.golden import checkpoint_cases, estimator_cases
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
@@ -22,29 +21,6 @@ def load(name):
 
 def of(golden, kind):
     return {name.partition(" ")[2]: value for name, value in golden.items() if name.startswith(f"{kind} ")}
-
-
-class StandIn:
-    """The arrays of the golden checkpoint, where TensorFlow is not installed to read them."""
-
-    def __init__(self, prefix):
-        self.names = {}
-        self.path = str(prefix)
-        self._values = of(load("estimator.npz"), "variable")
-        self._values["global_step"] = self._values["global_step"].astype("int64")
-        self.shapes = {name: value.shape for name, value in self._values.items()}
-        self.dtypes = {name: value.dtype for name, value in self._values.items()}
-
-    def read(self, key):
-        return self._values[key]
-
-
-@pytest.fixture(params=["tensorflow", "a stand-in"], autouse=True)
-def reader(request, monkeypatch):
-    if request.param == "tensorflow":
-        pytest.importorskip("tensorflow")
-    else:
-        monkeypatch.setattr(_reader._tensorflow, "Bundle", StandIn)
 
 
 @pytest.fixture

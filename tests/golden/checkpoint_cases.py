@@ -6,6 +6,7 @@
 import os
 import types
 
+import ml_dtypes
 import numpy as np
 
 WEIGHTS = [
@@ -22,6 +23,32 @@ WORDS = {
 }
 CLASSES = {"old": ["good", "better", "best"], "new": ["best", "fantastic", "good"]}
 OTHERS = {"old": 1, "new": 2}
+
+
+def many(*, is_version_2):
+    """Return variables of many dtypes by name, one of which is saved in slices, of the one or the other format."""
+    numbers = {
+        "bool": [True, False],
+        "complex64": [1 + 2j],
+        "float32": [[1.5, -2.0], [0.0, 3e38]],
+        "float64": 1e-300,
+        "int8": [-128, 127],
+        "int16": [-32768, 1],
+        "int32": [-(2**31), 2**31 - 1],
+        "int64": [2**40, -1, 0, 1, 2, 3],
+        "uint8": [0, 255],
+    }
+    found = {name: np.array(value, name) for name, value in numbers.items()}
+    found["empty"] = np.zeros((0, 3), "float32")
+    # More than a block of a table.
+    found["large"] = np.arange(2400, dtype="float32").reshape(60, 40)
+    found["scope/sliced"] = np.arange(40, dtype="float32").reshape(10, 4)
+    found["global_step"] = np.array(3, "int64")
+    if is_version_2:
+        found["bfloat16"] = np.array([1.5, -2], ml_dtypes.bfloat16)
+        found["float16"] = np.array([1.5, -2], "float16")
+        found["text"] = np.array([b"", b"ab\0c", "\xfc".encode()], object)
+    return found
 
 
 def counted(shape, dtype=None):

@@ -20,6 +20,7 @@ def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     numbers = by_name()
     objects()
+    formats()
     np.savez_compressed(FOLDER / "numbers.npz", **numbers, **of_keras(), **warm_started())
 
 
@@ -27,8 +28,8 @@ def keep(saved, folder):
     """Copy a checkpoint, and write a `checkpoint` file that names it."""
     saved = pathlib.Path(saved)
     (FOLDER / folder).mkdir(parents=True)
-    for path in saved.parent.glob(f"{saved.name}.*"):
-        if path.suffix != ".meta":
+    for path in saved.parent.iterdir():
+        if path.name != "checkpoint" and path.suffix != ".meta":
             shutil.copy(path, FOLDER / folder)
     text = f'model_checkpoint_path: "{saved.name}"\nall_model_checkpoint_paths: "{saved.name}"\n'
     (FOLDER / folder / "checkpoint").write_text(text)
@@ -56,6 +57,33 @@ def objects():
             tf.train.Checkpoint(model=model, step=tf.Variable(7, name="step")).write(f"{folder}/ckpt"),
             "objects",
         )
+
+
+def formats():
+    """Save variables of many dtypes in both formats of `Saver`."""
+    for folder, settings in (
+        ("version_1", {"write_version": tf.train.SaverDef.V1}),
+        ("shards", {"write_version": tf.train.SaverDef.V1, "sharded": True}),
+        ("version_2", {}),
+    ):
+        with tf.Graph().as_default(), tempfile.TemporaryDirectory() as place, tf.Session() as session:
+            for name, value in checkpoint_cases.many(is_version_2=folder == "version_2").items():
+                parts = tf.fixed_size_partitioner(3) if name.endswith("sliced") else None
+                tf.get_variable(
+                    name, value.shape, value.dtype, constant(value), partitioner=parts, use_resource=False
+                )
+            session.run(tf.global_variables_initializer())
+            keep(tf.train.Saver(**settings).save(session, f"{place}/model.ckpt", global_step=3), folder)
+
+
+def constant(value):
+    """Return an initializer that gives a variable, or a part of it, its values."""
+
+    def values(shape, dtype=None, partition_info=None):
+        start = partition_info.var_offset[0] if partition_info else 0
+        return tf.constant(value[start : start + shape[0]] if len(shape) else value, dtype)
+
+    return values
 
 
 def of_keras():

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stratax.data.examples._messages import make_messages
+from stratax.io import make_messages
 
 _MESSAGES = make_messages(
     "stratax/example.proto",

@@ -11,9 +11,9 @@ from stratax._shown import shown
 from stratax._typing import DTypeLike, PyTree, TensorLike
 from stratax.data.elements import as_array, as_objects, without_tensors
 from stratax.data.examples._features import value_dtype
-from stratax.data.examples._messages import make_messages
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
+from stratax.io import make_messages
 
 # A few bytes can stand for an array that is one value over and over; as long as this they are taken for damage.
 _MOST_EXPANDED_BYTES = 1 << 30

@@ -1,4 +1,4 @@
-"""Protobuf messages that are described in Python, in pools of their own (data layer).
+"""Protobuf messages that are described in Python, in pools of their own (io layer).
 
 A pool of one's own has room for names that another package, TensorFlow for one, uses in the same process.
 """
@@ -14,6 +14,7 @@ _SCALARS = {
     "bool": _FieldProto.TYPE_BOOL,
     "bytes": _FieldProto.TYPE_BYTES,
     "double": _FieldProto.TYPE_DOUBLE,
+    "fixed32": _FieldProto.TYPE_FIXED32,
     "float": _FieldProto.TYPE_FLOAT,
     "int32": _FieldProto.TYPE_INT32,
     "int64": _FieldProto.TYPE_INT64,
