@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from stratax import _tracebacks
+from stratax._recording import NOT_RECORDED, RECORDING
 from stratax._shown import cut, shown
 from stratax.errors import OperandError
 
@@ -63,6 +64,10 @@ def raises_named(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
+        if RECORDING.recorder is not None:
+            recorded = RECORDING.recorder.called(named, args, kwargs)
+            if recorded is not NOT_RECORDED:
+                return recorded
         try:
             try:
                 return function(*args, **kwargs)

@@ -107,6 +107,12 @@ class LoadedSignature:
         self._program = info.program
         self._weights = weights
         self._call = jax.jit(exported.call)
+        self._before, self._after = info.before, info.after
+        for plan in (info.before, info.after):
+            if plan is not None:
+                from stratax.export._run_plan import check_functions
+
+                check_functions(plan)
 
     def __call__(self, *args: Any, **inputs: Any) -> dict[str, np.ndarray]:
         """Return what it gives, by name, as NumPy arrays.
@@ -121,6 +127,11 @@ class LoadedSignature:
         """
         given = self._by_name(args, inputs)
         arrays = {name: as_input(name, given[name], info) for name, info in self.inputs.items()}
+        values: dict[str, Any] = {}
+        if self._before is not None or self._after is not None:
+            values.update((f"in/{name}", array) for name, array in arrays.items())
+        if self._before is not None:
+            arrays.update(_run_plan(self._before, values))
         try:
             results = self._call(self._weights, [arrays[name] for name in self._program.arguments])
         except ValueError as error:
@@ -132,7 +143,12 @@ class LoadedSignature:
                 f"{self._expected()}, where sizes are at least 1. Received: "
                 f"{', '.join(f'{name}: {array.shape}' for name, array in arrays.items())}."
             ) from error
-        return {name: np.asarray(array) for name, array in zip(self._program.results, results, strict=True)}
+        made = {name: np.asarray(array) for name, array in zip(self._program.results, results, strict=True)}
+        if self._after is None:
+            return made
+        values.update((f"out/{name}", array) for name, array in made.items())
+        made.update(_run_plan(self._after, values))
+        return {name: made[name] for name in self.outputs}
 
     def _by_name(self, args: tuple[Any, ...], inputs: dict[str, Any]) -> Mapping[str, Any]:
         given: Mapping[str, Any] = inputs
@@ -219,6 +235,13 @@ def _other_shape(name: str, info: TensorInfo, what: str) -> BadArgumentError:
 
 def _other_dtype(name: str, info: TensorInfo, what: str) -> BadTypeError:
     return BadTypeError(f"Input {shown(name)} has another dtype. Expected: {info}. Received: {what}.")
+
+
+def _run_plan(plan: Any, values: dict[str, Any]) -> dict[str, np.ndarray]:
+    # Late: exports without one need none of the functions that plans call.
+    from stratax.export._run_plan import run
+
+    return run(plan, values)
 
 
 def _deserialized(folder: Folder, file: str) -> Any:

@@ -2,12 +2,15 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stratax._shown import shown
 from stratax.errors import DataLossError
+
+if TYPE_CHECKING:
+    from stratax.export._host_plan import Plan
 
 # Raised when an older reader would misread a folder.
 FORMAT = 1
@@ -67,16 +70,16 @@ class SignatureInfo:
         inputs: What it takes, by name.
         outputs: What it gives, by name.
         program: What is computed on the device.
-        before: What the host computes before, as a plan; None for nothing.
-        after: What the host computes of the program's results; None for nothing.
+        before: What the host computes before, of the inputs: arguments of the program; None for nothing.
+        after: What the host computes behind it, and which of its values are outputs; None for nothing.
     """
 
     method: str
     inputs: Mapping[str, TensorInfo]
     outputs: Mapping[str, TensorInfo]
     program: ProgramInfo
-    before: Any = None
-    after: Any = None
+    before: "Plan | None" = None
+    after: "Plan | None" = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,7 +98,11 @@ class Manifest:
 
     def as_json(self) -> dict[str, Any]:
         """Return the manifest as values of JSON."""
-        return dataclasses.asdict(self)
+        return {
+            "versions": dict(self.versions),
+            "platforms": list(self.platforms),
+            "signatures": {name: _as_json(each) for name, each in self.signatures.items()},
+        }
 
     @classmethod
     def from_json(cls, values: Any, path: str) -> "Manifest":
@@ -149,9 +156,29 @@ def _signature(values: Mapping[str, Any]) -> SignatureInfo:
             results=_names(program["results"]),
             batch=program["batch"],
         ),
-        before=values["before"],
-        after=values["after"],
+        before=_plan(values["before"]),
+        after=_plan(values["after"]),
     )
+
+
+def _as_json(info: SignatureInfo) -> dict[str, Any]:
+    return {
+        "method": info.method,
+        "inputs": {name: dataclasses.asdict(each) for name, each in info.inputs.items()},
+        "outputs": {name: dataclasses.asdict(each) for name, each in info.outputs.items()},
+        "program": dataclasses.asdict(info.program),
+        "before": None if info.before is None else info.before.as_json(),
+        "after": None if info.after is None else info.after.as_json(),
+    }
+
+
+def _plan(values: Any) -> "Plan | None":
+    if values is None:
+        return None
+    # Late: exports without one need none of the functions that plans call.
+    from stratax.export._host_plan import Plan
+
+    return Plan.from_json(values, _infos)
 
 
 def _infos(values: Mapping[str, Any]) -> dict[str, TensorInfo]:

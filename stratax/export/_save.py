@@ -89,14 +89,16 @@ def write(
                     (folder / files[platform]).write_bytes(payload)
                 done[id(signature)] = SignatureInfo(
                     method=signature.method,
-                    inputs=dict(signature.inputs),
+                    inputs=made.inputs,
                     outputs=made.outputs,
                     program=ProgramInfo(
                         files=files,
                         weights=tuple(names.of(variable) for variable in made.variables),
-                        arguments=tuple(signature.inputs),
-                        results=tuple(made.outputs),
+                        arguments=made.arguments,
+                        results=made.results,
                     ),
+                    before=made.before,
+                    after=made.after,
                 )
             infos[name] = done[id(signature)]
         values = read_all(list(names.variables.values()))

@@ -9,10 +9,14 @@ import keras
 import numpy as np
 from jax import export
 
+from stratax._recording import RECORDING, recording_with
 from stratax._shown import shown
 from stratax.core import programs, regions
-from stratax.errors import BadArgumentError, BadTypeError, TracingError
-from stratax.export._manifest import METHODS, TensorInfo
+from stratax.errors import BadArgumentError, TracingError
+from stratax.export._host_plan import Plan, leaves_in
+from stratax.export._manifest import METHODS, STRING, TensorInfo
+from stratax.export._record import Arguments, HostRecorder, HostValue
+from stratax.ops._text import holds_text
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 _UNKNOWN_SIZE = (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation)
@@ -27,11 +31,13 @@ class ExportedFunction:
         inputs: What it takes, by name. All first dimensions that are None are one size, the number of examples; the
             others are sizes of their own.
         method: What it is for: ``"predict"``, ``"classify"`` or ``"regress"``.
+        has_placeholders: Whether it makes further inputs of its own with `tf.placeholder`.
     """
 
     function: Callable[[dict[str, Any]], Any]
     inputs: Mapping[str, TensorInfo]
     method: str = "predict"
+    has_placeholders: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -47,12 +53,22 @@ class Traced:
     Attributes:
         payloads: The program, serialized, for each platform: one for all would choose among its parts at run time.
         variables: The variables that come before its arguments, in order.
+        arguments: The names of its arguments.
+        results: The names of its results.
+        inputs: What the function takes, by name.
         outputs: What it gives, by name.
+        before: What the host computes before; None for nothing.
+        after: What the host computes behind it; None for nothing.
     """
 
     payloads: dict[str, bytes]
     variables: list[keras.Variable]
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    inputs: dict[str, TensorInfo]
     outputs: dict[str, TensorInfo]
+    before: Plan | None
+    after: Plan | None
 
 
 def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> Traced:
@@ -67,20 +83,11 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
         BadArgumentError: It changes variables, or gives nothing.
         TracingError: It does something that no compiled program does, or needs sizes that are not known.
     """
-    specs = _specs(signature.inputs)
-    region = regions.ProgramRegion()
-    names: list[str] = []
-
-    def body(arrays: list[Any]) -> list[Any]:
-        with region:
-            found = _named(name, signature.function(dict(zip(signature.inputs, arrays, strict=True))))
-            names[:] = found
-            return list(found.values())
-
-    try:
-        closed, shapes = jax.make_jaxpr(body, return_shape=True)(specs)
-    except _UNKNOWN_SIZE as error:
-        raise _needs_sizes(name, error) from error
+    scope = export.SymbolicScope()
+    specs = _specs(name, signature, scope)
+    trace = _Trace(name, signature, scope)
+    closed, shapes = trace.of(specs)
+    region = trace.region
     _check_region(name, region)
     if programs.calls_back(closed.jaxpr):
         raise TracingError(
@@ -97,34 +104,104 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
     payloads = {}
     for platform in platforms:
         try:
-            exported = export.export(jax.jit(run), platforms=[platform])(weights, specs)
+            exported = export.export(jax.jit(run), platforms=[platform])(weights, list(specs.values()))
         except _UNKNOWN_SIZE as error:
             raise _needs_sizes(name, error) from error
         payloads[platform] = bytes(exported.serialize())
-    outputs = {
+    infos = {
         each: TensorInfo(np.dtype(spec.dtype).name, tuple(_known_size(size) for size in spec.shape))
-        for each, spec in zip(names, shapes, strict=True)
+        for each, spec in zip(trace.results, shapes, strict=True)
     }
-    return Traced(payloads, list(region.inputs), outputs)
+    return Traced(
+        payloads,
+        list(region.inputs),
+        tuple(trace.recorder.input_name(id) for id in specs),
+        tuple(trace.results),
+        trace.recorder.named_infos(),
+        {
+            each: trace.host_outputs[each].info if each in trace.host_outputs else infos[each]
+            for each in trace.outputs
+        },
+        trace.recorder.plan_before(specs, trace.host_outputs.values()),
+        trace.recorder.plan_after(trace.host_outputs),
+    )
 
 
-def _specs(inputs: Mapping[str, TensorInfo]) -> list[jax.ShapeDtypeStruct]:
-    scope = export.SymbolicScope()
-    specs = []
-    for index, (name, info) in enumerate(inputs.items()):
-        if info.numpy_dtype.kind == "O":
-            raise BadTypeError(
-                f"A compiled function takes no text. Expected: numbers. Received: input {shown(name)} of {info}."
-            )
-        sizes = [
-            str(size) if size is not None else "batch" if axis == 0 else f"size{index}_{axis}"
-            for axis, size in enumerate(info.shape)
-        ]
-        # A trailing comma: of one size, too, a tuple.
-        shape = export.symbolic_shape(",".join(sizes), scope=scope) if sizes else ()
-        dtype = jax.dtypes.canonicalize_dtype(info.numpy_dtype)
-        specs.append(jax.ShapeDtypeStruct(shape, dtype))
-    return specs
+class _Trace:
+    """One trace of a function that is exported, or several, of which the last counts.
+
+    Attributes:
+        region: What it took besides its arguments.
+        recorder: What the host does.
+        outputs: The names of what the function gives.
+        host_outputs: Those of them that the host knows, by name.
+        results: The names of what the program gives.
+
+    Args:
+        name: The signature's name.
+        signature: The function.
+        scope: Of symbols for sizes.
+    """
+
+    def __init__(self, name: str, signature: ExportedFunction, scope: export.SymbolicScope) -> None:
+        self._name = name
+        self._signature = signature
+        self._scope = scope
+        self.region = regions.ProgramRegion()
+        self.recorder = HostRecorder(Arguments(None, None, scope))
+        self.outputs: list[str] = []
+        self.host_outputs: dict[str, HostValue] = {}
+        self.results: list[str] = []
+
+    def of(self, specs: Mapping[str, jax.ShapeDtypeStruct] | None) -> tuple[Any, Any]:
+        """Trace the function; return what JAX calls its closed jaxpr, and the shapes of its results.
+
+        Args:
+            specs: The program's arguments, by the ids of values; None to find out which there are.
+        """
+        self.region = regions.ProgramRegion()
+        ids = None if specs is None else list(specs)
+
+        def body(arrays: list[Any]) -> list[Any]:
+            given = None if ids is None else dict(zip(ids, arrays, strict=True))
+            self.arguments = Arguments(given, arrays[0] if ids is None else None, self._scope)
+            self.recorder = HostRecorder(self.arguments)
+            with self.region, recording_with(self.recorder):
+                inputs = {
+                    name: self.recorder.input(name, info) for name, info in self._signature.inputs.items()
+                }
+                return self._divided(_named(self._name, self._signature.function(inputs)))
+
+        given = [jax.ShapeDtypeStruct((), np.int32)] if specs is None else list(specs.values())
+        try:
+            made: tuple[Any, Any] = jax.make_jaxpr(body, return_shape=True)(given)
+        except _UNKNOWN_SIZE as error:
+            raise _needs_sizes(self._name, error) from error
+        return made
+
+    def _divided(self, found: dict[str, Any]) -> list[Any]:
+        """Return what the program gives: the outputs that the host does not know, and what the host needs."""
+        self.outputs = list(found)
+        self.host_outputs = {name: each for name, each in found.items() if isinstance(each, HostValue)}
+        own = {name: each for name, each in found.items() if name not in self.host_outputs}
+        wanted = self.recorder.results
+        self.results = [*own, *(id.removeprefix("out/") for id in wanted)]
+        return [*own.values(), *wanted.values()]
+
+
+def _specs(
+    name: str, signature: ExportedFunction, scope: export.SymbolicScope
+) -> dict[str, jax.ShapeDtypeStruct]:
+    """Return the arguments of a function's program, by the ids of values."""
+    trace = _Trace(name, signature, scope)
+    if signature.has_placeholders or any(info.dtype == STRING for info in signature.inputs.values()):
+        # What the host makes is known when it has been traced.
+        trace.of(None)
+        return trace.arguments.specs
+    arguments = trace.recorder.arguments
+    for each, info in signature.inputs.items():
+        arguments.note(f"in/{each}", trace.recorder.sizes_of(each, info), info.numpy_dtype)
+    return arguments.specs
 
 
 def _named(name: str, result: Any) -> dict[str, Any]:
@@ -134,11 +211,21 @@ def _named(name: str, result: Any) -> dict[str, Any]:
         if any(isinstance(value, Mapping | list | tuple) for value in found.values()):
             found = _flattened(found)
     else:
-        leaves = jax.tree.leaves(result)
+        leaves = list(leaves_in(result))
         found = {f"output_{index}": leaf for index, leaf in enumerate(leaves)}
     if not found:
         raise BadArgumentError(f"Signature {shown(name)} gives nothing. Expected: arrays, by name.")
-    return {key: jax.numpy.asarray(value) for key, value in found.items()}
+    return {key: _output(value) for key, value in found.items()}
+
+
+def _output(value: Any) -> Any:
+    """Return an output as an array of the program, or as a value of the host: text is one."""
+    if isinstance(value, HostValue):
+        return value
+    recorder = RECORDING.recorder
+    if holds_text(value) and isinstance(recorder, HostRecorder):
+        return recorder.constant(value)
+    return jax.numpy.asarray(value)
 
 
 def _flattened(tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from stratax.export._folder import Folder
 from stratax.export._manifest import SignatureInfo
+from stratax.export._replay import Replay
 
 # Exit codes.
 NO_TENSORFLOW, TOO_OLD = 3, 4
@@ -29,12 +30,14 @@ def main() -> None:
     # In a list: an attribute's name may not have a slash.
     module.weights = list(variables.values())
     signatures = folder.manifest.signatures
-    functions = {name: _function(tf, folder, info, variables) for name, info in signatures.items()}
+    replay = Replay(tf)
+    functions = {name: _function(tf, folder, info, variables, replay) for name, info in signatures.items()}
+    module.tables = replay.tables
     tf.saved_model.save(module, target, signatures=functions)
     _set_methods(pathlib.Path(target), {name: each.method for name, each in signatures.items()})
 
 
-def _function(tf: Any, folder: Folder, info: SignatureInfo, variables: dict[str, Any]) -> Any:
+def _function(tf: Any, folder: Folder, info: SignatureInfo, variables: dict[str, Any], replay: Replay) -> Any:
     """Return a function of TensorFlow that calls a signature's program."""
     import jax
     from jax import export
@@ -55,10 +58,17 @@ def _function(tf: Any, folder: Folder, info: SignatureInfo, variables: dict[str,
         for name, each in info.inputs.items()
     }
 
+    replay.prepare(info.before)
+    replay.prepare(info.after)
+    # What the program gives, as it says itself: the host may make outputs of it.
+    results_of_program = [(str(aval.dtype), _sizes(aval.shape)) for aval in program.out_avals]
+
     def call(**inputs: Any) -> dict[str, Any]:
+        values = {f"in/{name}": tensor for name, tensor in inputs.items()}
+        made = dict(inputs) if info.before is None else {**inputs, **replay.run(info.before, values)}
         given = [
             *(weight.read_value() for weight in weights),
-            *(inputs[name] for name in info.program.arguments),
+            *(made[name] for name in info.program.arguments),
         ]
         results = xla.call_module(
             # Those that no result depends on are not there.
@@ -66,13 +76,21 @@ def _function(tf: Any, folder: Folder, info: SignatureInfo, variables: dict[str,
             version=program.calling_convention_version,
             module=program.mlir_module_serialized,
             platforms=[platform.upper() for platform in program.platforms],
-            Tout=[_dtype(tf, info.outputs[name].dtype) for name in info.program.results],
-            Sout=[list(info.outputs[name].shape) for name in info.program.results],
+            Tout=[_dtype(tf, dtype) for dtype, _ in results_of_program],
+            Sout=[shape for _, shape in results_of_program],
             use_shardy_partitioner=getattr(jax.config, "jax_use_shardy_partitioner"),  # noqa: B009
         )
-        return dict(zip(info.program.results, results, strict=True))
+        found = dict(zip(info.program.results, results, strict=True))
+        if info.after is not None:
+            values.update((f"out/{name}", tensor) for name, tensor in found.items())
+            found.update(replay.run(info.after, values))
+        return {name: found[name] for name in info.outputs}
 
     return tf.function(call).get_concrete_function(**specs)
+
+
+def _sizes(shape: Any) -> list[int | None]:
+    return [size if isinstance(size, int) else None for size in shape]
 
 
 def _dtype(tf: Any, name: str) -> Any:

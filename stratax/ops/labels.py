@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from stratax._recording import RECORDING
+
 
 class TextSymbol:
     """Strings that have no values while a step is traced: features, and what is made of results."""
@@ -58,9 +60,9 @@ def looked_up_by(lookup: Lookup, apply: Apply | None = None) -> Iterator[None]:
 
 def lookup() -> Lookup | None:
     """Return the function that is entered on this thread, or None."""
-    return _active.lookup
+    return _active.lookup if RECORDING.recorder is None else RECORDING.recorder.lookup
 
 
 def applier() -> Apply | None:
     """Return what applies functions of strings to symbols on this thread, or None."""
-    return _active.apply
+    return _active.apply if RECORDING.recorder is None else RECORDING.recorder.apply

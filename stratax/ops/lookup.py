@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
+from stratax._recording import recordable
 from stratax._shown import shown
 from stratax._typing import DTypeLike, StrPath
 from stratax.data.elements import as_array
@@ -201,6 +202,7 @@ class StaticHashTable:
         del name
         return made_tensors(np.int64(len(self._values)))
 
+    @recordable
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the values of keys.
 
@@ -220,6 +222,15 @@ class StaticHashTable:
 
     def __getitem__(self, keys: Any) -> Any:
         return self.lookup(keys)
+
+    def as_constants(self) -> dict[str, Any]:
+        """Return what the table is made of: keys, values, and the value of other keys."""
+        values = _flat(list(self._values.values()), self.value_dtype)
+        return {
+            "keys": _flat(list(self._values), self.key_dtype),
+            "values": values,
+            "default_value": self._default,
+        }
 
     def _looked_up(self, keys: np.ndarray) -> np.ndarray:
         _check_kind(keys, self.key_dtype)
@@ -288,6 +299,7 @@ class StaticVocabularyTable:
         del name
         return made_tensors(np.int64(len(self._ids) + self._num_oov_buckets))
 
+    @recordable
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the ids of keys: see :meth:`StaticHashTable.lookup`.
 
@@ -303,6 +315,11 @@ class StaticVocabularyTable:
 
     def __getitem__(self, keys: Any) -> Any:
         return self.lookup(keys)
+
+    def as_constants(self) -> dict[str, Any]:
+        """Return what the table is made of: keys in the order of their ids, and how many buckets are behind them."""
+        keys = _flat(sorted(self._ids, key=self._ids.__getitem__), self.key_dtype)
+        return {"keys": keys, "num_oov_buckets": self._num_oov_buckets}
 
     def _looked_up(self, keys: np.ndarray) -> np.ndarray:
         _check_kind(keys, self.key_dtype)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from stratax import _tracebacks
+from stratax._recording import NOT_RECORDED, RECORDING
 from stratax._refusals import raises_named
 from stratax.data.elements import RaggedTensor
 from stratax.data.vectorise import gives_tensors
@@ -88,6 +89,10 @@ def nameable(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def told(*args: Any, **kwargs: Any) -> Any:
+        if RECORDING.recorder is not None:
+            recorded = RECORDING.recorder.called(told, args, kwargs)
+            if recorded is not NOT_RECORDED:
+                return recorded
         if _holds_ragged(args, kwargs):
             from stratax.ops._ragged_operands import of_ragged
 

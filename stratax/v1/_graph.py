@@ -7,11 +7,14 @@ from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 from stratax import errors
+from stratax._recording import RECORDING
 from stratax._shown import shown
+from stratax._typing import DTypeLike
 from stratax.core import print as print_when_run
 from stratax.core.regions import executing_eagerly
 from stratax.ops import arrays
 from stratax.ops import random as random_ops
+from stratax.ops.dtypes import as_dtype
 from stratax.v1._current import current_or_none, readable
 from stratax.v1._default import DEFAULT, DefaultGraph
 from stratax.v1._scope import ModelScope
@@ -207,7 +210,28 @@ _FEATURES = (
 )
 _RUN = "An Estimator runs a `model_fn`; everything else computes when it is called, so leave the session out."
 
-placeholder = _refused("placeholder", _FEATURES)
+
+def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) -> Any:
+    """Return what stands for an input of an export, as `tf.compat.v1.placeholder` in a serving input function.
+
+    Args:
+        dtype: Its dtype.
+        shape: Its sizes, of which some may be None.
+        name: Its name.
+
+    Returns:
+        An array of the program that is exported, of numbers; for text what functions of `tf` compute with on the host.
+
+    Raises:
+        BadArgumentError: Not even the number of dimensions is given.
+        ModelScopeError: Nothing is being exported.
+    """
+    recorder = RECORDING.recorder
+    if recorder is None:
+        _refused("placeholder", _FEATURES)()
+    return recorder.placeholder(as_dtype(dtype), shape, name)
+
+
 placeholder_with_default = _refused("placeholder_with_default", _FEATURES)
 Session = _refused("Session", _RUN)
 InteractiveSession = _refused("InteractiveSession", _RUN)

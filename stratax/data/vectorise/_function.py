@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from stratax import _tracebacks
+from stratax._recording import NOT_RECORDED, RECORDING
 from stratax._refusals import refused
 from stratax._tracing import TRACING
 from stratax.data.elements import (
@@ -83,6 +84,10 @@ def gives_tensors(function: Operation) -> Operation:
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
+        if RECORDING.recorder is not None:
+            recorded = RECORDING.recorder.called(made, args, kwargs)
+            if recorded is not NOT_RECORDED:
+                return recorded
         if _pipelines.computes:
             return function(*args, **kwargs)
         is_outermost = has_tensors() and not TRACING.depth
@@ -117,6 +122,10 @@ def gives_elements(function: Operation) -> Operation:
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
+        if RECORDING.recorder is not None:
+            recorded = RECORDING.recorder.called(made, args, kwargs)
+            if recorded is not NOT_RECORDED:
+                return recorded
         result = function(*args, **kwargs)
         return as_element(result) if in_pipeline() else made_tensors(result)
 

@@ -1,0 +1,79 @@
+"""Who is told of calls whose operands are known only when an exported program runs (lowest layer).
+
+Text, and images whose sizes differ, never enter a compiled program. While a function is exported, a recorder stands on
+the thread: functions of `tf` hand it calls that have such operands, by the function itself and its arguments.
+"""
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Protocol, TypeVar, cast
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class _NotRecorded:
+    """Says that a call is to be made as always."""
+
+
+NOT_RECORDED: Final = _NotRecorded()
+
+
+class Recorder(Protocol):
+    """Records calls."""
+
+    def called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what stands for a call's result; `NOT_RECORDED` where its operands have values.
+
+        Args:
+            function: The public function.
+            args: Its arguments.
+            kwargs: Those with names.
+        """
+
+    @property
+    def lookup(self) -> Any:
+        """What stands for text that is looked up by results of the program: see `stratax.ops.labels.Lookup`."""
+
+    @property
+    def apply(self) -> Any:
+        """What stands for a function of text of such: see `stratax.ops.labels.Apply`."""
+
+    def placeholder(self, dtype: Any, shape: Any, name: str | None) -> Any:
+        """Return what stands for an input of the export."""
+
+
+class _Recording(threading.local):
+    recorder: Recorder | None = None
+
+
+RECORDING = _Recording()
+
+
+@contextlib.contextmanager
+def recording_with(recorder: Recorder | None) -> Iterator[None]:
+    """Have a recorder stand on this thread in a block; None for none."""
+    before, RECORDING.recorder = RECORDING.recorder, recorder
+    try:
+        yield
+    finally:
+        RECORDING.recorder = before
+
+
+def recordable(function: _Function) -> _Function:
+    """Have a function hand calls to the recorder, if there is one.
+
+    Those that are made by `nameable`, `gives_tensors`, `gives_elements` or `raises_named` do so already.
+    """
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        recorder = RECORDING.recorder
+        if recorder is not None:
+            made = recorder.called(called, args, kwargs)
+            if made is not NOT_RECORDED:
+                return made
+        return function(*args, **kwargs)
+
+    return cast(_Function, called)

@@ -1,0 +1,284 @@
+"""What the host computes before and behind a program: calls of functions by name, as values of JSON (export layer).
+
+A plan has no code: it names functions of a fixed list (`_host_functions.py`) and their arguments. What a call gives has
+an id; arguments refer to those of earlier calls, to inputs and to results of the program.
+"""
+
+import base64
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
+from stratax.errors import BadTypeError
+from stratax.export._manifest import TensorInfo, dtype_named
+from stratax.ops.lookup import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
+
+_FEATURES = {each.__name__: each for each in (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature)}
+# An index of some dimensions; what a function is called that has to be told apart from those of `tf`.
+GET_ITEM, MAP = "getitem", "map_fn"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ref:
+    """A value that is known at run time.
+
+    Attributes:
+        id: That of an input (``"in/..."``), of a program's result (``"out/..."``), or of a call's.
+    """
+
+    id: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Table:
+    """A table that a call looks something up in: `tf.lookup.StaticHashTable` or `StaticVocabularyTable`.
+
+    Attributes:
+        constants: What it is made of, as its `as_constants` gives it.
+    """
+
+    constants: Mapping[str, Any]
+
+    @functools.cached_property
+    def made(self) -> StaticHashTable | StaticVocabularyTable:
+        """The table."""
+        keys = self.constants["keys"]
+        if "num_oov_buckets" in self.constants:
+            ids = (
+                KeyValueTensorInitializer(keys, np.arange(len(keys)), value_dtype=np.int64)
+                if len(keys)
+                else None
+            )
+            return StaticVocabularyTable(ids, self.constants["num_oov_buckets"], keys.dtype)
+        given = KeyValueTensorInitializer(keys, self.constants["values"])
+        return StaticHashTable(given, self.constants["default_value"])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Call:
+    """A function that is called.
+
+    Attributes:
+        function: Its name below `tf`.
+        args: What it is called with, which may hold :class:`Ref`.
+        kwargs: What it is called with by name.
+        gives: Its result, a structure of :class:`Ref`.
+        body: What is called for each row, of `tf.map_fn`.
+    """
+
+    function: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    gives: Any
+    body: "Plan | None" = None
+
+    def refs(self) -> list[Ref]:
+        """Return what it needs."""
+        inside = [] if self.body is None else self.body.refs()
+        return [*refs_in((self.args, dict(self.kwargs))), *inside]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """Calls, in order.
+
+    Attributes:
+        calls: The calls.
+        gives: Ids of what is used of them, by name.
+        infos: What is expected of those, by name: of the arguments of a program.
+    """
+
+    calls: tuple[Call, ...]
+    gives: Mapping[str, str]
+    infos: Mapping[str, TensorInfo]
+
+    def refs(self) -> list[Ref]:
+        """Return what it needs."""
+        return [*(ref for call in self.calls for ref in call.refs()), *map(Ref, self.gives.values())]
+
+    def needed(self) -> Self:
+        """Return the plan without calls whose results nothing needs."""
+        wanted = set(self.gives.values())
+        kept: list[Call] = []
+        for call in reversed(self.calls):
+            if any(ref.id in wanted for ref in refs_in(call.gives)):
+                kept.append(call)
+                wanted.update(ref.id for ref in call.refs())
+        return dataclasses.replace(self, calls=tuple(reversed(kept)))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the plan as values of JSON."""
+        calls = [
+            {
+                "function": call.function,
+                "args": encoded(call.args),
+                "kwargs": encoded(dict(call.kwargs)),
+                "gives": encoded(call.gives),
+                "body": None if call.body is None else call.body.as_json(),
+            }
+            for call in self.calls
+        ]
+        infos = {name: dataclasses.asdict(each) for name, each in self.infos.items()}
+        return {"calls": calls, "gives": dict(self.gives), "infos": infos}
+
+    @classmethod
+    def from_json(cls, values: Any, infos: Callable[[Any], Mapping[str, TensorInfo]]) -> "Plan":
+        """Return the plan that :meth:`as_json` has given.
+
+        Args:
+            values: Values of JSON.
+            infos: Reads those of arrays.
+
+        Raises:
+            KeyError: Something is missing. Also TypeError, ValueError.
+        """
+        calls = tuple(
+            Call(
+                str(each["function"]),
+                decoded(each["args"]),
+                decoded(each["kwargs"]),
+                decoded(each["gives"]),
+                None if each["body"] is None else cls.from_json(each["body"], infos),
+            )
+            for each in values["calls"]
+        )
+        gives = {str(name): str(ref) for name, ref in values["gives"].items()}
+        return cls(calls, gives, infos(values["infos"]))
+
+
+def leaves_in(value: Any) -> Iterable[Any]:
+    """Give what lists, tuples, dicts and SparseTensors hold."""
+    if isinstance(value, Mapping):
+        for each in value.values():
+            yield from leaves_in(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from leaves_in(each)
+    elif isinstance(value, slice):
+        yield from (value.start, value.stop, value.step)
+    else:
+        yield value
+
+
+def refs_in(value: Any) -> list[Ref]:
+    """Return the references in a structure."""
+    return [each for each in leaves_in(value) if isinstance(each, Ref)]
+
+
+def replaced(value: Any, replace: Callable[[Any], Any]) -> Any:
+    """Return a structure with each leaf replaced."""
+    if isinstance(value, Mapping):
+        return {key: replaced(each, replace) for key, each in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        # Not what makes arrays of the parts of a SparseTensor.
+        make: Any = getattr(type(value), "_make")  # noqa: B009
+        return make(replaced(each, replace) for each in value)
+    if isinstance(value, list | tuple):
+        return type(value)(replaced(each, replace) for each in value)
+    if isinstance(value, slice):
+        return slice(*(replaced(each, replace) for each in (value.start, value.stop, value.step)))
+    return replace(value)
+
+
+def encoded(value: Any) -> Any:
+    """Return an argument as values of JSON.
+
+    Raises:
+        BadTypeError: It is of a kind that no plan has.
+    """
+    if isinstance(value, Ref):
+        return {"ref": value.id}
+    if value is None or isinstance(value, bool | str) or type(value) is int:
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode()}
+    if isinstance(value, StaticHashTable | StaticVocabularyTable):
+        return {"table": encoded(value.as_constants())}
+    if isinstance(value, Table):
+        return {"table": encoded(value.constants)}
+    if isinstance(value, SparseTensor):
+        return {"sparse": [encoded(each) for each in value]}
+    if isinstance(value, list):
+        return [encoded(each) for each in value]
+    if isinstance(value, tuple):
+        return {"tuple": [encoded(each) for each in value]}
+    if isinstance(value, Mapping):
+        return {"dict": [[encoded(key), encoded(each)] for key, each in value.items()]}
+    if isinstance(value, slice):
+        return {"slice": [encoded(each) for each in (value.start, value.stop, value.step)]}
+    if value is Ellipsis:
+        return {"ellipsis": True}
+    if isinstance(value, FixedLenFeature | FixedLenSequenceFeature | VarLenFeature):
+        fields = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
+        return {"feature": type(value).__name__, "fields": encoded(fields)}
+    if isinstance(value, np.dtype | type) or hasattr(value, "as_numpy_dtype"):
+        return {"dtype": _dtype_name(value)}
+    if hasattr(value, "__array__") or isinstance(value, np.generic):
+        return _encoded_array(np.asarray(value))
+    raise BadTypeError(
+        "The host's part of an export holds numbers, text, arrays, dtypes and structures of these. Received: "
+        f"{shown(value)}."
+    )
+
+
+def _encoded_array(array: np.ndarray) -> dict[str, Any]:
+    if array.dtype.kind in "OSU":
+        flat = [each.encode() if isinstance(each, str) else each for each in array.reshape(-1).tolist()]
+        if not all(isinstance(each, bytes) for each in flat):
+            raise BadTypeError(
+                f"The host's part of an export holds no array of objects. Received: {shown(array)}."
+            )
+        return {"texts": [base64.b64encode(each).decode() for each in flat], "shape": list(array.shape)}
+    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    return {"array": data, "dtype": array.dtype.name, "shape": list(array.shape)}
+
+
+def _dtype_name(value: Any) -> str:
+    dtype = np.dtype(getattr(value, "as_numpy_dtype", value))
+    return "string" if dtype.hasobject or dtype.kind in "SU" else dtype.name
+
+
+def decoded(value: Any) -> Any:
+    """Return the argument that :func:`encoded` has given.
+
+    Raises:
+        KeyError: It is none. Also TypeError, ValueError.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list):
+        return [decoded(each) for each in value]
+    kind = next(iter(value))
+    content = value[kind]
+    if kind == "array":
+        data = np.frombuffer(base64.b64decode(content, validate=True), dtype_named(value["dtype"]))
+        return data.reshape(value["shape"])
+    if kind == "texts":
+        made = np.empty(len(content), object)
+        made[:] = [base64.b64decode(each, validate=True) for each in content]
+        return made.reshape(value["shape"])
+    if kind == "feature":
+        return _FEATURES[content](**decoded(value["fields"]))
+    return _DECODED[kind](content)
+
+
+_DECODED: dict[str, Callable[[Any], Any]] = {
+    "ref": lambda content: Ref(str(content)),
+    "float": float,
+    "bytes": lambda content: base64.b64decode(content, validate=True),
+    "sparse": lambda content: SparseTensor._make(map(decoded, content)),
+    "table": lambda content: Table(decoded(content)),
+    "tuple": lambda content: tuple(map(decoded, content)),
+    "dict": lambda content: {decoded(key): decoded(each) for key, each in content},
+    "slice": lambda content: slice(*map(decoded, content)),
+    "ellipsis": lambda content: Ellipsis,
+    "dtype": lambda content: np.dtype(object) if content == "string" else dtype_named(str(content)),
+}

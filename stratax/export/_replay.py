@@ -1,0 +1,143 @@
+"""The host's part of an export as operations of TensorFlow (export layer)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
+from stratax.export._host_plan import GET_ITEM, MAP, Call, Plan, Ref, Table, leaves_in, refs_in, replaced
+from stratax.export._manifest import TensorInfo
+
+
+class Replay:
+    """Calls functions of TensorFlow by the names that plans have for them.
+
+    Attributes:
+        tables: The tables that it has made, for who keeps them.
+
+    Args:
+        tf: TensorFlow.
+    """
+
+    def __init__(self, tf: Any) -> None:
+        self.tables: list[Any] = []
+        self._tf = tf
+        self._made: dict[int, Any] = {}
+
+    def prepare(self, plan: Plan | None) -> None:
+        """Make the tables of a plan, outside of a graph."""
+        for call in () if plan is None else plan.calls:
+            self.prepare(call.body)
+            for each in leaves_in((call.args, dict(call.kwargs))):
+                if isinstance(each, Table):
+                    self._made[id(each)] = self._table(each)
+                    self.tables.append(self._made[id(each)])
+
+    def run(self, plan: Plan, values: dict[str, Any]) -> dict[str, Any]:
+        """Return tensors that compute a plan; see `_run_plan.run`."""
+        for call in plan.calls:
+            result = self._result(call, values)
+            made = result if call.function == MAP else list(self._leaves(call.gives, result))
+            values.update((ref.id, each) for ref, each in zip(refs_in(call.gives), made, strict=True))
+        return {name: self._checked(values[id], plan.infos[name]) for name, id in plan.gives.items()}
+
+    def _result(self, call: Call, values: Mapping[str, Any]) -> Any:
+        if call.function == MAP and call.body is not None:
+            return self._mapped(call.body, call, values)
+        args, kwargs = self._arguments((call.args, dict(call.kwargs)), values)
+        if call.function == GET_ITEM:
+            return args[0][args[1]]
+        if call.function.endswith(".lookup"):
+            table, keys = args
+            return table.lookup(
+                keys if keys.dtype == table.key_dtype else self._tf.cast(keys, table.key_dtype)
+            )
+        function = self._tf
+        for part in call.function.split("."):
+            function = getattr(function, part)
+        return function(*args, **kwargs)
+
+    def _mapped(self, body: Plan, call: Call, values: Mapping[str, Any]) -> Any:
+        names = list(body.gives)
+        ids = list(call.kwargs["rows"])
+        columns = [values[ref.id] for ref in refs_in(call.args)]
+        specs = [self._tf.TensorSpec(body.infos[name].shape, body.infos[name].dtype) for name in names]
+
+        def of_row(row: Any) -> list[Any]:
+            made = self.run(body, {**values, **dict(zip(ids, row, strict=True))})
+            return [made[name] for name in names]
+
+        return self._tf.map_fn(of_row, columns, fn_output_signature=specs)
+
+    def _arguments(self, value: Any, values: Mapping[str, Any]) -> Any:
+        """Return arguments as TensorFlow has them."""
+        tf = self._tf
+
+        def of_leaf(each: Any) -> Any:
+            if isinstance(each, Ref):
+                return values[each.id]
+            if isinstance(each, Table):
+                return self._made[id(each)]
+            if isinstance(each, np.dtype):
+                return tf.string if each.hasobject else tf.dtypes.as_dtype(each)
+            if isinstance(each, np.ndarray):
+                return (
+                    tf.constant(each.tolist(), tf.string, each.shape)
+                    if each.dtype.hasobject
+                    else tf.constant(each)
+                )
+            for kind in (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature):
+                if isinstance(each, kind):
+                    return self._feature(each)
+            return each
+
+        return self._sparse(replaced(value, of_leaf))
+
+    def _sparse(self, value: Any) -> Any:
+        if isinstance(value, SparseTensor):
+            return self._tf.sparse.SparseTensor(*value)
+        if isinstance(value, dict):
+            return {key: self._sparse(each) for key, each in value.items()}
+        return type(value)(map(self._sparse, value)) if type(value) in (list, tuple) else value
+
+    def _feature(self, feature: Any) -> Any:
+        io = self._tf.io
+        dtype = self._tf.string if feature.dtype.hasobject else self._tf.dtypes.as_dtype(feature.dtype)
+        if isinstance(feature, VarLenFeature):
+            return io.VarLenFeature(dtype)
+        if isinstance(feature, FixedLenFeature):
+            return io.FixedLenFeature(feature.shape, dtype, feature.default_value)
+        return io.FixedLenSequenceFeature(feature.shape, dtype, feature.allow_missing, feature.default_value)
+
+    def _leaves(self, gives: Any, made: Any) -> Any:
+        """Give the tensors of a result in the order in which a plan has them."""
+        if isinstance(gives, SparseTensor):
+            yield from (made.indices, made.values, made.dense_shape)
+        elif isinstance(gives, Mapping):
+            for key, each in gives.items():
+                yield from self._leaves(each, made[key])
+        elif isinstance(gives, list | tuple):
+            for each, part in zip(gives, made, strict=True):
+                yield from self._leaves(each, part)
+        else:
+            yield made
+
+    def _checked(self, value: Any, info: TensorInfo) -> Any:
+        tf = self._tf
+        value = tf.convert_to_tensor(value)
+        if value.dtype != tf.dtypes.as_dtype(info.dtype):
+            value = tf.cast(value, info.dtype)
+        return tf.ensure_shape(value, info.shape)
+
+    def _table(self, table: Table) -> Any:
+        lookup, tf = self._tf.lookup, self._tf
+        keys = self._arguments(table.constants["keys"], {})
+        if "num_oov_buckets" in table.constants:
+            ids = tf.range(len(table.constants["keys"]), dtype=tf.int64)
+            given = lookup.KeyValueTensorInitializer(keys, ids) if len(table.constants["keys"]) else None
+            return lookup.StaticVocabularyTable(given, table.constants["num_oov_buckets"])
+        values = self._arguments(table.constants["values"], {})
+        return lookup.StaticHashTable(
+            lookup.KeyValueTensorInitializer(keys, values), table.constants["default_value"]
+        )

@@ -1,0 +1,135 @@
+"""The host's part of a loaded export, computed (export layer). Needs neither JAX nor Keras by itself."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements import as_array
+from stratax.data.vectorise import on_host
+from stratax.errors import BadArgumentError
+from stratax.export._host_functions import function_named
+from stratax.export._host_plan import GET_ITEM, MAP, Call, Plan, Ref, Table, leaves_in, refs_in, replaced
+from stratax.export._manifest import TensorInfo
+
+# Threads that decode images of one request.
+_THREADS = 8
+
+
+def check_functions(plan: Plan) -> None:
+    """Look up all functions of a plan.
+
+    Raises:
+        DataLossError: It names one that no export may call.
+    """
+    for call in plan.calls:
+        if call.body is not None:
+            check_functions(call.body)
+        elif call.function != GET_ITEM:
+            function_named(call.function)
+
+
+def run(plan: Plan, values: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Compute a plan.
+
+    Args:
+        plan: The plan.
+        values: What is known, by id: inputs, what calls gave, and results of the program. What calls give is added.
+
+    Returns:
+        What it gives, by name.
+
+    Raises:
+        BadArgumentError: A value has other sizes than the program takes, or numbers that 32 bits do not hold.
+    """
+    with on_host(), np.errstate(all="ignore"):
+        for call in plan.calls:
+            _note(call.gives, _result(call, values), values)
+    return {name: _checked(name, values[id], plan.infos[name]) for name, id in plan.gives.items()}
+
+
+def _result(call: Call, values: Mapping[str, Any]) -> Any:
+    args, kwargs = replaced((call.args, dict(call.kwargs)), lambda each: _given(each, values))
+    if call.function == GET_ITEM:
+        return args[0][args[1]]
+    if call.function == MAP and call.body is not None:
+        return _mapped(call.body, list(leaves_in(args[0])), values, call)
+    return function_named(call.function)(*args, **kwargs)
+
+
+def _given(value: Any, values: Mapping[str, Any]) -> Any:
+    if isinstance(value, Table):
+        return value.made
+    return _element(values[value.id]) if isinstance(value, Ref) else value
+
+
+def _mapped(body: Plan, columns: list[np.ndarray], values: Mapping[str, Any], call: Call) -> Any:
+    """Return what a plan gives for each row, together."""
+    ids = body_rows(call)
+    names = list(body.gives)
+
+    def of_row(row: int) -> list[np.ndarray]:
+        own = {**values, **{id: column[row] for id, column in zip(ids, columns, strict=True)}}
+        made = run(body, own)
+        return [made[name] for name in names]
+
+    count = len(columns[0])
+    if count > 1:
+        with ThreadPoolExecutor(min(_THREADS, count)) as pool:
+            rows = list(pool.map(of_row, range(count)))
+    else:
+        rows = [of_row(row) for row in range(count)]
+    return [
+        np.stack([row[index] for row in rows])
+        if rows
+        else np.zeros((0, *(size or 0 for size in body.infos[name].shape)), body.infos[name].numpy_dtype)
+        for index, name in enumerate(names)
+    ]
+
+
+def body_rows(call: Call) -> list[str]:
+    """Return the ids by which the body of `tf.map_fn` knows its row."""
+    return list(call.kwargs["rows"])
+
+
+def _note(gives: Any, made: Any, values: dict[str, Any]) -> None:
+    for ref, value in zip(refs_in(gives), leaves_in(_alike(gives, made)), strict=True):
+        values[ref.id] = as_array(value)
+
+
+def _alike(gives: Any, made: Any) -> Any:
+    """Return results in the order in which a plan has them: those of a dict by their names."""
+    if isinstance(gives, Mapping) and isinstance(made, Mapping):
+        return {key: _alike(each, made[key]) for key, each in gives.items()}
+    return made
+
+
+def _element(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.hasobject and not value.ndim:
+        return value[()]
+    return value
+
+
+def _checked(name: str, value: Any, info: TensorInfo) -> np.ndarray:
+    """Return what is used of a plan, as its dtype and shape are said to be."""
+    array = np.asarray(value, object if isinstance(value, bytes | str) else None)
+    wanted = info.numpy_dtype
+    if array.dtype != wanted:
+        if wanted.kind in "iu" and array.dtype.kind in "iu" and array.size:
+            limits = np.iinfo(wanted)
+            if array.min() < limits.min or array.max() > limits.max:
+                raise BadArgumentError(
+                    f"The host's part of the export gives numbers that {wanted} does not hold, as {shown(name)}. "
+                    f"Received: {array.min()} to {array.max()}."
+                )
+        array = array.astype(wanted)
+    if len(array.shape) != len(info.shape) or any(
+        size is not None and size != have for size, have in zip(info.shape, array.shape, strict=True)
+    ):
+        raise BadArgumentError(
+            "The host's part of the export gives an array of another shape than its program takes. Expected: "
+            f"{info}. Received: shape {array.shape}."
+        )
+    return array

@@ -1,0 +1,135 @@
+"""Exports of functions of text: what the host does is a plan without code."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax import errors
+from stratax.export import ExportedFunction, TensorInfo, load, save
+from stratax.image import encode_jpeg
+
+CLASSES = ["daisy", "rose", "tulip"]
+
+
+def jpegs(count):
+    random = np.random.default_rng(0)
+    return [encode_jpeg(random.integers(0, 255, (20 + 7 * n, 30, 3), np.uint8)) for n in range(count)]
+
+
+class Flowers(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = keras.layers.Dense(3)
+        self.layer.build((None, 8 * 8 * 3))
+
+    def pixels(self, contents):
+        image = tf.image.convert_image_dtype(tf.image.decode_jpeg(contents, channels=3), tf.float32)
+        side = tf.minimum(tf.shape(image)[0], tf.shape(image)[1])
+        image = tf.image.resize_with_crop_or_pad(image, side, side)
+        return tf.image.resize(image[2:, ...], [8, 8])
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def classify(self, contents):
+        images = tf.map_fn(self.pixels, contents, fn_output_signature=tf.float32) * 2.0 - 1.0
+        logits = self.layer(tf.reshape(images, [-1, 8 * 8 * 3]))
+        chosen = tf.argmax(logits, axis=1)
+        return {
+            "logits": logits,
+            "class": tf.strings.upper(tf.gather(CLASSES, chosen)),
+            "place": tf.strings.as_string(chosen),
+            "bytes": tf.strings.length(contents),
+        }
+
+
+def test_images_are_served_from_their_bytes_with_the_numbers_of_the_program(tmp_path):
+    flowers, contents = Flowers(), jpegs(3)
+    save(flowers, tmp_path / "1", platforms=["cpu"])
+    signature = load(tmp_path / "1").signatures["serving_default"]
+    images = np.stack([np.asarray(flowers.pixels(each)) for each in contents]) * 2.0 - 1.0
+    logits = np.asarray(flowers.layer(images.reshape(3, -1)))
+    for count in (1, 2, 3):
+        made = signature(contents[:count])
+        np.testing.assert_allclose(made["logits"], logits[:count], atol=1e-5)
+        chosen = logits[:count].argmax(1)
+        assert made["class"].tolist() == [CLASSES[n].upper().encode() for n in chosen]
+        assert made["place"].tolist() == [str(n).encode() for n in chosen]
+        assert made["bytes"].tolist() == [len(each) for each in contents[:count]]
+
+
+def of_text(function, tmp_path, shape=(None,)):
+    exported = ExportedFunction(lambda inputs: function(inputs["x"]), {"x": TensorInfo("string", shape)})
+    save(exported, tmp_path / "1", platforms=["cpu"])
+    return load(tmp_path / "1").signatures["serving_default"]
+
+
+def test_examples_are_parsed_and_looked_up(tmp_path):
+    given = tf.lookup.KeyValueTensorInitializer(["red", "green"], [0, 1], tf.string, tf.int64)
+    table, vocabulary = tf.lookup.StaticHashTable(given, -1), tf.lookup.StaticVocabularyTable(given, 3)
+    features = {
+        "n": tf.io.FixedLenFeature([2], tf.float32),
+        "color": tf.io.FixedLenFeature([], tf.string, "red"),
+        "tags": tf.io.VarLenFeature(tf.string),
+    }
+
+    def parsed(serialized):
+        found = tf.io.parse_example(serialized, features)
+        tags = tf.sparse.to_dense(found["tags"], default_value="")
+        return {
+            "sum": tf.reduce_sum(found["n"], axis=1),
+            "id": table.lookup(found["color"]),
+            "bucket": vocabulary.lookup(found["color"]),
+            "tags": tf.reduce_sum(tf.cast(tf.not_equal(tags, ""), tf.int32), axis=1),
+            "color": found["color"],
+        }
+
+    def example(number, color):
+        feature = {
+            "n": tf.train.Feature(float_list=tf.train.FloatList(value=[number, 1.0])),
+            "tags": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"t"] * number)),
+        }
+        if color is not None:
+            feature["color"] = tf.train.Feature(bytes_list=tf.train.BytesList(value=[color]))
+        return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
+
+    made = of_text(parsed, tmp_path)([example(0, b"green"), example(2, None), example(1, b"blue")])
+    assert made["sum"].tolist() == [1.0, 3.0, 2.0]
+    assert made["id"].tolist() == [1, 0, -1]
+    assert made["bucket"].tolist() == [1, 0, *np.asarray(vocabulary.lookup(["blue"])).tolist()]
+    assert made["tags"].tolist() == [0, 2, 1]
+    assert made["color"].tolist() == [b"green", b"red", b"blue"]
+
+
+def test_sizes_that_turn_out_otherwise_are_an_error_and_no_result(tmp_path):
+    signature = of_text(lambda x: tf.ensure_shape(tf.io.decode_raw(x, tf.uint8), [None, 3]) + 1, tmp_path)
+    assert signature([b"abc", b"def"])["output_0"].tolist() == [[98, 99, 100], [101, 102, 103]]
+    with pytest.raises(ValueError, match=r"\(2, 4\)"):
+        signature([b"abcd", b"defg"])
+
+
+def test_what_is_asked_of_text_while_it_is_exported_is_told(tmp_path):
+    def asks(x):
+        return x if x[0] == "a" else tf.strings.upper(x)
+
+    with pytest.raises(errors.BadTypeError, match="known only when an export runs"):
+        of_text(asks, tmp_path)
+    assert not (tmp_path / "1").exists()
+
+
+def test_a_plan_calls_no_function_that_is_not_listed(tmp_path):
+    from stratax.export._host_functions import function_named
+    from stratax.export._host_plan import Plan
+    from stratax.export._run_plan import check_functions
+
+    of_text(tf.strings.upper, tmp_path)
+    text = (tmp_path / "1" / "export.json").read_text()
+    assert "strings.upper" in text
+    values = json.loads(text)["body"] if "body" in json.loads(text) else json.loads(text)
+    after = values["signatures"]["serving_default"]["before"]
+    after["calls"][0]["function"] = "io.read_file"
+    with pytest.raises(errors.DataLossError, match=r"may not call 'io\.read_file'"):
+        check_functions(Plan.from_json(after, lambda infos: {}))
+    with pytest.raises(errors.DataLossError, match="may not call"):
+        function_named("os.system")
