@@ -9,6 +9,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from stratax._shown import shown
 from stratax.errors import DataLossError
 
 # By module: what a function is called in TensorFlow, and there.
@@ -266,7 +267,7 @@ def function_named(name: str) -> Callable[..., Any]:
         DataLossError: An export may not call it.
     """
     if name not in _WHERE:
-        raise DataLossError(f"The host's part of an export may not call {name!r}.")
+        raise DataLossError(f"The host's part of an export may not call {shown(name)}.")
     module, path = _WHERE[name]
     found: Any = importlib.import_module(module)
     for part in path.split("."):

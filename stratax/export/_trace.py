@@ -16,7 +16,6 @@ from stratax.errors import BadArgumentError, TracingError
 from stratax.export._host_plan import Plan, leaves_in
 from stratax.export._manifest import METHODS, STRING, TensorInfo
 from stratax.export._record import Arguments, HostRecorder, HostValue
-from stratax.ops._text import holds_text
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 _UNKNOWN_SIZE = (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation)
@@ -223,9 +222,14 @@ def _output(value: Any) -> Any:
     if isinstance(value, HostValue):
         return value
     recorder = RECORDING.recorder
-    if holds_text(value) and isinstance(recorder, HostRecorder):
+    if isinstance(recorder, HostRecorder) and _is_text(value):
         return recorder.constant(value)
     return jax.numpy.asarray(value)
+
+
+def _is_text(value: Any) -> bool:
+    leaves = list(leaves_in(value))
+    return any(isinstance(each, str | bytes) or getattr(each, "dtype", None) is np.dtype(object) for each in leaves)
 
 
 def _flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
