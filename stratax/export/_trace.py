@@ -229,7 +229,9 @@ def _output(value: Any) -> Any:
 
 def _is_text(value: Any) -> bool:
     leaves = list(leaves_in(value))
-    return any(isinstance(each, str | bytes) or getattr(each, "dtype", None) is np.dtype(object) for each in leaves)
+    return any(
+        isinstance(each, str | bytes) or getattr(each, "dtype", None) is np.dtype(object) for each in leaves
+    )
 
 
 def _flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
