@@ -167,6 +167,16 @@ class ConcreteFunction:
         self.name = name
 
     @property
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What it is called with, defaults too: a spec in the place of each tensor, and constants."""
+        return self._bound.args, self._bound.kwargs
+
+    @property
+    def function(self) -> Any:
+        """The compiled function that it is of."""
+        return self._function
+
+    @property
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The specs and constants of its arguments: those by position, and those by keyword."""
         return self._bound.args, self._bound.kwargs

@@ -94,6 +94,7 @@ class Function(_signature.Alias):
         self._num_traces = 0
         self._keeps_known = False
         self._programs: collections.OrderedDict[Any, _Variants] = collections.OrderedDict()
+        self._kinds: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self._bound: dict[int, Function] = {}
         # Most functions have no closure, and their calls need not look into its cells.
         self._has_closure = bool(getattr(inspect.unwrap(python_function), "__closure__", None))
@@ -201,6 +202,12 @@ class Function(_signature.Alias):
         """The `TensorSpec` of each argument, where they were declared."""
         return None if self._declared_specs is None else tuple(self._declared_specs)
 
+    def _note_kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        # By what is shown: specs of several classes mean the same.
+        self._kinds[repr((args, kwargs))] = (args, kwargs)
+        while len(self._kinds) > MAX_PROGRAMS:
+            del self._kinds[next(iter(self._kinds))]
+
     @property
     def name(self) -> str:
         """The function's name."""
@@ -232,6 +239,8 @@ class Function(_signature.Alias):
         except TypeError as error:
             raise errors.BadTypeError(f"{shown(self)} does not take these arguments: {error}.") from None
         # Traced now, as in TensorFlow, where the sizes are known: variables that it creates are there then.
+        if self._declared_specs is None:
+            self._note_kind(*concrete.arguments)
         known = [leaf for leaf in jax.tree.leaves((args, kwargs)) if _concrete.is_spec(leaf)]
         if all(_concrete.is_full(spec) and not _texts.is_spec_of_text(spec) for spec in known):
             self._outputs_for(args, kwargs)
@@ -357,6 +366,11 @@ class Function(_signature.Alias):
             self._on_trace(closed)
         # Only after a trace that succeeded: the next one after a failure may create variables, too.
         self._history.add(arguments)
+        if self._declared_specs is None and not arguments.streams:
+            kinds = [
+                _concrete.TensorType(tuple(each.shape), np.dtype(each.dtype)) for each in arguments.dynamic
+            ]
+            self._note_kind(*arguments.rebuild(kinds))
         # The program outlives this call's streams; later calls give theirs by position.
         stand_ins = region.detach(arguments.streams)
         name = getattr(self.python_function, "__name__", "function")
@@ -401,6 +415,18 @@ class Function(_signature.Alias):
                 "them before "
                 "the function is called, or keep them (`if self.v is None: self.v = stratax.Variable(...)`)."
             )
+
+
+def kinds_of(function: Function) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Return what a function was traced for, or asked for a concrete function of.
+
+    Args:
+        function: The function.
+
+    Returns:
+        The arguments of each kind, by position and by keyword, with a spec in each tensor's place.
+    """
+    return list(function._kinds.values())
 
 
 class _BoundFunction(Function):

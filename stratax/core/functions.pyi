@@ -1,6 +1,10 @@
 from ._autograph import convert as convert
+from ._concrete import ConcreteFunction as ConcreteFunction
+from ._concrete import as_declared as as_declared
+from ._concrete import is_spec as is_spec
 from ._eagerly import functions_run_eagerly as functions_run_eagerly
 from ._eagerly import run_functions_eagerly as run_functions_eagerly
+from ._function import kinds_of as kinds_of
 from ._functional import choose as choose
 from ._functional import repeat as repeat
 from ._host_calls import call_on_host as call_on_host

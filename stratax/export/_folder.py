@@ -38,17 +38,18 @@ def contains(path: str | os.PathLike[str]) -> bool:
 
 
 @contextlib.contextmanager
-def new_folder(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[pathlib.Path]:
     """Give a hidden folder, which gets its name when the block ends; it is gone if the block fails.
 
     Args:
         path: The name that it gets. An empty folder of that name is replaced.
+        replace: Whether an export of that name is replaced, too.
 
     Raises:
         AlreadyExistsError: There is something of that name.
     """
     target = pathlib.Path(os.path.abspath(path))
-    _check_free(target)
+    _check_free(target, replace=replace)
     target.parent.mkdir(parents=True, exist_ok=True)
     # Hidden, and in the same folder: servers that look for versions see numbers only.
     made = target.parent / f".{target.name[:100]}.{uuid.uuid4().hex}.tmp"
@@ -58,16 +59,20 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
         for file in made.rglob("*"):
             if file.is_file():
                 _flush(file)
-        _check_free(target)
+        _check_free(target, replace=replace)
+        old = made.with_suffix(".old")
         with contextlib.suppress(FileNotFoundError):
-            target.rmdir()
+            os.rename(target, old)
         os.rename(made, target)
         _flush(target.parent)
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _check_free(target: pathlib.Path) -> None:
+def _check_free(target: pathlib.Path, *, replace: bool) -> None:
+    if replace and contains(target):
+        return
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise AlreadyExistsError(
             f"There is something at {shown(os.fspath(target))} already. Expected: a folder that is not there yet. Give "
@@ -151,6 +156,10 @@ class Folder:
         if _digest(path) != entry.get("sha256"):
             raise _damaged(self.path, f"the checksum of the file {shown(name)} is wrong")
         return os.fspath(path)
+
+    def has(self, name: str) -> bool:
+        """Return whether the manifest names a file."""
+        return name in self._files
 
     def weights(self) -> dict[str, np.ndarray]:
         """Return the weights, by name."""

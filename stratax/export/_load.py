@@ -52,13 +52,7 @@ class Export:
         self.path = folder.path
         self.versions = dict(manifest.versions)
         self.platforms = manifest.platforms
-        here = jax.default_backend()
-        here = {"gpu": "cuda"}.get(here, here)
-        if here not in manifest.platforms:
-            raise DeviceError(
-                f"The export at {shown(self.path)} was not made for this platform. Expected: one of "
-                f"{', '.join(manifest.platforms)}. Received: {here}. Export it for that platform, or set JAX_PLATFORMS."
-            )
+        here = platform_of(folder)
         weights = folder.weights()
         needed = {name for each in manifest.signatures.values() for name in each.program.weights}
         if missing := sorted(needed - weights.keys()):
@@ -72,7 +66,7 @@ class Export:
         for name, info in manifest.signatures.items():
             file = info.program.files.get(here, "")
             if file not in programs:
-                programs[file] = _deserialized(folder, file)
+                programs[file] = deserialized(folder, file)
             self.signatures[name] = LoadedSignature(
                 name, info, programs[file], [on_device[weight] for weight in info.program.weights]
             )
@@ -244,7 +238,31 @@ def _run_plan(plan: Any, values: dict[str, Any]) -> dict[str, np.ndarray]:
     return run(plan, values)
 
 
-def _deserialized(folder: Folder, file: str) -> Any:
+def platform_of(folder: Folder) -> str:
+    """Return which of an export's programs are called here.
+
+    Raises:
+        DeviceError: It was not made for what JAX computes on here.
+    """
+    import jax
+
+    here = jax.default_backend()
+    here = {"gpu": "cuda"}.get(here, here)
+    if here not in folder.manifest.platforms:
+        raise DeviceError(
+            f"The export at {shown(folder.path)} was not made for this platform. Expected: one of "
+            f"{', '.join(folder.manifest.platforms)}. Received: {here}. Export it for that platform, or set "
+            "JAX_PLATFORMS."
+        )
+    return here
+
+
+def deserialized(folder: Folder, file: str) -> Any:
+    """Return a program of an export.
+
+    Raises:
+        DataLossError: It can't be read.
+    """
     from jax import export
 
     content = folder.program(file)

@@ -10,6 +10,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.core import Function
+from stratax.core.functions import ConcreteFunction, is_spec
 from stratax.data.elements import TensorSpec
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.export._manifest import STRING, TensorInfo
@@ -35,7 +36,7 @@ def signatures_of(obj: Any, signatures: Any = None) -> dict[str, ExportedFunctio
         if not given:
             raise BadArgumentError("signatures has no function. Expected: at least one, by name.")
         return {str(name): _of_function(str(name), each) for name, each in given.items()}
-    if isinstance(obj, ExportedFunction | Function) or hasattr(obj, "function"):
+    if isinstance(obj, ExportedFunction | Function | ConcreteFunction):
         return {DEFAULT: _of_function(DEFAULT, obj)}
     methods = _methods(obj)
     if isinstance(obj, keras.Model) and DEFAULT not in methods:
@@ -66,10 +67,10 @@ def _methods(obj: Any) -> dict[str, ExportedFunction]:
 def _of_function(name: str, function: Any) -> ExportedFunction:
     if isinstance(function, ExportedFunction):
         return function
-    # A concrete function has the one that it is of.
-    function = getattr(function, "function", function)
     if isinstance(function, keras.Model):
         return _of_model(function)
+    if isinstance(function, ConcreteFunction):
+        return _of_concrete(function)
     if not isinstance(function, Function):
         raise BadTypeError(
             f"Signature {shown(name)} is no function that can be exported. Expected: a tf.function with an "
@@ -80,11 +81,31 @@ def _of_function(name: str, function: Any) -> ExportedFunction:
             f"Signature {shown(name)} does not say what it takes. Expected: "
             f"@tf.function(input_signature=[tf.TensorSpec(shape, dtype)]). Received: {shown(function)}."
         )
-    specs = function.input_signature
+    return _of_specs(function, function.input_signature)
+
+
+def _of_concrete(concrete: ConcreteFunction) -> ExportedFunction:
+    """Return a concrete function of its tensors; constants are those that it was made for."""
+    args, kwargs = concrete.arguments
+    bound = inspect.signature(concrete.function.python_function).bind(*args, **kwargs)
+    leaves, structure = jax.tree.flatten(list(bound.arguments.values()), is_leaf=is_spec)
+    names = _names(list(bound.arguments.values()), list(bound.arguments), leaves)
+    inputs = {name: info_of(leaf) for name, leaf in zip(names, leaves, strict=True) if is_spec(leaf)}
+
+    def called(arrays: dict[str, Any]) -> Any:
+        parts = [arrays.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
+        given = dict(zip(bound.arguments, jax.tree.unflatten(structure, parts), strict=True))
+        filled = inspect.BoundArguments(bound.signature, given)  # type: ignore[arg-type]
+        return concrete.function(*filled.args, **filled.kwargs)
+
+    return ExportedFunction(called, inputs)
+
+
+def _of_specs(function: Any, specs: Any) -> ExportedFunction:
     parameters = list(inspect.signature(function.python_function).parameters)
     # Of a method, without `self`.
     parameters = parameters[len(parameters) - len(specs) :] if len(parameters) > len(specs) else parameters
-    leaves, structure = jax.tree.flatten(list(specs), is_leaf=lambda leaf: isinstance(leaf, TensorSpec))
+    leaves, structure = jax.tree.flatten(list(specs), is_leaf=is_spec)
     names = _names(specs, parameters, leaves)
     inputs = {each: info_of(spec) for each, spec in zip(names, leaves, strict=True)}
 
@@ -94,11 +115,9 @@ def _of_function(name: str, function: Any) -> ExportedFunction:
     return ExportedFunction(called, inputs)
 
 
-def _names(specs: Any, parameters: list[str], leaves: list[TensorSpec]) -> list[str]:
+def _names(specs: Any, parameters: list[str], leaves: list[Any]) -> list[str]:
     """Return a name for each of a function's arrays: the spec's, or the parameter's, with its place in a structure."""
-    paths = jax.tree_util.tree_flatten_with_path(
-        list(specs), is_leaf=lambda leaf: isinstance(leaf, TensorSpec)
-    )[0]
+    paths = jax.tree_util.tree_flatten_with_path(list(specs), is_leaf=is_spec)[0]
     names = []
     for (path, _), spec in zip(paths, leaves, strict=True):
         first, *rest = path
@@ -106,7 +125,7 @@ def _names(specs: Any, parameters: list[str], leaves: list[TensorSpec]) -> list[
             parameters[first.idx],
             *(str(getattr(part, "key", getattr(part, "idx", ""))) for part in rest),
         ]
-        names.append(spec.name or "_".join(parts))
+        names.append(getattr(spec, "name", None) or "_".join(parts))
     if len(set(names)) < len(names):
         raise BadArgumentError(f"Inputs of a signature have one name twice: {', '.join(names)}.")
     return names
@@ -114,6 +133,21 @@ def _names(specs: Any, parameters: list[str], leaves: list[TensorSpec]) -> list[
 
 def _of_model(model: keras.Model) -> ExportedFunction:
     """Return a model's prediction: `model(x, training=False)`, by the names of its inputs."""
+    specs, tree = jax.tree.flatten(inputs_of_model(model), is_leaf=is_spec)
+    infos = {each.name: info_of(each) for each in specs}
+
+    def called(arrays: dict[str, Any]) -> Any:
+        return model(jax.tree.unflatten(tree, [arrays[each.name] for each in specs]), training=False)
+
+    return ExportedFunction(called, infos)
+
+
+def inputs_of_model(model: keras.Model) -> Any:
+    """Return what a model takes: a structure of specs with names.
+
+    Raises:
+        BadArgumentError: It is not built, or does not say what it takes.
+    """
     if not model.built:
         raise BadArgumentError(
             f"Model {shown(model.name)} has no weights yet. Expected: a model that was built. Call it on a batch, or "
@@ -122,19 +156,28 @@ def _of_model(model: keras.Model) -> ExportedFunction:
     structure = getattr(model, "_inputs_struct", None) or getattr(
         getattr(model, "_functional", None), "_inputs_struct", None
     )
-    if structure is None:
+    if structure is not None:
+        return keras.tree.map_structure(
+            lambda each: TensorSpec(tuple(each.shape), _spec_dtype(each.dtype), each.name), structure
+        )
+    # Of a model with a `call` of its own, Keras keeps the shapes that it was built for.
+    shapes = list((getattr(model, "_build_shapes_dict", None) or {}).values())
+    if len(shapes) != 1 or not isinstance(shapes[0], tuple) or not all(_is_size(each) for each in shapes[0]):
         raise BadArgumentError(
             f"Model {shown(model.name)} does not say what it takes, as it has a call() of its own. Expected: a "
             "function as signatures: tf.function(model, input_signature=[tf.TensorSpec((None, 10), tf.float32)])."
         )
-    tensors = jax.tree.leaves(structure, is_leaf=lambda leaf: isinstance(leaf, keras.KerasTensor))
-    tree = jax.tree.structure(structure, is_leaf=lambda leaf: isinstance(leaf, keras.KerasTensor))
-    infos = {each.name: TensorInfo(_dtype_name(each.dtype), tuple(each.shape)) for each in tensors}
+    parameter = next(iter(inspect.signature(model.call).parameters))
+    return TensorSpec((None, *shapes[0][1:]), _spec_dtype(model.input_dtype), parameter)
 
-    def called(arrays: dict[str, Any]) -> Any:
-        return model(jax.tree.unflatten(tree, [arrays[each.name] for each in tensors]), training=False)
 
-    return ExportedFunction(called, infos)
+def _spec_dtype(dtype: Any) -> Any:
+    name = _dtype_name(dtype)
+    return object if name == STRING else name
+
+
+def _is_size(size: Any) -> bool:
+    return size is None or isinstance(size, int)
 
 
 def info_of(spec: Any) -> TensorInfo:

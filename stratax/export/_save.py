@@ -1,7 +1,8 @@
 """`save`: writes an export (export layer)."""
 
 import os
-from collections.abc import Mapping, Sequence
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -67,6 +68,8 @@ def write(
     path: str | os.PathLike[str],
     *,
     platforms: Sequence[str] = PLATFORMS,
+    replace: bool = False,
+    also: Callable[[pathlib.Path, "Names"], dict[str, SignatureInfo]] | None = None,
 ) -> None:
     """Write functions; see :func:`save`.
 
@@ -74,11 +77,14 @@ def write(
         signatures: The functions, by name. One object under several names is compiled once.
         path: The folder.
         platforms: What they are compiled for.
+        replace: Whether an export that is there is replaced.
+        also: Writes more into the folder, and returns signatures that it has compiled; called with the folder and the
+            names of variables, which are written if they have one.
     """
-    with _folder.new_folder(path) as folder:
+    with _folder.new_folder(path, replace=replace) as folder:
         (folder / _folder.PROGRAMS).mkdir()
-        names = _Names()
-        infos: dict[str, SignatureInfo] = {}
+        names = Names()
+        infos: dict[str, SignatureInfo] = {} if also is None else also(folder, names)
         done: dict[int, SignatureInfo] = {}
         for name, signature in signatures.items():
             if id(signature) not in done:
@@ -109,7 +115,7 @@ def write(
         _folder.write_manifest(folder, Manifest(versions, tuple(platforms), infos))
 
 
-class _Names:
+class Names:
     """Names of variables, each of its own: their paths, with a number where two have one."""
 
     def __init__(self) -> None:
@@ -117,6 +123,7 @@ class _Names:
         self._of: dict[int, str] = {}
 
     def of(self, variable: keras.Variable) -> str:
+        """Return a variable's name."""
         if id(variable) not in self._of:
             name, count = variable.path, 1
             while name in self.variables:

@@ -408,6 +408,7 @@ from . import python_io as python_io
 from . import quantization as quantization
 from . import ragged as ragged
 from . import random as random
+from . import saved_model as saved_model
 from . import signal as signal
 from . import sparse as sparse
 from . import strings as strings

@@ -27,6 +27,7 @@ del optimizers
 del random_normal_initializer
 del random_uniform_initializer
 del nn
+del saved_model
 del summary
 del strings
 del argmax
@@ -60,5 +61,6 @@ from . import distribute as distribute  # type: ignore[no-redef] # noqa: E402
 from . import estimator as estimator  # type: ignore[no-redef] # noqa: E402
 from . import feature_column as feature_column  # type: ignore[no-redef] # noqa: E402
 from . import nn as nn  # type: ignore[no-redef] # noqa: E402
+from . import saved_model as saved_model  # type: ignore[no-redef] # noqa: E402
 from . import strings as strings  # type: ignore[no-redef] # noqa: E402
 from . import summary as summary  # type: ignore[no-redef] # noqa: E402

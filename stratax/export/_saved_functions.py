@@ -1,0 +1,338 @@
+"""Compiled functions of an object that is saved: what they were traced for, as programs (export layer).
+
+Unlike a signature, such a function may change variables, takes and gives structures, and can be differentiated.
+"""
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+from jax import export
+
+from stratax._shown import shown
+from stratax.core import Function, programs, regions
+from stratax.core.functions import ConcreteFunction, is_spec, kinds_of
+from stratax.errors import BadArgumentError, BadTypeError, TracingError
+from stratax.export._structures import decoded, encoded
+
+_UNKNOWN_SIZE = (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kind:
+    """Arguments of one kind that a function is saved for.
+
+    Attributes:
+        arguments: For each parameter, a structure with a spec in each tensor's place.
+        call: Calls the function with the arguments, by parameter.
+        alternatives: Constants that some parameters may have instead.
+    """
+
+    arguments: dict[str, Any]
+    call: Callable[[dict[str, Any]], Any]
+    alternatives: tuple[dict[str, Any], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Saved:
+    """A function that is saved.
+
+    Attributes:
+        signature: Its parameters.
+        kinds: What it is saved for.
+        is_declared: Whether it says itself what it takes.
+    """
+
+    signature: inspect.Signature
+    kinds: Sequence[Kind]
+    is_declared: bool = False
+
+
+def of_function(function: Function) -> Saved:
+    """Return a compiled function for what it declares, or else what it was traced for.
+
+    Args:
+        function: The function; of a method, that of an object.
+    """
+    signature = _without_annotations(inspect.signature(function.python_function))
+    kinds = kinds_of(function)
+    if function.input_signature is not None:
+        kinds = [(function.input_signature, {})]
+    is_declared = function.input_signature is not None
+    return Saved(signature, [_kind(function, signature, *each) for each in kinds], is_declared)
+
+
+def of_concrete(concrete: ConcreteFunction) -> Saved:
+    """Return a concrete function for what it was made for."""
+    signature = _without_annotations(inspect.signature(concrete.function.python_function))
+    return Saved(signature, [_kind(concrete.function, signature, *concrete.arguments)])
+
+
+def of_model(model: keras.Model, inputs: Any, name: str = "inputs") -> Saved:
+    """Return a model's prediction.
+
+    Args:
+        model: The model, which is built.
+        inputs: Its inputs: a structure of specs.
+        name: The parameter's name.
+    """
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    training = inspect.Parameter("training", positional, default=False)
+    signature = inspect.Signature([inspect.Parameter(name, positional), training])
+
+    def call(arguments: dict[str, Any]) -> Any:
+        return model(arguments[name], training=False)
+
+    return Saved(signature, [Kind({name: inputs, "training": False}, call, ({"training": None},))])
+
+
+def _kind(function: Function, signature: inspect.Signature, args: Any, kwargs: Any) -> Kind:
+    bound = signature.bind(*args, **kwargs)
+    if function.input_signature is None:
+        bound.apply_defaults()
+
+    def call(arguments: dict[str, Any]) -> Any:
+        given = inspect.BoundArguments(signature, arguments)  # type: ignore[arg-type]
+        return function(*given.args, **given.kwargs)
+
+    return Kind(dict(bound.arguments), call)
+
+
+def _without_annotations(signature: inspect.Signature) -> inspect.Signature:
+    empty = inspect.Parameter.empty
+    return signature.replace(
+        parameters=[each.replace(annotation=empty) for each in signature.parameters.values()],
+        return_annotation=empty,
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compiled:
+    """A function that was compiled for arguments of a kind.
+
+    Attributes:
+        payloads: The program, serialized, for each platform.
+        is_differentiable: Whether they hold its derivative, too.
+        variables: The variables that come before its arguments.
+        assigned: Those that its last results are assigned to.
+        arguments: The structure of each parameter's argument, encoded.
+        inputs: What the tensors among them are.
+        results: The structure of the results, encoded.
+        outputs: What the tensors among them are.
+    """
+
+    payloads: dict[str, bytes]
+    is_differentiable: bool
+    variables: list[keras.Variable]
+    assigned: list[keras.Variable]
+    arguments: list[list[Any]]
+    inputs: list[dict[str, Any]]
+    results: dict[str, Any]
+    outputs: list[dict[str, Any]]
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether it gives arrays, or a list, tuple or dict of them."""
+        ((kind, value),) = self.results.items()
+        parts = [part for _, part in value] if kind == "dict" else value
+        return kind == "tensor" or (
+            kind != "constant" and bool(parts) and all("tensor" in part for part in parts)
+        )
+
+    def input_names(self) -> dict[str, int]:
+        """Return the tensors' numbers by the names that a signature gives them: the specs', or their places.
+
+        Raises:
+            BadArgumentError: Two have one name.
+        """
+        # One by one: JAX sorts the keys of a dict.
+        places = [place for name, tree in self.arguments for place in _places({name: decoded(tree, _Number)})]
+        names = [self.inputs[number]["name"] or place for place, number in places]
+        if len(set(names)) < len(names):
+            raise BadArgumentError(f"Inputs of a signature have one name twice: {', '.join(names)}.")
+        return {name: number for name, (_, number) in zip(names, places, strict=True)}
+
+    def output_names(self) -> dict[str, int]:
+        """Return the numbers of the results by the names that a signature gives them: keys, or `output_0` and so on."""
+        structure = decoded(self.results, _Number)
+        places = _places(structure)
+        if isinstance(structure, dict):
+            return dict(places)
+        return {f"output_{index}": number for index, (_, number) in enumerate(places)}
+
+
+class _Number(int):
+    """The number of a tensor, among constants that are numbers, too."""
+
+
+def _places(structure: Any) -> list[tuple[str, int]]:
+    """Return where tensors are, as text, and their numbers."""
+    return [
+        ("_".join(str(getattr(part, "key", getattr(part, "idx", part))) for part in path), int(leaf))
+        for path, leaf in jax.tree_util.tree_flatten_with_path(structure)[0]
+        if isinstance(leaf, _Number)
+    ]
+
+
+def compiled(name: str, kind: Kind, platforms: Sequence[str]) -> Compiled:
+    """Trace and compile a function.
+
+    Args:
+        name: Its name, for errors.
+        kind: The function, and what it is compiled for.
+        platforms: What it is compiled for.
+
+    Raises:
+        BadArgumentError: It creates variables, or the rank of an argument is not known.
+        BadTypeError: It takes or gives what can't be saved.
+        TracingError: It does something that no compiled program does, or needs sizes that are not known.
+    """
+    specs: list[Any] = []
+
+    def numbered(leaf: Any) -> int | None:
+        if not is_spec(leaf):
+            return None
+        specs.append(leaf)
+        return len(specs) - 1
+
+    arguments: list[list[Any]] = [
+        [
+            parameter,
+            encoded(value, numbered, what=f"Argument {shown(parameter)} of the function {shown(name)}"),
+        ]
+        for parameter, value in kind.arguments.items()
+    ]
+    shapes = _shapes(name, specs)
+    region = regions.ProgramRegion()
+    results: list[Any] = []
+
+    def body(arrays: list[Any]) -> list[Any]:
+        with region:
+            given = {parameter: decoded(tree, arrays.__getitem__) for parameter, tree in arguments}
+            outputs: list[Any] = []
+            results[:] = [_result(name, kind.call(given), outputs)]
+            return [*outputs, *(region.final_value(each) for each in region.writes.values())]
+
+    try:
+        closed, made = jax.make_jaxpr(body, return_shape=True)(shapes)
+    except _UNKNOWN_SIZE as error:
+        raise _needs_sizes(name, error) from error
+    _check(name, region, closed)
+    assigned = list(region.writes.values())
+    payloads, is_differentiable = _payloads(name, closed, region, shapes, platforms)
+    return Compiled(
+        payloads=payloads,
+        is_differentiable=is_differentiable,
+        variables=list(region.inputs),
+        assigned=assigned,
+        arguments=arguments,
+        inputs=[_described(spec, getattr(spec, "name", None)) for spec in specs],
+        results=results[0],
+        outputs=[_described(each, None) for each in made[: len(made) - len(assigned)]],
+    )
+
+
+def _payloads(
+    name: str, closed: Any, region: regions.ProgramRegion, shapes: list[Any], platforms: Sequence[str]
+) -> tuple[dict[str, bytes], bool]:
+    flat = programs.lift_inputs(closed, len(region.inputs))
+
+    def run(weights: list[Any], arguments: list[Any]) -> list[Any]:
+        return list(flat(*weights, *arguments))
+
+    run.__name__ = name if name.isidentifier() else "function"
+    weights = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in region.inputs]
+    payloads, is_differentiable = {}, True
+    for platform in platforms:
+        try:
+            program = export.export(jax.jit(run), platforms=[platform])(weights, shapes)
+        except _UNKNOWN_SIZE as error:
+            raise _needs_sizes(name, error) from error
+        try:
+            payloads[platform] = bytes(program.serialize(vjp_order=1))
+        except Exception:  # Whatever JAX can't differentiate: the function can still be called.
+            is_differentiable = False
+            payloads[platform] = bytes(program.serialize())
+    return payloads, is_differentiable
+
+
+def _result(name: str, result: Any, outputs: list[Any]) -> dict[str, Any]:
+    """Return a function's result, encoded, and note its arrays; numbers become arrays, as TensorFlow's do."""
+
+    def numbered(leaf: Any) -> int | None:
+        if isinstance(leaf, keras.Variable):
+            leaf = leaf.value
+        if not isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float):
+            return None
+        outputs.append(jax.numpy.asarray(leaf))
+        return len(outputs) - 1
+
+    def tensors(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: tensors(part) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return (
+                [tensors(part) for part in value] if isinstance(value, list) else tuple(map(tensors, value))
+            )
+        return np.asarray(value) if isinstance(value, bool | int | float) else value
+
+    return encoded(tensors(result), numbered, what=f"What the function {shown(name)} returns")
+
+
+def _shapes(name: str, specs: list[Any]) -> list[jax.ShapeDtypeStruct]:
+    scope = export.SymbolicScope()
+    made = []
+    for index, spec in enumerate(specs):
+        if spec.shape is None:
+            raise BadArgumentError(
+                f"The function {shown(name)} is saved for tensors with a known number of dimensions. Received: "
+                f"{shown(spec)}. Give its shape, with None for sizes that may be any."
+            )
+        if np.dtype(spec.dtype).hasobject or np.dtype(spec.dtype).kind in "SU":
+            raise BadTypeError(
+                f"A compiled function takes no text. Expected: numbers. Received: {shown(spec)} in the function "
+                f"{shown(name)}. Give what takes text as signatures."
+            )
+        # All first sizes that may be any are one, the number of examples, as those of signatures.
+        sizes = [
+            str(size) if size is not None else "batch" if axis == 0 else f"size{index}_{axis}"
+            for axis, size in enumerate(spec.shape)
+        ]
+        shape = export.symbolic_shape(",".join(sizes), scope=scope) if sizes else ()
+        made.append(jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(spec.dtype)))
+    return made
+
+
+def _check(name: str, region: regions.ProgramRegion, closed: Any) -> None:
+    if region.created:
+        raise BadArgumentError(
+            f"The function {shown(name)} creates variables: {shown(region.created[0].path)}. Expected: a function that "
+            "was called, so that its variables are there. Call it once, or build the model, before it is saved."
+        )
+    others = [each for each in region.inputs if not isinstance(each, keras.Variable)]
+    if others or region.loops or region.passes or region.feeds:
+        raise TracingError(
+            f"The function {shown(name)} draws random numbers of the program's state, or takes elements of a dataset, "
+            "which a saved function has not. Expected: a function of its arguments and of variables."
+        )
+    if programs.calls_back(closed.jaxpr):
+        raise TracingError(
+            f"The function {shown(name)} calls Python while it runs (tf.py_function, tf.print or an assertion), which "
+            "is not there when it is loaded. Leave that out of what is saved."
+        )
+
+
+def _needs_sizes(name: str, error: Exception) -> TracingError:
+    return TracingError(
+        f"The function {shown(name)} can't be compiled for any number of examples: {str(error)[:300]} Give sizes where "
+        "the shape has None, a fixed batch size for instance."
+    )
+
+
+def _described(spec: Any, name: str | None) -> dict[str, Any]:
+    shape = [int(size) if isinstance(size, int | np.integer) else None for size in spec.shape]
+    return {"dtype": np.dtype(jax.dtypes.canonicalize_dtype(spec.dtype)).name, "shape": shape, "name": name}

@@ -1,0 +1,357 @@
+"""What `tf.saved_model.save` has saved, `tf.saved_model.load` gives again, or says what is wrong."""
+
+import json
+import os
+
+import keras
+import numpy as np
+import pytest
+
+import stratax as sx
+import stratax.tf as tf
+from stratax import errors
+from stratax.export import ExportedFunction, TensorInfo
+from stratax.export import load as load_signatures
+from stratax.export import save as save_signatures
+from stratax.io import sealed
+
+
+class Scale(tf.Module):
+    """What TensorFlow's guide to SavedModels saves, and structures."""
+
+    def __init__(self):
+        super().__init__()
+        self.v = tf.Variable(1.0, name="v")
+        self.many = [tf.Variable(2), {"b": tf.Variable([True])}]
+        self.child = tf.Module()
+        self.child.frozen = tf.Variable([1.0, 2.0], trainable=False)
+        self.child.parent = self
+        self.number = 7
+
+    @tf.function
+    def __call__(self, x, by=1):
+        return x * self.v * by
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+    def mutate(self, new_v):
+        self.v.assign(new_v)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([], tf.int32)])
+    def table(self, rows, times=2):
+        for _ in tf.range(times):
+            rows = rows * self.v
+        return {"rows": rows, "parts": (tf.reduce_sum(rows), [self.child.frozen, 3, None])}
+
+
+def reloaded(obj, tmp_path, **kwargs):
+    tf.saved_model.save(obj, tmp_path / "saved", **kwargs)
+    return tf.saved_model.load(tmp_path / "saved")
+
+
+@pytest.fixture(scope="module")
+def scale(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scale") / "saved"
+    module = Scale()
+    module(tf.constant(0.0))
+    module(tf.constant([1.0, 2.0]), by=3)
+    tf.saved_model.save(module, folder)
+    return folder
+
+
+def test_functions_are_loaded_for_all_that_they_were_traced_for(scale):
+    loaded = tf.saved_model.load(scale)
+    assert float(loaded(tf.constant(3.0))) == 3.0
+    assert loaded(tf.constant([3.0, 4.0]), by=3).tolist() == [9.0, 12.0]
+    assert float(loaded(3)) == 3.0, "A number becomes the tensor that it was saved for."
+    assert len(loaded.signatures) == 0, "None of the functions is the only one."
+    with pytest.raises(
+        errors.BadTypeError, match=r"was not saved for these arguments. Expected: \(x=TensorSpec"
+    ):
+        loaded(tf.constant([3.0, 4.0]))
+    with pytest.raises(errors.BadTypeError, match="does not take these arguments: missing"):
+        loaded()
+
+
+def test_a_function_that_was_loaded_changes_variables(scale):
+    loaded = tf.saved_model.load(scale)
+    assert loaded.mutate(tf.constant(5.0)) is None
+    assert float(loaded.v.numpy()) == 5.0
+    assert float(loaded(tf.constant(2.0))) == 10.0
+    found = loaded.table([[1, 2]])
+    np.testing.assert_array_equal(found["rows"], [[25.0, 50.0]])
+    total, (frozen, three, none) = found["parts"]
+    assert (float(total), frozen.tolist(), int(three), none) == (75.0, [1.0, 2.0], 3, None)
+    assert isinstance(found["parts"], tuple)
+    other = tf.saved_model.load(scale)
+    assert float(other.v.numpy()) == 1.0
+
+
+def test_attributes_are_loaded_with_their_structure(scale):
+    loaded = tf.saved_model.load(scale)
+    assert [type(each) for each in loaded.many] == [type(loaded.v), dict]
+    assert loaded.many[1]["b"].numpy().tolist() == [True]
+    assert loaded.child.parent is loaded
+    assert not loaded.child.frozen.trainable
+    assert len(loaded.variables) == 4
+    assert len(loaded.trainable_variables) == 3
+    assert loaded.non_trainable_variables == [loaded.child.frozen]
+    assert not hasattr(loaded, "number")
+
+
+class Two(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.v = tf.Variable(2.0)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="a"), tf.TensorSpec([], tf.int32)])
+    def dotted(self, x, n):
+        return {"out": x * self.v * tf.cast(n, tf.float32), "n": n}
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+    def one(self, x):
+        return [x, x + self.v]
+
+
+def test_signatures_take_tensors_by_name_and_give_dicts(tmp_path):
+    two = Two()
+    loaded = reloaded(two, tmp_path, signatures={"serving_default": two.dotted, "one": two.one})
+    assert list(loaded.signatures) == ["serving_default", "one"]
+    signature = loaded.signatures["serving_default"]
+    args, kwargs = signature.structured_input_signature
+    assert args == ()
+    assert kwargs == {"a": tf.TensorSpec([None], tf.float32, "a"), "n": tf.TensorSpec([], tf.int32, "n")}
+    assert signature.structured_outputs["out"] == tf.TensorSpec([None], tf.float32, "out")
+    assert [spec.name for spec in signature.inputs + signature.outputs] == ["a", "n", "n", "out"]
+    assert signature.trainable_variables == [loaded.v]
+    found = signature(a=tf.constant([1.0, 2.0]), n=tf.constant(3))
+    assert found["out"].tolist() == [6.0, 12.0]
+    assert {name: float(value) for name, value in loaded.signatures["one"](tf.constant(1.0)).items()} == {
+        "output_0": 1.0,
+        "output_1": 3.0,
+    }
+    loaded.v.assign(0.0)
+    assert float(loaded.signatures["one"](x=1.0)["output_1"]) == 1.0, "Variables are those of the object."
+    for args, kwargs in [((), {"a": [1.0]}), ((tf.constant([1.0]),), {}), ((1, 2), {}), ((1,), {"n": 2})]:
+        with pytest.raises(errors.BadTypeError, match="takes tensors by name. Expected.*name='a'"):
+            signature(*args, **kwargs)
+    with pytest.raises(errors.BadTypeError, match="does not fit its signature"):
+        signature(a=tf.constant([1]), n=1)
+    # Whoever only calls signatures finds them in the same folder.
+    assert load_signatures(tmp_path / "saved").signatures["one"](1.0)["output_1"] == 3.0
+
+
+def test_the_only_function_that_declares_what_it_takes_is_the_default_signature(tmp_path):
+    function = tf.function(lambda x: x + 1, input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+    loaded = reloaded(function, tmp_path)
+    assert list(loaded.signatures) == [tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY]
+    assert loaded([1.0]).tolist() == [2.0]
+
+
+def test_a_concrete_function_is_a_signature(tmp_path):
+    module = Scale()
+    call = module.__call__.get_concrete_function(tf.TensorSpec([None], tf.float32))
+    loaded = reloaded(module, tmp_path, signatures=call)
+    assert loaded.signatures["serving_default"](x=tf.ones(3))["output_0"].tolist() == [1.0] * 3
+    assert loaded(tf.ones(2)).tolist() == [1.0] * 2, "Asked for is as good as called."
+    save_signatures(call, tmp_path / "b", platforms=["cpu"])
+    assert load_signatures(tmp_path / "b").signatures["serving_default"]([2.0])["output_0"] == 2.0
+
+
+def model_of_numbers():
+    keras.utils.set_random_seed(0)
+    layers = [keras.layers.Dense(4, "relu"), keras.layers.BatchNormalization(), keras.layers.Dense(2)]
+    return keras.Sequential([keras.Input((3,), name="numbers"), *layers])
+
+
+X = np.random.default_rng(0).random((6, 3), np.float32)
+
+
+def test_a_model_predicts_after_loading(tmp_path):
+    model = model_of_numbers()
+    loaded = reloaded(model, tmp_path)
+    expected = model.predict(X, verbose=0)
+    np.testing.assert_allclose(
+        loaded.signatures["serving_default"](numbers=X)["output_0"], expected, atol=1e-6
+    )
+    np.testing.assert_allclose(loaded(X, training=False), expected, atol=1e-6)
+    np.testing.assert_allclose(loaded(X[:1]), expected[:1], atol=1e-6)
+    names = ("variables", "trainable_variables", "non_trainable_variables")
+    assert [len(getattr(loaded, name)) for name in names] == [len(getattr(model, name)) for name in names]
+    with pytest.raises(errors.BadTypeError, match="not saved for these arguments"):
+        loaded(X, training=True)
+
+
+class Subclassed(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(5)
+
+    def call(self, inputs):
+        return self.dense(inputs)
+
+
+def test_a_model_with_a_call_of_its_own_is_saved_once_it_was_called(tmp_path):
+    model = Subclassed()
+    loaded = reloaded(model, tmp_path)
+    assert (len(loaded.variables), len(loaded.signatures)) == (0, 0)
+    expected = model(X)
+    loaded = reloaded(model, tmp_path)
+    np.testing.assert_allclose(
+        loaded.signatures["serving_default"](inputs=X)["output_0"], expected, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kind", ["mirrored", "central storage", "one device"])
+def test_a_loaded_function_runs_in_the_replicas_of_another_strategy(kind, tmp_path):
+    model = model_of_numbers()
+    tf.saved_model.save(model, tmp_path / "saved")
+    strategy = {
+        "mirrored": lambda: tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]),
+        "central storage": lambda: tf.distribute.experimental.CentralStorageStrategy(["/cpu:0", "/cpu:1"]),
+        "one device": lambda: tf.distribute.OneDeviceStrategy("/cpu:1"),
+    }[kind]()
+    with strategy.scope():
+        loaded = tf.saved_model.load(tmp_path / "saved")
+        predict = loaded.signatures["serving_default"]
+        dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(X).batch(6))
+        for batch in dataset:
+            found = strategy.run(predict, args=(batch,))
+            in_function = tf.function(lambda batch: strategy.run(loaded, args=(batch,)))(batch)
+    expected = model.predict(X, verbose=0)
+    for each in (found["output_0"], in_function):
+        parts = strategy.experimental_local_results(each)
+        np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-6)
+
+
+def test_a_loaded_model_is_trained_further_as_the_model_is(tmp_path):
+    model = model_of_numbers()
+    loaded = reloaded(model, tmp_path)
+
+    def step(variables, call, optimizer):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(call(X) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        return float(loss)
+
+    here = keras.optimizers.SGD(0.1)
+    expected = [step(model.trainable_variables, lambda x: model(x, training=False), here) for _ in range(3)]
+    there = keras.optimizers.SGD(0.1)
+    found = [step(loaded.trainable_variables, loaded, there) for _ in range(2)]
+    in_function = tf.function(lambda: loaded.signatures["serving_default"](X)["output_0"])
+    found.append(step(loaded.trainable_variables, lambda x: in_function(), there))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_what_calls_python_is_saved_by_name_with_a_warning(tmp_path):
+    class Prints(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+        def prints(self, x):
+            tf.print(x)
+            return x
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+        def quiet(self, x):
+            return -x
+
+    with pytest.warns(RuntimeWarning, match="'prints' is saved without its program.*calls Python"):
+        loaded = reloaded(Prints(), tmp_path, signatures=Prints().quiet)
+    assert loaded.quiet([1.0]).tolist() == [-1.0]
+    with pytest.raises(errors.TracingError, match="'prints' could not be saved.*calls Python while it runs"):
+        loaded.prints([1.0])
+    with pytest.raises(errors.TracingError, match="calls Python while it runs"):
+        tf.saved_model.save(Prints(), tmp_path / "b", signatures=Prints().prints)
+    assert not (tmp_path / "b").exists()
+
+
+def test_signatures_that_change_variables_or_give_nothing_are_refused(tmp_path):
+    module = Scale()
+    with pytest.raises(errors.BadArgumentError, match="'serving_default' changes variables.*it assigns 'v'"):
+        tf.saved_model.save(module, tmp_path / "a", signatures=module.mutate)
+    nothing = tf.function(lambda x: None, input_signature=[tf.TensorSpec([], tf.float32)])
+    with pytest.raises(errors.BadArgumentError, match="'serving_default' gives nothing"):
+        tf.saved_model.save(module, tmp_path / "a", signatures=nothing)
+    with pytest.raises(errors.BadArgumentError, match="does not say what it takes"):
+        tf.saved_model.save(module, tmp_path / "a", signatures=module.__call__)
+    ranks = tf.function(lambda x: x, input_signature=[tf.TensorSpec(None, tf.float32)])
+    with pytest.raises(errors.BadArgumentError, match="known number of dimensions"):
+        tf.saved_model.save(module, tmp_path / "a", signatures=ranks)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_saving_again_replaces_an_export_and_nothing_else(tmp_path):
+    module = tf.Module()
+    module.v = tf.Variable(1)
+    tf.saved_model.save(module, tmp_path / "a")
+    module.v.assign(2)
+    assert int(reloaded(module, tmp_path).v.numpy()) == 2
+    tf.saved_model.save(module, tmp_path / "a")
+    assert int(tf.saved_model.load(tmp_path / "a").v.numpy()) == 2
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "diary").write_text("")
+    with pytest.raises(errors.AlreadyExistsError, match="There is something at"):
+        tf.saved_model.save(module, tmp_path / "b")
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "saved"]
+
+
+def test_tags_and_options_are_taken(tmp_path):
+    module = tf.Module()
+    io_device = "/job:localhost"
+    options = tf.saved_model.SaveOptions(experimental_io_device=io_device, extra_tags=["gpu"])
+    tf.saved_model.save(module, tmp_path / "a", options=options)
+    load_options = tf.saved_model.LoadOptions(experimental_io_device=io_device)
+    tf.saved_model.load(tmp_path / "a", tags=["serve", "gpu"], options=load_options)
+    with pytest.raises(errors.BadArgumentError, match=r"other tags. Expected: None, or \['serve', 'gpu'\]"):
+        tf.saved_model.load(tmp_path / "a", tags="serve")
+
+
+def test_signatures_that_stratax_export_has_written_are_loaded(tmp_path):
+    v = sx.Variable([2.0, 3.0], name="v")
+    info = {"b": TensorInfo("float32", (None, 2)), "a": TensorInfo("float32", ())}
+    function = ExportedFunction(lambda arrays: {"y": arrays["b"] * v.value + arrays["a"]}, info)
+    save_signatures(function, tmp_path / "a", platforms=["cpu"])
+    loaded = tf.saved_model.load(tmp_path / "a")
+    signature = loaded.signatures["serving_default"]
+    assert signature(b=tf.ones((1, 2)), a=1.0)["y"].tolist() == [[3.0, 4.0]]
+    assert [each.name for each in signature.variables] == ["v"]
+
+
+def test_what_is_no_saved_model_is_told(tmp_path, scale):
+    assert tf.saved_model.contains_saved_model(scale)
+    assert not tf.saved_model.contains_saved_model(tmp_path)
+    with pytest.raises(errors.FileMissingError, match="There is no saved model at"):
+        tf.saved_model.load(tmp_path / "none")
+    (tmp_path / "saved_model.pb").write_bytes(b"")
+    with pytest.raises(errors.UnimplementedError, match=r"written by TensorFlow.*tf\.train\.load_checkpoint"):
+        tf.saved_model.load(tmp_path)
+
+
+def changed(folder, tmp_path, change):
+    """Copy an export whose `object.json` is changed, with the right checksums."""
+    import hashlib
+    import shutil
+
+    shutil.copytree(folder, tmp_path / "copy")
+    file = tmp_path / "copy" / "object.json"
+    body = json.loads(file.read_text())
+    change(body)
+    file.write_text(json.dumps(body))
+    manifest = json.loads((tmp_path / "copy" / "export.json").read_text())
+    del manifest["crc32c"]
+    content = file.read_bytes()
+    manifest["files"]["object.json"] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    (tmp_path / "copy" / "export.json").write_bytes(sealed(manifest))
+    return tmp_path / "copy"
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda body: body.update(format=2), "newer format. Expected: 1. Received: 2"),
+        (lambda body: body.pop("nodes"), "object.json has no nodes"),
+        (lambda body: body["functions"][0].pop("kinds"), "object.json makes no sense"),
+        (lambda body: body["variables"][0].update(weight="none"), "object.json makes no sense"),
+    ],
+)
+def test_a_file_of_an_object_that_makes_no_sense_is_told(scale, tmp_path, change, match):
+    with pytest.raises(errors.DataLossError, match=match):
+        tf.saved_model.load(changed(scale, tmp_path, change))
