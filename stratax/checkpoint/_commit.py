@@ -80,7 +80,10 @@ def located(folder: pathlib.Path) -> pathlib.Path:
     what = "it is not a checkpoint, or not a whole one" if folder.exists() else "there is nothing"
     # TensorFlow's checkpoints are files `prefix.index` and `prefix.data-*`.
     if folder.with_name(f"{folder.name}.index").exists():
-        what = "it is one of TensorFlow's, which can't be read into objects; load_checkpoint reads its arrays"
+        what = (
+            "it is one of TensorFlow's, which can't be read into objects; load_checkpoint reads its arrays, and "
+            "`stratax convert checkpoint` makes one of Stratax of it"
+        )
     raise errors.FileMissingError(
         f"There is no checkpoint to read: {what}. Expected: what Checkpoint.save or latest_checkpoint returned. "
         f"Received: path={shown(os.fspath(folder))}."

@@ -127,13 +127,13 @@ class Restoration:
         self._notice.warn()
 
     def _pairs(self, graph: _graph.Graph) -> Iterator[tuple[str, Any, str | None]]:
-        others = _by_first(graph.aliases)
+        others = by_first(graph.aliases)
         for key_path, thing in itertools.chain(graph.variables.items(), graph.inputs.items()):
             yield key_path, thing, self._key_of(key_path, others)
 
     def _key_of(self, key_path: str, others: Mapping[str, Sequence[str]]) -> str | None:
         # The first path to an object may be another in this program than in the one that saved.
-        for candidate in _candidates(key_path, others):
+        for candidate in candidates(key_path, others):
             key = _resolved(candidate, self._index.aliases)
             if key in self._index.shapes or key in self._index.inputs:
                 return key
@@ -267,7 +267,7 @@ def _upwards(key_path: str) -> Iterator[str]:
     return ("/".join(parts[:count]) for count in range(len(parts), -1, -1))
 
 
-def _by_first(aliases: Mapping[str, str]) -> dict[str, list[str]]:
+def by_first(aliases: Mapping[str, str]) -> dict[str, list[str]]:
     """Group the further key paths of an object by its first."""
     found: dict[str, list[str]] = {}
     for alias, first in aliases.items():
@@ -275,13 +275,13 @@ def _by_first(aliases: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def _candidates(key_path: str, others: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def candidates(key_path: str, others: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield a key path and the others that lead to the same object."""
     before, slot, after = key_path.partition(_graph.SLOT)
     if slot:
         # A slot has two paths, the optimizer's and the variable's; each may have others.
-        for first in _candidates(before, others):
-            yield from (f"{first}{slot}{second}" for second in _candidates(after, others))
+        for first in candidates(before, others):
+            yield from (f"{first}{slot}{second}" for second in candidates(after, others))
         return
     yield key_path
     for first in _upwards(key_path):

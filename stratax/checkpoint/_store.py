@@ -317,8 +317,8 @@ def _hidden_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     with hold:
         try:
             yield hidden
-        # A killed process leaves it for `remove_stale`.
-        except Exception:
+        # Also when the program is interrupted; a killed process leaves it for `remove_stale`.
+        except BaseException:
             _clear(hidden)
             raise
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stratax._shown import shown
+from stratax.cli._convert_checkpoint import checkpoint, savedmodel
 
 if TYPE_CHECKING:
     from stratax.convert import ConversionProgress, ConversionReport
@@ -43,7 +44,11 @@ class SizeType(click.ParamType):
 
 @click.group()
 def convert() -> None:
-    """Convert data to the files that training reads."""
+    """Convert data to the files that training reads, and TensorFlow's checkpoints to those of Stratax."""
+
+
+convert.add_command(checkpoint)
+convert.add_command(savedmodel)
 
 
 @convert.command()

@@ -216,14 +216,14 @@ def test_what_a_key_path_leads_to_has_one_saved_key_path(key_path, expected):
 
 
 def test_every_key_path_of_an_object_is_a_candidate_also_for_slots():
-    others = _restoration._by_first(ALIASES | {"again": "first"})
+    others = _restoration.by_first(ALIASES | {"again": "first"})
     assert others == {"first": ["model/layers/0", "again"], "model/layers/1": ["model/head"]}
-    assert list(_restoration._candidates("first/kernel", others)) == [
+    assert list(_restoration.candidates("first/kernel", others)) == [
         "first/kernel",
         "model/layers/0/kernel",
         "again/kernel",
     ]
-    assert list(_restoration._candidates("m/@model/layers/1", others)) == [
+    assert list(_restoration.candidates("m/@model/layers/1", others)) == [
         "m/@model/layers/1",
         "m/@model/head",
     ]

@@ -274,3 +274,14 @@ def test_dtypes_have_names_that_numpy_does_not_know():
     assert _store.dtype_of("bfloat16") == ml_dtypes.bfloat16
     assert _store.dtype_of("float8_e4m3fn") == ml_dtypes.float8_e4m3fn
     assert _store.dtype_of("uint8") == np.uint8
+
+
+def test_an_interruption_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(*arguments, **others):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_store._commit, "seal", interrupted)
+    contents = _store.Contents(arrays={"a": np.ones(3)}, names={}, aliases={}, inputs={}, random=None)
+    with pytest.raises(KeyboardInterrupt):
+        _store.write(tmp_path / "ckpt", contents)
+    assert list(tmp_path.iterdir()) == []

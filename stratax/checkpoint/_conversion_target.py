@@ -1,0 +1,108 @@
+"""What a checkpoint of TensorFlow is converted for: variables of a program, or of a checkpoint (checkpoint layer)."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import keras
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.checkpoint import _commit, _folder, _graph, _snapshot, _store, _writer
+from stratax.checkpoint._checkpoint import Checkpoint
+from stratax.seams.keras import BaseOptimizer
+
+
+def of_objects(made: object) -> _store.Contents:
+    """Return the variables of objects, with their values.
+
+    Args:
+        made: A Keras model, which the checkpoint then calls `model`; a dict of what `Checkpoint` is given by name; a
+            `Checkpoint`; or variables, as a list or a dict by name.
+
+    Raises:
+        BadTypeError: If it is something else.
+        BadArgumentError: If there are no variables.
+    """
+    root = _root(made)
+    _build_optimizers(root)
+    graph = _graph.find(root)
+    if not graph.variables:
+        raise errors.BadArgumentError(
+            "There is no variable to convert for. A model has variables once it was built: give it an Input layer, or "
+            f"call it on an example. Received: {shown(made)}."
+        )
+    return _snapshot.take(graph, _snapshot.values(graph))
+
+
+def of_checkpoint(path: str | os.PathLike[str]) -> _store.Contents:
+    """Return the variables of a checkpoint, with their values.
+
+    Args:
+        path: A checkpoint of Stratax, or a folder whose latest is meant.
+
+    Raises:
+        FileMissingError: If there is none.
+        DataLossError: If it is damaged.
+    """
+    place = _folder.located(path)
+    if (error := _writer.wait_for(place)) is not None:
+        raise error
+    found = [] if (place / _commit.FILE).exists() else list(_folder.complete_checkpoints(place))
+    index = _store.read_index(found[-1] if found else place)
+    arrays = _store.read_arrays(index, index.shapes)
+    return _store.Contents(
+        # In the order of the index, which is that of the objects.
+        arrays={key: arrays[key] for key in index.shapes},
+        names=index.names,
+        aliases=index.aliases,
+        inputs={},
+        random=None,
+    )
+
+
+def _root(made: object) -> Any:
+    if isinstance(made, _graph.Trackable):
+        return made
+    if isinstance(made, keras.Layer):
+        return Checkpoint(model=made)
+    if isinstance(made, Mapping) and all(isinstance(each, keras.Variable) for each in made.values()):
+        variables = dict(made)
+        return Checkpoint(_graph.NamedVariables(lambda: variables))
+    if isinstance(made, Mapping) and all(isinstance(name, str) for name in made):
+        return Checkpoint(**made)
+    if isinstance(made, list | tuple) and all(isinstance(each, keras.Variable) for each in made):
+        by_path = {each.path: each for each in made}
+        return Checkpoint(_graph.NamedVariables(lambda: by_path))
+    raise errors.BadTypeError(
+        "A checkpoint is converted for a Keras model, a Checkpoint, a dict such as {'model': model, 'optimizer': "
+        f"optimizer}}, or variables. Received: {shown(made)}."
+    )
+
+
+def _build_optimizers(root: Any) -> None:
+    """Have optimizers make what they keep for variables, as their first step would."""
+    parts = list(_parts(root))
+    models = [part for part in parts if isinstance(part, keras.Model)]
+    for model in models:
+        if (own := getattr(model, "optimizer", None)) is not None and not own.built:
+            own.build(model.trainable_variables)
+    for part in parts:
+        # Of which model it is shows only where there is but one.
+        if isinstance(part, BaseOptimizer) and not part.built and len(models) == 1:
+            part.build(models[0].trainable_variables)
+
+
+def _parts(root: Any) -> Iterator[Any]:
+    yield root
+    if isinstance(root, _graph.Trackable):
+        if (merged := root.merged()) is not None:
+            yield from _parts(merged)
+        for child in root.children().values():
+            yield from _parts(child)
+    elif isinstance(root, Mapping):
+        for child in root.values():
+            yield from _parts(child)
+    elif isinstance(root, list | tuple):
+        for child in root:
+            yield from _parts(child)

@@ -1,0 +1,5 @@
+"""TensorFlow's checkpoints made into those of Stratax, for the command line."""
+
+from stratax import _doors
+
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,0 +1,9 @@
+from ._conversion import MATCHED as MATCHED
+from ._conversion import UNEXPECTED as UNEXPECTED
+from ._conversion import Report as Report
+from ._conversion import Row as Row
+from ._conversion import convert as convert
+from ._conversion import source_of as source_of
+from ._conversion import write as write
+from ._conversion_target import of_checkpoint as of_checkpoint
+from ._conversion_target import of_objects as of_objects
