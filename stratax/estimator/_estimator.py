@@ -300,9 +300,119 @@ class Estimator:
                 hooks=list(check_hooks(hooks, "hooks")),
             )
 
-    def _calling(self, mode: str) -> Callable[[Any, Any], EstimatorSpec]:
+    def export_saved_model(
+        self,
+        export_dir_base: str | os.PathLike[str],
+        serving_input_receiver_fn: Callable[[], Any],
+        assets_extra: Mapping[str, str] | None = None,
+        as_text: bool = False,
+        checkpoint_path: str | None = None,
+        experimental_mode: str = ModeKeys.PREDICT,
+    ) -> bytes:
+        """Write the model of a checkpoint as an export, which `stratax serve` serves and `stratax.export.load` calls.
+
+        What the function does with text and images, the host does when the export runs; the `model_fn` in mode infer
+        becomes compiled programs. `stratax.export.convert_to_saved_model` makes a SavedModel of TensorFlow of the
+        export.
+
+        Args:
+            export_dir_base: The folder in which the export gets one, named by the seconds since 1970.
+            serving_input_receiver_fn: Makes placeholders and the features of them; returns a
+                `tf.estimator.export.ServingInputReceiver`. It is called several times, as the `model_fn` is.
+            assets_extra: By a path below the export's `assets.extra`, the path of a file that is copied there.
+            as_text: Ignored: what an export says of itself is text.
+            checkpoint_path: The checkpoint; by default the last one.
+            experimental_mode: Must be `ModeKeys.PREDICT`.
+
+        Returns:
+            The path of the export's folder, as bytes.
+
+        Raises:
+            BadArgumentError: Nothing can be exported, or `experimental_mode` is another.
+            BadTypeError: The function gives something else.
+            FileMissingError: There is no checkpoint, or a file of `assets_extra` is not there.
+            TracingError: The model can't be compiled for any number of examples.
+        """
+        # Late: most programs export nothing.
+        from stratax.estimator import _exporting
+
+        del as_text
+        if experimental_mode != ModeKeys.PREDICT:
+            raise errors.BadArgumentError(
+                "An export has no training and no evaluation. Expected: "
+                "experimental_mode=tf.estimator.ModeKeys.PREDICT. "
+                f"Received: experimental_mode={shown(experimental_mode)}."
+            )
+        serving = _exporting.Serving(serving_input_receiver_fn)
+        path = checkpoint_path or self.latest_checkpoint()
+        if path is None and not self._has_values:
+            path = self._trained()
+        with _tracebacks.shortened:
+            features, infos = serving.blank()
+            # A program of one device, whatever the strategy: a server has its own.
+            strategy = default_strategy()
+            model = self._model(ModeKeys.PREDICT, strategy, path, exports=True)
+            model.build((features, None))
+            self._read(model, strategy, path)
+            folder = _exporting.exported(model, serving, infos, export_dir_base, assets_extra)
+        _logger.info("Export written to: %s", folder)
+        return os.fsencode(folder)
+
+    def export_savedmodel(
+        self,
+        export_dir_base: str | os.PathLike[str],
+        serving_input_receiver_fn: Callable[[], Any],
+        assets_extra: Mapping[str, str] | None = None,
+        as_text: bool = False,
+        checkpoint_path: str | None = None,
+        strip_default_attrs: bool = False,
+    ) -> bytes:
+        """Do as :meth:`export_saved_model`, by TensorFlow 1's name.
+
+        Args:
+            export_dir_base: As there.
+            serving_input_receiver_fn: As there.
+            assets_extra: As there.
+            as_text: As there.
+            checkpoint_path: As there.
+            strip_default_attrs: Ignored: programs have no attributes.
+        """
+        del strip_default_attrs
+        return self.export_saved_model(
+            export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path
+        )
+
+    def experimental_export_all_saved_models(
+        self,
+        export_dir_base: str | os.PathLike[str],
+        input_receiver_fn_map: Mapping[str, Callable[[], Any]],
+        assets_extra: Mapping[str, str] | None = None,
+        as_text: bool = False,
+        checkpoint_path: str | None = None,
+    ) -> bytes:
+        """Do as :meth:`export_saved_model`, with the functions of several modes, of which an export has one.
+
+        Args:
+            export_dir_base: As there.
+            input_receiver_fn_map: By mode, the function; of `ModeKeys.PREDICT` only.
+            assets_extra: As there.
+            as_text: As there.
+            checkpoint_path: As there.
+
+        Raises:
+            BadArgumentError: There is another mode, or none.
+        """
+        if list(input_receiver_fn_map) != [ModeKeys.PREDICT]:
+            raise errors.BadArgumentError(
+                "An export has no training and no evaluation. Expected: input_receiver_fn_map={"
+                f"tf.estimator.ModeKeys.PREDICT: function}}. Received: {shown(list(input_receiver_fn_map))}."
+            )
+        function = input_receiver_fn_map[ModeKeys.PREDICT]
+        return self.export_saved_model(export_dir_base, function, assets_extra, as_text, checkpoint_path)
+
+    def _calling(self, mode: str, *, exports: bool = False) -> Callable[[Any, Any], EstimatorSpec]:
         def call(features: Any, labels: Any) -> EstimatorSpec:
-            spec = self._call_model_fn(features, labels, mode)
+            spec = self._call_model_fn(features, labels, mode, exports=exports)
             if not isinstance(spec, EstimatorSpec):
                 raise errors.BadTypeError(
                     "model_fn should return an EstimatorSpec. "
@@ -312,7 +422,8 @@ class Estimator:
 
         return call
 
-    def _call_model_fn(self, features: Any, labels: Any, mode: str) -> Any:
+    def _call_model_fn(self, features: Any, labels: Any, mode: str, *, exports: bool = False) -> Any:
+        del exports
         labels = None if mode == ModeKeys.PREDICT else labels
         return _calls.call_model_fn(self._model_fn, features, labels, mode, self.params, self._config)
 
@@ -358,13 +469,15 @@ class Estimator:
     def _steps_per_dispatch(self) -> int:
         return 1
 
-    def _model(self, mode: str, strategy: Strategy, checkpoint: str | None) -> Model:
+    def _model(
+        self, mode: str, strategy: Strategy, checkpoint: str | None, *, exports: bool = False
+    ) -> Model:
         state = ModelState(
             self._config.tf_random_seed, () if checkpoint is None else _checkpoints.names(checkpoint)
         )
         # What the model_fn takes from another model's checkpoint counts where there is none of this model.
         state.begins = checkpoint is None
-        return Model(self._calling(mode), mode, strategy, state, self._compiled)
+        return Model(self._calling(mode, exports=exports), mode, strategy, state, self._compiled)
 
     def _read(self, model: Model, strategy: Strategy, checkpoint: str | None) -> None:
         if checkpoint is not None:

@@ -190,6 +190,17 @@ class Model:
                 spec = spec._replace(predictions=self._with_results(scope, spec.predictions))
             return then(scope, spec)
 
+    def exported(self, features: Any) -> Any:
+        """Return the spec of features that an export is fed; called while the export is traced.
+
+        Args:
+            features: Arrays of the program, and values of the host.
+        """
+        scope = self._latest = ModelScope(self.state, self.mode)
+        with scope.entered({}):
+            scope.global_step()
+            return self._call(features, None)
+
     def _with_results(self, scope: ModelScope, predictions: Any) -> Any:
         """Return predictions, those that are wanted as results; the strings of others would be kept for nothing."""
         keys = self.predict_keys

@@ -21,7 +21,7 @@ from stratax.ops.lookup import KeyValueTensorInitializer, StaticHashTable, Stati
 
 _FEATURES = {each.__name__: each for each in (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature)}
 # An index of some dimensions; what a function is called that has to be told apart from those of `tf`.
-GET_ITEM, MAP = "getitem", "map_fn"
+GET_ITEM, MAP, RANDOM = "getitem", "map_fn", "random.uniform"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -16,14 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import export
 
-from stratax._recording import NOT_RECORDED, recording_with
+from stratax._recording import NOT_RECORDED, RECORDING, recording_with
 from stratax._shown import shown
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
 from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export import _host_functions
-from stratax.export._host_plan import GET_ITEM, MAP, Call, Plan, Ref, leaves_in, refs_in, replaced
+from stratax.export._host_plan import GET_ITEM, MAP, RANDOM, Call, Plan, Ref, leaves_in, refs_in, replaced
 from stratax.export._manifest import STRING, TensorInfo
 from stratax.ops import labels
 
@@ -347,6 +347,14 @@ class HostRecorder:
         self.before.append(Call("convert_to_tensor", (made,), {}, Ref(id)))
         return self._value(id, (made, made))
 
+    def new_seed(self) -> str:
+        """Add what gives other bits in each call; return its id."""
+        id = f"{self._prefix}{next(self._ids)}"
+        bits = {"minval": 0, "maxval": 2**31 - 1, "dtype": np.dtype(np.int32)}
+        self.before.append(Call(RANDOM, ([2],), bits, Ref(id)))
+        self._values[id] = TensorInfo("uint32", (2,))
+        return id
+
     def _value(self, id: str, blanks: tuple[np.ndarray, np.ndarray], *, is_late: bool = False) -> HostValue:
         made = HostValue(self, id, blanks, is_late=is_late)
         self._values[id] = made.info
@@ -415,6 +423,19 @@ class HostRecorder:
         """Return the name of an argument of the program, by its id."""
         name = id.removeprefix("in/")
         return self._input_names.get(name, name) if id.startswith("in/") else argument_name(id)
+
+    # Blank examples.
+
+    @staticmethod
+    def is_value(value: object) -> bool:
+        """Return whether something stands for a value of the host."""
+        return isinstance(value, HostValue)
+
+    def blank(self, value: Any) -> Any:
+        """Return a value of the host, or an array of the program, as the first blank example has it."""
+        if isinstance(value, HostValue):
+            return value.blanks[0]
+        return self._blank_tracer(value, 0) if isinstance(value, jax.core.Tracer) else value
 
     # Sizes.
 
@@ -654,6 +675,34 @@ class HostRecorder:
             blanks.append(replaced(made, functools.partial(_next_of, arrays)))
         own = replaced(elems, self._as_ref)
         return self._noted(MAP, (own,), {"rows": rows}, (blanks[0], blanks[1]), is_late=False, body=body)
+
+
+def blank_trace(function: Callable[[HostRecorder], Any]) -> None:
+    """Call a function with a recorder, and while that stands on the thread, in a trace that is for nothing else.
+
+    Args:
+        function: It may make placeholders, and look at what is made of them.
+    """
+
+    def body(token: Any) -> Any:
+        recorder = HostRecorder(Arguments(None, token, export.SymbolicScope()))
+        with recording_with(recorder):
+            function(recorder)
+        return token
+
+    jax.make_jaxpr(body)(jax.ShapeDtypeStruct((), np.int32))
+
+
+def current_recorder() -> HostRecorder:
+    """Return the recorder of the export that is being traced.
+
+    Raises:
+        TracingError: None is.
+    """
+    recorder = RECORDING.recorder
+    if not isinstance(recorder, HostRecorder):
+        raise TracingError("No export is being traced.")
+    return recorder
 
 
 class _NoArguments(Arguments):

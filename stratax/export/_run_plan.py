@@ -1,5 +1,6 @@
 """The host's part of a loaded export, computed (export layer). Needs neither JAX nor Keras by itself."""
 
+import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,7 +12,18 @@ from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
 from stratax.errors import BadArgumentError
 from stratax.export._host_functions import function_named
-from stratax.export._host_plan import GET_ITEM, MAP, Call, Plan, Ref, Table, leaves_in, refs_in, replaced
+from stratax.export._host_plan import (
+    GET_ITEM,
+    MAP,
+    RANDOM,
+    Call,
+    Plan,
+    Ref,
+    Table,
+    leaves_in,
+    refs_in,
+    replaced,
+)
 from stratax.export._manifest import TensorInfo
 
 # Threads that decode images of one request.
@@ -27,7 +39,7 @@ def check_functions(plan: Plan) -> None:
     for call in plan.calls:
         if call.body is not None:
             check_functions(call.body)
-        elif call.function != GET_ITEM:
+        elif call.function not in (GET_ITEM, RANDOM):
             function_named(call.function)
 
 
@@ -54,6 +66,9 @@ def _result(call: Call, values: Mapping[str, Any]) -> Any:
     args, kwargs = replaced((call.args, dict(call.kwargs)), lambda each: _given(each, values))
     if call.function == GET_ITEM:
         return args[0][args[1]]
+    if call.function == RANDOM:
+        # From the system, as several processes may serve one export.
+        return np.frombuffer(os.urandom(4 * args[0][0]), np.uint32).astype(np.int32) & kwargs["maxval"]
     if call.function == MAP and call.body is not None:
         return _mapped(call.body, list(leaves_in(args[0])), values, call)
     return function_named(call.function)(*args, **kwargs)

@@ -95,11 +95,20 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
         )
     flat = programs.lift_inputs(closed, len(region.inputs))
 
+    # What is drawn differs in each call: the host gives the states of generators.
+    seeds = [each for each in region.inputs if _is_seed(each)]
+    variables = [each for each in region.inputs if not _is_seed(each)]
+    for seed in seeds:
+        specs[trace.recorder.new_seed()] = jax.ShapeDtypeStruct(seed.shape, seed.dtype)
+
     def run(weights: list[Any], arguments: list[Any]) -> list[Any]:
-        return list(flat(*weights, *arguments))
+        own, drawn = arguments[: len(arguments) - len(seeds)], iter(arguments[len(arguments) - len(seeds) :])
+        kept = iter(weights)
+        inputs = [next(drawn) if _is_seed(each) else next(kept) for each in region.inputs]
+        return list(flat(*inputs, *own))
 
     run.__name__ = name if name.isidentifier() else "signature"
-    weights = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in region.inputs]
+    weights = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in variables]
     payloads = {}
     for platform in platforms:
         try:
@@ -113,7 +122,7 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
     }
     return Traced(
         payloads,
-        list(region.inputs),
+        variables,
         tuple(trace.recorder.input_name(id) for id in specs),
         tuple(trace.results),
         trace.recorder.named_infos(),
@@ -242,7 +251,7 @@ def _flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_region(name: str, region: regions.ProgramRegion) -> None:
-    changed = [variable.path for variable in region.writes.values()]
+    changed = [variable.path for variable in region.writes.values() if not _is_seed(variable)]
     if changed or region.created:
         what = f"assigns {shown(changed[0])}" if changed else f"creates {shown(region.created[0].path)}"
         raise BadArgumentError(
@@ -255,6 +264,12 @@ def _check_region(name: str, region: regions.ProgramRegion) -> None:
             f"Signature {shown(name)} draws random numbers of the program's state, or takes elements of a dataset, "
             "which an export has not. Expected: a function of its inputs and of variables."
         )
+
+
+def _is_seed(variable: Any) -> bool:
+    """Return whether a variable is the state of one of Keras' generators of random numbers."""
+    is_state = getattr(variable, "path", "").endswith("seed_generator_state")
+    return is_state and tuple(variable.shape) == (2,) and np.dtype(variable.dtype) == np.uint32
 
 
 def _needs_sizes(name: str, error: Exception) -> TracingError:

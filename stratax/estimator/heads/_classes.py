@@ -7,8 +7,10 @@ import jax
 import numpy as np
 
 from stratax import errors, v1
+from stratax._recording import RECORDING
 from stratax._shown import shown
 from stratax.data import SparseTensor
+from stratax.ops import arrays, strings
 
 _IDS = "ids"
 
@@ -61,6 +63,9 @@ class _Indicator:
 
 def names_of(ids: Any, vocabulary: tuple[str, ...] | None) -> Any:
     """Return the names of classes: an array of bytes, or in a `model_fn` what stands for it."""
+    if isinstance(ids, jax.core.Tracer) and RECORDING.recorder is not None:
+        # While a model is exported, by functions that exports have.
+        return strings.as_string(ids) if vocabulary is None else arrays.gather(list(vocabulary), ids)
     function = ClassNames(vocabulary)
     return v1.after_step(function, ids) if isinstance(ids, jax.core.Tracer) else function(np.asarray(ids))
 

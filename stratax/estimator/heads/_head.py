@@ -126,7 +126,8 @@ class Head(abc.ABC):
         with v1.name_scope(self.name or "head"):
             predictions = self.predictions(logits)
             if mode == ModeKeys.PREDICT:
-                return EstimatorSpec(mode, predictions=predictions)
+                outputs = self.export_outputs(logits, predictions)
+                return EstimatorSpec(mode, predictions=predictions, export_outputs=outputs)
             loss = self.loss(labels, logits, features, mode, regularization_losses)
             if mode == ModeKeys.EVAL:
                 found = self._evaluated(features, logits, labels, regularization_losses)
@@ -138,6 +139,15 @@ class Head(abc.ABC):
             for key, value in summaries.items():
                 v1.summary.scalar(self._key(key), value)
         return EstimatorSpec(mode, predictions=predictions, loss=loss, train_op=operation)
+
+    @abc.abstractmethod
+    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+        """Return what an export answers with, by the names of signatures, of which one is the default.
+
+        Args:
+            logits: The logits.
+            predictions: What :meth:`predictions` made of them.
+        """
 
     def _evaluated(
         self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None

@@ -13,6 +13,7 @@ from stratax._shown import shown
 from stratax.data import Dataset
 from stratax.distribute import InputContext, Strategy, TPUStrategy, detect_strategy
 from stratax.distribute.replicas import get_strategy
+from stratax.distribute.strategies import default_strategy
 from stratax.estimator import _calls, _inputs
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._mode_keys import ModeKeys
@@ -182,8 +183,14 @@ class TPUEstimator(Estimator):
             )
         return size
 
-    def _call_model_fn(self, features: Any, labels: Any, mode: str) -> Any:
+    def _call_model_fn(self, features: Any, labels: Any, mode: str, *, exports: bool = False) -> Any:
         params = dict(self._params)
+        if exports:
+            # As in TensorFlow: an export runs on a CPU, with any number of examples.
+            params[_USE_TPU] = False
+            params[_CONTEXT] = TPUContext(default_strategy())
+            spec = _calls.call_model_fn(self._model_fn, features, None, mode, params, self._config)
+            return self._checked_spec(spec)
         if mode == ModeKeys.PREDICT:
             strategy = self._predicting()
         else:
@@ -198,7 +205,11 @@ class TPUEstimator(Estimator):
         if self._pipeline(mode, strategy) in _DIVIDED:
             features, labels = self._batch_back(features, labels)
         labels = None if mode == ModeKeys.PREDICT else labels
-        spec = _calls.call_model_fn(self._model_fn, features, labels, mode, params, self._config)
+        return self._checked_spec(
+            _calls.call_model_fn(self._model_fn, features, labels, mode, params, self._config)
+        )
+
+    def _checked_spec(self, spec: Any) -> EstimatorSpec:
         if isinstance(spec, TPUEstimatorSpec):
             return spec.as_estimator_spec(self._tpu_config.experimental_host_call_every_n_steps)
         if not isinstance(spec, EstimatorSpec):

@@ -1,6 +1,7 @@
 from stratax.estimator import *
 
 from . import experimental as experimental
+from . import export as export
 from . import inputs as inputs
 from . import tpu as tpu
 

@@ -1,0 +1,141 @@
+"""What an export takes: tensors that are fed, and the features that are made of them (estimator layer)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.data import parse_example
+from stratax.v1 import placeholder
+
+# What TensorFlow calls one that has no name.
+_FEATURE, _RECEIVER, _EXAMPLES = "feature", "input", "examples"
+
+
+class _Received(NamedTuple):
+    features: Any
+    receiver_tensors: Any
+    receiver_tensors_alternatives: Any
+
+
+class ServingInputReceiver(_Received):
+    """What a `serving_input_receiver_fn` returns, as `tf.estimator.export.ServingInputReceiver`.
+
+    Attributes:
+        features: A tensor, or tensors by name, which the `model_fn` gets.
+        receiver_tensors: A tensor that is fed, or such by name: placeholders.
+        receiver_tensors_alternatives: By name, others that can be fed instead; each a dict.
+
+    Raises:
+        BadArgumentError: Something is missing, or has no name.
+        BadTypeError: The alternatives are no dict.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls, features: Any, receiver_tensors: Any, receiver_tensors_alternatives: Any = None
+    ) -> "ServingInputReceiver":
+        """Check the fields, and give tensors that stand by themselves their names."""
+        return super().__new__(
+            cls,
+            _named(features, "features", _FEATURE, numbers=True),
+            _named(receiver_tensors, "receiver_tensors", _RECEIVER),
+            _alternatives(receiver_tensors_alternatives),
+        )
+
+
+class TensorServingInputReceiver(_Received):
+    """As :class:`ServingInputReceiver`, for a `model_fn` that takes one tensor and no dict of features."""
+
+    __slots__ = ()
+
+    def __new__(
+        cls, features: Any, receiver_tensors: Any, receiver_tensors_alternatives: Any = None
+    ) -> "TensorServingInputReceiver":
+        """Check the fields."""
+        if features is None:
+            raise errors.BadArgumentError("features must be defined.")
+        if isinstance(features, Mapping):
+            raise errors.BadTypeError(
+                f"features must be one tensor. Received: {shown(features)}. Use ServingInputReceiver for a dict."
+            )
+        return super().__new__(
+            cls,
+            features,
+            _named(receiver_tensors, "receiver_tensors", _RECEIVER),
+            _alternatives(receiver_tensors_alternatives),
+        )
+
+
+def _named(tensors: Any, field: str, name: str, *, numbers: bool = False) -> dict[Any, Any]:
+    if tensors is None:
+        raise errors.BadArgumentError(f"{field} must be defined.")
+    found = dict(tensors) if isinstance(tensors, Mapping) else {name: tensors}
+    for key, each in found.items():
+        if not isinstance(key, str) and not (numbers and isinstance(key, int)):
+            raise errors.BadArgumentError(
+                f"Keys of {field} must be strings. Received: {shown(key)} of {shown(list(found))}."
+            )
+        if each is None:
+            raise errors.BadArgumentError(f"{field} has no tensor under {shown(key)}.")
+    return found
+
+
+def _alternatives(given: Any) -> dict[str, dict[Any, Any]] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise errors.BadTypeError(
+            f"receiver_tensors_alternatives must be a dict of dicts. Received: {shown(given)}."
+        )
+    return {
+        str(name): _named(each, f"receiver_tensors_alternatives[{name}]", _RECEIVER)
+        for name, each in given.items()
+    }
+
+
+def build_parsing_serving_input_receiver_fn(
+    feature_spec: Mapping[str, Any], default_batch_size: int | None = None
+) -> Callable[[], ServingInputReceiver]:
+    """Return a function for exports that are fed serialized Examples.
+
+    As `tf.estimator.export.build_parsing_serving_input_receiver_fn`.
+
+    Args:
+        feature_spec: How they are parsed, as for `tf.io.parse_example`.
+        default_batch_size: How many there are; None for any number.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> spec = {"x": tf.io.FixedLenFeature([2], tf.float32)}
+        >>> receiver_fn = tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
+    """
+
+    def serving_input_receiver_fn() -> ServingInputReceiver:
+        serialized = placeholder(object, [default_batch_size], name="input_example_tensor")
+        return ServingInputReceiver(parse_example(serialized, feature_spec), {_EXAMPLES: serialized})
+
+    return serving_input_receiver_fn
+
+
+def build_raw_serving_input_receiver_fn(
+    features: Mapping[str, Any], default_batch_size: int | None = None
+) -> Callable[[], ServingInputReceiver]:
+    """Return a function for exports that are fed the features themselves.
+
+    As `tf.estimator.export.build_raw_serving_input_receiver_fn`.
+
+    Args:
+        features: Tensors like them, by name: their dtypes and shapes count, but for the first size.
+        default_batch_size: How many examples there are; None for any number.
+    """
+
+    def serving_input_receiver_fn() -> ServingInputReceiver:
+        fed = {
+            name: placeholder(each.dtype, [default_batch_size, *tuple(each.shape)[1:]], name=name)
+            for name, each in features.items()
+        }
+        return ServingInputReceiver(fed, fed)
+
+    return serving_input_receiver_fn

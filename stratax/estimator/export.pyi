@@ -1,0 +1,8 @@
+from ._export_outputs import ClassificationOutput as ClassificationOutput
+from ._export_outputs import ExportOutput as ExportOutput
+from ._export_outputs import PredictOutput as PredictOutput
+from ._export_outputs import RegressionOutput as RegressionOutput
+from ._receivers import ServingInputReceiver as ServingInputReceiver
+from ._receivers import TensorServingInputReceiver as TensorServingInputReceiver
+from ._receivers import build_parsing_serving_input_receiver_fn as build_parsing_serving_input_receiver_fn
+from ._receivers import build_raw_serving_input_receiver_fn as build_raw_serving_input_receiver_fn

@@ -1,0 +1,5 @@
+from ._record import HostRecorder as HostRecorder
+from ._record import HostValue as HostValue
+from ._record import blank_trace as blank_trace
+from ._record import current_recorder as current_recorder
+from ._save import write as write

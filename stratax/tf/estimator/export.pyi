@@ -1,0 +1,1 @@
+from stratax.estimator.export import *

@@ -1,0 +1,166 @@
+"""Exports of Estimators: what they are fed, what the host does with it, and what signatures give."""
+
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax import errors, estimator
+from stratax.export import load
+from stratax.image import encode_jpeg
+
+CLASSES = ["daisy", "rose", "tulip"]
+SIZE = 8
+
+
+def jpegs(count):
+    random = np.random.default_rng(0)
+    return [encode_jpeg(random.integers(0, 255, (20 + 7 * n, 30, 3), np.uint8)) for n in range(count)]
+
+
+def pixels(contents, *, augment=False):
+    image = tf.image.convert_image_dtype(tf.image.decode_jpeg(contents, channels=3), tf.float32)
+    image = tf.squeeze(tf.image.resize_bilinear(tf.expand_dims(image, 0), [SIZE + 2, SIZE + 2]))
+    image = tf.random_crop(image, [SIZE, SIZE, 3]) if augment else image[:SIZE, :SIZE]
+    return tf.multiply(tf.subtract(image, 0.5), 2.0)
+
+
+def classifier(features, labels, mode, params):
+    logits = tf.layers.dense(tf.layers.flatten(features["image"]), 3)
+    found = {
+        "probabilities": tf.nn.softmax(logits),
+        "class": tf.gather(CLASSES, tf.argmax(logits, axis=1)),
+    }
+    if mode == tf.estimator.ModeKeys.PREDICT:
+        outputs = {"classes": estimator.export.PredictOutput(found)}
+        return tf.estimator.EstimatorSpec(mode, predictions=found, export_outputs=outputs)
+    loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+    train_op = tf.train.AdamOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+
+def input_fn():
+    images = np.random.default_rng(1).random((12, SIZE, SIZE, 3), np.float32)
+    return tf.data.Dataset.from_tensor_slices(({"image": images}, np.arange(12, dtype=np.int32) % 3)).batch(4)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    made = tf.estimator.Estimator(classifier, str(tmp_path_factory.mktemp("model")), params={})
+    made.train(input_fn, steps=2)
+    return made
+
+
+def batch_receiver():
+    contents = tf.placeholder(tf.string, [None], name="contents")
+    images = tf.map_fn(pixels, contents, dtype=tf.float32)
+    return estimator.export.ServingInputReceiver({"image": images}, {"bytes": contents})
+
+
+def of_single(augment):
+    def receiver():
+        fed = {"bytes": tf.placeholder(tf.string, shape=())}
+        image = pixels(tf.squeeze(fed["bytes"]), augment=augment)
+        return estimator.export.ServingInputReceiver({"image": tf.expand_dims(image, 0)}, fed)
+
+    return receiver
+
+
+def predicted(trained, images):
+    given = {"image": np.stack(images)}
+    return list(trained.predict(lambda: tf.data.Dataset.from_tensor_slices(given).batch(2)))
+
+
+def test_images_are_served_from_their_bytes_with_what_predict_gives(trained, tmp_path):
+    extra = tmp_path / "words.txt"
+    extra.write_text("a")
+    path = trained.export_savedmodel(
+        tmp_path / "base", batch_receiver, assets_extra={"a/words.txt": str(extra)}
+    )
+    assert isinstance(path, bytes)
+    exported, contents = load(path.decode()), jpegs(3)
+    assert sorted(exported.signatures) == ["classes", "serving_default"]
+    expected = predicted(trained, [np.asarray(pixels(each)) for each in contents])
+    for count in (1, 3):
+        made = exported.signatures["serving_default"](contents[:count])
+        np.testing.assert_allclose(
+            made["probabilities"], [each["probabilities"] for each in expected[:count]], atol=1e-5
+        )
+        assert made["class"].tolist() == [each["class"] for each in expected[:count]]
+    assert (
+        tmp_path / "base" / path.decode().rpartition("/")[2] / "assets.extra/a/words.txt"
+    ).read_text() == "a"
+
+
+def test_exports_of_one_second_have_names_that_grow(trained, tmp_path):
+    names = [
+        int(trained.export_saved_model(tmp_path, of_single(False)).rpartition(b"/")[2]) for _ in range(2)
+    ]
+    assert names[0] < names[1]
+    signature = load(tmp_path / str(names[1])).signatures["serving_default"]
+    assert signature(jpegs(1)[0])["probabilities"].shape == (1, 3)
+
+
+def test_what_a_receiver_draws_differs_in_each_call(trained, tmp_path):
+    signature = load(trained.export_saved_model(tmp_path, of_single(True)).decode()).signatures["classes"]
+    made = [signature(jpegs(1)[0])["probabilities"] for _ in range(8)]
+    assert any(not np.array_equal(made[0], each) for each in made[1:])
+
+
+def test_arrays_are_fed_as_they_are(trained, tmp_path):
+    raw = estimator.export.build_raw_serving_input_receiver_fn(
+        {"image": np.zeros((1, SIZE, SIZE, 3), np.float32)}
+    )
+    signature = load(trained.export_saved_model(tmp_path, raw).decode()).signatures["serving_default"]
+    images = np.random.default_rng(2).random((5, SIZE, SIZE, 3), np.float32)
+    expected = [each["probabilities"] for each in predicted(trained, list(images))]
+    np.testing.assert_allclose(signature(image=images)["probabilities"], expected, atol=1e-6)
+
+
+def test_examples_are_fed_and_parsed(trained, tmp_path):
+    spec = {"image": tf.io.FixedLenFeature([SIZE, SIZE, 3], tf.float32)}
+    receiver = estimator.export.build_parsing_serving_input_receiver_fn(spec)
+    signature = load(trained.export_saved_model(tmp_path, receiver).decode()).signatures["serving_default"]
+    images = np.random.default_rng(2).random((3, SIZE, SIZE, 3), np.float32)
+
+    def example(image):
+        values = tf.train.Feature(float_list=tf.train.FloatList(value=image.reshape(-1)))
+        return tf.train.Example(features=tf.train.Features(feature={"image": values})).SerializeToString()
+
+    expected = [each["probabilities"] for each in predicted(trained, list(images))]
+    made = signature(examples=[example(each) for each in images])
+    np.testing.assert_allclose(made["probabilities"], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("receiver", "error", "message"),
+    [
+        (lambda: None, errors.BadTypeError, "must return a tf.estimator.export.ServingInputReceiver"),
+        (
+            lambda: estimator.export.ServingInputReceiver(
+                {"image": tf.zeros([1, SIZE, SIZE, 3])}, tf.zeros([1])
+            ),
+            errors.BadArgumentError,
+            "is what is fed: a placeholder",
+        ),
+        (
+            lambda: estimator.export.ServingInputReceiver(tf.placeholder(tf.float32, None), {}),
+            errors.BadArgumentError,
+            "needs a number of dimensions",
+        ),
+    ],
+)
+def test_wrong_receivers_are_told_and_nothing_is_left(trained, tmp_path, receiver, error, message):
+    with pytest.raises(error, match=message):
+        trained.export_saved_model(tmp_path / "base", receiver)
+    assert not (tmp_path / "base").exists() or not list((tmp_path / "base").iterdir())
+
+
+def test_a_model_that_was_not_trained_is_not_exported(tmp_path):
+    made = tf.estimator.Estimator(classifier, str(tmp_path), params={})
+    with pytest.raises(errors.FileMissingError, match="Could not find trained model"):
+        made.export_saved_model(tmp_path / "base", batch_receiver)
+
+
+def test_placeholders_outside_of_an_export_are_refused():
+    with pytest.raises(errors.ModelScopeError, match=r"no tf\.placeholder here"):
+        tf.placeholder(tf.float32, [None])
