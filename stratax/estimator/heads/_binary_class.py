@@ -5,7 +5,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from stratax.estimator.heads import _checks, _classes
+from stratax.estimator.heads import _checks, _classes, _exports
+from stratax.estimator.heads._classes import all_class_ids
 from stratax.estimator.heads._head import LogitsHead
 from stratax.estimator.heads._keys import MetricKeys, PredictionKeys
 from stratax.estimator.heads._measures import Measure
@@ -74,6 +75,12 @@ class BinaryClassHead(LogitsHead):
         }
         return {key: make() for key, make in made.items() if key in wanted}
 
+    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+        logits = _checks.checked_logits(logits, 1)
+        scores = nn.softmax(jnp.concatenate([jnp.zeros_like(logits), logits], -1))
+        made = _exports.of_classes(logits, scores, 2, self._label_vocabulary, predictions)
+        return _exports.with_regression(made, elementwise.sigmoid(logits))
+
     def _processed(self, labels: Any, logits: Any) -> Any:
         if self._label_vocabulary is not None and labels is not None:
             labels = _classes.numbered(labels, self._label_vocabulary)
@@ -124,8 +131,3 @@ def at_thresholds(thresholds: Iterable[float]) -> dict[str, Measure]:
 def class_ids(logits: Any) -> Any:
     """Return which logit is the largest, of shape `(batch, ..., 1)`; of equal ones the first."""
     return jnp.expand_dims(reductions.argmax(logits, axis=-1, name="predictions/class_ids"), -1)
-
-
-def all_class_ids(logits: Any, n_classes: int) -> Any:
-    """Return the numbers of all classes for each example."""
-    return jnp.tile(jnp.arange(n_classes, dtype=jnp.int32)[None], (logits.shape[0], 1))

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors, v1
@@ -59,6 +60,11 @@ class _Indicator:
     def __call__(self, batch: dict[str, Any]) -> dict[str, np.ndarray]:
         """Return the rows of a batch."""
         return {_IDS: indicator(batch[self.key], self.n_classes, self.vocabulary)}
+
+
+def all_class_ids(logits: Any, n_classes: int) -> Any:
+    """Return the numbers of all classes for each example."""
+    return jnp.broadcast_to(jnp.arange(n_classes, dtype=jnp.int32), (logits.shape[0], n_classes))
 
 
 def names_of(ids: Any, vocabulary: tuple[str, ...] | None) -> Any:

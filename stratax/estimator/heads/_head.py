@@ -140,14 +140,18 @@ class Head(abc.ABC):
                 v1.summary.scalar(self._key(key), value)
         return EstimatorSpec(mode, predictions=predictions, loss=loss, train_op=operation)
 
-    @abc.abstractmethod
-    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any] | None:
         """Return what an export answers with, by the names of signatures, of which one is the default.
 
         Args:
             logits: The logits.
             predictions: What :meth:`predictions` made of them.
+
+        Returns:
+            `tf.estimator.export.ExportOutput`s; None for the predictions.
         """
+        del logits, predictions
+        return None
 
     def _evaluated(
         self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None

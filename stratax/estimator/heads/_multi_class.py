@@ -7,8 +7,9 @@ import jax.numpy as jnp
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.estimator.heads import _checks, _classes
-from stratax.estimator.heads._binary_class import all_class_ids, class_ids
+from stratax.estimator.heads import _checks, _classes, _exports
+from stratax.estimator.heads._binary_class import class_ids
+from stratax.estimator.heads._classes import all_class_ids
 from stratax.estimator.heads._head import LogitsHead
 from stratax.estimator.heads._keys import MetricKeys, PredictionKeys
 from stratax.estimator.heads._measures import Measure
@@ -76,6 +77,11 @@ class MultiClassHead(LogitsHead):
             PredictionKeys.ALL_CLASSES: lambda: _classes.names_of(every, self._label_vocabulary),
         }
         return {key: make() for key, make in made.items() if key in wanted}
+
+    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+        logits = _checks.checked_logits(logits, self.logits_dimension)
+        scores = nn.softmax(logits)
+        return _exports.of_classes(logits, scores, self.logits_dimension, self._label_vocabulary, predictions)
 
     def _processed(self, labels: Any, logits: Any) -> Any:
         if self._label_vocabulary is not None and labels is not None:

@@ -8,6 +8,7 @@ import keras
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.estimator.heads._exports import of_several
 from stratax.estimator.heads._head import Head
 from stratax.estimator.heads._keys import MetricKeys
 from stratax.estimator.heads._measures import scalar_weight
@@ -93,6 +94,15 @@ class MultiHead(Head):
             for name, head in self._heads.items()
             for key, value in head.predictions(parts[name]).items()
         }
+
+    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+        del predictions
+        parts = self._parts(logits)
+        own = {
+            name: head.export_outputs(parts[name], head.predictions(parts[name]))
+            for name, head in self._heads.items()
+        }
+        return of_several({name: each for name, each in own.items() if each is not None})
 
     def metrics(self, regularization_losses: Sequence[Any] | None = None) -> dict[str, Any]:
         keys = [f"{MetricKeys.LOSS}/{name}" for name in self._heads]

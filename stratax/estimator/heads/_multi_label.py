@@ -8,8 +8,9 @@ import jax.numpy as jnp
 from stratax import errors, v1
 from stratax._shown import shown
 from stratax.data import SparseTensor
-from stratax.estimator.heads import _checks, _classes
-from stratax.estimator.heads._binary_class import all_class_ids, at_thresholds
+from stratax.estimator.heads import _checks, _classes, _exports
+from stratax.estimator.heads._binary_class import at_thresholds
+from stratax.estimator.heads._classes import all_class_ids
 from stratax.estimator.heads._head import LogitsHead
 from stratax.estimator.heads._keys import MetricKeys, PredictionKeys
 from stratax.estimator.heads._measures import Measure
@@ -78,6 +79,11 @@ class MultiLabelHead(LogitsHead):
             ),
         }
         return {key: make() for key, make in made.items() if key in wanted}
+
+    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+        logits = _checks.checked_logits(logits, self.logits_dimension)
+        scores = elementwise.sigmoid(logits)
+        return _exports.of_classes(logits, scores, self.logits_dimension, self._label_vocabulary, predictions)
 
     def _processed(self, labels: Any, logits: Any) -> Any:
         is_sparse = isinstance(labels, SparseTensor) or (

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.estimator.heads import _checks
+from stratax.estimator.heads import _checks, _exports
 from stratax.estimator.heads._head import LogitsHead
 from stratax.estimator.heads._keys import MetricKeys, PredictionKeys
 from stratax.estimator.heads._measures import Measure
@@ -66,6 +66,10 @@ class RegressionHead(LogitsHead):
         logits = _checks.checked_logits(logits, self.logits_dimension)
         made = {PredictionKeys.PREDICTIONS: self._predicted(logits), PredictionKeys.LOGITS: logits}
         return {key: made[key] for key in self._prediction_keys if key in wanted}
+
+    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+        numbers = self._predicted(_checks.checked_logits(logits, self.logits_dimension))
+        return _exports.of_numbers(numbers, predictions)
 
     def _predicted(self, logits: Any) -> Any:
         return logits if self._inverse_link_fn is None else self._inverse_link_fn(logits)
