@@ -14,6 +14,9 @@ from stratax.errors import DataLossError
 
 # By module: what a function is called in TensorFlow, and there.
 _MADE_IN = {
+    "stratax.data.elements._sparse": {
+        "sparse.to_dense": "sparse_to_dense",
+    },
     "stratax.data.examples._decode_raw": {
         "io.decode_raw": "decode_raw",
     },
@@ -247,12 +250,6 @@ _MADE_IN = {
         "strings.unicode_encode": "unicode_encode",
         "strings.unicode_split": "unicode_split",
         "strings.unicode_transcode": "unicode_transcode",
-    },
-    "stratax.v1._functions": {
-        "compat.v1.where": "where",
-    },
-    "stratax.v1._sparse": {
-        "sparse.to_dense": "to_dense",
     },
 }
 _WHERE = {name: (module, each) for module, names in _MADE_IN.items() for name, each in names.items()}

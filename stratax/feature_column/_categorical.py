@@ -124,6 +124,11 @@ class VocabularyListCategoricalColumn(_OfOneFeature):
         cells = _cells_of_dtype(self.key, self.dtype, features)
         return cells.mapped(lambda values: self._vocabulary.lookup(values, features.known.fingerprints))
 
+    @property
+    def entries(self) -> tuple[Any, ...]:
+        """What has ids, in their order."""
+        return tuple(each.encode() if isinstance(each, str) else each for each in self.vocabulary_list)
+
     @functools.cached_property
     def _vocabulary(self) -> Vocabulary:
         return Vocabulary(self.vocabulary_list, self.default_value, self.num_oov_buckets)
@@ -202,12 +207,18 @@ class VocabularyFileCategoricalColumn(_OfOneFeature):
         cells = _cells_of_dtype(self.key, self.dtype, features)
         return cells.mapped(lambda values: self._vocabulary.lookup(values, features.known.fingerprints))
 
+    @property
+    def entries(self) -> tuple[Any, ...]:
+        """What has ids, in their order."""
+        return tuple(
+            read_vocabulary(
+                self.key, self.vocabulary_file, self.vocabulary_size, self.dtype, self.file_format
+            )
+        )
+
     @functools.cached_property
     def _vocabulary(self) -> Vocabulary:
-        entries = read_vocabulary(
-            self.key, self.vocabulary_file, self.vocabulary_size, self.dtype, self.file_format
-        )
-        return Vocabulary(entries, self.default_value, self.num_oov_buckets)
+        return Vocabulary(self.entries, self.default_value, self.num_oov_buckets)
 
 
 def categorical_column_with_vocabulary_file(

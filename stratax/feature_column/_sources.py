@@ -13,6 +13,7 @@ import keras
 import numpy as np
 
 from stratax import errors, v1
+from stratax._recording import RECORDING
 from stratax._shown import shown
 from stratax.data import SparseTensor
 from stratax.feature_column._cells import Cells, cells_of
@@ -320,6 +321,8 @@ def _needs_host(column: Any, features: Mapping[str, Any]) -> bool:
 
 def _computed_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
     """Return ids that are computed now, of values, or before each step, of a model's features."""
+    if RECORDING.recorder is not None:
+        return _exported(columns, features)
     now: list[Any] = []
     before: list[Any] = []
     for column in columns:
@@ -330,6 +333,18 @@ def _computed_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[s
     with jax.ensure_compile_time_eval():
         made: dict[str, Any] = dict(Transformation(now).ids_on_host(features))
     return {**made, **_before_each_step(before, features)} if before else made
+
+
+def _exported(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ids that the host of an export computes."""
+    # Late: it knows the kinds of columns, which know this.
+    from stratax.feature_column._exported import exported_arrays
+
+    made: dict[str, Any] = {}
+    for column in columns:
+        found = exported_arrays(column, {key: features[key] for key in column.keys_read})
+        made.update({f"{column.name}/{part}": array for part, array in found.items()})
+    return made
 
 
 def _before_each_step(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stratax._recording import recordable
 from stratax._shown import shown
 from stratax.data.elements._structure import as_array
 from stratax.data.elements._tensor_shape import TensorShape
@@ -149,6 +150,7 @@ def _as_part(part: Any, dtype: Any = None) -> Any:
     return as_tensor(made) if has_tensors() else made
 
 
+@recordable
 def sparse_to_dense(
     sp_input: SparseTensor,
     default_value: object = None,

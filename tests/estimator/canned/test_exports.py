@@ -1,0 +1,115 @@
+"""Exports of ready-made Estimators: what heads give, and what feature columns compute on the host."""
+
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax import errors
+from stratax.export import load
+
+COUNT = 12
+RANDOM = np.random.default_rng(0)
+DATA = {
+    "age": RANDOM.random((COUNT, 1)).astype(np.float32),
+    "color": RANDOM.choice(np.array([b"red", b"green", b"blue"], object), COUNT),
+    "word": RANDOM.choice(np.array([b"a", b"b", b"c", b""], object), COUNT),
+    "place": RANDOM.integers(0, 5, COUNT),
+}
+LABELS = RANDOM.integers(0, 3, COUNT).astype(np.int32)
+fc = tf.feature_column
+
+
+def columns():
+    color = fc.categorical_column_with_vocabulary_list("color", ["red", "green"], num_oov_buckets=2)
+    return [
+        fc.numeric_column("age"),
+        fc.bucketized_column(fc.numeric_column("age"), [0.3, 0.6]),
+        fc.indicator_column(color),
+        fc.embedding_column(fc.categorical_column_with_hash_bucket("word", 7), 2),
+        fc.indicator_column(fc.categorical_column_with_identity("place", 5)),
+    ]
+
+
+def input_fn():
+    return tf.data.Dataset.from_tensor_slices((DATA, LABELS)).batch(4)
+
+
+def example(index):
+    lists = {
+        "age": tf.train.Feature(float_list=tf.train.FloatList(value=DATA["age"][index])),
+        "color": tf.train.Feature(bytes_list=tf.train.BytesList(value=[DATA["color"][index]])),
+        "place": tf.train.Feature(int64_list=tf.train.Int64List(value=[DATA["place"][index]])),
+    }
+    if DATA["word"][index]:
+        lists["word"] = tf.train.Feature(bytes_list=tf.train.BytesList(value=[DATA["word"][index]]))
+    return tf.train.Example(features=tf.train.Features(feature=lists)).SerializeToString()
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    made = tf.estimator.DNNClassifier(
+        [4], columns(), model_dir=str(tmp_path_factory.mktemp("model")), n_classes=3
+    )
+    made.train(input_fn, steps=3)
+    return made
+
+
+def expected(trained, key):
+    return np.stack([each[key] for each in trained.predict(input_fn)])
+
+
+def test_a_classifier_answers_to_examples_with_scores_and_names_of_all_classes(trained, tmp_path):
+    receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(
+        fc.make_parse_example_spec(columns())
+    )
+    exported = load(trained.export_saved_model(tmp_path, receiver).decode())
+    assert {name: each.method for name, each in exported.signatures.items()} == {
+        "serving_default": "classify",
+        "classification": "classify",
+        "predict": "predict",
+    }
+    examples = [example(index) for index in range(COUNT)]
+    made = exported.signatures["classification"](inputs=examples)
+    np.testing.assert_allclose(made["scores"], expected(trained, "probabilities"), atol=1e-6)
+    assert made["classes"].tolist() == [[b"0", b"1", b"2"]] * COUNT
+    made = exported.signatures["predict"](examples=examples)
+    np.testing.assert_allclose(made["logits"], expected(trained, "logits"), atol=1e-6)
+    assert made["classes"].tolist() == expected(trained, "classes").tolist()
+
+
+def test_dense_features_are_fed_as_they_are(trained, tmp_path):
+    raw = tf.estimator.export.build_raw_serving_input_receiver_fn(
+        {key: np.asarray(value) for key, value in DATA.items()}
+    )
+    exported = load(trained.export_saved_model(tmp_path, raw).decode())
+    # Those of classes take Examples only.
+    assert list(exported.signatures) == ["predict"]
+    given = {**DATA, "place": DATA["place"].astype(np.int32)}
+    made = exported.signatures["predict"](given)
+    np.testing.assert_allclose(made["probabilities"], expected(trained, "probabilities"), atol=1e-6)
+
+
+def test_a_regressor_answers_with_numbers(tmp_path):
+    made = tf.estimator.LinearRegressor([fc.numeric_column("age")], model_dir=str(tmp_path / "model"))
+    made.train(input_fn, steps=2)
+    spec = {"age": tf.io.FixedLenFeature([1], tf.float32)}
+    receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
+    exported = load(made.export_saved_model(tmp_path / "base", receiver).decode())
+    assert {name: each.method for name, each in exported.signatures.items()} == {
+        "serving_default": "regress",
+        "regression": "regress",
+        "predict": "predict",
+    }
+    outputs = exported.signatures["serving_default"]([example(index) for index in range(COUNT)])["outputs"]
+    np.testing.assert_allclose(outputs, expected(made, "predictions"), atol=1e-6)
+
+
+def test_a_column_that_exports_do_not_have_is_told(tmp_path):
+    crossed = fc.crossed_column(["color", "word"], 5)
+    made = tf.estimator.LinearClassifier([crossed], model_dir=str(tmp_path / "model"), n_classes=3)
+    made.train(input_fn, steps=1)
+    receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(
+        fc.make_parse_example_spec([crossed])
+    )
+    with pytest.raises(errors.BadTypeError, match="computes on the host what an export can't"):
+        made.export_saved_model(tmp_path / "base", receiver)
