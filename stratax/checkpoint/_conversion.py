@@ -6,10 +6,9 @@ is not the same in both is left out and reported, never guessed.
 
 import collections
 import dataclasses
-import functools
 import os
 import pathlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jax
@@ -18,6 +17,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _folder, _graph, _restoration, _store, _tensorflow
+from stratax.checkpoint._matches import AS_ASKED, Matches, unique
 from stratax.checkpoint._tensorflow_objects import Objects, is_seed
 
 MATCHED, MISSING, UNEXPECTED, DIFFERENT, KEPT = "matched", "missing", "unexpected", "different", "kept"
@@ -25,19 +25,6 @@ STATUSES = (MATCHED, KEPT, DIFFERENT, MISSING, UNEXPECTED)
 _ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
 _COUNTER = "save_counter"
 _COPIES = "_all_variables/"
-# How TensorFlow 1's optimizers, and Keras 2's in an Estimator, name what they keep for a variable, behind its name.
-# TensorFlow 1's `Momentum` is not here: it has no learning rate in it, and Keras' has.
-_SLOT_NAMES = {
-    "accumulated_delta_vars": ("Adadelta_1", "accum_var"),
-    "accumulated_grads": ("Adadelta", "accum_grad"),
-    "accumulators": ("Adagrad", "Ftrl", "accumulator"),
-    "linears": ("Ftrl_1", "linear"),
-    "m": ("m",),
-    "momentums": ("Adam", "m", "momentum"),
-    "u": ("v",),
-    "velocities": ("Adam_1", "RMSProp", "v", "rms"),
-    "velocity_hats": ("vhat",),
-}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -188,7 +175,9 @@ class _Conversion:
         self._keys = [key for key in source.shapes if not (has_copies and key.startswith(_COPIES))]
         # A name that several have is nobody's.
         names_by_key = {key: self._own_name(key) for key in self._keys}
-        self._by_name = _unique(names_by_key) | {key: key for key in self._keys}
+        self._by_name = unique(names_by_key) | {key: key for key in self._keys}
+        # The keys that each of the names is asked for.
+        self._asked: dict[str, list[str]] = {}
         self._renamed = self._resolved(names)
 
     def _own_name(self, key: str) -> str:
@@ -211,6 +200,7 @@ class _Conversion:
                     f"The checkpoint has no such name, of a value or a scope. Received: {shown(old)}. Expected: one of "
                     f"{shown(sorted(map(self._own_name, self._keys)))}."
                 )
+            self._asked[f"{old}={new}"] = list(fitting)
             # An exact name counts more than a scope, and a longer scope more than a shorter.
             found = {**fitting, **found} if old.endswith("/") else {**found, **fitting}
         return found
@@ -251,7 +241,7 @@ class _Conversion:
     def _place(self, key: str) -> tuple[str | None, str]:
         """Return a value's key where there is no target, and why it is this."""
         if key in self._renamed:
-            return self._renamed[key], "as asked"
+            return self._renamed[key], AS_ASKED
         if self._objects is None:
             return key, "by name"
         if key in self._key_paths:
@@ -268,26 +258,20 @@ class _Conversion:
 
     def values_of(self, target: _store.Contents) -> Report:
         """Give the variables of a target their values."""
-        matches = _Matches(self._source, self._objects, self._by_name, self._renamed, target).found
+        found = Matches(self._source, self._objects, self._by_name, self._renamed, target)
+        matches = found.found
+        self._check_asked({key for key, why in matches.values() if why == AS_ASKED})
         rows, arrays = [], {}
-        fresh = _fresh_optimizers(target, matches)
+        fresh = _fresh_optimizers(target, matches) - found.other_optimizers
         for here, own in target.arrays.items():
             key, why = matches.get(here, (None, ""))
             if key is None:
-                reason = _reason_to_keep(here, target.names.get(here, here), fresh)
-                if reason is not None:
+                status, why = _reason(here, target.names.get(here, here), fresh, found.other_optimizers)
+                if status == KEPT:
                     arrays[here] = own
-                rows.append(
-                    Row(
-                        status=MISSING if reason is None else KEPT,
-                        here=here,
-                        shape=own.shape,
-                        dtype=own.dtype.name,
-                        here_shape=own.shape,
-                        here_dtype=own.dtype.name,
-                        why=reason or "the checkpoint has no such value",
-                    )
-                )
+                size: dict[str, Any] = {"shape": own.shape, "here_shape": own.shape}
+                kind: dict[str, Any] = {"dtype": own.dtype.name, "here_dtype": own.dtype.name}
+                rows.append(Row(status=status, here=here, why=why, **size, **kind))
                 continue
             made = self._like(key, own)
             if isinstance(made, str):
@@ -307,6 +291,14 @@ class _Conversion:
             self._row(UNEXPECTED, key, why="no variable is its") for key in self._keys if key not in used
         )
         return self._report(rows, arrays, names, target.aliases)
+
+    def _check_asked(self, given: set[str]) -> None:
+        for asked, keys in self._asked.items():
+            if not given.intersection(keys):
+                raise errors.BadArgumentError(
+                    "There is no variable of the name that a value was to have. Expected: the name of a variable, or "
+                    f"its key, as the report lists them. Received: {shown(asked)}."
+                )
 
     def _like(self, key: str, own: np.ndarray) -> np.ndarray | str:
         """Return a value as a variable holds it; a reason if it can't."""
@@ -348,198 +340,6 @@ class _Conversion:
         return Report(source=self._source.path, rows=rows, contents=contents)
 
 
-class _Matches:
-    """Which value is which variable's."""
-
-    def __init__(
-        self,
-        source: _tensorflow.Bundle,
-        objects: Objects | None,
-        by_name: Mapping[str, str],
-        renamed: Mapping[str, str],
-        target: _store.Contents,
-    ) -> None:
-        self._source = source
-        self._objects = objects
-        self._by_name = by_name
-        self._target = target
-        self._others = _restoration.by_first(target.aliases)
-        self.found: dict[str, tuple[str, str]] = {}
-        self._used: set[str] = set()
-        self._add_renamed(renamed)
-        if objects is not None:
-            self._add_by_structure(objects)
-        self._add_by_name(renamed)
-        self._add_slots_by_name()
-
-    def _add(self, here: str, key: str, why: str) -> None:
-        if here not in self.found and key not in self._used:
-            self.found[here] = (key, why)
-            self._used.add(key)
-
-    def _add_renamed(self, renamed: Mapping[str, str]) -> None:
-        names = _unique({key: self._target.names.get(key, key) for key in self._target.arrays})
-        for key, new in renamed.items():
-            if (here := new if new in self._target.arrays else names.get(new)) is not None:
-                self._add(here, key, "as asked")
-
-    def _add_by_name(self, renamed: Mapping[str, str]) -> None:
-        names = _unique({key: self._target.names.get(key, key) for key in self._target.arrays})
-        for name, here in [*names.items(), *((key, key) for key in self._target.arrays)]:
-            key = self._by_name.get(name)
-            # What was renamed has its old name no more.
-            if key is not None and key not in renamed:
-                self._add(here, key, "by name")
-
-    def _add_by_structure(self, objects: Objects) -> None:
-        plain = [here for here in self._target.arrays if _graph.SLOT not in here]
-        places = {here: number for here in plain if (number := self._place(objects, here)) is not None}
-        for optimizer, trained in self._trained().items():
-            places |= self._places_of_trained(objects, optimizer, trained, places)
-        for here, number in places.items():
-            self._add_number(objects, here, number)
-        for optimizer, trained in self._trained().items():
-            owner = self._place(objects, optimizer, is_variable=False)
-            for here in self._target.arrays:
-                before, slot, variable = here.partition(_graph.SLOT)
-                place, _, name = before.rpartition("/")
-                if slot and place == optimizer and owner is not None and variable in places:
-                    position = trained.index(variable) if variable in trained else None
-                    number = objects.slot(owner, name, places[variable], position)
-                    if number is not None:
-                        self._add_number(objects, here, number)
-
-    def _add_number(self, objects: Objects, here: str, number: int) -> None:
-        key = objects.key(number)
-        if key is not None and key in self._source.shapes:
-            self._add(here, key, "by structure")
-
-    def _trained(self) -> dict[str, list[str]]:
-        """Return the variables that each optimizer keeps something for, in its order."""
-        found: dict[str, dict[str, None]] = {}
-        for here in self._target.arrays:
-            before, slot, variable = here.partition(_graph.SLOT)
-            if slot:
-                found.setdefault(before.rpartition("/")[0], {})[variable] = None
-        return {optimizer: list(variables) for optimizer, variables in found.items()}
-
-    def _places_of_trained(
-        self, objects: Objects, optimizer: str, trained: Sequence[str], places: Mapping[str, int]
-    ) -> dict[str, int]:
-        """Return the variables that TensorFlow's checkpoint reaches by the list of an optimizer alone."""
-        owner = self._place(objects, optimizer, is_variable=False)
-        numbers = [] if owner is None else objects.trained(owner)
-        # Both lists have to be of the same variables, as far as these are known otherwise.
-        pairs = dict(zip(trained, numbers, strict=False))
-        if len(numbers) != len(trained) or any(
-            places.get(here, each) != each for here, each in pairs.items()
-        ):
-            return {}
-        return pairs
-
-    def _place(self, objects: Objects, key_path: str, *, is_variable: bool = True) -> int | None:
-        for candidate in _restoration.candidates(key_path, self._others):
-            parts = candidate.split("/")
-            starts = [(0, parts)]
-            # Where TensorFlow's root is the model itself, or calls it otherwise.
-            if parts[0] in self._starts:
-                starts.append((self._starts[parts[0]], parts[1:]))
-            for start, rest in starts:
-                number = self._walk(objects, start, rest, candidate)
-                if number is not None and (objects.key(number) is not None) == is_variable:
-                    return number
-        return None
-
-    @functools.cached_property
-    def _starts(self) -> dict[str, int]:
-        """Where what is not a part of TensorFlow's root begins, by its name here."""
-        objects = self._objects
-        if objects is None:
-            return {}
-        found = {}
-        for first in dict.fromkeys(here.split("/")[0] for here in self._target.arrays):
-            if first in objects.attributes(0):
-                continue
-            keys = [
-                here
-                for here in self._target.arrays
-                if here.startswith(f"{first}/") and _graph.SLOT not in here
-            ]
-            counts = {
-                start: sum(self._fits(objects, start, here) for here in keys)
-                for start in dict.fromkeys([0, *objects.attributes(0).values()])
-            }
-            best = max(counts.values(), default=0)
-            # Two that fit as well are not told apart.
-            if best and list(counts.values()).count(best) == 1:
-                found[first] = next(start for start, count in counts.items() if count == best)
-        return found
-
-    def _fits(self, objects: Objects, start: int, here: str) -> bool:
-        number = self._walk(objects, start, here.split("/")[1:], here)
-        key = None if number is None else objects.key(number)
-        return key is not None and self._source.shapes.get(key) == self._target.arrays[here].shape
-
-    def _walk(self, objects: Objects, start: int, parts: Sequence[str], key_path: str) -> int | None:
-        number: int | None = start
-        index = 0
-        before = key_path.split("/")[: -len(parts)] if parts else []
-        while number is not None and index < len(parts):
-            part = parts[index]
-            following = parts[index + 1] if index + 1 < len(parts) else ""
-            if part == "layers" and following.isdigit() and objects.layers(number) is not None:
-                number = self._layer(
-                    objects, number, "/".join([*before, *parts[: index + 1]]), int(following)
-                )
-                index += 2
-            else:
-                number = objects.part(number, _unescaped(part))
-                index += 1
-        return number
-
-    def _layer(self, objects: Objects, model: int, prefix: str, index: int) -> int | None:
-        here, there = self._weighted(prefix), objects.weighted_layers(model)
-        # As Keras 2 did: layers without variables may be others, such as those that were made of operations.
-        if len(here) == len(there):
-            return there[here.index(index)] if index in here else None
-        layers = objects.layers(model) or []
-        return layers[index] if index < len(layers) else None
-
-    def _weighted(self, prefix: str) -> list[int]:
-        numbers = set()
-        for here in self._target.arrays:
-            if here.startswith(f"{prefix}/") and not is_seed(self._target.names.get(here, here)):
-                numbers.add(int(here[len(prefix) + 1 :].partition("/")[0]))
-        return sorted(numbers)
-
-    def _add_slots_by_name(self) -> None:
-        names = {key: name for name, key in self._by_name.items() if name != key} or {}
-        for here in self._target.arrays:
-            before, slot, variable = here.partition(_graph.SLOT)
-            if slot and variable in self.found:
-                own = names.get(self.found[variable][0], self.found[variable][0])
-                kinds = _SLOT_NAMES.get(before.rpartition("/")[2], ())
-                if (key := self._slot_by_name(own, kinds)) is not None:
-                    self._add(here, key, "by name")
-        for here in self._target.arrays:
-            if here.endswith("optimizer/iterations"):
-                steps = [key for name, key in self._by_name.items() if name.endswith("/iter")]
-                for key in [*steps[:1], *filter(None, [self._by_name.get("global_step")])]:
-                    self._add(here, key, "by name")
-
-    def _slot_by_name(self, variable: str, kinds: Iterable[str]) -> str | None:
-        for kind in kinds:
-            name = f"{variable}/{kind}"
-            # Keras 2 in an Estimator puts the optimizer's name in front.
-            longer = [each for each in self._by_name if each.endswith(f"/{name}")]
-            found = [name] if name in self._by_name else longer
-            # The older RMSprop's momentum has the learning rate in it, and that of Keras 3 has not.
-            is_rms = kind == "momentum" and any(each.endswith(f"{variable}/rms") for each in self._by_name)
-            if len(found) == 1 and not is_rms:
-                return self._by_name[found[0]]
-        return None
-
-
 def _fresh_optimizers(target: _store.Contents, matches: Mapping[str, Any]) -> set[str]:
     """Return the optimizers of which the checkpoint has nothing."""
     owners: dict[str, bool] = {}
@@ -551,23 +351,19 @@ def _fresh_optimizers(target: _store.Contents, matches: Mapping[str, Any]) -> se
     return {owner for owner, is_there in owners.items() if not is_there}
 
 
-def _reason_to_keep(here: str, name: str, fresh: Iterable[str]) -> str | None:
+def _reason(here: str, name: str, fresh: Iterable[str], other: Iterable[str]) -> tuple[str, str]:
+    """Return the status of a variable without a value, and why it is this."""
     if is_seed(name):
-        return "a random generator, which TensorFlow does not save"
-    if any(here.startswith(f"{owner}/") for owner in fresh):
-        return "the checkpoint has no such optimizer: as new"
+        return KEPT, "a random generator, which TensorFlow does not save"
+    if any(here.startswith(f"{optimizer}/") for optimizer in other):
+        return MISSING, "the checkpoint's optimizer is of another kind"
+    if any(here.startswith(f"{optimizer}/") for optimizer in fresh):
+        return KEPT, "the checkpoint has no such optimizer: as new"
     if here.endswith("optimizer/learning_rate"):
-        return "the checkpoint has no learning rate"
-    return "counted anew" if here in _restoration.OPTIONAL else None
-
-
-def _unique(names: Mapping[str, str]) -> dict[str, str]:
-    counts = collections.Counter(names.values())
-    return {name: key for key, name in names.items() if counts[name] == 1}
-
-
-def _unescaped(name: str) -> str:
-    return name.replace("%40", "@").replace("%2F", "/").replace("%25", "%")
+        return KEPT, "the checkpoint has no learning rate"
+    if here in _restoration.OPTIONAL:
+        return KEPT, "counted anew"
+    return MISSING, "the checkpoint has no such value"
 
 
 def _as_here(value: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ between. Optimizers of Keras 2 had slots of their own kind, later ones keep list
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from stratax.checkpoint import _graph
 from stratax.checkpoint._bundles import Node
@@ -53,7 +53,8 @@ SLOTS: Mapping[str, tuple[str, ...]] = {
     "velocity_hats": ("vhat",),
 }
 
-_ITERATIONS = ("iterations", "iter")
+# Keras 2's names of variables that have others in Keras 3.
+_RENAMED = {"depthwise_kernel": "kernel", "iter": "iterations"}
 
 
 class Objects:
@@ -65,6 +66,8 @@ class Objects:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = nodes
+        self._attributes: dict[int, dict[str, int]] = {}
+        self._weighted: dict[int, list[int]] = {}
 
     def key(self, number: int) -> str | None:
         """Return the key of an object's value, if it is a variable."""
@@ -98,6 +101,11 @@ class Objects:
 
     def attributes(self, number: int) -> dict[str, int]:
         """Return an object's parts by name, other than a model's layers, as they are named here."""
+        if number not in self._attributes:
+            self._attributes[number] = self._found_attributes(number)
+        return self._attributes[number]
+
+    def _found_attributes(self, number: int) -> dict[str, int]:
         children = self.nodes[number].children
         plain = {name: child for name, child in children.items() if not name.startswith("_")}
         found = {}
@@ -126,21 +134,34 @@ class Objects:
 
     def weighted_layers(self, number: int) -> list[int]:
         """Return the layers of a model that have variables."""
-        return [layer for layer in self.layers(number) or () if self.has_variables(layer)]
+        if number not in self._weighted:
+            layers = self.layers(number) or ()
+            self._weighted[number] = [layer for layer in layers if self.has_variables(layer)]
+        return self._weighted[number]
 
     def is_optimizer(self, number: int) -> bool:
         """Return whether an object counts its steps as an optimizer does."""
         found = self.attributes(number)
         return bool(self.nodes[number].slots) or (
-            any(name in found for name in _ITERATIONS) and "learning_rate" in found
+            ("iterations" in found or "iter" in found) and "learning_rate" in found
         )
 
     def part(self, number: int, name: str) -> int | None:
         """Return a part of an object by its name here."""
         found = self.attributes(number)
-        if name == "iterations":
-            return next((found[each] for each in _ITERATIONS if each in found), None)
-        return found.get(name)
+        names = (name, *(theirs for theirs, ours in _RENAMED.items() if ours == name))
+        return next((found[each] for each in names if each in found), None)
+
+    def is_of_kind(self, optimizer: int, slots: Collection[str]) -> bool:
+        """Return whether an optimizer keeps the same as one that keeps these slots, or that keeps none."""
+        if not slots:
+            return True
+        names = {name for _, name, _ in self.nodes[optimizer].slots}
+        if names:
+            known = {name for slot in slots for name in SLOTS.get(slot, (slot,))}
+            return names <= known and all(names.intersection(SLOTS.get(slot, (slot,))) for slot in slots)
+        parts = self.attributes(optimizer)
+        return set(slots) == {name for name, part in parts.items() if self._listed(part)}
 
     def trained(self, optimizer: int) -> list[int]:
         """Return the variables that an optimizer trains, in its order, if the checkpoint says so."""
@@ -176,6 +197,7 @@ class Objects:
         return None if position is None or position >= len(slots) else slots[position]
 
     def _listed(self, number: int) -> list[int]:
+        """Return the variables of a list."""
         items = self.nodes[number].children
         return [items[index] for index in sorted((each for each in items if each.isdigit()), key=int)]
 
@@ -197,8 +219,11 @@ class Objects:
                 return
             for index, layer in enumerate(self.layers(number) or ()):
                 visit(layer, _joined(key_path, f"layers/{index}"))
-            for name, child in self.attributes(number).items():
-                visit(child, _joined(key_path, name))
+            parts = self.attributes(number)
+            for name, child in parts.items():
+                # A separable layer has it under this name in both versions.
+                is_other = name == "depthwise_kernel" and "pointwise_kernel" not in parts
+                visit(child, _joined(key_path, _RENAMED[name] if is_other else name))
 
         visit(0, "")
         # Behind everything else: a slot's key path has its variable's in it.
@@ -219,7 +244,7 @@ class Objects:
         for name, part in own.items():
             if self.key(part) is None:
                 continue
-            if name in _ITERATIONS:
+            if name in ("iter", "iterations"):
                 yield "iterations", part
             # The older optimizers saved their hyperparameters, which are no variables here.
             elif "iter" not in own or name == "learning_rate":

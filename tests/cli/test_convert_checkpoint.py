@@ -22,6 +22,7 @@ GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 CONVERSIONS = GOLDEN / "conversions"
 OPTIMIZERS = {
     "keras2_adam": lambda: keras.optimizers.Adam(0.5),
+    "keras2_beside": lambda: keras.optimizers.Adam(0.5),
     "keras2_older_adam": lambda: keras.optimizers.Adam(0.5, amsgrad=True),
     "keras2_older_sgd": lambda: keras.optimizers.SGD(0.5, momentum=0.9),
     "keras2_saved": lambda: keras.optimizers.SGD(0.5),
@@ -38,6 +39,11 @@ def make():
 
 def wide():
     return keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(7)])
+
+def other():
+    model = here.made({name!r})
+    model.compile(keras.optimizers.SGD(momentum=0.9), "mse")
+    return model
 
 def variables():
     return [keras.Variable([0.0, 0.0, 0.0], name="new")]
@@ -191,6 +197,9 @@ def test_names_are_changed_as_asked(tmp_path, program, capsys):
     assert run(objects, tmp_path / "b", *arguments) == 0
     assert report(capsys)["totals"]["matched"] == 1
     np.testing.assert_array_equal(sx.train.load_variable(tmp_path / "b", "new"), [1, 2, 3])
+    arguments = [objects, tmp_path / "c", "--model", f"{program()}:variables"]
+    assert run(*arguments, "--map", "first/bias=newer") == 2
+    assert "no variable of the name" in capsys.readouterr().err
     for wrong, why in (
         ("other=new", "no such name"),
         ("other/=new/", "no such name"),
@@ -223,6 +232,19 @@ def test_what_does_not_match_is_reported_and_nothing_is_written(tmp_path, progra
     assert not found["complete"]
 
 
+def test_an_optimizer_of_another_kind_gets_nothing(tmp_path, program, capsys):
+    for name in ("keras2_adam", "keras2_older_adam", "keras3_adam", "saver_adam"):
+        arguments = ["--model", f"{program(name)}:other", "--json"]
+        is_by_name = name == "saver_adam"
+        # A name that has no such slot may as well be another program's.
+        assert run(CONVERSIONS / name, tmp_path / name, *arguments) == (0 if is_by_name else 1)
+        for here, row in by_here(report(capsys)).items():
+            if "optimizer" in here:
+                assert row["status"] == ("kept" if is_by_name else "missing")
+                assert "optimizer" in row["why"]
+        sys.modules.pop("program")
+
+
 def test_a_dry_run_writes_nothing(tmp_path, capsys):
     assert run(GOLDEN / "checkpoints" / "objects", "--dry-run") == 0
     assert run(GOLDEN / "checkpoints" / "objects", tmp_path / "out", "--dry-run") == 0
@@ -253,7 +275,7 @@ def test_wrong_calls_and_damage_say_what_is_wrong(tmp_path, program, capsys):
         ([source, f"{path}/out"], 1, "could not be written"),
         ([source, out, "--model", "nothing"], 2, "MODULE:FUNCTION"),
         ([source, out, "--model", "no_such_module:f"], 2, "a module that is not there"),
-        ([source, out, "--model", f"{path}:other"], 2, "a function that is not there"),
+        ([source, out, "--model", f"{path}:absent"], 2, "a function that is not there"),
         ([source, out, "--model", f"{tmp_path}/other.py:f"], 2, "a file that is not there"),
         ([source, out, "--model", f"{path}:nothing"], 2, "is converted for a Keras model"),
         ([source, out, "--model", f"{path}:make", "--like", own], 2, "Give one of them"),

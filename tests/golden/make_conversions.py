@@ -24,12 +24,27 @@ def main():
         keep("keras2_adam", optimizers.Adam(0.01))
         keep("keras2_older_sgd", optimizers.legacy.SGD(0.01, momentum=0.9))
         keep("keras2_older_adam", optimizers.legacy.Adam(0.01, amsgrad=True))
+        beside("keras2_beside", optimizers.Adam(0.01))
         by_name("saver_adam")
         saved_model("keras2_saved", lambda model, folder: model.save(folder))
     else:
         keep("keras3_adam", optimizers.Adam(0.01))
         keep("keras3_rmsprop", optimizers.RMSprop(0.01, momentum=0.5, centered=True))
         saved_model("keras3_exported", lambda model, folder: model.export(folder, verbose=False))
+
+
+def beside(name, optimizer):
+    """Save a model and its optimizer that a loop of the program's own trains."""
+    model = conversion_cases.model(tf.keras)
+    model.optimizer = optimizer
+    for _ in range(conversion_cases.STEPS):
+        conversion_cases.step(tf, model)
+    del model.optimizer
+    shutil.rmtree(FOLDER / name, ignore_errors=True)
+    tf.train.Checkpoint(net=model, optimizer=optimizer).save(str(FOLDER / name / "ckpt"))
+    (FOLDER / name / "checkpoint").write_text('model_checkpoint_path: "ckpt-1"\n')
+    model.optimizer = optimizer
+    numbers(name, model)
 
 
 def by_name(name):
