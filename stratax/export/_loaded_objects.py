@@ -225,7 +225,10 @@ class LoadedFunction:
             TracingError: It was saved without its program.
         """
         if self._problem is not None:
-            raise TracingError(f"The function {shown(self._name)} could not be saved. {self._problem}")
+            raise TracingError(
+                f"The function {shown(self._name)} was saved without its program. {self._problem} What takes text is "
+                "called by its signature, if it was given one: loaded.signatures."
+            )
         given = self._bound(args, kwargs)
         # As they are, if one kind takes them so; else as what the first kind that can makes of them.
         for convert in (_fitting, _converted):
@@ -367,7 +370,8 @@ class LoadedConcreteFunction:
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{spec.name}: {spec}" for spec in self.inputs)
-        return f"<loaded signature {self.name}({inputs}) -> {self.structured_outputs}>"
+        outputs = ", ".join(f"{spec.name}: {spec}" for spec in self.outputs)
+        return f"<loaded signature {self.name}({inputs}) -> {outputs}>"
 
 
 class _OfText:
@@ -376,8 +380,9 @@ class _OfText:
     def __init__(self, name: str, info: SignatureInfo, program: Any, variables: list[Any]) -> None:
         self.name = name
         self._info = info
-        self._exported = program
         self.variables = variables
+        self._weights: list[Any] = []
+        self._signature = LoadedSignature(name, info, program, self._weights)
 
     @property
     def structured_input_signature(self) -> tuple[tuple[()], dict[str, TensorSpec]]:
@@ -391,8 +396,11 @@ class _OfText:
 
     def __call__(self, *args: Any, **inputs: Any) -> dict[str, Any]:
         """Return what it gives, by name, as NumPy arrays."""
-        weights = [each.value for each in self.variables]
-        return LoadedSignature(self.name, self._info, self._exported, weights)(*args, **inputs)
+        self._weights[:] = [each.value for each in self.variables]
+        return self._signature(*args, **inputs)
+
+    def __repr__(self) -> str:
+        return f"<loaded signature {self._signature!r}>"
 
 
 def _named(spec: TensorSpec, name: str) -> TensorSpec:

@@ -106,12 +106,15 @@ def write_object(
     programs = _Programs(found.functions, platforms)
     if signatures is None and not chosen:
         chosen = _default(found, programs)
+    served: set[int] = set()
     for name in [each for each, number in chosen.items() if number in programs.problems]:
         # With text, for instance, which a signature may take and give; else this says what is wrong.
-        del programs.problems[chosen.pop(name)]
-        others |= signatures_of(obj, None if signatures is None else {name: _given(signatures)[name]})
+        served.add(chosen.pop(name))
+        made = signatures_of(obj, None if signatures is None else {name: _given(signatures)[name]})
+        others[name] = made[name]
     for number, error in programs.problems.items():
-        _warn(found.functions[number][0], error)
+        if number not in served:
+            _warn(found.functions[number][0], error)
 
     def also(folder: pathlib.Path, names: Names) -> dict[str, SignatureInfo]:
         functions = programs.write(folder, names)

@@ -256,7 +256,7 @@ def test_what_calls_python_is_saved_by_name_with_a_warning(tmp_path):
     with pytest.warns(RuntimeWarning, match="'prints' is saved without its program.*calls Python"):
         loaded = reloaded(Prints(), tmp_path, signatures=Prints().quiet)
     assert loaded.quiet([1.0]).tolist() == [-1.0]
-    with pytest.raises(errors.TracingError, match="'prints' could not be saved.*calls Python while it runs"):
+    with pytest.raises(errors.TracingError, match="'prints' was saved without its program.*calls Python while it runs"):
         loaded.prints([1.0])
     with pytest.raises(errors.TracingError, match="calls Python while it runs"):
         tf.saved_model.save(Prints(), tmp_path / "b", signatures=Prints().prints)
@@ -355,3 +355,24 @@ def changed(folder, tmp_path, change):
 def test_a_file_of_an_object_that_makes_no_sense_is_told(scale, tmp_path, change, match):
     with pytest.raises(errors.DataLossError, match=match):
         tf.saved_model.load(changed(scale, tmp_path, change))
+
+
+def test_a_signature_of_text_computes_with_it_on_the_host(tmp_path):
+    class Numbers(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.by = tf.Variable(2.0)
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+        def number(self, text):
+            return {"number": tf.strings.to_number(text) * self.by}
+
+    loaded = reloaded(Numbers(), tmp_path)
+    assert list(loaded.signatures) == ["serving_default"]
+    signature = loaded.signatures["serving_default"]
+    assert signature.structured_input_signature[1]["text"].dtype == object
+    assert signature(tf.constant(["1", "2.5"]))["number"].tolist() == [2.0, 5.0]
+    loaded.by.assign(1.0)
+    assert signature(text=["3"])["number"].tolist() == [3.0]
+    with pytest.raises(errors.TracingError, match=r"called by its signature.*loaded\.signatures"):
+        loaded.number(["1"])
