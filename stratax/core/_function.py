@@ -35,6 +35,7 @@ from stratax.core import (
     _texts,
 )
 from stratax.seams import jax as seam
+from stratax.seams.keras import in_stateless_scope
 
 # How many programs one function keeps; the oldest goes first.
 MAX_PROGRAMS = 256
@@ -140,8 +141,8 @@ class Function(_signature.Alias):
         if self._declared_specs is not None:
             args, kwargs = self._signature_of_inputs().bind(args, kwargs)
         # A compiled function is opaque to an eager tape: it would see neither the operations nor the reads of
-        # variables.
-        if _capture.current_region() is not None or _reads.has_listeners():
+        # variables. In a scope of Keras' own, variables have the values that its step was given.
+        if in_stateless_scope() or _reads.has_listeners():
             return self.converted(*args, **kwargs)
         try:
             arguments = _signature.sort_arguments(self._canonical(args, kwargs))

@@ -5,6 +5,7 @@ is never read. Weights are in the format of safetensors, programs are what `jax.
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -26,6 +27,8 @@ PROGRAMS = "programs"
 ASSETS = "assets"
 _CHUNK_BYTES = 1 << 20
 _MOST_MANIFEST_BYTES = 64 << 20
+# How often a folder is put in the place of one that other processes keep writing.
+_MOST_ATTEMPTS = 20
 
 
 def contains(path: str | os.PathLike[str]) -> bool:
@@ -60,14 +63,28 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
             if file.is_file():
                 _flush(file)
         _check_free(target, replace=replace)
-        old = made.with_suffix(".old")
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(target, old)
-        os.rename(made, target)
+        _put(made, target)
         _flush(target.parent)
-        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _put(made: pathlib.Path, target: pathlib.Path) -> None:
+    """Give a folder its name; what has it, goes."""
+    for attempt in range(_MOST_ATTEMPTS):
+        old = made.with_suffix(f".{attempt}.old")
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(target, old)
+        try:
+            os.rename(made, target)
+        except OSError as error:
+            # Another process, a worker that saves the same, was quicker.
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempt == _MOST_ATTEMPTS - 1:
+                raise
+        else:
+            return
+        finally:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _check_free(target: pathlib.Path, *, replace: bool) -> None:

@@ -29,6 +29,8 @@ from stratax.export._structures import decoded, matched
 
 # What TensorFlow writes.
 _TENSORFLOW = ("saved_model.pb", "saved_model.pbtxt")
+# What `model.save(folder)` writes.
+_KERAS = ("config.json", "metadata.json")
 _SERVE = "serve"
 
 
@@ -62,7 +64,7 @@ def load(
         DataLossError: It is damaged, or of a newer format.
         DeviceError: It was not made for what JAX computes on here.
         FileMissingError: There is nothing.
-        UnimplementedError: TensorFlow has written it.
+        UnimplementedError: TensorFlow or `model.save` has written it.
     """
     del options
     if not contains(export_dir):
@@ -90,8 +92,13 @@ def _refuse(export_dir: Any) -> None:
     if any(os.path.isfile(os.path.join(path, name)) for name in _TENSORFLOW):
         raise UnimplementedError(
             f"The SavedModel at {shown(path)} was written by TensorFlow, and holds TensorFlow's own operations. "
-            "Expected: a folder that tf.saved_model.save of Stratax has written. Build the model in Python and read "
-            f"its weights: tf.train.load_checkpoint({shown(os.path.join(path, 'variables', 'variables'))}) names them."
+            "Expected: a folder that tf.saved_model.save of Stratax has written. Build the model in Python, and make a "
+            "checkpoint of the SavedModel's weights: stratax convert savedmodel FOLDER OUT --model module:function."
+        )
+    if all(os.path.isfile(os.path.join(path, name)) for name in _KERAS):
+        raise UnimplementedError(
+            f"The folder {shown(path)} has a model as Keras saves it, without compiled functions. Expected: a folder "
+            "that tf.saved_model.save has written. Load the model: tf.keras.models.load_model(folder)."
         )
     raise FileMissingError(
         f"There is no saved model at {shown(path)}. Expected: a folder that tf.saved_model.save or "
@@ -245,6 +252,12 @@ class LoadedFunction:
             f"Received: {', '.join(f'{name}={shown(value)}' for name, value in given.items()) or 'none'}. Call it with "
             "such arguments before it is saved, or declare an input_signature."
         )
+
+    @property
+    def variables(self) -> list[Any]:
+        """The variables that it reads."""
+        found = [variable for _, program, _ in self._kinds for variable in program.variables]
+        return list({id(variable): variable for variable in found}.values())
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:

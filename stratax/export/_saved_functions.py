@@ -90,6 +90,21 @@ def of_model(model: keras.Model, inputs: Any, name: str = "inputs") -> Saved:
     return Saved(signature, [Kind({name: inputs, "training": False}, call, ({"training": None},))])
 
 
+def of_endpoint(model: keras.Model, inputs: Any) -> Saved:
+    """Return a model's prediction as Keras exports it, which takes its inputs by position alone.
+
+    Args:
+        model: The model, which is built.
+        inputs: Its inputs: a structure of specs.
+    """
+    parameter = inspect.Parameter("args_0", inspect.Parameter.POSITIONAL_ONLY)
+
+    def call(arguments: dict[str, Any]) -> Any:
+        return model(arguments["args_0"], training=False)
+
+    return Saved(inspect.Signature([parameter]), [Kind({"args_0": inputs}, call)])
+
+
 def _kind(function: Function, signature: inspect.Signature, args: Any, kwargs: Any) -> Kind:
     bound = signature.bind(*args, **kwargs)
     if function.input_signature is None:

@@ -186,6 +186,19 @@ def _default(found: "_Found", programs: "_Programs") -> dict[str, int]:
     return {DEFAULT: wanted[0]} if len(wanted) == 1 else {}
 
 
+def of_endpoint(model: keras.Model, inputs: Any = None) -> Saved:
+    """Return a model's prediction as Keras exports it.
+
+    Args:
+        model: The model, which is built.
+        inputs: Its inputs, a structure of specs; None for those that it was built for.
+
+    Raises:
+        BadArgumentError: It is not built, or does not say what it takes.
+    """
+    return _saved_functions.of_endpoint(model, inputs_of_model(model) if inputs is None else inputs)
+
+
 class _Found:
     """What is found below an object.
 

@@ -16,7 +16,7 @@ import numpy as np
 from stratax import _callers, _tracebacks
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
-from stratax.keras2 import _files, _images
+from stratax.keras2 import _files, _images, exported
 from stratax.seams import keras2 as seam
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
@@ -52,6 +52,7 @@ def install() -> None:
     seam.widen("keras:Sequential.add", _refusing_host_layers)
     seam.widen("keras.src.utils.image_dataset_utils:_load_image_tf", _images.cropping)
     _files.install()
+    exported.install()
 
 
 def install_training() -> None:

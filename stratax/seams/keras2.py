@@ -45,6 +45,7 @@ WIDENED = (
     f"{_JAX_TRAINER}.fit",
     f"{_JAX_TRAINER}.evaluate",
     f"{_JAX_TRAINER}.predict",
+    f"{_MODEL}.export",
     f"{_MODEL}.save",
     f"{_MODEL}.save_weights",
     f"{_MODEL}.load_weights",

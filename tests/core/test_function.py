@@ -387,3 +387,16 @@ def test_the_value_of_an_array_that_is_needed_while_tracing_is_refused():
 
     with pytest.raises(sx.errors.TracingError, match="needs the value of an array while it is traced"):
         f(jnp.ones(2))
+
+
+def test_inside_keras_own_stateless_scope_variables_have_the_values_given_there():
+    weight = sx.Variable(2.0)
+    doubled = sx.function(lambda x: x * weight)
+
+    @jax.jit
+    def step(x, value):
+        with keras.StatelessScope(state_mapping=[(weight, value)]):
+            return doubled(x)
+
+    assert float(step(3.0, 5.0)) == 15.0
+    assert float(doubled(3.0)) == 6.0

@@ -201,7 +201,16 @@ def test_a_model_with_a_call_of_its_own_is_saved_once_it_was_called(tmp_path):
     )
 
 
-@pytest.mark.parametrize("kind", ["mirrored", "central storage", "one device"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "mirrored",
+        *(
+            pytest.param(each, marks=[pytest.mark.exact, pytest.mark.stress])
+            for each in ("central storage", "one device")
+        ),
+    ],
+)
 def test_a_loaded_function_runs_in_the_replicas_of_another_strategy(kind, tmp_path):
     model = model_of_numbers()
     tf.saved_model.save(model, tmp_path / "saved")
@@ -223,6 +232,8 @@ def test_a_loaded_function_runs_in_the_replicas_of_another_strategy(kind, tmp_pa
         np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-6)
 
 
+@pytest.mark.stress
+@pytest.mark.exact
 def test_a_loaded_model_is_trained_further_as_the_model_is(tmp_path):
     model = model_of_numbers()
     loaded = reloaded(model, tmp_path)
@@ -256,10 +267,13 @@ def test_what_calls_python_is_saved_by_name_with_a_warning(tmp_path):
     with pytest.warns(RuntimeWarning, match="'prints' is saved without its program.*calls Python"):
         loaded = reloaded(Prints(), tmp_path, signatures=Prints().quiet)
     assert loaded.quiet([1.0]).tolist() == [-1.0]
-    with pytest.raises(errors.TracingError, match="'prints' was saved without its program.*calls Python while it runs"):
+    with pytest.raises(
+        errors.TracingError, match="'prints' was saved without its program.*calls Python while it runs"
+    ):
         loaded.prints([1.0])
+    function = Prints().prints
     with pytest.raises(errors.TracingError, match="calls Python while it runs"):
-        tf.saved_model.save(Prints(), tmp_path / "b", signatures=Prints().prints)
+        tf.saved_model.save(tf.Module(), tmp_path / "b", signatures=function)
     assert not (tmp_path / "b").exists()
 
 
@@ -321,8 +335,11 @@ def test_what_is_no_saved_model_is_told(tmp_path, scale):
     with pytest.raises(errors.FileMissingError, match="There is no saved model at"):
         tf.saved_model.load(tmp_path / "none")
     (tmp_path / "saved_model.pb").write_bytes(b"")
-    with pytest.raises(errors.UnimplementedError, match=r"written by TensorFlow.*tf\.train\.load_checkpoint"):
+    with pytest.raises(errors.UnimplementedError, match=r"written by TensorFlow.*stratax convert savedmodel"):
         tf.saved_model.load(tmp_path)
+    model_of_numbers().save(tmp_path / "keras")
+    with pytest.raises(errors.UnimplementedError, match=r"as Keras saves it.*tf\.keras\.models\.load_model"):
+        tf.saved_model.load(tmp_path / "keras")
 
 
 def changed(folder, tmp_path, change):
@@ -376,3 +393,10 @@ def test_a_signature_of_text_computes_with_it_on_the_host(tmp_path):
     assert signature(text=["3"])["number"].tolist() == [3.0]
     with pytest.raises(errors.TracingError, match=r"called by its signature.*loaded\.signatures"):
         loaded.number(["1"])
+
+
+def test_a_loaded_function_is_differentiated(tmp_path):
+    loaded = reloaded(Two(), tmp_path)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(loaded.dotted([1.0, 2.0], 3)["out"])
+    assert float(tape.gradient(loss, loaded.v)) == 9.0
