@@ -26,6 +26,7 @@ PARTS = {
             "strategies",
             "many_workers",
             "parameter_servers",
+            "saving",
             "checkpoints",
             "serving",
             "summaries",

@@ -60,6 +60,14 @@ def test_gradient_descent_ends_where_the_article_says(strategy, simulate):
     assert printed.count(f"device_type='{kind.upper()}'") == int(count)
 
 
+@pytest.mark.parametrize(("strategy", "simulate"), everywhere(set()))
+def test_a_saved_model_goes_on_under_another_strategy(strategy, simulate, tmp_path):
+    printed = run("save_and_load.py", "--strategy", strategy, *SMALL, simulate=simulate, folder=tmp_path)
+    for kept in ("without a strategy: 0.0", "on one device: 0.0", "loaded: (13, 10)", "as a layer: True"):
+        assert f"{kept}\n" in printed
+    assert float(re.findall(r"in replicas: (\S+)", printed)[0]) < 1e-6
+
+
 @pytest.mark.parametrize(("strategy", "simulate"), everywhere({"tpu"}))
 def test_the_session_gives_every_replica_its_numbers(strategy, simulate):
     replicas = 1 if strategy == "one" else int(simulate.split(":")[1])
