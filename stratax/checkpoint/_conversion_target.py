@@ -28,11 +28,16 @@ def of_objects(made: object) -> _store.Contents:
     _build_optimizers(root)
     graph = _graph.find(root)
     if not graph.variables:
-        raise errors.BadArgumentError(
-            "There is no variable to convert for. A model has variables once it was built: give it an Input layer, or "
-            f"call it on an example. Received: {shown(made)}."
-        )
+        raise without_variables(made)
     return _snapshot.take(graph, _snapshot.values(graph))
+
+
+def without_variables(made: object) -> errors.BadArgumentError:
+    """Return the error for a model that is not built."""
+    return errors.BadArgumentError(
+        "There is no variable for the checkpoint's values. A model has variables once it was built: give it an Input "
+        f"layer, or call it on an example. Received: {shown(made)}."
+    )
 
 
 def of_checkpoint(path: str | os.PathLike[str]) -> _store.Contents:

@@ -1,4 +1,4 @@
-"""TensorFlow's checkpoints made into those of Stratax, for the command line."""
+"""TensorFlow's checkpoints made into those of Stratax, and into models."""
 
 from stratax import _doors
 

@@ -7,3 +7,6 @@ from ._conversion import source_of as source_of
 from ._conversion import write as write
 from ._conversion_target import of_checkpoint as of_checkpoint
 from ._conversion_target import of_objects as of_objects
+from ._model_weights import WeightsStatus as WeightsStatus
+from ._model_weights import has_tensorflow_weights as has_tensorflow_weights
+from ._model_weights import load_weights as load_weights

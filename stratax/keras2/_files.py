@@ -1,7 +1,7 @@
 """Files of models and weights whose names have no ending, as Keras 2's programs write them (keras2 layer).
 
 `model.save("folder")` writes Keras 3's format unpacked, as a folder, which `load_model` reads. Weights are written as
-`name.weights.h5`, and read by the name that they were saved with.
+`name.weights.h5`, and read by the name that they were saved with. Those that TensorFlow has saved are read, too.
 """
 
 import functools
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax._shown import shown
+from stratax.checkpoint import conversion
 from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
 
@@ -78,6 +79,8 @@ def _load_weights(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def load_weights(self: Any, filepath: Any, *args: Any, **kwargs: Any) -> Any:
         kwargs.pop("options", None)
+        if not os.path.isfile(filepath) and conversion.has_tensorflow_weights(filepath):
+            return conversion.load_weights(self, filepath)
         # A file of that very name, of Keras 2's making or anybody's, comes first.
         if not os.path.exists(filepath) and os.path.exists(with_ending(filepath)):
             filepath = with_ending(filepath)

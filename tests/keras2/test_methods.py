@@ -1,5 +1,7 @@
 """Methods and arguments of Keras 2 on the classes of `tf.keras`, and files whose names have no ending."""
 
+import pathlib
+
 import keras
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ import pytest
 import stratax.tf as tf
 from stratax import errors
 from stratax.seams import keras2 as seam
+from tests.golden import conversion_cases
 
+CONVERSIONS = pathlib.Path(__file__).parents[1] / "golden" / "conversions"
 K = tf.keras.backend
 X, Y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
 
@@ -145,3 +149,29 @@ def test_the_warning_of_an_input_shape_points_to_the_users_line():
             layer = tf.keras.layers.Dense(1, **argument)
         assert [each.filename for each in caught] == [__file__]
         assert tf.keras.Sequential([layer]).input_shape == (None, 2)
+
+
+class TestWeightsOfTensorFlow:
+    @pytest.mark.parametrize("name", ["keras2_adam/ckpt-1", "keras2_beside/ckpt-1", "keras2_saved"])
+    def test_a_model_takes_them(self, name):
+        folder = CONVERSIONS / name.partition("/")[0]
+        model = conversion_cases.model(tf.keras)
+        model.compile("adam", "mse")
+        status = model.load_weights(str(CONVERSIONS / name)).expect_partial()
+        with np.load(folder / "numbers.npz") as golden:
+            predicted = np.asarray(model(conversion_cases.batches()[0], training=False))
+            np.testing.assert_allclose(predicted, golden["predicted"], atol=1e-6)
+        status.assert_existing_objects_matched().assert_nontrivial_match()
+        assert model.optimizer.iterations == 0
+        with pytest.raises(errors.RestoreError, match="no weights of the model"):
+            status.assert_consumed()
+
+    def test_another_model_stays_as_it_is(self):
+        model = tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Dense(5)])
+        before = model.get_weights()
+        with pytest.raises(errors.RestoreError, match="of another model; no weight was changed"):
+            model.load_weights(CONVERSIONS / "keras2_adam" / "ckpt-1")
+        for value, kept in zip(model.get_weights(), before, strict=True):
+            np.testing.assert_array_equal(value, kept)
+        with pytest.raises(errors.BadArgumentError, match="once it was built"):
+            tf.keras.Sequential([tf.keras.layers.Dense(5)]).load_weights(CONVERSIONS / "keras2_saved")
