@@ -2,6 +2,10 @@ from ._checkpoints import (
     load_global_step_from_checkpoint_dir as load_global_step_from_checkpoint_dir,
 )
 from ._estimator import Estimator as Estimator
+from ._exporters import BestExporter as BestExporter
+from ._exporters import Exporter as Exporter
+from ._exporters import FinalExporter as FinalExporter
+from ._exporters import LatestExporter as LatestExporter
 from ._keras_model import model_to_estimator as model_to_estimator
 from ._mode_keys import ModeKeys as ModeKeys
 from ._run_config import DistributeConfig as DistributeConfig

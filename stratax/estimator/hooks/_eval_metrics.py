@@ -27,8 +27,17 @@ def read_eval_metrics(eval_dir: str | os.PathLike[str]) -> dict[int, dict[str, f
     Raises:
         MissingPackageError: If TensorBoard is not installed.
     """
+    return metrics_by_step(files.join(files.as_file_name(eval_dir), _EVENT_FILES))
+
+
+def metrics_by_step(pattern: str) -> dict[int, dict[str, float]]:
+    """Return the numbers of event files: by global step, in order, the metrics by name.
+
+    Args:
+        pattern: The files' names, with wildcards.
+    """
     found: dict[int, dict[str, float]] = {}
-    for event in _events(files.as_file_name(eval_dir)):
+    for event in _events(pattern):
         numbers = {
             value.tag: number for value in event.summary.value if (number := _number(value)) is not None
         }
@@ -44,14 +53,14 @@ def written_at(eval_dir: str | os.PathLike[str]) -> dict[int, float]:
         eval_dir: The folder, as `Estimator.eval_dir()` returns it.
     """
     found: dict[int, float] = {}
-    for event in _events(files.as_file_name(eval_dir)):
+    for event in _events(files.join(files.as_file_name(eval_dir), _EVENT_FILES)):
         if event.summary.value:
             found[event.step] = max(event.wall_time, found.get(event.step, 0.0))
     return found
 
 
-def _events(folder: str) -> Iterator[Any]:
-    for name in sorted(files.glob(files.join(folder, _EVENT_FILES))):
+def _events(pattern: str) -> Iterator[Any]:
+    for name in sorted(files.glob(pattern)):
         try:
             yield from summary_iterator(name)
         except errors.DataLossError as error:
