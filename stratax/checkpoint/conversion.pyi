@@ -1,5 +1,3 @@
-from ._conversion import MATCHED as MATCHED
-from ._conversion import UNEXPECTED as UNEXPECTED
 from ._conversion import Report as Report
 from ._conversion import Row as Row
 from ._conversion import convert as convert

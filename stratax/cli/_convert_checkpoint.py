@@ -198,6 +198,11 @@ def _module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
+        if error.name is not None and error.name.partition(".")[0] == "tensorflow":
+            raise BadArgumentError(
+                f"--model names a program that imports TensorFlow, which is not installed. Received: {shown(name)}. "
+                "Let it have Stratax instead: stratax run -m stratax convert checkpoint ..."
+            ) from error
         # Another one that it imports is the program's own matter.
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise

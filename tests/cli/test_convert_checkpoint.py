@@ -264,7 +264,9 @@ def test_wrong_calls_and_damage_say_what_is_wrong(tmp_path, program, capsys):
     shutil.copytree(GOLDEN / "checkpoints" / "version_1", tmp_path / "old")
     (tmp_path / "old" / "model.ckpt-3").write_bytes((tmp_path / "old" / "model.ckpt-3").read_bytes()[:-9])
     (tmp_path / "empty").mkdir()
+    (tmp_path / "of_tensorflow.py").write_text("import tensorflow.no_such_module\n")
     for arguments, code, why in (
+        ([source, out, "--model", f"{tmp_path}/of_tensorflow.py:f"], 2, "stratax run -m stratax convert"),
         ([tmp_path / "nothing", out], 1, "nothing of this name"),
         ([tmp_path / "empty", out], 1, "a folder without a file 'checkpoint'"),
         ([path, out], 1, "no checkpoint of TensorFlow, or one that was cut off"),
