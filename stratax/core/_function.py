@@ -95,7 +95,7 @@ class Function(_signature.Alias):
         self._num_traces = 0
         self._keeps_known = False
         self._programs: collections.OrderedDict[Any, _Variants] = collections.OrderedDict()
-        self._kinds: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
+        self._kinds: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self._bound: dict[int, Function] = {}
         # Most functions have no closure, and their calls need not look into its cells.
         self._has_closure = bool(getattr(inspect.unwrap(python_function), "__closure__", None))
@@ -204,8 +204,13 @@ class Function(_signature.Alias):
         return None if self._declared_specs is None else tuple(self._declared_specs)
 
     def _note_kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        # By what is shown: specs of several classes mean the same.
-        self._kinds[repr((args, kwargs))] = (args, kwargs)
+        leaves, structure = jax.tree.flatten((args, kwargs))
+        # Specs of several classes mean the same.
+        parts = [
+            (leaf.shape, str(leaf.dtype)) if _concrete.is_spec(leaf) else _signature.static_key(leaf)
+            for leaf in leaves
+        ]
+        self._kinds[structure, tuple(parts)] = (args, kwargs)
         while len(self._kinds) > MAX_PROGRAMS:
             del self._kinds[next(iter(self._kinds))]
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import jax
 import numpy as np
 
 from stratax._shown import shown
@@ -231,11 +232,8 @@ class LoadedFunction:
             BadTypeError: It was not saved for such arguments.
             TracingError: It was saved without its program.
         """
-        if self._problem is not None:
-            raise TracingError(
-                f"The function {shown(self._name)} was saved without its program. {self._problem} What takes text is "
-                "called by its signature, if it was given one: loaded.signatures."
-            )
+        if self._problem is not None and not self._kinds:
+            raise self._without_program()
         given = self._bound(args, kwargs)
         # As they are, if one kind takes them so; else as what the first kind that can makes of them.
         for convert in (_fitting, _converted):
@@ -247,10 +245,18 @@ class LoadedFunction:
                     arrays = convert([found[index] for index in range(len(program.inputs))], program.inputs)
                     if arrays is not None:
                         return decoded(results, program(arrays).__getitem__)
+        if self._problem is not None:
+            raise self._without_program()
         raise BadTypeError(
             f"The function {shown(self._name)} was not saved for these arguments. Expected: {self._expected()}. "
             f"Received: {', '.join(f'{name}={shown(value)}' for name, value in given.items()) or 'none'}. Call it with "
             "such arguments before it is saved, or declare an input_signature."
+        )
+
+    def _without_program(self) -> TracingError:
+        return TracingError(
+            f"The function {shown(self._name)} was saved without its program. {self._problem} What takes text is "
+            "called by its signature, if it was given one: loaded.signatures."
         )
 
     @property
@@ -268,6 +274,8 @@ class LoadedFunction:
                 f"{self._expected()}."
             ) from None
         bound.apply_defaults()
+        if not self._kinds:
+            return dict(bound.arguments)
         wanted = {name for trees, _, _ in self._kinds for name in trees}
         # Parameters with a default, of which a declared function does not say what they are.
         return {name: value for name, value in bound.arguments.items() if name in wanted}
@@ -525,8 +533,10 @@ class _Loader:
         variables = [self._variables[each] for each in weights]
         targets = [self._variables[each] for each in assigned]
 
+        call = exported.call if exported.has_vjp() else _without_derivative(name, exported.call)
+
         def run(*arrays: Any) -> list[Any]:
-            results = exported.call([each.value for each in variables], list(arrays))
+            results = call([each.value for each in variables], list(arrays))
             for variable, value in zip(targets, results[len(outputs) :], strict=True):
                 variable.assign(value)
             return list(results[: len(outputs)])
@@ -561,6 +571,24 @@ class _Loader:
         return LoadedConcreteFunction(
             name, program, places, {each: results.index(each) for each in info.outputs}
         )
+
+
+def _without_derivative(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that says what is wrong where it is differentiated."""
+
+    @jax.custom_vjp
+    def called(weights: list[Any], arrays: list[Any]) -> Any:
+        return call(weights, arrays)
+
+    def forward(weights: list[Any], arrays: list[Any]) -> Any:
+        raise UnimplementedError(
+            f"The function {shown(name)} was saved without its derivative. Expected: one that tf.saved_model.save has "
+            "saved, and that can be differentiated for any number of examples: not a loop of unknown length. Train "
+            "the model itself, from its .keras file."
+        )
+
+    called.defvjp(forward, lambda *_: ())
+    return called
 
 
 def _variable(described: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> Variable:

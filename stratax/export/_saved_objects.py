@@ -14,14 +14,15 @@ import keras
 from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.core import Function
-from stratax.core.functions import ConcreteFunction, kinds_of
-from stratax.errors import BadArgumentError, TracingError
+from stratax.core.functions import ConcreteFunction
+from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export import _object_file, _saved_functions
 from stratax.export._folder import PROGRAMS
+from stratax.export._loaded_objects import LoadedConcreteFunction, LoadedFunction, LoadedObject
 from stratax.export._manifest import ProgramInfo, SignatureInfo, TensorInfo
 from stratax.export._objects import DEFAULT, inputs_of_model, signatures_of
 from stratax.export._save import Names, write
-from stratax.export._saved_functions import Compiled, Saved
+from stratax.export._saved_functions import Compiled, Kind, Saved
 from stratax.export._saved_options import SaveOptions
 from stratax.export._trace import PLATFORMS, ExportedFunction
 from stratax.seams.keras import BaseOptimizer
@@ -100,6 +101,7 @@ def write_object(
         platforms: What it is compiled for.
         endpoints: Functions of the object besides its own, by name, which are signatures, too.
     """
+    _check_not_loaded(obj)
     tags = ["serve", *((options or SaveOptions()).extra_tags or ())]
     found = _Found(obj, endpoints)
     chosen, others = _chosen(obj, found, signatures, endpoints)
@@ -131,9 +133,17 @@ def write_object(
     write(others, export_dir, platforms=platforms, replace=True, also=also)
 
 
+def _check_not_loaded(obj: Any) -> None:
+    if isinstance(obj, LoadedObject | LoadedFunction | LoadedConcreteFunction):
+        raise BadTypeError(
+            f"What was loaded can't be saved again. Expected: the object that was saved, or a tf.Module. Received: "
+            f"{shown(obj)}. Copy the folder, or keep its variables with tf.train.Checkpoint."
+        )
+
+
 def _warn(name: str, error: Exception) -> None:
     warnings.warn(
-        f"The function {shown(name)} is saved without its program, and raises when it is called after loading. {error}",
+        f"The function {shown(name)} is saved without a program, and raises when it is called after loading. {error}",
         RuntimeWarning,
         stacklevel=stack_level(),
     )
@@ -163,6 +173,7 @@ def _chosen(
         is_model = isinstance(obj, keras.Model) and CALL in found.root
         return {DEFAULT: found.root[CALL]["function"]} if is_model else {}, others
     for name, each in _given(signatures).items():
+        _check_not_loaded(each)
         if isinstance(each, keras.Model):
             chosen[name] = found.add(name, _saved_functions.of_model(each, inputs_of_model(each)))["function"]
         elif isinstance(each, ConcreteFunction) or (
@@ -284,6 +295,7 @@ class _Found:
         if isinstance(value, list | tuple):
             items = [self._value(part) for part in value]
             return {"list": items} if any(item is not None for item in items) else None
+        _check_not_loaded(value)
         if isinstance(value, (*_PLAIN, *_OF_KERAS)) or not hasattr(value, "__dict__"):
             return None
         return self._object(value)
@@ -315,19 +327,17 @@ def _attributes(obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _methods(obj: Any) -> Iterator[tuple[str, Function]]:
-    """Yield the compiled methods of an object that say what they take, or were called."""
+    """Yield the compiled methods of an object."""
     for name in dir(type(obj)):
         if isinstance(inspect.getattr_static(type(obj), name, None), Function):
-            function = getattr(obj, name)
-            if function.input_signature is not None or kinds_of(function):
-                yield name, function
+            yield name, getattr(obj, name)
 
 
 class _Programs:
     """The functions of an object, compiled.
 
     Attributes:
-        problems: Why functions can't be compiled, by number.
+        problems: Why functions can't be compiled, or not for all that they are saved for, by number.
 
     Args:
         functions: The functions, with their names.
@@ -336,37 +346,37 @@ class _Programs:
 
     def __init__(self, functions: Sequence[tuple[str, Saved]], platforms: Sequence[str]) -> None:
         self._functions = functions
-        self._made: list[list[Compiled]] = []
+        self._made: list[list[tuple[Kind, Compiled]]] = []
         self._files: list[list[dict[str, str]]] = []
         self.problems: dict[int, Exception] = {}
         for number, (name, saved) in enumerate(functions):
-            made: list[Compiled] = []
-            try:
-                made += [_saved_functions.compiled(name, kind, platforms) for kind in saved.kinds]
-            except (BadArgumentError, TracingError) as error:
-                made.clear()
-                self.problems[number] = error
+            made: list[tuple[Kind, Compiled]] = []
+            for kind in saved.kinds:
+                try:
+                    made.append((kind, _saved_functions.compiled(name, kind, platforms)))
+                except (BadArgumentError, TracingError) as error:
+                    self.problems[number] = error
             self._made.append(made)
 
     def is_signature(self, number: int) -> bool:
         """Return whether a function gives arrays, or a list or dict of them, and changes no variables."""
         made = self._made[number]
-        return len(made) == 1 and made[0].is_flat and not made[0].assigned
+        return len(made) == 1 and made[0][1].is_flat and not made[0][1].assigned
 
     def write(self, folder: pathlib.Path, names: Names) -> list[dict[str, Any]]:
         """Write the programs; return what the functions are."""
         written = []
-        for number, ((name, saved), made) in enumerate(zip(self._functions, self._made, strict=True)):
+        for number, ((name, saved), compiled) in enumerate(zip(self._functions, self._made, strict=True)):
             self._files.append([])
             kinds = []
-            for index, each in enumerate(made):
+            for index, (kind, each) in enumerate(compiled):
                 files = {
                     platform: f"{PROGRAMS}/f{number}_{index}.{platform}.bin" for platform in each.payloads
                 }
                 for platform, file in files.items():
                     (folder / file).write_bytes(each.payloads[platform])
                 self._files[-1].append(files)
-                kinds.append(_kind(each, saved.kinds[index], files, names))
+                kinds.append(_kind(each, kind, files, names))
             problem = self.problems.get(number)
             written.append(
                 {
@@ -381,12 +391,12 @@ class _Programs:
     def signature(self, name: str, number: int) -> dict[str, Any]:
         """Return which function a signature is, and the numbers of its tensors by name."""
         self._check(name, number)
-        made = self._made[number][0]
+        _, made = self._made[number][0]
         return {"function": number, "inputs": made.input_names(), "outputs": made.output_names()}
 
     def info(self, number: int, names: Names) -> SignatureInfo:
         """Return what a signature is for those who call nothing else."""
-        made = self._made[number][0]
+        _, made = self._made[number][0]
         inputs, outputs = made.input_names(), made.output_names()
         return SignatureInfo(
             method="predict",
@@ -401,18 +411,18 @@ class _Programs:
         )
 
     def _check(self, name: str, number: int) -> None:
-        made = self._made[number]
-        if made[0].assigned:
+        _, made = self._made[number][0]
+        if made.assigned:
             raise BadArgumentError(
                 f"Signature {shown(name)} changes variables, which whoever serves it keeps as they are: it assigns "
-                f"{shown(made[0].assigned[0].path)}. Expected: a function that reads them only. Leave it out of "
+                f"{shown(made.assigned[0].path)}. Expected: a function that reads them only. Leave it out of "
                 "signatures: loaded, it is a function of the object."
             )
-        if not made[0].outputs:
+        if not made.outputs:
             raise BadArgumentError(f"Signature {shown(name)} gives nothing. Expected: arrays, by name.")
 
 
-def _kind(made: Compiled, kind: Any, files: dict[str, str], names: Names) -> dict[str, Any]:
+def _kind(made: Compiled, kind: Kind, files: dict[str, str], names: Names) -> dict[str, Any]:
     alternatives = [
         [[name, {"constant": each[name]} if name in each else tree] for name, tree in made.arguments]
         for each in kind.alternatives

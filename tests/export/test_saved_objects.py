@@ -264,7 +264,7 @@ def test_what_calls_python_is_saved_by_name_with_a_warning(tmp_path):
         def quiet(self, x):
             return -x
 
-    with pytest.warns(RuntimeWarning, match="'prints' is saved without its program.*calls Python"):
+    with pytest.warns(RuntimeWarning, match="'prints' is saved without a program.*calls Python"):
         loaded = reloaded(Prints(), tmp_path, signatures=Prints().quiet)
     assert loaded.quiet([1.0]).tolist() == [-1.0]
     with pytest.raises(
@@ -400,3 +400,41 @@ def test_a_loaded_function_is_differentiated(tmp_path):
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(loaded.dotted([1.0, 2.0], 3)["out"])
     assert float(tape.gradient(loss, loaded.v)) == 9.0
+
+
+def test_what_was_loaded_is_not_saved_again(tmp_path):
+    loaded = reloaded(Two(), tmp_path)
+    holder = tf.Module()
+    holder.part = loaded
+    for obj, signatures in [(loaded, None), (holder, None), (tf.Module(), loaded.one)]:
+        with pytest.raises(errors.BadTypeError, match="What was loaded can't be saved again"):
+            tf.saved_model.save(obj, tmp_path / "again", signatures=signatures)
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_loop_of_unknown_length_is_saved_without_its_derivative(scale):
+    loaded = tf.saved_model.load(scale)
+    with tf.GradientTape() as tape, pytest.raises(errors.UnimplementedError, match="without its derivative"):
+        tape.gradient(loaded.table([[1, 2]])["rows"], loaded.v)
+
+
+def test_kinds_that_can_not_be_saved_leave_the_others(tmp_path):
+    class Chooses(tf.Module):
+        @tf.function
+        def chosen(self, x, how):
+            return how(x) if callable(how) else x * how
+
+        @tf.function
+        def never(self, x):
+            return x
+
+    module = Chooses()
+    assert float(module.chosen(tf.constant(2.0), 3)) == 6.0
+    assert float(module.chosen(tf.constant(2.0), abs)) == 2.0
+    with pytest.warns(RuntimeWarning, match="Argument 'how' of the function 'chosen' can't be saved"):
+        loaded = reloaded(module, tmp_path)
+    assert float(loaded.chosen(tf.constant(5.0), how=3)) == 15.0
+    with pytest.raises(errors.TracingError, match="Argument 'how'"):
+        loaded.chosen(tf.constant(5.0), 4)
+    with pytest.raises(errors.BadTypeError, match="it was never called before it was saved"):
+        loaded.never(tf.constant(5.0))
