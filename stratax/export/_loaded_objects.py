@@ -35,17 +35,17 @@ _KERAS = ("config.json", "metadata.json")
 _SERVE = "serve"
 
 
-def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
+def contains_saved_model(export_dir: str | bytes | os.PathLike[Any]) -> bool:
     """Return whether `load` finds something in a folder: what `save` or `stratax.export.save` has written.
 
     Args:
         export_dir: The folder.
     """
-    return contains(export_dir)
+    return contains(os.fsdecode(export_dir))
 
 
 def load(
-    export_dir: str | os.PathLike[str], tags: Any = None, options: LoadOptions | None = None
+    export_dir: str | bytes | os.PathLike[Any], tags: Any = None, options: LoadOptions | None = None
 ) -> "LoadedObject":
     """Load what `save` has saved, as `tf.saved_model.load`.
 
@@ -68,9 +68,11 @@ def load(
         UnimplementedError: TensorFlow or `model.save` has written it.
     """
     del options
-    if not contains(export_dir):
-        _refuse(export_dir)
-    folder = Folder(export_dir)
+    # Estimators give the folder of an export as bytes.
+    path = os.fsdecode(export_dir)
+    if not contains(path):
+        _refuse(path)
+    folder = Folder(path)
     body = _object_file.read(folder)
     found = [_SERVE] if body is None else body["tags"]
     wanted = [tags] if isinstance(tags, str) else tags
@@ -88,8 +90,7 @@ def load(
         ) from error
 
 
-def _refuse(export_dir: Any) -> None:
-    path = os.fspath(export_dir)
+def _refuse(path: str) -> None:
     if any(os.path.isfile(os.path.join(path, name)) for name in _TENSORFLOW):
         raise UnimplementedError(
             f"The SavedModel at {shown(path)} was written by TensorFlow, and holds TensorFlow's own operations. "

@@ -35,7 +35,7 @@ _PLAIN = (str, bytes, int, float, complex, type, types.ModuleType, types.Functio
 
 def save(
     obj: Any,
-    export_dir: str | os.PathLike[str],
+    export_dir: str | bytes | os.PathLike[Any],
     signatures: Any = None,
     options: SaveOptions | None = None,
 ) -> None:
@@ -84,7 +84,7 @@ def save(
 
 def write_object(
     obj: Any,
-    export_dir: str | os.PathLike[str],
+    export_dir: str | bytes | os.PathLike[Any],
     signatures: Any = None,
     options: SaveOptions | None = None,
     *,
@@ -130,7 +130,7 @@ def write_object(
         _object_file.write(folder, body)
         return {name: programs.info(number, names) for name, number in chosen.items()}
 
-    write(others, export_dir, platforms=platforms, replace=True, also=also)
+    write(others, os.fsdecode(export_dir), platforms=platforms, replace=True, also=also)
 
 
 def _check_not_loaded(obj: Any) -> None:

@@ -331,6 +331,8 @@ def test_signatures_that_stratax_export_has_written_are_loaded(tmp_path):
 
 def test_what_is_no_saved_model_is_told(tmp_path, scale):
     assert tf.saved_model.contains_saved_model(scale)
+    assert tf.saved_model.contains_saved_model(str(scale).encode())
+    assert float(tf.saved_model.load(str(scale).encode()).v.numpy()) == 1.0
     assert not tf.saved_model.contains_saved_model(tmp_path)
     with pytest.raises(errors.FileMissingError, match="There is no saved model at"):
         tf.saved_model.load(tmp_path / "none")
