@@ -454,7 +454,8 @@ class _Loader:
             *({"weight": name, "name": name, "trainable": False} for name in sorted(weights.keys() - known)),
         ]
         self._variables = {each["weight"]: _variable(each, weights) for each in listed}
-        own = [self._variables[each["weight"]] for each in listed[: len(known)]]
+        # Of functions alone, all variables are the object's.
+        own = [self._variables[each["weight"]] for each in listed if body is None or each["weight"] in known]
         self._functions = [self._function(each) for each in (() if body is None else body["functions"])]
         self._objects = self._made([{}] if body is None else body["nodes"], own)
         signatures = {} if body is None else body["signatures"]

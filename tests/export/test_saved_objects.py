@@ -327,6 +327,7 @@ def test_signatures_that_stratax_export_has_written_are_loaded(tmp_path):
     signature = loaded.signatures["serving_default"]
     assert signature(b=tf.ones((1, 2)), a=1.0)["y"].tolist() == [[3.0, 4.0]]
     assert [each.name for each in signature.variables] == ["v"]
+    assert loaded.variables == signature.variables
 
 
 def test_what_is_no_saved_model_is_told(tmp_path, scale):
