@@ -221,15 +221,19 @@ class SliceFiles:
         self.entries: dict[str, Entry] = {}
         self._values: dict[str, list[tuple[Slice, bytes]]] = {}
         for path in version_1_files(prefix):
+            has_names = False
             for key, value in _tables.entries(path):
                 message = _parsed("SavedTensorSlices", value)
                 if not key:
+                    has_names = True
                     for meta in message.meta.tensor:
                         self._add(meta)
                 else:
                     saved = message.data
                     data = saved.data.SerializeToString()
                     self._values.setdefault(saved.name, []).append((_slice(saved.slice), data))
+            if not has_names:
+                raise DamagedError(f"{path.name} does not say which arrays it has")
 
     def _add(self, meta: Any) -> None:
         before = self.entries.get(meta.name)
@@ -302,7 +306,8 @@ def is_version_2(prefix: pathlib.Path) -> bool:
 def version_1_files(prefix: pathlib.Path) -> list[pathlib.Path]:
     """Return the files of a checkpoint of version 1, none if there is no such checkpoint."""
     if prefix.is_file():
-        return [prefix] if _tables.is_table(prefix) else []
+        # The index of version 2 is a table, too.
+        return [prefix] if prefix.suffix != ".index" and _tables.is_table(prefix) else []
     # What `Saver(sharded=True).save` returns has question marks for the number.
     stem = re.sub(r"-\?{5}-of-\d{5}$", "", prefix.name)
     pattern = re.compile(rf"{re.escape(stem)}-\d{{5}}-of-(\d{{5}})")

@@ -8,6 +8,7 @@ import collections
 import dataclasses
 import os
 import pathlib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,6 +26,10 @@ STATUSES = (MATCHED, KEPT, DIFFERENT, MISSING, UNEXPECTED)
 _ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
 _COUNTER = "save_counter"
 _COPIES = "_all_variables/"
+# How many checkpoints a message names.
+_NAMED = 5
+# What the names of the files of a checkpoint end in.
+_PART = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,6 +97,10 @@ def source_of(path: str | os.PathLike[str]) -> _tensorflow.Bundle:
         FileAccessError: If it may not be read.
     """
     place = _folder.located(path)
+    # One of the files of a checkpoint stands for it.
+    whole = place.with_name(_PART.sub("", place.name))
+    if whole != place and place.is_file() and _tensorflow.is_written_by_tensorflow(whole):
+        place = whole
     if (place / "saved_model.pb").is_file() or (place / "saved_model.pbtxt").is_file():
         place = place / "variables" / "variables"
         if not _tensorflow.is_written_by_tensorflow(place):
@@ -119,10 +128,9 @@ def _no_source(place: pathlib.Path) -> errors.StrataxError:
             f"This is a checkpoint of Stratax, which needs no conversion. Received: {shown(os.fspath(place))}."
         )
     what = "a folder without a file 'checkpoint' that names one" if place.is_dir() else "nothing of this name"
-    near = (
-        sorted(path.name.removesuffix(".index") for path in place.glob("*.index")) if place.is_dir() else []
-    )
-    there = f" In it there are: {', '.join(near[:5])}." if near else ""
+    folder = place if place.is_dir() else place.parent
+    near = sorted(path.name.removesuffix(".index") for path in folder.glob("*.index"))
+    there = f" There are: {', '.join(near[:_NAMED])}." if near else ""
     return errors.FileMissingError(
         "There is no checkpoint of TensorFlow. Expected: its path, such as model.ckpt-10 for model.ckpt-10.index, a "
         f"folder of checkpoints, or a SavedModel. Received: {shown(os.fspath(place))}: {what}.{there}"
@@ -236,6 +244,11 @@ class _Conversion:
                         MATCHED, key, here=here, here_shape=array.shape, here_dtype=array.dtype.name, why=why
                     )
                 )
+        if not arrays:
+            raise errors.BadArgumentError(
+                "The checkpoint has no value that a variable could hold. Expected: one of a model, an optimizer or a "
+                f"Saver. Received: {shown(self._source.path)}, with {len(self._keys)} others."
+            )
         return self._report(rows, arrays, names, {})
 
     def _place(self, key: str) -> tuple[str | None, str]:

@@ -28,6 +28,8 @@ def test_they_are_found():
     )
     assert sx.train.checkpoint_exists(folder / "model.ckpt-12")
     assert not sx.train.checkpoint_exists(folder / "model.ckpt-13")
+    # A file of it is not its path.
+    assert not sx.train.checkpoint_exists(folder / "model.ckpt-12.index")
 
 
 def test_objects_can_not_be_restored_from_them():

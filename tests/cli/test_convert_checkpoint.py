@@ -254,6 +254,19 @@ def test_a_dry_run_writes_nothing(tmp_path, capsys):
     assert "only a --dry-run needs none" in capsys.readouterr().err
 
 
+def test_a_file_of_a_checkpoint_stands_for_it(tmp_path, capsys):
+    for suffix in ("index", "data-00000-of-00001"):
+        source = CONVERSIONS / "keras3_adam" / f"ckpt-1.{suffix}"
+        assert run(source, "--dry-run", "--json") == 0
+        assert report(capsys)["source"].endswith("ckpt-1")
+    shutil.copy(CONVERSIONS / "keras3_adam" / "ckpt-1.index", tmp_path / "other.index")
+    assert run(tmp_path / "other.index", "--dry-run") == 1
+    assert "is missing or damaged" in capsys.readouterr().err
+    (tmp_path / "other.index").rename(tmp_path / "other")
+    assert run(tmp_path / "other", "--dry-run") == 1
+    assert "does not say which arrays" in capsys.readouterr().err
+
+
 def test_wrong_calls_and_damage_say_what_is_wrong(tmp_path, program, capsys):
     source, out = GOLDEN / "checkpoints" / "objects", tmp_path / "out"
     path = program()
@@ -268,6 +281,7 @@ def test_wrong_calls_and_damage_say_what_is_wrong(tmp_path, program, capsys):
     for arguments, code, why in (
         ([source, out, "--model", f"{tmp_path}/of_tensorflow.py:f"], 2, "stratax run -m stratax convert"),
         ([tmp_path / "nothing", out], 1, "nothing of this name"),
+        ([tmp_path / "cut" / "ckpt", out], 1, "There are: ckpt-1"),
         ([tmp_path / "empty", out], 1, "a folder without a file 'checkpoint'"),
         ([path, out], 1, "no checkpoint of TensorFlow, or one that was cut off"),
         ([tmp_path / "cut", out], 1, "is cut off"),
