@@ -144,6 +144,15 @@ class LoadedSignature:
         made.update(_run_plan(self._after, values))
         return {name: made[name] for name in self.outputs}
 
+    def compile(self) -> None:
+        """Compile its program for one example, of zeros, where a first call may not wait; the host does nothing."""
+        infos = self.inputs if self._before is None else {**self.inputs, **self._before.infos}
+        arguments = [infos[name] for name in self._program.arguments]
+        self._call(
+            self._weights,
+            [np.zeros([size or 1 for size in each.shape], each.numpy_dtype) for each in arguments],
+        )
+
     def _by_name(self, args: tuple[Any, ...], inputs: dict[str, Any]) -> Mapping[str, Any]:
         given: Mapping[str, Any] = inputs
         if args:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import hmac
 import itertools
 import json
@@ -21,16 +22,18 @@ from stratax._shown import shown
 from stratax.errors import BadArgumentError, StrataxError
 from stratax.export import TensorInfo
 from stratax.serving._batches import Batcher
+from stratax.serving._examples import examples_request
 from stratax.serving._metrics import CONTENT_TYPE, Metrics
 from stratax.serving._models import Model, Models
 from stratax.serving._options import ServingOptions
 from stratax.serving._page import POLICY, page
 from stratax.serving._requests import PredictRequest, parsed, predict_request, signature_name
-from stratax.serving._responses import predict_response
+from stratax.serving._responses import classify_response, predict_response, regress_response
 from stratax.serving._versions import Version
 
 _logger = logging.getLogger("stratax")
 _ONE = r"/v1/models/(?P<model>[^/:]+)(?:/versions/(?P<number>[0-9]+)|/labels/(?P<label>[^/:]+))?"
+_ANSWERS = {"classify": classify_response, "regress": regress_response}
 _ASKED = re.compile(_ONE + r":(?P<method>predict|classify|regress)", re.IGNORECASE)
 _STATUS = re.compile(_ONE + r"(?P<metadata>/metadata)?", re.IGNORECASE)
 _METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
@@ -139,10 +142,11 @@ class Application:
             async with self._reading:
                 batcher, asked = await asyncio.to_thread(self._read, version, method, body)
         outputs = await batcher.answer(asked.arrays)
+        answer = _ANSWERS.get(method) or functools.partial(predict_response, is_row_wise=asked.is_row_wise)
         if sum(array.size for array in outputs.values()) < _LARGE // 32:
-            content = predict_response(outputs, is_row_wise=asked.is_row_wise)
+            content = answer(outputs)
         else:
-            content = await asyncio.to_thread(predict_response, outputs, is_row_wise=asked.is_row_wise)
+            content = await asyncio.to_thread(answer, outputs)
         return Response(content, media_type=_JSON)
 
     def _read(self, version: Version, method: str, body: bytearray) -> tuple[Batcher, PredictRequest]:
@@ -154,12 +158,15 @@ class Application:
                 f"{', '.join(version.batchers)}."
             )
         signature = version.export.signatures[name]
-        if method != "predict":
+        if method == "predict":
+            asked = predict_request(values, signature.inputs)
+        elif method == signature.method:
+            asked = PredictRequest(examples_request(values, signature.inputs), True)
+        else:
             raise BadArgumentError(
                 f"Expected a signature of the method {method}. Received: {shown(name)}, which is one of "
-                f"{signature.method}. Use ':predict'."
+                f"{signature.method}. Use ':{signature.method}'."
             )
-        asked = predict_request(values, signature.inputs)
         rows = max((array.shape[0] for array in asked.arrays.values() if array.shape), default=1)
         if rows > self._options.max_rows:
             raise BadArgumentError(

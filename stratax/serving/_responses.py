@@ -46,6 +46,47 @@ def predict_response(outputs: Mapping[str, np.ndarray], *, is_row_wise: bool) ->
     )
 
 
+def classify_response(outputs: Mapping[str, np.ndarray]) -> bytes:
+    """Return the answer to a `:classify`: for each example pairs of a label and a score.
+
+    Args:
+        outputs: What the signature gave: "classes", "scores" or both, of shape `(batch, n)`.
+
+    Raises:
+        BadArgumentError: It gave neither, or they do not fit together.
+    """
+    classes, scores = outputs.get("classes"), outputs.get("scores")
+    found = [each for each in (classes, scores) if each is not None]
+    if not found or any(each.ndim != 2 or each.shape != found[0].shape for each in found):
+        raise BadArgumentError(
+            "A classification gives 'classes', 'scores' or both, of shape (batch, n). Received: "
+            f"{', '.join(f'{name} of shape {array.shape}' for name, array in outputs.items())}."
+        )
+    # As TensorFlow Serving does without one of them.
+    labels = np.full(found[0].shape, b"", object) if classes is None else classes
+    numbers = np.zeros(found[0].shape, np.float32) if scores is None else scores
+    rows = zip(_listed("classes", labels), _listed("scores", numbers), strict=True)
+    return _dumped({"result": [[list(pair) for pair in zip(*row, strict=True)] for row in rows]})
+
+
+def regress_response(outputs: Mapping[str, np.ndarray]) -> bytes:
+    """Return the answer to a `:regress`: a number for each example.
+
+    Args:
+        outputs: What the signature gave: "outputs", of shape `(batch,)` or `(batch, 1)`.
+
+    Raises:
+        BadArgumentError: It gave something else.
+    """
+    array = outputs.get("outputs")
+    if array is None or array.ndim not in (1, 2) or array.shape[1:] not in ((), (1,)):
+        raise BadArgumentError(
+            "A regression gives 'outputs', of shape (batch,) or (batch, 1). Received: "
+            f"{', '.join(f'{name} of shape {array.shape}' for name, array in outputs.items())}."
+        )
+    return _dumped({"result": _listed("outputs", array.reshape(-1))})
+
+
 def _dumped(values: Any) -> bytes:
     return json.dumps(values).encode()
 

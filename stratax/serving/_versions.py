@@ -66,6 +66,10 @@ class Version:
             )
             self.batchers[name] = batcher
             try:
+                if any(info.dtype == "string" for info in signature.inputs.values()):
+                    # Blank text is no image, and no Example.
+                    signature.compile()
+                    continue
                 batcher.warm_up()
             except Exception as error:  # A trial with random numbers may fail where a request would not.
                 _logger.warning(
