@@ -153,9 +153,9 @@ def inputs_of_model(model: keras.Model) -> Any:
             f"Model {shown(model.name)} has no weights yet. Expected: a model that was built. Call it on a batch, or "
             "fit it, before it is exported."
         )
-    structure = getattr(model, "_inputs_struct", None) or getattr(
-        getattr(model, "_functional", None), "_inputs_struct", None
-    )
+    structure = getattr(model, "_inputs_struct", None)
+    if structure is None:
+        structure = getattr(getattr(model, "_functional", None), "_inputs_struct", None)
     if structure is not None:
         return keras.tree.map_structure(
             lambda each: TensorSpec(tuple(each.shape), _spec_dtype(each.dtype), each.name), structure

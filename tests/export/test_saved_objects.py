@@ -181,6 +181,17 @@ def test_a_model_predicts_after_loading(tmp_path):
         loaded(X, training=True)
 
 
+def test_inputs_of_a_functional_model_keep_their_structure(tmp_path):
+    one, two = keras.Input((3,), name="one"), keras.Input((3,), name="two")
+    single = reloaded(keras.Model(one, one * 2), tmp_path)
+    assert single.signatures["serving_default"](one=X)["output_0"].tolist() == (X * 2).tolist()
+    assert single(X).tolist() == (X * 2).tolist()
+    several = reloaded(keras.Model({"a": one, "b": two}, [one - two, {"sum": one + two}]), tmp_path)
+    difference, rest = several({"a": X, "b": X})
+    assert (float(abs(difference).max()), rest["sum"].tolist()) == (0.0, (X * 2).tolist())
+    assert several.signatures["serving_default"](one=X, two=X)["output_1"].tolist() == (X * 2).tolist()
+
+
 class Subclassed(keras.Model):
     def __init__(self):
         super().__init__()
