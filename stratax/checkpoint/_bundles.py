@@ -225,7 +225,7 @@ class SliceFiles:
             for key, value in _tables.entries(path):
                 message = _parsed("SavedTensorSlices", value)
                 if not key:
-                    has_names = True
+                    has_names = message.HasField("meta")
                     for meta in message.meta.tensor:
                         self._add(meta)
                 else:
