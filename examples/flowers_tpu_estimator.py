@@ -10,6 +10,7 @@ device.
 # fmt: off
 # ruff: noqa: SIM905, I001
 import functools
+import os
 import time
 
 import stratax.tf as tf
@@ -110,6 +111,18 @@ def read_and_preprocess(example_data):
   return image, label
 
 
+def serving_input_fn():
+  # Note: only handles one image at a time
+  feature_placeholders = {'image_bytes':
+                          tf.placeholder(tf.string, shape=())}
+  image, _ = read_and_preprocess(
+      tf.squeeze(feature_placeholders['image_bytes']))
+  features = {
+      'image': tf.expand_dims(image, 0)
+  }
+  return tf.estimator.export.ServingInputReceiver(features, feature_placeholders)
+
+
 # The article leaves out the network: "usual TensorFlow code that uses tf.layers".
 def cnn_model(image, mode, params):
   if params["transpose"]:
@@ -162,6 +175,9 @@ def image_classifier(features, labels, mode, params):
       loss=loss,
       train_op=train_op,
       eval_metrics=evalmetrics,
+      export_outputs={'classes': tf.estimator.export.PredictOutput(
+          {"probabilities": probabilities, "classid": class_int,
+           "class": class_str})}
   )
 
 
@@ -238,6 +254,12 @@ def train_and_evaluate(output_dir, hparams):
   elapsed_time = int(time.time() - start_timestamp)
   tf.logging.info('Finished training up to step %d. Elapsed seconds %d.',
                   max_steps, elapsed_time)
+
+  # export similar to Cloud ML Engine / TF Serving convention
+  tf.logging.info('Starting to export model.')
+  estimator.export_savedmodel(
+      export_dir_base=os.path.join(output_dir, 'export/exporter'),
+      serving_input_receiver_fn=serving_input_fn)
 
 
 def main(unused_argv):

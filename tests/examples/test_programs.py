@@ -1,6 +1,9 @@
 """The ported programs, each run as a user runs it, in a small size. Every test starts processes of its own."""
 
+import base64
+import http.client
 import io
+import json
 import os
 import pathlib
 import re
@@ -12,6 +15,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import stratax.tf as tf
+from stratax.serving import ModelServer, ServingOptions
 from tests import quick_xla
 from tests.cluster import forks
 
@@ -118,6 +123,20 @@ def test_the_tpu_estimator_learns_digits(option, tmp_path):
     assert (int(step), float(loss) < 2.29) == (16, True)
 
 
+def answers_to_a_photograph(base, records):
+    record = next(tf.data.TFRecordDataset(str(next(records.glob("val*.tfrecord")))).as_numpy_iterator())
+    with ModelServer(ServingOptions(models={"flowers": str(base)}, port=0)) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        sent = {"instances": [{"image_bytes": {"b64": base64.b64encode(record).decode()}}]}
+        connection.request(
+            "POST", "/v1/models/flowers:predict", json.dumps({"signature_name": "classes", **sent})
+        )
+        answer = json.loads(connection.getresponse().read())
+    (predicted,) = answer["predictions"]
+    assert predicted["class"] == ["dark", "light"][predicted["classid"]]
+    assert len(predicted["probabilities"]) == 2
+
+
 @pytest.mark.parametrize("option", ["--use_tpu", pytest.param("--nouse_tpu", marks=pytest.mark.stress)])
 def test_the_articles_loop_trains_evaluates_and_goes_on(option, tmp_path):
     photographs(tmp_path)
@@ -136,6 +155,7 @@ def test_the_articles_loop_trains_evaluates_and_goes_on(option, tmp_path):
         return [int(step) for step in current], [int(step) for step, _ in evaluated]
 
     assert train(4) == ([0], [2, 4])
+    answers_to_a_photograph(tmp_path / "model/export/exporter", tmp_path / "records")
     # Whoever starts it again finds what it has learned: nothing is left to do.
     assert train(4) == ([4], [])
     assert (tmp_path / "records/labels.txt").read_text() == "dark\nlight\n"
