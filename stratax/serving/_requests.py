@@ -97,6 +97,8 @@ def _of_instances(rows: Any, inputs: Mapping[str, TensorInfo]) -> dict[str, np.n
         raise BadTypeError(f"Expected 'instances' to be a list. Received: {_kind(rows)}.")
     if not rows:
         raise BadArgumentError("No values in the 'instances' list.")
+    if inputs and all(info.shape == () for info in inputs.values()):
+        return _of_one_instance(rows, inputs)
     is_named = _is_named(rows[0])
     if not is_named and len(inputs) != 1:
         raise BadArgumentError(
@@ -116,11 +118,26 @@ def _of_instances(rows: Any, inputs: Mapping[str, TensorInfo]) -> dict[str, np.n
     return {name: array_of(name, [row[name] for row in rows], info) for name, info in inputs.items()}
 
 
-def _of_inputs(value: Any, inputs: Mapping[str, TensorInfo]) -> dict[str, np.ndarray]:
+def _of_one_instance(rows: list[Any], inputs: Mapping[str, TensorInfo]) -> dict[str, np.ndarray]:
+    """Return what the only row is to a signature that has no batches.
+
+    TensorFlow Serving gives its graph a list of one, which programs undo with a `squeeze`.
+    """
+    if len(rows) > 1:
+        raise BadArgumentError(
+            f"The signature takes one instance at a time: its inputs have no batch dimension. Received: {len(rows)}. "
+            "Send each by itself, or export with inputs of shape [None]."
+        )
+    return _of_inputs(rows[0], inputs, "item 0 of 'instances'")
+
+
+def _of_inputs(
+    value: Any, inputs: Mapping[str, TensorInfo], where: str = "'inputs'"
+) -> dict[str, np.ndarray]:
     if not _is_named(value):
         if len(inputs) != 1:
             raise BadArgumentError(
-                f"'inputs' is a plain value or list, and the signature takes several inputs. Expected: an object with "
+                f"{where} is a plain value or list, and the signature takes several inputs. Expected: an object with "
                 f"the keys {', '.join(inputs)}."
             )
         (name,) = inputs
@@ -128,7 +145,7 @@ def _of_inputs(value: Any, inputs: Mapping[str, TensorInfo]) -> dict[str, np.nda
     # TensorFlow Serving takes no notice of others, and so of misspelt ones.
     if value.keys() != inputs.keys():
         raise BadArgumentError(
-            f"The keys of 'inputs' must be {', '.join(inputs)}. Received: {shown(list(value))}."
+            f"The keys of {where} must be {', '.join(inputs)}. Received: {shown(list(value))}."
         )
     return {name: array_of(name, value[name], info) for name, info in inputs.items()}
 

@@ -97,3 +97,27 @@ def test_text_that_is_no_base64_is_refused(text):
 def test_half_a_surrogate_pair_is_refused():
     with pytest.raises(BadArgumentError, match="surrogate pair"):
         read(r'["\ud800"]', "string")
+
+
+SCALARS = {"image": TensorInfo("string", ()), "gain": TensorInfo("float32", ())}
+
+
+def test_one_instance_is_the_value_of_a_signature_without_batches():
+    sent = {"instances": [{"image": {"b64": "AAE="}, "gain": 2.5}]}
+    request = _requests.predict_request(sent, SCALARS)
+    assert request.is_row_wise
+    assert {name: array.item() for name, array in request.arrays.items()} == {"image": b"\0\1", "gain": 2.5}
+
+
+@pytest.mark.parametrize(
+    ("instances", "told"),
+    [
+        ([{"image": "a", "gain": 1.0}] * 2, "one instance at a time"),
+        (["a"], "item 0 of 'instances' is a plain value"),
+        ([{"image": "a"}], "keys of item 0 of 'instances' must be image, gain"),
+        ([{"image": ["a"], "gain": 1.0}], "Received: more dimensions"),
+    ],
+)
+def test_instances_that_a_signature_without_batches_can_not_take_are_refused(instances, told):
+    with pytest.raises(BadArgumentError, match=told):
+        _requests.predict_request({"instances": instances}, SCALARS)

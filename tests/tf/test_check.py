@@ -123,14 +123,14 @@ def test_methods_of_objects_are_known_by_their_class():
         optimizer = tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.Adam())
         optimizer.get_scaled_loss(1)
         optimizer.nonsense
-        tf.estimator.tpu.TPUEstimator().export_saved_model("folder", None)
+        tf.keras.Sequential().to_yaml()
         tf.keras.optimizers.legacy.Adam().get_weights()
         tf.distribute.MirroredStrategy().unwrap(1)
         """
     )
     assert found == [
         (4, "tf.keras.mixed_precision.LossScaleOptimizer.get_scaled_loss"),
-        (6, "tf.estimator.tpu.TPUEstimator.export_saved_model"),
+        (6, "tf.keras.Sequential.to_yaml"),
         (7, "tf.keras.optimizers.legacy.Adam.get_weights"),
         (8, "tf.distribute.MirroredStrategy.unwrap"),
     ]
