@@ -1,22 +1,28 @@
 """When `train_and_evaluate` exports: at the end, after each evaluation, or after the best ones (estimator layer)."""
 
 import abc
-import inspect
+import functools
 import logging
-import os
+import pathlib
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from stratax import errors
 from stratax import io as files
 from stratax._shown import shown
+from stratax.estimator._calls import arguments_of
 from stratax.estimator.hooks import metrics_by_step
 
 _logger = logging.getLogger("stratax")
 
 _LOSS = "loss"
 _STEP = "global_step"
+# What an export's folder is called: the second in which it was made. Other numbers are somebody else's.
+_TIME = re.compile("[0-9]{10}")
 _COMPARED = {"best_eval_result", "current_eval_result"}
 
 
@@ -67,15 +73,11 @@ class _Exporting(Exporter):
                 "An exporter needs a serving_input_receiver_fn: a function without arguments. Received: "
                 f"serving_input_receiver_fn={shown(serving_input_receiver_fn)}."
             )
-        if exports_to_keep is not None and exports_to_keep <= 0:
-            raise errors.BadArgumentError(
-                f"exports_to_keep, if provided, must be a positive number. Received: {shown(exports_to_keep)}."
-            )
         self._name = name
         self._function = serving_input_receiver_fn
         self._assets_extra = assets_extra
         self._as_text = as_text
-        self._exports_to_keep = exports_to_keep
+        self._exports_to_keep = _checked_count(exports_to_keep)
 
     @property
     def name(self) -> str:
@@ -95,8 +97,7 @@ class _Exporting(Exporter):
     def _remove_old(self, export_path: str) -> None:
         if self._exports_to_keep is None:
             return
-        for version in exports_in(export_path)[: -self._exports_to_keep]:
-            path = os.path.join(export_path, str(version))
+        for path in exports_in(export_path)[: -self._exports_to_keep]:
             try:
                 shutil.rmtree(path)
             except OSError as error:
@@ -183,10 +184,10 @@ class LatestExporter(_Exporting):
 
 def _loss_smaller(best_eval_result: Mapping[str, Any], current_eval_result: Mapping[str, Any]) -> bool:
     for what, given in (("best_eval_result", best_eval_result), ("current_eval_result", current_eval_result)):
-        if _LOSS not in given:
+        if not given or _LOSS not in given:
             raise errors.BadArgumentError(
                 f"{what} has no loss. Expected: an evaluation that gives one, or another compare_fn. Received: "
-                f"{shown(sorted(given))}."
+                f"{shown(sorted(given or ()))}."
             )
     return bool(best_eval_result[_LOSS] > current_eval_result[_LOSS])
 
@@ -200,7 +201,8 @@ class BestExporter(_Exporting):
     Args:
         name: Its name, of which other exporters have none.
         serving_input_receiver_fn: As for `Estimator.export_saved_model`.
-        event_file_pattern: Where the summaries of evaluations are, below the model's folder; None not to read them.
+        event_file_pattern: Where the summaries of evaluations are, below the model's folder; for
+            `EvalSpec(name="test")`, pass ``"eval_test/*.tfevents.*"``. None not to read them.
         compare_fn: A function of `best_eval_result` and `current_eval_result`: whether the second is better. By default
             its loss is smaller.
         assets_extra: As for `Estimator.export_saved_model`.
@@ -223,15 +225,11 @@ class BestExporter(_Exporting):
         exports_to_keep: int | None = 5,
     ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
-        if not callable(compare_fn) or set(inspect.signature(compare_fn).parameters) != _COMPARED:
-            raise errors.BadArgumentError(
-                "compare_fn must be a function with the arguments best_eval_result and current_eval_result. "
-                f"Received: compare_fn={shown(compare_fn)}."
-            )
-        self._compare = compare_fn
+        self._compare = _checked_compare(compare_fn)
         self._pattern = event_file_pattern
         self._model_dir: str | None = None
         self._best: Mapping[str, Any] | None = None
+        self._has_exported = False
 
     def export(
         self,
@@ -245,14 +243,15 @@ class BestExporter(_Exporting):
         if self._model_dir != estimator.model_dir:
             self._model_dir = estimator.model_dir
             self._best = self._best_of_before(estimator.model_dir, eval_result)
+            self._has_exported = bool(exports_in(export_path))
         is_better = self._best is None or bool(
             self._compare(best_eval_result=self._best, current_eval_result=eval_result)
         )
         # Summaries of evaluations whose models nobody has exported count for nothing.
-        if not is_better and exports_in(export_path):
+        if not is_better and self._has_exported:
             return None
         made = self._export(estimator, export_path, checkpoint_path)
-        self._best = dict(eval_result)
+        self._best, self._has_exported = dict(eval_result), True
         return made
 
     def _best_of_before(self, model_dir: str, eval_result: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -269,10 +268,40 @@ class BestExporter(_Exporting):
         return best
 
 
-def exports_in(export_path: str) -> list[int]:
-    """Return the numbers of the exports in a folder, in order."""
+def _checked_compare(compare_fn: Any) -> Callable[..., Any]:
+    names: list[str] = []
+    if callable(compare_fn):
+        bound = compare_fn.keywords if isinstance(compare_fn, functools.partial) else {}
+        names = [name for name in arguments_of(compare_fn) if name not in bound]
+    if set(names) != _COMPARED:
+        raise errors.BadArgumentError(
+            "compare_fn must be a function with the arguments best_eval_result and current_eval_result. "
+            f"Received: compare_fn={shown(compare_fn)}."
+        )
+    return compare_fn  # type: ignore[no-any-return]
+
+
+def _checked_count(exports_to_keep: Any) -> int | None:
+    if exports_to_keep is None:
+        return None
+    if isinstance(exports_to_keep, bool) or not isinstance(exports_to_keep, int | np.integer):
+        raise errors.BadTypeError(
+            "exports_to_keep must be a whole number, or None for all. "
+            f"Received: exports_to_keep={shown(exports_to_keep)}."
+        )
+    if exports_to_keep < 1:
+        raise errors.BadArgumentError(
+            "exports_to_keep, if provided, must be a positive number. "
+            f"Received: exports_to_keep={shown(exports_to_keep)}. Pass None to keep all."
+        )
+    return int(exports_to_keep)
+
+
+def exports_in(export_path: str) -> list[pathlib.Path]:
+    """Return the exports in a folder, from the oldest to the newest: folders named by a time, as TensorFlow's."""
     try:
-        names = os.listdir(export_path)
+        found = list(pathlib.Path(export_path).iterdir())
     except FileNotFoundError:
         return []
-    return sorted(int(name) for name in names if name.isdecimal())
+    exports = [each for each in found if _TIME.fullmatch(each.name) and each.is_dir()]
+    return sorted(exports, key=lambda each: int(each.name))
