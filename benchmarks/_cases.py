@@ -151,6 +151,48 @@ def _exports() -> list[Case]:
             options={"width": 2560},
             target=Target(10.0, unit="s"),
         ),
+        *_serving(),
+    ]
+
+
+def _serving() -> list[Case]:
+    """Exports behind HTTP."""
+    return [
+        *(
+            Case(
+                name=f"serve-{model}{name}",
+                what=f"requests/s of 16 clients, {model.upper()}, batch 1 / TensorFlow behind the same server{how}",
+                program="_serving:against_tensorflow",
+                options={"model": model, "what": "rate", "max_batch": max_batch},
+                target=Target(1.5, at_least=True),
+            )
+            for model in ("mlp", "cnn")
+            for name, how, max_batch in (("", ", with its batches", 32), ("-alone", ", one at a time", 1))
+        ),
+        *(
+            Case(
+                name=f"serve-{model}-p99",
+                what=f"time of 99 of 100 requests of 16 clients, {model.upper()} / TensorFlow behind the same server",
+                program="_serving:against_tensorflow",
+                options={"model": model, "what": "p99", "max_batch": 32},
+                target=Target(1.0),
+            )
+            for model in ("mlp", "cnn")
+        ),
+        Case(
+            name="serve-first-answer",
+            what="from the start of a process to the first answer of an export, CNN",
+            program="_serving:first_answer",
+            target=Target(2.0, unit="s"),
+            unit="s",
+        ),
+        Case(
+            name="serve-changes",
+            what="requests that fail of 10,000, while the version changes every second",
+            program="_serving:failed_during_changes",
+            options={"requests": 10_000},
+            target=Target(0.0),
+        ),
     ]
 
 

@@ -18,7 +18,7 @@ _LAYERS = 4
 
 def call(model: str, batch: int, plan: _measure.Plan) -> _measure.Figure:
     """How many times as long a call of an export takes as one of the same Keras model under `jax.jit`."""
-    made = _cnn() if model == "cnn" else _mlp()
+    made = model_of(model)
     with tempfile.TemporaryDirectory() as folder:
         export.save(made, pathlib.Path(folder, "1"), platforms=["cpu"])
         signature = export.load(pathlib.Path(folder, "1")).signatures["serving_default"]
@@ -51,6 +51,11 @@ def saved(width: int, plan: _measure.Plan) -> _measure.Figure:
             times.append(time.perf_counter() - started)
             size = sum(os.path.getsize(file) for file in pathlib.Path(folder).rglob("*") if file.is_file())
     return _measure.spread(times, {"size_over_weights": size / weights})
+
+
+def model_of(name: str) -> Any:
+    """Return the model that is called and served: `"mlp"` or `"cnn"`."""
+    return _cnn() if name == "cnn" else _mlp()
 
 
 def _mlp() -> Any:

@@ -46,13 +46,26 @@ def tensorflow(program: str, *arguments: str) -> Iterator[Run]:
     Raises:
         NotInstalledError: There is no TensorFlow for this Python, nor for the one that $STRATAX_BENCH_TENSORFLOW names.
     """
-    python = os.environ.get(_PYTHON, sys.executable)
-    if not _has(python, "tensorflow"):
-        raise NotInstalledError(
-            f"not installed: tensorflow (install the extra bench of stratax, or set {_PYTHON})"
-        )
-    with process(python, program, *arguments) as run:
+    with process(tensorflow_python(), program, *arguments) as run:
         yield run
+
+
+def tensorflow_python(*packages: str) -> str:
+    """Return the Python that has TensorFlow.
+
+    Args:
+        *packages: What it has to have besides.
+
+    Raises:
+        NotInstalledError: There is none: neither this Python, nor the one that $STRATAX_BENCH_TENSORFLOW names.
+    """
+    python = os.environ.get(_PYTHON, sys.executable)
+    missing = [package for package in ("tensorflow", *packages) if not _has(python, package)]
+    if missing:
+        raise NotInstalledError(
+            f"not installed: {', '.join(missing)} (install the extra bench of stratax, or set {_PYTHON})"
+        )
+    return python
 
 
 @contextlib.contextmanager

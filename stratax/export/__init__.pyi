@@ -1,5 +1,6 @@
 from ._folder import contains as contains
 from ._load import Export as Export
+from ._load import LoadedProgram as LoadedProgram
 from ._load import LoadedSignature as LoadedSignature
 from ._load import load as load
 from ._manifest import TensorInfo as TensorInfo

@@ -1,5 +1,6 @@
 """Exports that are called: `load` (export layer). Needs JAX, and no Keras."""
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError, DeviceError
 from stratax.export._folder import Folder
-from stratax.export._manifest import STRING, SignatureInfo, TensorInfo
+from stratax.export._manifest import STRING, ProgramInfo, SignatureInfo, TensorInfo
 
 
 def load(path: str | os.PathLike[str]) -> "Export":
@@ -75,14 +76,85 @@ class Export:
         return f"<Export {self.path!r} with {', '.join(map(str, self.signatures.values()))}>"
 
 
+class LoadedProgram:
+    """What a signature computes on the device.
+
+    Attributes:
+        name: The signature's name.
+        arguments: What it takes, by name.
+
+    Args:
+        name: The signature's name.
+        info: What it is.
+        arguments: What it takes, by name.
+        exported: What `jax.export` has read.
+        weights: The arrays that come before its arguments.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        info: ProgramInfo,
+        arguments: Mapping[str, TensorInfo],
+        exported: Any,
+        weights: list[Any],
+    ) -> None:
+        import jax
+
+        self.name = name
+        self.arguments = dict(arguments)
+        self._results = info.results
+        self._weights = weights
+        self._call = jax.jit(exported.call)
+
+    def __call__(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return its results, by name.
+
+        Args:
+            arrays: What it takes, of the right dtypes and numbers of dimensions.
+
+        Raises:
+            BadArgumentError: The sizes do not fit together, or one is 0.
+        """
+        try:
+            results = self._call(self._weights, [arrays[name] for name in self.arguments])
+        except ValueError as error:
+            # As JAX says that sizes which may be any do not fit together, or are 0.
+            if "polymorphic shapes" not in str(error):
+                raise
+            raise BadArgumentError(
+                f"Signature {shown(self.name)} can't be computed for these shapes together. Expected: "
+                f"{_listed(self.arguments)}, where sizes are at least 1. Received: "
+                f"{', '.join(f'{name}: {array.shape}' for name, array in arrays.items())}."
+            ) from error
+        return {name: np.asarray(array) for name, array in zip(self._results, results, strict=True)}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call of a signature of which the host has done its first part.
+
+    Attributes:
+        arguments: What its program takes, by name.
+        values: What the host's second part may need.
+    """
+
+    arguments: Mapping[str, np.ndarray]
+    values: Mapping[str, Any]
+
+
 class LoadedSignature:
     """A function of an export.
+
+    A call is three steps, which may be made one by one, too: :meth:`prepare`, `program` and :meth:`finish`.
 
     Attributes:
         name: Its name.
         method: What it is for: ``"predict"``, ``"classify"`` or ``"regress"``.
         inputs: What it takes, by name.
         outputs: What it gives, by name.
+        program: What it computes on the device.
+        has_host_part: Whether the host computes anything before its program or after it.
 
     Args:
         name: Its name.
@@ -92,16 +164,15 @@ class LoadedSignature:
     """
 
     def __init__(self, name: str, info: SignatureInfo, exported: Any, weights: list[Any]) -> None:
-        import jax
-
         self.name = name
         self.method = info.method
         self.inputs = dict(info.inputs)
         self.outputs = dict(info.outputs)
-        self._program = info.program
-        self._weights = weights
-        self._call = jax.jit(exported.call)
         self._before, self._after = info.before, info.after
+        self.has_host_part = info.before is not None or info.after is not None
+        infos = self.inputs if self._before is None else {**self.inputs, **self._before.infos}
+        arguments = {name: infos[name] for name in info.program.arguments}
+        self.program = LoadedProgram(name, info.program, arguments, exported, weights)
         for plan in (info.before, info.after):
             if plan is not None:
                 from stratax.export._run_plan import check_functions
@@ -119,39 +190,44 @@ class LoadedSignature:
             BadArgumentError: An input is missing, unknown, or of another shape, or has no rows.
             BadTypeError: One is of another dtype.
         """
+        prepared = self.prepare(*args, **inputs)
+        return self.finish(prepared, self.program(prepared.arguments))
+
+    def prepare(self, *args: Any, **inputs: Any) -> Prepared:
+        """Do the host's part before the program: parsing, decoding, looking up.
+
+        Args:
+            *args: As for a call.
+            **inputs: Likewise.
+
+        Raises:
+            BadArgumentError: As a call does.
+            BadTypeError: Likewise.
+        """
         given = self._by_name(args, inputs)
         arrays = {name: as_input(name, given[name], info) for name, info in self.inputs.items()}
         values: dict[str, Any] = {}
-        if self._before is not None or self._after is not None:
+        if self.has_host_part:
             values.update((f"in/{name}", array) for name, array in arrays.items())
         if self._before is not None:
             arrays.update(_run_plan(self._before, values))
-        try:
-            results = self._call(self._weights, [arrays[name] for name in self._program.arguments])
-        except ValueError as error:
-            # As JAX says that sizes which may be any do not fit together, or are 0.
-            if "polymorphic shapes" not in str(error):
-                raise
-            raise BadArgumentError(
-                f"Signature {shown(self.name)} can't be computed for these shapes together. Expected: "
-                f"{self._expected()}, where sizes are at least 1. Received: "
-                f"{', '.join(f'{name}: {array.shape}' for name, array in arrays.items())}."
-            ) from error
-        made = {name: np.asarray(array) for name, array in zip(self._program.results, results, strict=True)}
-        if self._after is None:
-            return made
-        values.update((f"out/{name}", array) for name, array in made.items())
-        made.update(_run_plan(self._after, values))
-        return {name: made[name] for name in self.outputs}
+        return Prepared({name: arrays[name] for name in self.program.arguments}, values)
 
-    def compile(self) -> None:
-        """Compile its program for one example, of zeros, where a first call may not wait; the host does nothing."""
-        infos = self.inputs if self._before is None else {**self.inputs, **self._before.infos}
-        arguments = [infos[name] for name in self._program.arguments]
-        self._call(
-            self._weights,
-            [np.zeros([size or 1 for size in each.shape], each.numpy_dtype) for each in arguments],
-        )
+    def finish(self, prepared: Prepared, results: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Do the host's part after the program, such as naming classes.
+
+        Args:
+            prepared: What :meth:`prepare` has returned.
+            results: What the program has given for it.
+
+        Returns:
+            What the signature gives, by name.
+        """
+        if self._after is None:
+            return dict(results)
+        values = {**prepared.values, **{f"out/{name}": array for name, array in results.items()}}
+        made = {**results, **_run_plan(self._after, values)}
+        return {name: made[name] for name in self.outputs}
 
     def _by_name(self, args: tuple[Any, ...], inputs: dict[str, Any]) -> Mapping[str, Any]:
         given: Mapping[str, Any] = inputs
@@ -164,21 +240,21 @@ class LoadedSignature:
             given = args[0] if isinstance(args[0], Mapping) else dict.fromkeys(self.inputs, args[0])
             if not isinstance(args[0], Mapping) and len(self.inputs) != 1:
                 raise BadArgumentError(
-                    f"Signature {shown(self.name)} takes several arrays, by name. Expected: {self._expected()}."
+                    f"Signature {shown(self.name)} takes several arrays, by name. Expected: {_listed(self.inputs)}."
                 )
         if given.keys() != self.inputs.keys():
             raise BadArgumentError(
-                f"Signature {shown(self.name)} takes other inputs. Expected: {self._expected()}. Received: "
+                f"Signature {shown(self.name)} takes other inputs. Expected: {_listed(self.inputs)}. Received: "
                 f"{', '.join(map(str, given)) or 'none'}."
             )
         return given
 
-    def _expected(self) -> str:
-        return ", ".join(f"{name}: {info}" for name, info in self.inputs.items()) or "none"
-
     def __repr__(self) -> str:
-        outputs = ", ".join(f"{name}: {info}" for name, info in self.outputs.items())
-        return f"{self.name}({self._expected()}) -> {outputs}"
+        return f"{self.name}({_listed(self.inputs)}) -> {_listed(self.outputs)}"
+
+
+def _listed(infos: Mapping[str, TensorInfo]) -> str:
+    return ", ".join(f"{name}: {info}" for name, info in infos.items()) or "none"
 
 
 def as_input(name: str, value: Any, info: TensorInfo) -> np.ndarray:

@@ -21,7 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, StrataxError
 from stratax.export import TensorInfo
-from stratax.serving._batches import Batcher
 from stratax.serving._examples import examples_request
 from stratax.serving._metrics import CONTENT_TYPE, Metrics
 from stratax.serving._models import Model, Models
@@ -137,11 +136,11 @@ class Application:
 
     async def _computed(self, version: Version, method: str, body: bytearray) -> Response:
         if len(body) < _LARGE:
-            batcher, asked = self._read(version, method, body)
+            name, asked = self._read(version, method, body)
         else:
             async with self._reading:
-                batcher, asked = await asyncio.to_thread(self._read, version, method, body)
-        outputs = await batcher.answer(asked.arrays)
+                name, asked = await asyncio.to_thread(self._read, version, method, body)
+        outputs = await version.answer(name, asked.arrays)
         answer = _ANSWERS.get(method) or functools.partial(predict_response, is_row_wise=asked.is_row_wise)
         if sum(array.size for array in outputs.values()) < _LARGE // 32:
             content = answer(outputs)
@@ -149,13 +148,13 @@ class Application:
             content = await asyncio.to_thread(answer, outputs)
         return Response(content, media_type=_JSON)
 
-    def _read(self, version: Version, method: str, body: bytearray) -> tuple[Batcher, PredictRequest]:
+    def _read(self, version: Version, method: str, body: bytearray) -> tuple[str, PredictRequest]:
         values = parsed(body)
         name = signature_name(values)
-        if name not in version.batchers:
+        if name not in version.export.signatures:
             raise BadArgumentError(
                 f"Serving signature name: {shown(name)} not found in signature def. Expected: one of "
-                f"{', '.join(version.batchers)}."
+                f"{', '.join(version.export.signatures)}."
             )
         signature = version.export.signatures[name]
         if method == "predict":
@@ -172,7 +171,7 @@ class Application:
             raise BadArgumentError(
                 f"A request has too many rows. Expected: at most {self._options.max_rows}. Received: {rows}."
             )
-        return version.batchers[name], asked
+        return name, asked
 
     @contextlib.asynccontextmanager
     async def _body(self, request: Request, until: float) -> AsyncIterator[bytearray]:

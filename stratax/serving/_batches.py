@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from stratax.errors import StrataxError
-from stratax.export import LoadedSignature, TensorInfo
+from stratax.export import LoadedProgram, TensorInfo
 
 # In a trial: of the dimensions that may be any.
 _TRIAL_SIZE = 8
@@ -26,24 +26,18 @@ def sizes_up_to(most: int) -> list[int]:
     return [*(1 << power for power in range((most - 1).bit_length())), most]
 
 
-def has_rows(signature: LoadedSignature) -> bool:
-    """Whether all that a signature takes and gives may have any number of rows."""
-    infos = [*signature.inputs.values(), *signature.outputs.values()]
-    return bool(signature.inputs) and all(info.shape and info.shape[0] is None for info in infos)
-
-
-def is_row_by_row(signature: LoadedSignature) -> bool:
-    """Whether a signature is seen to compute each row by itself, on random numbers.
+def is_row_by_row(program: LoadedProgram) -> bool:
+    """Whether a program is seen to compute each row by itself, on random numbers.
 
     What normalizes over a batch, or sums up along it, must neither be joined nor filled up.
     """
-    if not has_rows(signature):
+    infos = program.arguments.values()
+    if not infos or not all(info.shape and info.shape[0] is None for info in infos):
         return False
-    generator = np.random.default_rng(0)
-    inputs = {name: _random(info, generator) for name, info in signature.inputs.items()}
-    together = signature(inputs)
-    others = signature({name: array[_TRIAL_ORDER] for name, array in inputs.items()})
-    alone = signature({name: array[:1] for name, array in inputs.items()})
+    inputs = example_of(program, len(_TRIAL_ORDER))
+    together = program(inputs)
+    others = program({name: array[_TRIAL_ORDER] for name, array in inputs.items()})
+    alone = program({name: array[:1] for name, array in inputs.items()})
     return all(
         array.shape[:1] == (len(_TRIAL_ORDER),)
         and _are_close(array[_TRIAL_ORDER], others[name])
@@ -52,19 +46,17 @@ def is_row_by_row(signature: LoadedSignature) -> bool:
     )
 
 
-def example_of(signature: LoadedSignature, rows: int) -> dict[str, np.ndarray]:
-    """Return arrays that a signature takes, with a number of rows where that may be any."""
+def example_of(program: LoadedProgram, rows: int) -> dict[str, np.ndarray]:
+    """Return arrays that a program takes, with a number of rows where that may be any."""
     generator = np.random.default_rng(0)
-    return {name: _random(info, generator, rows) for name, info in signature.inputs.items()}
+    return {name: _random(info, generator, rows) for name, info in program.arguments.items()}
 
 
-def _random(info: TensorInfo, generator: np.random.Generator, rows: int = len(_TRIAL_ORDER)) -> np.ndarray:
+def _random(info: TensorInfo, generator: np.random.Generator, rows: int) -> np.ndarray:
     shape = [_TRIAL_SIZE if size is None else size for size in info.shape]
     if info.shape and info.shape[0] is None:
         shape[0] = rows
     dtype = info.numpy_dtype
-    if info.dtype == "string":
-        return np.full(shape, b"", object)
     # Whole numbers are often indices.
     numbers = generator.integers(0, 2, shape) if dtype.kind in "biu" else generator.standard_normal(shape)
     return np.asarray(numbers).astype(dtype)
@@ -91,10 +83,10 @@ class _Waiting:
 
 
 class Batcher:
-    """Computes one signature's requests, joined where that may be; used on one event loop.
+    """Computes the requests of one signature's program, joined where that may be; used on one event loop.
 
     Args:
-        signature: What is called.
+        program: What is called.
         is_joined: Whether requests may be joined and filled up.
         max_batch: The most rows that are computed at a time.
         wait_seconds: How long the first request waits for others.
@@ -104,7 +96,7 @@ class Batcher:
 
     def __init__(
         self,
-        signature: LoadedSignature,
+        program: LoadedProgram,
         *,
         is_joined: bool,
         max_batch: int,
@@ -112,7 +104,7 @@ class Batcher:
         executor: concurrent.futures.Executor,
         computed: Callable[[int], None],
     ) -> None:
-        self._signature = signature
+        self._program = program
         self.is_joined = is_joined
         self._sizes = sizes_up_to(max_batch)
         self._wait_seconds = wait_seconds
@@ -125,10 +117,10 @@ class Batcher:
     def warm_up(self) -> None:
         """Compile what it will compute, in the thread of the caller."""
         for size in self._sizes if self.is_joined else [1]:
-            self._signature(example_of(self._signature, size))
+            self._program(example_of(self._program, size))
 
     async def answer(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return what the signature gives.
+        """Return what the program gives.
 
         Args:
             arrays: What it takes, by name.
@@ -136,12 +128,12 @@ class Batcher:
         loop = asyncio.get_running_loop()
         rows = {array.shape[0] for array in arrays.values()} if self.is_joined else set()
         if len(rows) != 1 or rows == {0}:
-            # Of different sizes, or none: the signature says whether it takes them.
-            results = await loop.run_in_executor(self._executor, self._signature, arrays)
+            # Of different sizes, or none: the program says whether it takes them.
+            results = await loop.run_in_executor(self._executor, self._program, arrays)
             self._computed(1)
             return results
         one = _Waiting(arrays, rows.pop(), loop.time(), loop.create_future())
-        key = tuple(arrays[name].shape[1:] for name in self._signature.inputs)
+        key = tuple(arrays[name].shape[1:] for name in self._program.arguments)
         self._waiting.setdefault(key, collections.deque()).append(one)
         self._has_come.set()
         if self._task is None:
@@ -207,7 +199,7 @@ class Batcher:
 
     def _results(self, requests: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndarray]]:
         """Return each request's results, computed together."""
-        joined = {name: np.concatenate([each[name] for each in requests]) for name in self._signature.inputs}
+        joined = {name: np.concatenate([each[name] for each in requests]) for name in self._program.arguments}
         rows = len(next(iter(joined.values())))
         pieces = [self._piece(joined, start, rows) for start in range(0, rows, self._sizes[-1])]
         whole = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
@@ -223,5 +215,5 @@ class Batcher:
         size = next(size for size in self._sizes if size >= end - start)
         # The last row again, which is one that the signature takes, as zeros may not be.
         positions = np.minimum(np.arange(start, start + size), end - 1)
-        results = self._signature({name: array[positions] for name, array in joined.items()})
+        results = self._program({name: array[positions] for name, array in joined.items()})
         return {name: array[: end - start] for name, array in results.items()}

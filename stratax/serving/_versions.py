@@ -5,7 +5,9 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
 
 from stratax._shown import shown
 from stratax.export import Export, load
@@ -37,7 +39,6 @@ class Version:
         model: The model's name.
         number: The version's number.
         export: What was loaded.
-        batchers: What computes the signatures, by their names.
 
     Args:
         model: The model's name.
@@ -54,22 +55,19 @@ class Version:
         self._is_unused = asyncio.Event()
         self._is_unused.set()
         options = computing.options
-        self.batchers = {}
+        self._executor = computing.executor
+        self._batchers = {}
         for name, signature in export.signatures.items():
             batcher = Batcher(
-                signature,
+                signature.program,
                 is_joined=options.max_batch > 1 and self._is_row_by_row(name),
                 max_batch=options.max_batch,
                 wait_seconds=options.batch_milliseconds / 1000,
                 executor=computing.executor,
                 computed=lambda rows: computing.computed(model, rows),
             )
-            self.batchers[name] = batcher
+            self._batchers[name] = batcher
             try:
-                if any(info.dtype == "string" for info in signature.inputs.values()):
-                    # Blank text is no image, and no Example.
-                    signature.compile()
-                    continue
                 batcher.warm_up()
             except Exception as error:  # A trial with random numbers may fail where a request would not.
                 _logger.warning(
@@ -91,6 +89,23 @@ class Version:
         """
         return cls(model, number, load(path), computing)
 
+    async def answer(self, name: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return what a signature gives.
+
+        What the host does for a request, it does for that alone; what the device does may be done for several together.
+
+        Args:
+            name: The signature's name.
+            arrays: What it takes, by name, of the right dtypes and numbers of dimensions.
+        """
+        signature, batcher = self.export.signatures[name], self._batchers[name]
+        if not signature.has_host_part:
+            return await batcher.answer(arrays)
+        loop = asyncio.get_running_loop()
+        prepared = await loop.run_in_executor(self._executor, signature.prepare, arrays)
+        results = await batcher.answer(prepared.arguments)
+        return await loop.run_in_executor(self._executor, signature.finish, prepared, results)
+
     @contextlib.contextmanager
     def used(self) -> Iterator[None]:
         """Keep the version until the block ends."""
@@ -109,7 +124,7 @@ class Version:
 
     def _is_row_by_row(self, name: str) -> bool:
         try:
-            found = is_row_by_row(self.export.signatures[name])
+            found = is_row_by_row(self.export.signatures[name].program)
         except Exception as error:  # Of whatever computes it: random numbers may be what it can't take.
             _logger.debug("serving: a trial of signature %s failed: %s", shown(name), error)
             found = False

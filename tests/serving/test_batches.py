@@ -13,12 +13,11 @@ from stratax.serving import _batches
 
 
 class Doubling:
-    """A signature that waits until it may go on, and notes what it was called with."""
+    """A program that waits until it may go on, and notes what it was called with."""
 
     def __init__(self, shape=(None, 1)):
         self.name = "doubling"
-        self.inputs = {"x": TensorInfo("float32", shape)}
-        self.outputs = {"y": TensorInfo("float32", shape)}
+        self.arguments = {"x": TensorInfo("float32", shape)}
         self.goes = threading.Event()
         self.goes.set()
         self.calls = []
@@ -32,13 +31,13 @@ class Doubling:
         return {"y": 2 * x}
 
 
-def answers(signature, requests, *, max_batch=4, wait_seconds=0.0, held=True, ends_early=()):
+def answers(program, requests, *, max_batch=4, wait_seconds=0.0, held=True, ends_early=()):
     """Return the answers to requests of which all but the first come while that one is computed."""
 
     async def run(executor):
         computed = []
         batcher = _batches.Batcher(
-            signature,
+            program,
             is_joined=True,
             max_batch=max_batch,
             wait_seconds=wait_seconds,
@@ -46,12 +45,12 @@ def answers(signature, requests, *, max_batch=4, wait_seconds=0.0, held=True, en
             computed=computed.append,
         )
         if held:
-            signature.goes.clear()
+            program.goes.clear()
         tasks = [asyncio.create_task(batcher.answer({"x": np.asarray(x, np.float32)})) for x in requests]
         await asyncio.sleep(0.05)
         for position in ends_early:
             tasks[position].cancel()
-        signature.goes.set()
+        program.goes.set()
         return await asyncio.gather(*tasks, return_exceptions=True), computed
 
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
@@ -60,26 +59,26 @@ def answers(signature, requests, *, max_batch=4, wait_seconds=0.0, held=True, en
 
 
 def test_what_comes_while_the_device_computes_is_joined_and_filled_up():
-    signature = Doubling()
+    program = Doubling()
     # All of them come in one turn of the loop, so that they are joined from the first on.
-    found, computed = answers(signature, [[[row]] for row in range(7)])
+    found, computed = answers(program, [[[row]] for row in range(7)])
     assert found == [[[2 * row]] for row in range(7)]
-    assert signature.calls == [(4, 1), (4, 1)]
+    assert program.calls == [(4, 1), (4, 1)]
     assert computed == [4, 3]
 
 
 def test_a_batch_is_never_larger_than_the_largest_size():
-    signature = Doubling()
-    found, _ = answers(signature, [[[1], [2], [3]], [[4], [5], [6]], [[7]], np.ones((11, 1))])
+    program = Doubling()
+    found, _ = answers(program, [[[1], [2], [3]], [[4], [5], [6]], [[7]], np.ones((11, 1))])
     assert found == [[[2], [4], [6]], [[8], [10], [12]], [[14]], [[2]] * 11]
-    assert {shape[0] for shape in signature.calls} <= {1, 2, 4}
+    assert {shape[0] for shape in program.calls} <= {1, 2, 4}
 
 
 def test_rows_of_different_shapes_are_not_mixed():
-    signature = Doubling((None, None))
-    found, _ = answers(signature, [[[1, 2]], [[1, 2, 3]], [[3, 4]], [[5, 6, 7]]])
+    program = Doubling((None, None))
+    found, _ = answers(program, [[[1, 2]], [[1, 2, 3]], [[3, 4]], [[5, 6, 7]]])
     assert found == [[[2, 4]], [[2, 4, 6]], [[6, 8]], [[10, 12, 14]]]
-    assert sorted(signature.calls) == [(2, 2), (2, 3)]
+    assert sorted(program.calls) == [(2, 2), (2, 3)]
 
 
 def test_a_request_that_can_not_be_computed_harms_no_other():
@@ -90,20 +89,20 @@ def test_a_request_that_can_not_be_computed_harms_no_other():
 
 
 def test_a_request_that_was_given_up_is_not_computed():
-    signature = Doubling()
-    found, computed = answers(signature, [[[1]]] * 4 + [[[2]], [[3]], [[4]]], ends_early=[5])
+    program = Doubling()
+    found, computed = answers(program, [[[1]]] * 4 + [[[2]], [[3]], [[4]]], ends_early=[5])
     assert isinstance(found[5], asyncio.CancelledError)
     assert (found[4], found[6]) == ([[4]], [[8]])
     assert computed == [4, 2]
 
 
 def test_a_request_waits_for_others_no_longer_than_it_may():
-    signature = Doubling()
-    found, computed = answers(signature, [[[1]], [[2]]], wait_seconds=0.1, held=False)
+    program = Doubling()
+    found, computed = answers(program, [[[1]], [[2]]], wait_seconds=0.1, held=False)
     assert (found, computed) == ([[[2]], [[4]]], [2])
 
 
-def test_requests_without_rows_are_for_the_signature():
+def test_requests_without_rows_are_for_the_program():
     found, _ = answers(Doubling(), [np.ones((0, 1))])
     assert found == [[]]
 
@@ -120,11 +119,11 @@ def test_requests_without_rows_are_for_the_signature():
     ],
 )
 def test_what_mixes_rows_is_seen(call, is_seen):
-    signature = Doubling()
-    signature.__class__ = type(
+    program = Doubling()
+    program.__class__ = type(
         "Other", (Doubling,), {"__call__": lambda self, inputs: {"y": call(inputs["x"])}}
     )
-    assert _batches.is_row_by_row(signature) is is_seen
+    assert _batches.is_row_by_row(program) is is_seen
 
 
 def test_what_has_no_rows_is_not_joined():

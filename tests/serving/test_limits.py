@@ -12,7 +12,7 @@ import time
 import pytest
 
 from stratax.errors import BadArgumentError
-from stratax.export import LoadedSignature
+from stratax.export import LoadedProgram
 from tests.serving.serving import ask, predict, serving, write
 
 ROW = {"instances": [[1, 2]]}
@@ -28,16 +28,16 @@ def base(tmp_path_factory):
 
 @pytest.fixture
 def held(monkeypatch):
-    """Have signatures wait once the event is cleared."""
+    """Have programs wait once the event is cleared."""
     goes = threading.Event()
     goes.set()
-    call = LoadedSignature.__call__
+    call = LoadedProgram.__call__
 
-    def waiting(self, *args, **inputs):
+    def waiting(self, arrays):
         goes.wait(20)
-        return call(self, *args, **inputs)
+        return call(self, arrays)
 
-    monkeypatch.setattr(LoadedSignature, "__call__", waiting)
+    monkeypatch.setattr(LoadedProgram, "__call__", waiting)
     yield goes
     goes.set()
 

@@ -42,7 +42,7 @@ def test_a_version_that_is_used_goes_when_it_is_used_no_more(tmp_path, exports):
             await model.refresh()
             assert model.version(None, None).number == 2
             assert model.statuses[1].state == "UNLOADING"
-            found = await old.batchers["scaled"].answer({"x": np.ones((1, 2), np.float32)})
+            found = await old.answer("scaled", {"x": np.ones((1, 2), np.float32)})
             assert found["y"].tolist() == [[1, 1]]
         del old
         await model.drained()
