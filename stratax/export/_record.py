@@ -26,6 +26,7 @@ from stratax.export import _host_functions
 from stratax.export._host_plan import GET_ITEM, MAP, RANDOM, Call, Plan, Ref, leaves_in, refs_in, replaced
 from stratax.export._manifest import STRING, TensorInfo
 from stratax.ops import labels
+from stratax.seams.jax import size_of
 
 _BATCH = "batch"
 # In the two blank examples: unknown sizes differ between them, and from one another.
@@ -593,17 +594,13 @@ class HostRecorder:
             return result(0), result(1)
 
     def _blank_tracer(self, value: Any, which: int) -> np.ndarray:
-        sizes = []
-        for size in value.shape:
-            if isinstance(size, int | np.integer):
-                sizes.append(int(size))
-                continue
-            found = next((pair for pair, name in self._dims.items() if name == str(size)), None)
-            if found is None:
-                raise BadTypeError(
-                    f"The host computes with an array whose size is not known ({size}). Received: {shown(value)}."
-                )
-            sizes.append(found[which])
+        def of_name(name: str) -> int:
+            return self._blank_sizes(name)[which]
+
+        sizes = [
+            int(size) if isinstance(size, int | np.integer) else size_of(size, of_name)
+            for size in value.shape
+        ]
         return np.zeros(sizes, value.dtype)
 
     # Text of what the program computes.

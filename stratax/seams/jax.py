@@ -11,6 +11,7 @@
 - `lower_as_call`: for the same reason, where the function on the host gives results.
 - `Operation`, `operation_of`: a value that is traced may follow from constants alone; JAX knows how it came about, and
   asks nobody.
+- `size_of`: sizes with names, and what is computed of them, have no public way to become numbers.
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
 """
 
@@ -41,6 +42,7 @@ __all__ = [
     "operation_of",
     "outside_axes",
     "partial_eval",
+    "size_of",
     "without_folding",
     "xla_bridge",
 ]
@@ -58,6 +60,11 @@ def without_folding() -> contextlib.AbstractContextManager[None]:
     """Have a trace in a block record every operation, also inside of `jax.ensure_compile_time_eval`."""
     context: contextlib.AbstractContextManager[None] = config.eager_constant_folding(False)
     return context
+
+
+def size_of(symbol: Any, named: Callable[[str], int]) -> int:
+    """Return a size of `jax.export.symbolic_shape` as a number, by what its names stand for."""
+    return int(symbol._evaluate({name: named(name) for name in symbol._get_vars()}))
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax import errors, estimator
+from stratax import errors
 from stratax.export import load
 from stratax.image import encode_jpeg
 
@@ -31,7 +31,7 @@ def classifier(features, labels, mode, params):
         "class": tf.gather(CLASSES, tf.argmax(logits, axis=1)),
     }
     if mode == tf.estimator.ModeKeys.PREDICT:
-        outputs = {"classes": estimator.export.PredictOutput(found)}
+        outputs = {"classes": tf.estimator.export.PredictOutput(found)}
         return tf.estimator.EstimatorSpec(mode, predictions=found, export_outputs=outputs)
     loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
     train_op = tf.train.AdamOptimizer(0.1).minimize(loss, tf.train.get_global_step())
@@ -53,14 +53,14 @@ def trained(tmp_path_factory):
 def batch_receiver():
     contents = tf.placeholder(tf.string, [None], name="contents")
     images = tf.map_fn(pixels, contents, dtype=tf.float32)
-    return estimator.export.ServingInputReceiver({"image": images}, {"bytes": contents})
+    return tf.estimator.export.ServingInputReceiver({"image": images}, {"bytes": contents})
 
 
 def of_single(augment):
     def receiver():
         fed = {"bytes": tf.placeholder(tf.string, shape=())}
         image = pixels(tf.squeeze(fed["bytes"]), augment=augment)
-        return estimator.export.ServingInputReceiver({"image": tf.expand_dims(image, 0)}, fed)
+        return tf.estimator.export.ServingInputReceiver({"image": tf.expand_dims(image, 0)}, fed)
 
     return receiver
 
@@ -107,7 +107,7 @@ def test_what_a_receiver_draws_differs_in_each_call(trained, tmp_path):
 
 
 def test_arrays_are_fed_as_they_are(trained, tmp_path):
-    raw = estimator.export.build_raw_serving_input_receiver_fn(
+    raw = tf.estimator.export.build_raw_serving_input_receiver_fn(
         {"image": np.zeros((1, SIZE, SIZE, 3), np.float32)}
     )
     signature = load(trained.export_saved_model(tmp_path, raw).decode()).signatures["serving_default"]
@@ -118,7 +118,7 @@ def test_arrays_are_fed_as_they_are(trained, tmp_path):
 
 def test_examples_are_fed_and_parsed(trained, tmp_path):
     spec = {"image": tf.io.FixedLenFeature([SIZE, SIZE, 3], tf.float32)}
-    receiver = estimator.export.build_parsing_serving_input_receiver_fn(spec)
+    receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
     signature = load(trained.export_saved_model(tmp_path, receiver).decode()).signatures["serving_default"]
     images = np.random.default_rng(2).random((3, SIZE, SIZE, 3), np.float32)
 
@@ -136,14 +136,14 @@ def test_examples_are_fed_and_parsed(trained, tmp_path):
     [
         (lambda: None, errors.BadTypeError, "must return a tf.estimator.export.ServingInputReceiver"),
         (
-            lambda: estimator.export.ServingInputReceiver(
+            lambda: tf.estimator.export.ServingInputReceiver(
                 {"image": tf.zeros([1, SIZE, SIZE, 3])}, tf.zeros([1])
             ),
             errors.BadArgumentError,
             "is what is fed: a placeholder",
         ),
         (
-            lambda: estimator.export.ServingInputReceiver(tf.placeholder(tf.float32, None), {}),
+            lambda: tf.estimator.export.ServingInputReceiver(tf.placeholder(tf.float32, None), {}),
             errors.BadArgumentError,
             "needs a number of dimensions",
         ),
@@ -153,6 +153,25 @@ def test_wrong_receivers_are_told_and_nothing_is_left(trained, tmp_path, receive
     with pytest.raises(error, match=message):
         trained.export_saved_model(tmp_path / "base", receiver)
     assert not (tmp_path / "base").exists() or not list((tmp_path / "base").iterdir())
+
+
+def test_sequences_of_unknown_length_are_fed(tmp_path):
+    def model_fn(features, labels, mode):
+        weight = tf.get_variable("weight", [3], initializer=tf.ones_initializer())
+        found = tf.reduce_sum(features["rows"] * weight, axis=[1, 2])
+        train_op = tf.assign_add(tf.train.get_global_step(), 1)
+        return tf.estimator.EstimatorSpec(mode, {"y": found}, tf.reduce_mean(found), train_op)
+
+    def receiver():
+        fed = {"rows": tf.placeholder(tf.float32, [None, None, 3])}
+        return tf.estimator.export.ServingInputReceiver(fed, fed)
+
+    rows = np.ones((4, 2, 3), np.float32)
+    made = tf.estimator.Estimator(model_fn, str(tmp_path / "model"))
+    made.train(lambda: tf.data.Dataset.from_tensors({"rows": rows}), steps=1)
+    signature = load(made.export_saved_model(tmp_path, receiver).decode()).signatures["serving_default"]
+    assert signature(rows)["y"].tolist() == [6.0] * 4
+    assert signature(np.ones((2, 5, 3), np.float32))["y"].tolist() == [15.0] * 2
 
 
 def test_a_model_that_was_not_trained_is_not_exported(tmp_path):
