@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.stressed import but
+
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 
 # Of the time that what it stands on takes; JAX and Keras take more than a second.
@@ -125,15 +127,18 @@ MODEL = "keras.Sequential([keras.layers.Input([1]), keras.layers.Dense(1)]).comp
 
 @pytest.mark.parametrize(
     "program",
-    [
-        f"import stratax, keras; {MODEL}",
-        f"{KERAS_ON_JAX}; import stratax; {MODEL}",
-        f"import stratax; stratax.core; import keras; {MODEL}",
-        "import stratax, keras; stratax.distribute",
-        "import stratax.engine, keras",
-        "import stratax.distribute, stratax.engine, keras",
-        f"import stratax.data, keras; {MODEL}; {MODEL}; import stratax.keras",
-    ],
+    but(
+        lambda program: KERAS_ON_JAX in program or program.startswith("import stratax.data"),
+        [
+            f"import stratax, keras; {MODEL}",
+            f"{KERAS_ON_JAX}; import stratax; {MODEL}",
+            f"import stratax; stratax.core; import keras; {MODEL}",
+            "import stratax, keras; stratax.distribute",
+            "import stratax.engine, keras",
+            "import stratax.distribute, stratax.engine, keras",
+            f"import stratax.data, keras; {MODEL}; {MODEL}; import stratax.keras",
+        ],
+    ),
 )
 def test_keras_models_know_strategies_whatever_was_imported_first(program):
     assert run(f"{program}\nimport json; print(json.dumps({HOOKED}))") is True

@@ -62,7 +62,12 @@ def test_processes_interrupted_with_ctrl_c_leave_with_one_line_and_130(tmp_path)
     [
         ("tpu", "tpu:8", ["TPUStrategy, 8 replicas", "device:TPU:0 ... TPU:7", "64 global, 8 per replica"]),
         ("mirrored", "gpu:4", ["MirroredStrategy, 4 replicas", "GPU:0 ... ", "64 global, 16 per replica"]),
-        ("central", "cpu:2", ["CentralStorageStrategy, 2 replicas", "64 global, 32 per replica"]),
+        pytest.param(
+            "central",
+            "cpu:2",
+            ["CentralStorageStrategy, 2 replicas", "64 global, 32 per replica"],
+            marks=pytest.mark.stress,
+        ),
         ("one", "tpu:8", ["OneDeviceStrategy, 1 replica", "device:TPU:0", "64 global, 64 per replica"]),
     ],
 )

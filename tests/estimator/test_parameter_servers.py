@@ -13,6 +13,7 @@ from stratax.errors import ClusterError
 from stratax.estimator import Estimator, EstimatorSpec, RunConfig
 from tests.cluster.processes import environment, free_ports, no_tasks
 from tests.distribute.parameter_servers import running
+from tests.stressed import but
 
 OPTIMIZERS = {
     "sgd": lambda: tf.train.GradientDescentOptimizer(0.05),
@@ -76,7 +77,7 @@ def test_a_chief_alone_trains_as_one_device(tmp_path):
 
 
 @pytest.mark.exact
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", but(lambda name: name in ("adam", "ftrl"), OPTIMIZERS))
 def test_every_optimizer_gives_one_devices_numbers(optimizer, tmp_path):
     compare(tmp_path, optimizer, exactly=optimizer == "sgd")
 

@@ -232,7 +232,13 @@ def test_ctrl_c_while_the_workers_start_is_reported_by_the_program_alone(tmp_pat
     assert_nothing_is_left(program, workers)
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(signal.SIGKILL, id="SIGKILL"),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.stress, id="SIGTERM"),
+    ],
+)
 def test_a_program_that_is_killed_leaves_neither_workers_nor_shared_memory(sent, tmp_path):
     program, workers = start("for i in iterator: pass\ntime.sleep(60)", tmp_path)
     program.send_signal(sent)

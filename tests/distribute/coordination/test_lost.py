@@ -14,6 +14,7 @@ from stratax.distribute import Server
 from stratax.errors import PeerLostError
 from tests.distribute.coordination.clusters import coordinator_of, described
 from tests.distribute.parameter_servers import one_device
+from tests.stressed import but
 
 BEGIN = """
     import json, os, signal, sys
@@ -141,7 +142,10 @@ def test_tasks_that_serve_end_with_the_error_of_the_program_that_they_serve():
 
 @pytest.mark.exact
 @pytest.mark.processes
-@pytest.mark.parametrize("program", [KERAS, COORDINATOR], ids=["keras", "coordinator"])
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(KERAS, marks=pytest.mark.stress, id="keras"), pytest.param(COORDINATOR, id="coordinator")],
+)
 def test_a_server_that_is_killed_is_named_by_every_task(program, tmp_path):
     code, out = launched(tmp_path, program, "ps1", restarts=0)
     assert code == 137
@@ -154,7 +158,7 @@ def test_a_server_that_is_killed_is_named_by_every_task(program, tmp_path):
 
 @pytest.mark.exact
 @pytest.mark.processes
-@pytest.mark.parametrize("victim", ["ps1", "chief0"])
+@pytest.mark.parametrize("victim", but(lambda victim: victim == "chief0", ["ps1", "chief0"]))
 def test_fit_goes_on_from_its_backup_with_restarts(victim, tmp_path):
     code, out = launched(tmp_path, KERAS, victim, restarts=1)
     assert code == 0, out
@@ -206,7 +210,7 @@ IN_PROCESS = """
 
 @pytest.mark.exact
 @pytest.mark.processes
-@pytest.mark.parametrize("what", ["trains", "raises"])
+@pytest.mark.parametrize("what", but(lambda what: what == "trains", ["trains", "raises"]))
 def test_a_program_ends_that_has_its_cluster_in_its_own_process(what, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(IN_PROCESS), what],
@@ -221,7 +225,13 @@ def test_a_program_ends_that_has_its_cluster_in_its_own_process(what, tmp_path):
 
 @pytest.mark.exact
 @pytest.mark.processes
-@pytest.mark.parametrize("end", ["", "raise ValueError('mine')"], ids=["returns", "raises"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param("", id="returns"),
+        pytest.param("raise ValueError('mine')", marks=pytest.mark.stress, id="raises"),
+    ],
+)
 def test_tasks_end_that_start_behind_the_end_of_a_chief_without_a_step(end, tmp_path):
     begin = """
     import os, json, time

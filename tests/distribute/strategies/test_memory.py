@@ -7,11 +7,13 @@ import jax
 import keras
 import numpy as np
 import psutil
+import pytest
 
 import stratax as sx
 from stratax.distribute import MirroredStrategy
 
 
+@pytest.mark.stress
 def test_two_hundred_short_epochs_leave_memory_flat():
     strategy = MirroredStrategy(["/cpu:0", "/cpu:1"])
     with strategy.scope():
