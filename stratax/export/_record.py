@@ -35,8 +35,6 @@ _FIRST_SIZES = (1031, 1033)
 # What many functions of text take.
 _BLANK = b"0"
 _KEPT_RANK = 1
-# How many sizes that are not known a function gives at most.
-_MOST_NEW = 3
 _OF_SIZES = ("shape", "size", "rank")
 # By how they are called in Python: what they are called in TensorFlow.
 _OPERATORS = {
@@ -464,8 +462,9 @@ class HostRecorder:
 
     def new_sizes(self) -> tuple[int, int]:
         """Return sizes in the blank examples that stand for one that is not known."""
-        step = 8 * next(self._sizes)
-        return _FIRST_SIZES[0] + step, _FIRST_SIZES[1] + 2 * step
+        count = next(self._sizes)
+        # With a square, so that sums of two differ from sums of two others.
+        return _FIRST_SIZES[0] + 8 * count, _FIRST_SIZES[1] + 16 * count + count**2
 
     # Calls.
 
@@ -575,7 +574,7 @@ class HostRecorder:
 
     def _blank_results(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         """Return what a function gives for the two blank examples."""
-        new = [self.new_sizes() for _ in range(_MOST_NEW)] if name in _RULES else []
+        new: list[tuple[int, int]] = []
 
         def result(which: int) -> Any:
             def blank(value: Any) -> Any:
@@ -585,7 +584,7 @@ class HostRecorder:
 
             given, named = replaced((args, kwargs), blank)
             if name in _RULES:
-                return _RULES[name]([each[which] for each in new], *given, **named)
+                return _RULES[name](_NewSizes(self.new_sizes, new, which), *given, **named)
             if name == GET_ITEM:
                 return given[0][given[1]]
             return _host_functions.function_named(name)(*given, **named)
@@ -753,16 +752,35 @@ def _element(array: np.ndarray) -> Any:
 # What functions give that do not take blank text: with new sizes, and their arguments.
 
 
+class _NewSizes:
+    """Sizes that are not known, by their numbers, in one of the two blank examples.
+
+    Args:
+        make: Gives one more, in both.
+        made: Those that there are.
+        which: The example.
+    """
+
+    def __init__(self, make: Callable[[], tuple[int, int]], made: list[tuple[int, int]], which: int) -> None:
+        self._make = make
+        self._made = made
+        self._which = which
+
+    def __getitem__(self, number: int) -> int:
+        while number >= len(self._made):
+            self._made.append(self._make())
+        return self._made[number][self._which]
+
+
 def _decoded_image(
-    sizes: list[int], contents: Any, channels: int = 0, *args: Any, dtype: Any = np.uint8, **kwargs: Any
+    sizes: _NewSizes, contents: Any, channels: int = 0, *args: Any, dtype: Any = np.uint8, **kwargs: Any
 ) -> Any:
     del contents, args, kwargs
-    height, width, others = sizes
-    return np.zeros((height, width, channels or others), getattr(dtype, "as_numpy_dtype", dtype))
+    return np.zeros((sizes[0], sizes[1], channels or sizes[2]), getattr(dtype, "as_numpy_dtype", dtype))
 
 
 def _decoded_any_image(
-    sizes: list[int],
+    sizes: _NewSizes,
     contents: Any,
     channels: int | None = None,
     dtype: Any = np.uint8,
@@ -779,35 +797,34 @@ def _decoded_any_image(
 
 
 def _cropped_image(
-    sizes: list[int], contents: Any, crop_window: Any, channels: int = 0, **kwargs: Any
+    sizes: _NewSizes, contents: Any, crop_window: Any, channels: int = 0, **kwargs: Any
 ) -> Any:
     del contents, crop_window, kwargs
-    height, width, others = sizes
-    return np.zeros((height, width, channels or others), np.uint8)
+    return np.zeros((sizes[0], sizes[1], channels or sizes[2]), np.uint8)
 
 
-def _animation(sizes: list[int], contents: Any, **kwargs: Any) -> Any:
+def _animation(sizes: _NewSizes, contents: Any, **kwargs: Any) -> Any:
     del contents, kwargs
-    return np.zeros((*sizes, 3), np.uint8)
+    return np.zeros((sizes[0], sizes[1], sizes[2], 3), np.uint8)
 
 
-def _decoded_raw(sizes: list[int], contents: Any, out_type: Any, *args: Any, **kwargs: Any) -> Any:
+def _decoded_raw(sizes: _NewSizes, contents: Any, out_type: Any, *args: Any, **kwargs: Any) -> Any:
     del args, kwargs
     dtype = np.dtype(getattr(out_type, "as_numpy_dtype", out_type))
     return np.zeros((*np.shape(contents), sizes[0]), dtype)
 
 
-def _same_text(sizes: list[int], contents: Any, *args: Any, **kwargs: Any) -> Any:
+def _same_text(sizes: _NewSizes, contents: Any, *args: Any, **kwargs: Any) -> Any:
     del sizes, args, kwargs
     return _full(np.shape(contents), _BLANK)
 
 
-def _truths(sizes: list[int], contents: Any, *args: Any, **kwargs: Any) -> Any:
+def _truths(sizes: _NewSizes, contents: Any, *args: Any, **kwargs: Any) -> Any:
     del sizes, args, kwargs
     return np.zeros(np.shape(contents), np.bool_)
 
 
-def _ensured(sizes: list[int], x: Any, shape: Any, **kwargs: Any) -> Any:
+def _ensured(sizes: _NewSizes, x: Any, shape: Any, **kwargs: Any) -> Any:
     del sizes, kwargs
     own = np.shape(x)
     if len(own) != len(shape):
@@ -816,7 +833,7 @@ def _ensured(sizes: list[int], x: Any, shape: Any, **kwargs: Any) -> Any:
     return _blank_array(tuple(made), np.asarray(x).dtype)
 
 
-def _reshaped(sizes: list[int], tensor: Any, shape: Any, **kwargs: Any) -> Any:
+def _reshaped(sizes: _NewSizes, tensor: Any, shape: Any, **kwargs: Any) -> Any:
     del sizes, kwargs
     array = np.asarray(tensor, object if isinstance(tensor, bytes) else None)
     wanted = [int(size) for size in np.asarray(shape).reshape(-1)]
@@ -828,34 +845,37 @@ def _reshaped(sizes: list[int], tensor: Any, shape: Any, **kwargs: Any) -> Any:
         return _blank_array(tuple(rows if size == -1 else size for size in wanted), array.dtype)
 
 
-def _three_sizes(sizes: list[int], *args: Any, **kwargs: Any) -> Any:
+def _three_sizes(sizes: _NewSizes, *args: Any, **kwargs: Any) -> Any:
     del sizes, args, kwargs
     return np.ones(3, np.int32)
 
 
-def _parsed(sizes: list[int], serialized: Any, features: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+def _parsed(sizes: _NewSizes, serialized: Any, features: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
     del args, kwargs
     batch = np.shape(serialized)
-    return {key: _parsed_feature(key, each, batch, sizes) for key, each in features.items()}
+    # Each feature has a length of its own, and a number of values.
+    return {
+        key: _parsed_feature(key, each, batch, sizes, 2 * index)
+        for index, (key, each) in enumerate(features.items())
+    }
 
 
-def _parsed_feature(key: str, feature: Any, batch: tuple[int, ...], sizes: list[int]) -> Any:
+def _parsed_feature(key: str, feature: Any, batch: tuple[int, ...], sizes: _NewSizes, first: int) -> Any:
     if isinstance(feature, FixedLenFeature):
         return _blank_array((*batch, *feature.shape), feature.dtype)
     if isinstance(feature, FixedLenSequenceFeature):
-        return _blank_array((*batch, sizes[0], *feature.shape), feature.dtype)
+        return _blank_array((*batch, sizes[first], *feature.shape), feature.dtype)
     if isinstance(feature, VarLenFeature):
-        # The first row is full, and there is one more: as many values as no size.
-        count = sizes[0] + 1 if batch else sizes[0]
+        width = sizes[first]
+        # The first row is full, and the others have more.
+        count = sizes[first + 1] if batch else width
         places = (
-            [(0, place) for place in range(sizes[0])] + [(1, 0)]
-            if batch
-            else [(each,) for each in range(count)]
+            [divmod(place, width) for place in range(count)] if batch else [(each,) for each in range(count)]
         )
         return SparseTensor(
             np.array(places, np.int64),
             _blank_array((count,), feature.dtype),
-            np.array([*batch, sizes[0]], np.int64),
+            np.array([*batch, width], np.int64),
         )
     raise BadTypeError(
         "The host's part of an export parses FixedLenFeature, FixedLenSequenceFeature and VarLenFeature. Received: "

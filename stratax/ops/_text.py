@@ -24,8 +24,9 @@ def holds_text(value: object) -> bool:
     """Return whether a value is text: a string, `bytes`, an array or symbol of them, or a list with one of these."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
-            # The first element decides: arrays of objects are text as a whole or not at all.
-            return value.size > 0 and isinstance(value.flat[0], str | bytes)
+            # The first element decides: arrays of objects are text as a whole or not at all. No other tensor is of
+            # objects, so an empty one is text, as in TensorFlow.
+            return not value.size or isinstance(value.flat[0], str | bytes)
         return value.dtype.kind in "SU"
     if isinstance(value, list | tuple):
         return any(map(holds_text, value))

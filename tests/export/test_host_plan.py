@@ -102,6 +102,31 @@ def test_examples_are_parsed_and_looked_up(tmp_path):
     assert made["color"].tolist() == [b"green", b"red", b"blue"]
 
 
+def test_features_of_one_example_have_lengths_of_their_own(tmp_path):
+    spec = {
+        "a": tf.io.VarLenFeature(tf.float32),
+        "b": tf.io.VarLenFeature(tf.float32),
+        "c": tf.io.FixedLenSequenceFeature([], tf.float32, allow_missing=True),
+    }
+
+    def parsed(serialized):
+        found = tf.io.parse_example(serialized, spec)
+        arrays = {"a": tf.sparse.to_dense(found["a"]), "b": found["b"].values, "c": found["c"]}
+        # No function of the host: these are arguments of the program.
+        return {name: tf.nn.relu(each) for name, each in arrays.items()}
+
+    def example(**counts):
+        values = {name: np.arange(1, count + 1) for name, count in counts.items()}
+        lists = {name: tf.train.FloatList(value=each) for name, each in values.items()}
+        features = {name: tf.train.Feature(float_list=each) for name, each in lists.items()}
+        return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+
+    made = of_text(parsed, tmp_path)([example(a=1, b=3, c=2), example(a=2, b=4, c=1)])
+    assert made["a"].tolist() == [[1, 0], [1, 2]]
+    assert made["b"].tolist() == [1, 2, 3, 1, 2, 3, 4]
+    assert made["c"].tolist() == [[1, 2], [1, 0]]
+
+
 def test_sizes_that_turn_out_otherwise_are_an_error_and_no_result(tmp_path):
     signature = of_text(lambda x: tf.ensure_shape(tf.io.decode_raw(x, tf.uint8), [None, 3]) + 1, tmp_path)
     assert signature([b"abc", b"def"])["output_0"].tolist() == [[98, 99, 100], [101, 102, 103]]

@@ -76,3 +76,10 @@ def test_what_no_function_can_do_is_refused():
 def test_what_python_does_not_have_names_the_package_that_has_it():
     with pytest.raises(errors.MissingPackageError, match=r"uses \\p.*pip install google-re2"):
         tf.strings.regex_replace("a", r"\pL", "x")
+
+
+def test_an_empty_array_of_text_is_text():
+    empty = np.empty((1, 0), object)
+    assert tf.not_equal(empty, "").shape == (1, 0)
+    assert tf.expand_dims(empty, 0).numpy().dtype == object
+    assert tf.concat([empty[0], ["a"]], 0).numpy().tolist() == [b"a"]
