@@ -19,7 +19,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stratax._shown import shown
-from stratax.errors import BadArgumentError, StrataxError
+from stratax.errors import BadArgumentError, DataError, StrataxError
 from stratax.export import TensorInfo
 from stratax.serving._examples import examples_request
 from stratax.serving._metrics import CONTENT_TYPE, Metrics
@@ -303,7 +303,8 @@ def _refused(error: Exception) -> Response:
         return _json({"error": error.detail}, error.status_code, error.headers)
     code = 500
     if isinstance(error, StrataxError):
-        code = _STATUS_CODES.get(error.error_code, 500)
+        # Data that is damaged, or no image, came with the request.
+        code = 400 if isinstance(error, DataError) else _STATUS_CODES.get(error.error_code, 500)
     return _json({"error": str(error)}, code)
 
 
