@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from typing import Any
 
 
 class _Tracing(threading.local):
@@ -18,3 +19,21 @@ def is_symbolic_size(size: object) -> bool:
     # Who has such a size has imported it.
     export = sys.modules.get("jax.export")
     return type(size) is not int and export is not None and bool(export.is_symbolic_dim(size))
+
+
+def has_symbolic_sizes(array: object) -> bool:
+    """Return whether it is an array of sizes, as `tf.shape` gives, with such a symbol among them."""
+    is_of_objects = getattr(getattr(array, "dtype", None), "kind", "") == "O"
+    return is_of_objects and any(map(is_symbolic_size, getattr(array, "flat", ())))
+
+
+def as_numbers(sizes: Any) -> Any:
+    """Return a symbol for a size, or an array of sizes, as what the program knows when it runs; all else as it is."""
+    if not is_symbolic_size(sizes) and not has_symbolic_sizes(sizes):
+        return sizes
+    import jax.numpy as jnp
+    import numpy as np
+
+    array = np.asarray(sizes, object)
+    numbers = [jnp.asarray(size, jnp.int32) for size in array.flat]
+    return jnp.stack(numbers).reshape(array.shape)

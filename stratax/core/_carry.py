@@ -299,8 +299,9 @@ class Runner:
 
         count = self._elements.length
         # int32 as in all kinds of loops: the body is traced for one type of index.
+        # They tell how many there are, also where the number is a symbol.
         xs = (jnp.arange(count, dtype=jnp.int32), self._blocks)
-        values, rows = jax.lax.scan(body, self._carry.initial, xs, length=count)
+        values, rows = jax.lax.scan(body, self._carry.initial, xs)
         return values, rows
 
     def count(self) -> list[Any]:

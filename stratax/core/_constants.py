@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.extend.core
 
+from stratax._tracing import is_symbolic_size
 from stratax.core import _capture
 from stratax.seams.jax import Operation, core, operation_of
 
@@ -40,6 +41,9 @@ def _result(value: jax.core.Tracer, known: dict[int, Any]) -> Any:
     made = operation_of(value)
     # What asks the host may be answered otherwise in another run.
     if made is None or made.has_effects or made.primitive is _capture.input_p or _calls_back(made):
+        raise LookupError
+    # A symbol for a size has another value in another run.
+    if any(map(is_symbolic_size, (*made.params.values(), *value.shape))):
         raise LookupError
     operands = [_computed(operand, known) for operand in made.operands]
     results = made.primitive.bind(*operands, **made.params)

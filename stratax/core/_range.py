@@ -12,6 +12,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._tracing import as_numbers
 from stratax._typing import DTypeLike
 from stratax.core import _constants
 
@@ -181,7 +182,7 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) ->
 
 def _checked(name: str, value: object) -> Any:
     """Return a bound as an int, or as it is where it is traced."""
-    value = value.value if isinstance(value, keras.Variable) else value
+    value = as_numbers(value.value if isinstance(value, keras.Variable) else value)
     if isinstance(value, jax.core.Tracer):
         # What follows from constants is known.
         with contextlib.suppress(LookupError):

@@ -1,7 +1,7 @@
 """The functions of models and objects that are to be exported (export layer)."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -88,15 +88,28 @@ def _of_concrete(concrete: ConcreteFunction) -> ExportedFunction:
     """Return a concrete function of its tensors; constants are those that it was made for."""
     args, kwargs = concrete.arguments
     bound = inspect.signature(concrete.function.python_function).bind(*args, **kwargs)
-    leaves, structure = jax.tree.flatten(list(bound.arguments.values()), is_leaf=is_spec)
-    names = _names(list(bound.arguments.values()), list(bound.arguments), leaves)
+
+    def call(given: dict[str, Any]) -> Any:
+        filled = inspect.BoundArguments(bound.signature, given)  # type: ignore[arg-type]
+        return concrete.function(*filled.args, **filled.kwargs)
+
+    return of_arguments(bound.arguments, call)
+
+
+def of_arguments(arguments: Mapping[str, Any], call: Callable[[dict[str, Any]], Any]) -> ExportedFunction:
+    """Return a function of the tensors among its arguments, by name.
+
+    Args:
+        arguments: For each parameter, a structure with a spec in each tensor's place.
+        call: Calls the function with the arguments, by parameter.
+    """
+    leaves, structure = jax.tree.flatten(list(arguments.values()), is_leaf=is_spec)
+    names = _names(list(arguments.values()), list(arguments), leaves)
     inputs = {name: info_of(leaf) for name, leaf in zip(names, leaves, strict=True) if is_spec(leaf)}
 
     def called(arrays: dict[str, Any]) -> Any:
         parts = [arrays.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
-        given = dict(zip(bound.arguments, jax.tree.unflatten(structure, parts), strict=True))
-        filled = inspect.BoundArguments(bound.signature, given)  # type: ignore[arg-type]
-        return concrete.function(*filled.args, **filled.kwargs)
+        return call(dict(zip(arguments, jax.tree.unflatten(structure, parts), strict=True)))
 
     return ExportedFunction(called, inputs)
 

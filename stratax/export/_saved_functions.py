@@ -5,6 +5,7 @@ Unlike a signature, such a function may change variables, takes and gives struct
 
 import dataclasses
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,12 +15,12 @@ import numpy as np
 from jax import export
 
 from stratax._shown import shown
+from stratax._tracing import as_numbers
 from stratax.core import Function, programs, regions
 from stratax.core.functions import ConcreteFunction, is_spec, kinds_of
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export._structures import decoded, encoded
-
-_UNKNOWN_SIZE = (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation)
+from stratax.export._trace import UNKNOWN_SIZE, is_seed, needs_sizes, spec_of, used_arguments
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -234,11 +235,14 @@ def compiled(name: str, kind: Kind, platforms: Sequence[str]) -> Compiled:
 
     try:
         closed, made = jax.make_jaxpr(body, return_shape=True)(shapes)
-    except _UNKNOWN_SIZE as error:
-        raise _needs_sizes(name, error) from error
+    except UNKNOWN_SIZE as error:
+        raise needs_sizes(f"The function {shown(name)}", error) from error
     _check(name, region, closed)
-    assigned = list(region.writes.values())
-    payloads, is_differentiable = _payloads(name, closed, region, shapes, platforms)
+    changed = list(region.writes.values())
+    kept = _kept(closed, region, shapes, changed)
+    assigned = list(itertools.compress(changed, kept[len(kept) - len(changed) :]))
+    made = list(itertools.compress(made, kept))
+    payloads, is_differentiable = _payloads(name, closed, region, shapes, platforms, kept)
     return Compiled(
         payloads=payloads,
         is_differentiable=is_differentiable,
@@ -251,13 +255,35 @@ def compiled(name: str, kind: Kind, platforms: Sequence[str]) -> Compiled:
     )
 
 
+def _kept(
+    closed: Any, region: regions.ProgramRegion, shapes: list[Any], changed: list[keras.Variable]
+) -> list[bool]:
+    """Return which results are needed: not the states of generators if nothing of what was drawn is used.
+
+    Recurrent layers of Keras draw the masks of their dropout in predictions, too.
+    """
+    outputs = [True] * (len(closed.jaxpr.outvars) - len(changed))
+    if not any(map(is_seed, changed)):
+        return [*outputs, *(True for _ in changed)]
+    flat = programs.lift_inputs(closed, len(region.inputs))
+    wanted = [*outputs, *(not is_seed(each) for each in changed)]
+    is_used = used_arguments(flat, [*map(spec_of, region.inputs), *shapes], wanted)
+    drawn = {id(each) for each, used in zip(region.inputs, is_used, strict=False) if used}
+    return [*outputs, *(not is_seed(each) or id(each) in drawn for each in changed)]
+
+
 def _payloads(
-    name: str, closed: Any, region: regions.ProgramRegion, shapes: list[Any], platforms: Sequence[str]
+    name: str,
+    closed: Any,
+    region: regions.ProgramRegion,
+    shapes: list[Any],
+    platforms: Sequence[str],
+    kept: list[bool],
 ) -> tuple[dict[str, bytes], bool]:
     flat = programs.lift_inputs(closed, len(region.inputs))
 
     def run(weights: list[Any], arguments: list[Any]) -> list[Any]:
-        return list(flat(*weights, *arguments))
+        return list(itertools.compress(flat(*weights, *arguments), kept))
 
     run.__name__ = name if name.isidentifier() else "function"
     weights = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in region.inputs]
@@ -265,8 +291,8 @@ def _payloads(
     for platform in platforms:
         try:
             program = export.export(jax.jit(run), platforms=[platform])(weights, shapes)
-        except _UNKNOWN_SIZE as error:
-            raise _needs_sizes(name, error) from error
+        except UNKNOWN_SIZE as error:
+            raise needs_sizes(f"The function {shown(name)}", error) from error
         try:
             payloads[platform] = bytes(program.serialize(vjp_order=1))
         except Exception:  # Whatever JAX can't differentiate: the function can still be called.
@@ -281,6 +307,7 @@ def _result(name: str, result: Any, outputs: list[Any]) -> dict[str, Any]:
     def numbered(leaf: Any) -> int | None:
         if isinstance(leaf, keras.Variable):
             leaf = leaf.value
+        leaf = as_numbers(leaf)
         if not isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float):
             return None
         outputs.append(jax.numpy.asarray(leaf))
@@ -339,13 +366,6 @@ def _check(name: str, region: regions.ProgramRegion, closed: Any) -> None:
             f"The function {shown(name)} calls Python while it runs (tf.py_function, tf.print or an assertion), which "
             "is not there when it is loaded. Leave that out of what is saved."
         )
-
-
-def _needs_sizes(name: str, error: Exception) -> TracingError:
-    return TracingError(
-        f"The function {shown(name)} can't be compiled for any number of examples: {str(error)[:300]} Give sizes where "
-        "the shape has None, a fixed batch size for instance."
-    )
 
 
 def _described(spec: Any, name: str | None) -> dict[str, Any]:

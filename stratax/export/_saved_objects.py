@@ -20,11 +20,11 @@ from stratax.export import _object_file, _saved_functions
 from stratax.export._folder import PROGRAMS
 from stratax.export._loaded_objects import LoadedConcreteFunction, LoadedFunction, LoadedObject
 from stratax.export._manifest import ProgramInfo, SignatureInfo, TensorInfo
-from stratax.export._objects import DEFAULT, inputs_of_model, signatures_of
+from stratax.export._objects import DEFAULT, inputs_of_model, of_arguments, signatures_of
 from stratax.export._save import Names, write
 from stratax.export._saved_functions import Compiled, Kind, Saved
 from stratax.export._saved_options import SaveOptions
-from stratax.export._trace import PLATFORMS, ExportedFunction
+from stratax.export._trace import PLATFORMS, ExportedFunction, is_seed
 from stratax.seams.keras import BaseOptimizer
 
 # Where a model's prediction is found.
@@ -108,12 +108,14 @@ def write_object(
     programs = _Programs(found.functions, platforms)
     if signatures is None and not chosen:
         chosen = _default(found, programs)
-    served: set[int] = set()
-    for name in [each for each, number in chosen.items() if number in programs.problems]:
-        # With text, for instance, which a signature may take and give; else this says what is wrong.
-        served.add(chosen.pop(name))
-        made = signatures_of(obj, None if signatures is None else {name: _given(signatures)[name]})
-        others[name] = made[name]
+    served: dict[int, ExportedFunction] = {}
+    for name in [each for each, number in chosen.items() if programs.is_for_host(number)]:
+        # With text or random numbers, for instance, for which a signature has the host; else this says what is wrong.
+        number = chosen.pop(name)
+        if number not in served:
+            (kind,) = found.functions[number][1].kinds
+            served[number] = of_arguments(kind.arguments, kind.call)
+        others[name] = served[number]
     for number, error in programs.problems.items():
         if number not in served:
             _warn(found.functions[number][0], error)
@@ -359,9 +361,16 @@ class _Programs:
             self._made.append(made)
 
     def is_signature(self, number: int) -> bool:
-        """Return whether a function gives arrays, or a list or dict of them, and changes no variables."""
+        """Return whether a function gives arrays, or a list or dict of them, and changes generators at most."""
         made = self._made[number]
-        return len(made) == 1 and made[0][1].is_flat and not made[0][1].assigned
+        return len(made) == 1 and made[0][1].is_flat and all(map(is_seed, made[0][1].assigned))
+
+    def is_for_host(self, number: int) -> bool:
+        """Return whether a signature needs a program of its own, for which the host computes or draws."""
+        if number in self.problems:
+            return True
+        ((_, made),) = self._made[number]
+        return bool(made.assigned) and all(map(is_seed, made.assigned))
 
     def write(self, folder: pathlib.Path, names: Names) -> list[dict[str, Any]]:
         """Write the programs; return what the functions are."""

@@ -1,6 +1,7 @@
 """A function of Python as a program that runs without it: `jax.export` of what was traced (export layer)."""
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,14 +12,20 @@ from jax import export
 
 from stratax._recording import RECORDING, recording_with
 from stratax._shown import shown
+from stratax._tracing import as_numbers
 from stratax.core import programs, regions
 from stratax.errors import BadArgumentError, TracingError
 from stratax.export._host_plan import Plan, leaves_in
 from stratax.export._manifest import METHODS, STRING, TensorInfo
 from stratax.export._record import Arguments, HostRecorder, HostValue
+from stratax.seams.jax import partial_eval
 
 PLATFORMS = ("cpu", "cuda", "tpu")
-_UNKNOWN_SIZE = (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation)
+UNKNOWN_SIZE = (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation)
+# The line that says what is not known; more of JAX' and Keras' own advice stands around it.
+_REASON = re.compile(
+    r"^(?:\x1b\[\d*m)?(.*(?:Symbolic dimension|Cannot divide|Abstract tracer).*)$", re.MULTILINE
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,26 +102,36 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
         )
     flat = programs.lift_inputs(closed, len(region.inputs))
 
-    # What is drawn differs in each call: the host gives the states of generators.
-    seeds = [each for each in region.inputs if _is_seed(each)]
-    variables = [each for each in region.inputs if not _is_seed(each)]
+    # What is drawn differs in each call: the host gives the states of generators. Layers of Keras draw what only
+    # training needs, too.
+    is_used = used_arguments(flat, [*map(spec_of, region.inputs), *specs.values()])
+    seeds = [each for each, used in zip(region.inputs, is_used, strict=False) if is_seed(each) and used]
+    drawn_ids = set(map(id, seeds))
+    variables = [each for each in region.inputs if not is_seed(each)]
     for seed in seeds:
-        specs[trace.recorder.new_seed()] = jax.ShapeDtypeStruct(seed.shape, seed.dtype)
+        specs[trace.recorder.new_seed()] = spec_of(seed)
 
     def run(weights: list[Any], arguments: list[Any]) -> list[Any]:
         own, drawn = arguments[: len(arguments) - len(seeds)], iter(arguments[len(arguments) - len(seeds) :])
         kept = iter(weights)
-        inputs = [next(drawn) if _is_seed(each) else next(kept) for each in region.inputs]
+        inputs = [
+            next(kept)
+            if not is_seed(each)
+            else next(drawn)
+            if id(each) in drawn_ids
+            else jax.numpy.zeros(each.shape, each.dtype)
+            for each in region.inputs
+        ]
         return list(flat(*inputs, *own))
 
     run.__name__ = name if name.isidentifier() else "signature"
-    weights = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in variables]
+    weights = list(map(spec_of, variables))
     payloads = {}
     for platform in platforms:
         try:
             exported = export.export(jax.jit(run), platforms=[platform])(weights, list(specs.values()))
-        except _UNKNOWN_SIZE as error:
-            raise _needs_sizes(name, error) from error
+        except UNKNOWN_SIZE as error:
+            raise needs_sizes(f"Signature {shown(name)}", error) from error
         payloads[platform] = bytes(exported.serialize())
     infos = {
         each: TensorInfo(np.dtype(spec.dtype).name, tuple(_known_size(size) for size in spec.shape))
@@ -183,8 +200,8 @@ class _Trace:
         given = [jax.ShapeDtypeStruct((), np.int32)] if specs is None else list(specs.values())
         try:
             made: tuple[Any, Any] = jax.make_jaxpr(body, return_shape=True)(given)
-        except _UNKNOWN_SIZE as error:
-            raise _needs_sizes(self._name, error) from error
+        except UNKNOWN_SIZE as error:
+            raise needs_sizes(f"Signature {shown(self._name)}", error) from error
         return made
 
     def _divided(self, found: dict[str, Any]) -> list[Any]:
@@ -230,6 +247,7 @@ def _output(value: Any) -> Any:
     """Return an output as an array of the program, or as a value of the host: text is one."""
     if isinstance(value, HostValue):
         return value
+    value = as_numbers(value)
     recorder = RECORDING.recorder
     if isinstance(recorder, HostRecorder) and _is_text(value):
         return recorder.constant(value)
@@ -251,7 +269,7 @@ def _flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_region(name: str, region: regions.ProgramRegion) -> None:
-    changed = [variable.path for variable in region.writes.values() if not _is_seed(variable)]
+    changed = [variable.path for variable in region.writes.values() if not is_seed(variable)]
     if changed or region.created:
         what = f"assigns {shown(changed[0])}" if changed else f"creates {shown(region.created[0].path)}"
         raise BadArgumentError(
@@ -266,16 +284,45 @@ def _check_region(name: str, region: regions.ProgramRegion) -> None:
         )
 
 
-def _is_seed(variable: Any) -> bool:
+def is_seed(variable: Any) -> bool:
     """Return whether a variable is the state of one of Keras' generators of random numbers."""
     is_state = getattr(variable, "path", "").endswith("seed_generator_state")
     return is_state and tuple(variable.shape) == (2,) and np.dtype(variable.dtype) == np.uint32
 
 
-def _needs_sizes(name: str, error: Exception) -> TracingError:
+def spec_of(variable: keras.Variable) -> jax.ShapeDtypeStruct:
+    """Return what a program takes for a variable."""
+    return jax.ShapeDtypeStruct(variable.shape, variable.dtype)
+
+
+def used_arguments(
+    function: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStruct], wanted: Sequence[bool] | None = None
+) -> list[bool]:
+    """Return for each argument of a function whether its results depend on it.
+
+    Args:
+        function: Takes arrays and gives a list of arrays.
+        specs: What it takes.
+        wanted: Which of the results count; None for all.
+    """
+    jaxpr = jax.make_jaxpr(function)(*specs).jaxpr
+    counted = [True] * len(jaxpr.outvars) if wanted is None else list(wanted)
+    used: list[bool] = partial_eval.dce_jaxpr(jaxpr, counted)[1]
+    return used
+
+
+def needs_sizes(what: str, error: Exception) -> TracingError:
+    """Return what is raised where a program needs sizes that are not known.
+
+    Args:
+        what: What it is a program of.
+        error: What JAX raised, perhaps within what Keras says of a layer.
+    """
+    found = _REASON.search(str(error))
+    reason = found[1].removesuffix(".") if found else str(error)[:300]
     return TracingError(
-        f"Signature {shown(name)} can't be compiled for any number of examples: {str(error)[:300]} Give sizes where "
-        "the input's shape has None, a fixed batch size for instance."
+        f"{what} can't be compiled for any number of examples: {reason}. Give sizes where the shape has None, a fixed "
+        "batch size for instance."
     )
 
 

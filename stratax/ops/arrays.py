@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax._indices import check_indices
 from stratax._shown import shown
-from stratax._tracing import is_symbolic_size
+from stratax._tracing import as_numbers, has_symbolic_sizes, is_symbolic_size
 from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
 from stratax.data.elements import Rank, as_array
 from stratax.errors import BadArgumentError, BadTypeError
@@ -70,6 +70,9 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         >>> tf.cast(np.array([1, 2], np.uint8), tf.float32).numpy()
         array([1., 2.], dtype=float32)
     """
+    if is_symbolic_size(x) or has_symbolic_sizes(x):
+        # Sizes stay what makes shapes.
+        return x if as_dtype(dtype).kind in "iu" else as_numbers(x).astype(device_dtype(dtype))
     if holds_text(x) or as_dtype(dtype).hasobject:
         return _text_as(x, dtype)
     if is_numpy(x):
@@ -319,7 +322,8 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 @or_text("values")
 def concat(values: PyTree, axis: int, name: str = "concat") -> Any:
     """Return arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
-    return _library(values).concatenate(list(values), axis=whole_number("axis", axis))
+    library = np if is_of_sizes(values) else _library(values)
+    return library.concatenate(list(values), axis=whole_number("axis", axis))
 
 
 @nameable

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax._tracing import is_symbolic_size
+from stratax._tracing import as_numbers, is_symbolic_size
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import TensorMethods
 from stratax.errors import BadArgumentError, BadTypeError
@@ -141,6 +141,7 @@ def on_device(value: Any, dtype: Any = None) -> Any:
         BadTypeError: If `value` is text, which devices do not hold.
         BadArgumentError: If a whole number of 64 bits does not fit into the 32 that it has there.
     """
+    value = as_numbers(value)
     if holds_text(value) or getattr(getattr(value, "dtype", None), "kind", "") == "O":
         raise BadTypeError(
             "Devices hold numbers, not text or objects. Expected: a number, or a nested list or array of numbers. "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import as_numbers
 from stratax._typing import PyTree
 from stratax.data import elements
 from stratax.errors import BadArgumentError, BadTypeError
@@ -327,7 +328,7 @@ def _compiled_fold(
 
     kept = [jnp.zeros((count, *leaf.shape), leaf.dtype) for leaf in value] if keep else []
     if start and keep:
-        kept = [rows.at[place(0)].set(leaf) for rows, leaf in zip(kept, value, strict=True)]
+        kept = [rows.at[as_numbers(place(0))].set(leaf) for rows, leaf in zip(kept, value, strict=True)]
 
     def folded(state: Any, number: Any) -> Any:
         index = place(number)

@@ -11,6 +11,7 @@ import numpy as np
 
 from stratax._indices import is_known
 from stratax._shown import cut, shown
+from stratax._tracing import as_numbers
 from stratax.errors import BadArgumentError, BadTypeError, OperandError
 from stratax.ops._host import if_constant
 from stratax.ops.creation import on_device
@@ -166,9 +167,9 @@ def getitem(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _known_slice(part: Any) -> Any:
-    """Return a slice whose bounds are known, if they follow from constants."""
+    """Return a slice whose bounds are known, if they follow from constants; of a symbol for a size, a number."""
     if type(part) is not slice:
-        return part
+        return as_numbers(part)
     return slice(if_constant(part.start), if_constant(part.stop), if_constant(part.step))
 
 

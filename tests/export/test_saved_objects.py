@@ -452,3 +452,51 @@ def test_kinds_that_can_not_be_saved_leave_the_others(tmp_path):
         loaded.chosen(tf.constant(5.0), 4)
     with pytest.raises(errors.BadTypeError, match="it was never called before it was saved"):
         loaded.never(tf.constant(5.0))
+
+
+def test_sizes_that_only_a_call_knows_are_values_and_make_shapes(tmp_path):
+    class Sizes(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+        def sizes(self, x):
+            shape, count = tf.shape(x), tf.shape(x)[0]
+            return {
+                "shape": shape,
+                "count": count,
+                "twice": 2 * tf.size(x),
+                "float": tf.cast(shape, tf.float32),
+                "longer": tf.reshape(x, tf.concat([shape, [1]], 0)),
+                "last": x[count - 1],
+                "mapped": tf.map_fn(lambda row: row * 2, x),
+                "scanned": tf.scan(lambda total, row: total + row, x),
+            }
+
+    loaded = reloaded(Sizes(), tmp_path)
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    for found in (loaded.sizes(x), loaded.signatures["serving_default"](x=x)):
+        assert found["shape"].tolist() == [3, 2]
+        assert (int(found["count"]), int(found["twice"]), found["float"].tolist()) == (3, 12, [3.0, 2.0])
+        assert found["longer"].shape == (3, 2, 1)
+        assert found["last"].tolist() == [4.0, 5.0]
+        assert np.array_equal(found["mapped"], 2 * x)
+        assert np.array_equal(found["scanned"], np.cumsum(x, axis=0))
+
+
+def test_a_signature_that_draws_gives_other_numbers_in_each_call(tmp_path):
+    module = tf.Module()
+    dropout = keras.layers.Dropout(0.5, seed=1)
+    module.noisy = tf.function(
+        lambda x: dropout(x, training=True), input_signature=[tf.TensorSpec([None], tf.float32)]
+    )
+    signature = reloaded(module, tmp_path).signatures["serving_default"]
+    drawn = {tuple(signature(x=np.ones(64, np.float32))["output_0"].tolist()) for _ in range(4)}
+    assert len(drawn) > 1
+    assert all(set(each) == {0.0, 2.0} for each in drawn)
+
+
+def test_a_size_that_has_to_be_known_is_named_in_one_sentence(tmp_path):
+    layers = [keras.layers.UpSampling1D(), keras.layers.GlobalMaxPooling1D()]
+    model = keras.Sequential([keras.Input((None, 1)), keras.layers.Conv1D(1, 3), *layers])
+    with pytest.raises(
+        errors.TracingError, match=r"any number of examples: [^\n\x1b]*inconclusive\. Give sizes"
+    ):
+        tf.saved_model.save(model, tmp_path / "a")

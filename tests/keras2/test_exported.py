@@ -86,3 +86,21 @@ def test_an_endpoint_that_is_not_there_is_told(tmp_path):
         tf.keras.layers.TFSMLayer(tmp_path / "a", call_endpoint="call")
     frozen = around(tmp_path / "a", trainable=False)
     assert (len(frozen.trainable_variables), len(frozen.non_trainable_variables)) == (0, 4)
+
+
+def test_masks_that_only_training_needs_are_not_drawn_by_an_export(tmp_path):
+    lstm = keras.layers.LSTM(2, dropout=0.5, recurrent_dropout=0.5)
+    model = tf.keras.Sequential([keras.Input((None, 3)), lstm])
+    model.export(tmp_path / "e", verbose=False)
+    loaded = tf.saved_model.load(tmp_path / "e")
+    x = np.random.default_rng(0).random((2, 4, 3), np.float32)
+    for found in (loaded.serve(x), loaded.signatures["serving_default"](x)["output_0"]):
+        np.testing.assert_allclose(found, model(x), atol=1e-6)
+
+
+def test_an_endpoint_that_can_not_be_compiled_says_why(tmp_path):
+    layers = [keras.layers.UpSampling1D(), keras.layers.GlobalMaxPooling1D()]
+    model = tf.keras.Sequential([keras.Input((None, 1)), keras.layers.Conv1D(1, 3), *layers])
+    with pytest.raises(errors.TracingError, match="can't be compiled for any number of examples"):
+        model.export(tmp_path / "e")
+    assert not (tmp_path / "e").exists()
