@@ -1,6 +1,11 @@
 """Exports of functions of text: what the host does is a plan without code."""
 
+import base64
 import json
+import pickle
+import subprocess
+import sys
+import zipfile
 
 import keras
 import numpy as np
@@ -57,6 +62,45 @@ def test_images_are_served_from_their_bytes_with_the_numbers_of_the_program(tmp_
         assert made["class"].tolist() == [CLASSES[n].upper().encode() for n in chosen]
         assert made["place"].tolist() == [str(n).encode() for n in chosen]
         assert made["bytes"].tolist() == [len(each) for each in contents[:count]]
+
+
+ELSEWHERE = """
+import base64, json, sys
+from stratax.export import load
+
+contents = [base64.b64decode(each) for each in json.loads(sys.argv[2])]
+made = load(sys.argv[1]).signatures["serving_default"](contents)
+print(json.dumps([made["logits"].tolist(), [each.decode() for each in made["class"]]]))
+assert not {"keras", "tensorflow", "flowers"} & set(sys.modules), "An export with a plan needs JAX alone."
+"""
+
+
+@pytest.mark.processes
+def test_a_plan_runs_without_keras_and_without_the_programs_code(tmp_path):
+    flowers, contents = Flowers(), jpegs(3)
+    save(flowers, tmp_path / "1", platforms=["cpu"])
+    given = json.dumps([base64.b64encode(each).decode() for each in contents])
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, str(tmp_path / "1"), given],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    made = load(tmp_path / "1").signatures["serving_default"](contents)
+    logits, classes = json.loads(done.stdout)
+    np.testing.assert_allclose(logits, made["logits"], atol=1e-6)
+    assert [each.encode() for each in classes] == made["class"].tolist()
+    files = [each for each in (tmp_path / "1").rglob("*") if each.is_file()]
+    assert {each.suffix for each in files} == {".json", ".safetensors", ".bin"}
+    for file in files:
+        content = file.read_bytes()
+        # Neither a pickle, or one within, nor an archive; and none of the lines of the function.
+        assert not content.startswith(b"\x80")
+        assert not any(pickle.PROTO + bytes([version]) + pickle.FRAME in content for version in range(2, 6))
+        assert not zipfile.is_zipfile(file)
+        assert b"self.layer(" not in content
+        assert b"tf.reshape(" not in content
 
 
 def of_text(function, tmp_path, shape=(None,)):

@@ -68,6 +68,8 @@ needs_tensorflow = pytest.mark.skipif(
 def check(export, given, tmp_path, *, one=()):
     """TensorFlow answers with what the export answers: to `given`, by signature and input, from 1 to 9 rows."""
     convert_to_saved_model(export, tmp_path / "saved")
+    # Nothing in it calls Python.
+    assert b"PyFunc" not in (tmp_path / "saved" / "saved_model.pb").read_bytes()
     encoded = {
         name: {
             key: {"text": [base64.b64encode(row).decode() for row in rows], "one": key in one}
