@@ -321,6 +321,10 @@ REPLACED = (
         f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.add_variable_from_reference",
         "slots lie beside their variable on parameter servers",
     ),
+    Replaced(
+        f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.load_own_variables",
+        "what accumulates gradients has a variable more",
+    ),
     Replaced(f"{_OPTIMIZERS}.loss_scale_optimizer:LossScaleOptimizer.apply", _REPLICAS),
     Replaced(
         "keras.src.backend.jax.nn:sparse_categorical_crossentropy", "a label that is no class costs nothing"

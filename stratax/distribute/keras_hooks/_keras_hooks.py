@@ -50,6 +50,7 @@ def install() -> None:
             "keras.src.optimizers.base_optimizer:BaseOptimizer.apply": _apply_hook,
             "keras.src.optimizers.loss_scale_optimizer:LossScaleOptimizer.apply": _apply_hook,
             "keras.src.optimizers.base_optimizer:BaseOptimizer.add_variable_from_reference": _slot_hook,
+            "keras.src.optimizers.base_optimizer:BaseOptimizer.load_own_variables": _loading_hook,
             "keras.src.backend.jax.core:JaxVariable._initialize_layout": strategies.noting,
             "keras.src.backend.jax.core:JaxVariable._initialize_with_initializer": strategies.creating,
             "keras:layers.BatchNormalization.__init__": _synchronized_init,
@@ -136,6 +137,17 @@ def _slot_hook(original: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     return add_variable_from_reference
+
+
+def _loading_hook(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def load_own_variables(self: Any, store: Any) -> None:
+        # What accumulates gradients was saved with one variable more than Keras has built it with.
+        if self.built and len(store.keys()) == len(self.variables) + 1:
+            _accumulation.prepare(self)
+        original(self, store)
+
+    return load_own_variables
 
 
 def _build(optimizer: Any, variables: Any) -> None:
