@@ -138,18 +138,19 @@ class Plan:
         Raises:
             KeyError: Something is missing. Also TypeError, ValueError.
         """
-        calls = tuple(
-            Call(
-                str(each["function"]),
-                decoded(each["args"]),
-                decoded(each["kwargs"]),
-                decoded(each["gives"]),
-                None if each["body"] is None else cls.from_json(each["body"], infos),
-            )
-            for each in values["calls"]
-        )
+        calls = []
+        for each in values["calls"]:
+            args, kwargs = decoded(each["args"]), decoded(each["kwargs"])
+            if (
+                type(args) is not tuple
+                or type(kwargs) is not dict
+                or not all(isinstance(key, str) for key in kwargs)
+            ):
+                raise TypeError(f"the arguments of {shown(each['function'])} are no arguments")
+            body = None if each["body"] is None else cls.from_json(each["body"], infos)
+            calls.append(Call(str(each["function"]), args, kwargs, decoded(each["gives"]), body))
         gives = {str(name): str(ref) for name, ref in values["gives"].items()}
-        return cls(calls, gives, infos(values["infos"]))
+        return cls(tuple(calls), gives, infos(values["infos"]))
 
 
 def leaves_in(value: Any) -> Iterable[Any]:
@@ -256,8 +257,7 @@ def decoded(value: Any) -> Any:
         return value
     if isinstance(value, list):
         return [decoded(each) for each in value]
-    kind = next(iter(value))
-    content = value[kind]
+    kind, content = next(iter(value.items()), ("nothing", None))
     if kind == "array":
         data = np.frombuffer(base64.b64decode(content, validate=True), dtype_named(value["dtype"]))
         return data.reshape(value["shape"])

@@ -170,14 +170,34 @@ class LoadedSignature:
         self.outputs = dict(info.outputs)
         self._before, self._after = info.before, info.after
         self.has_host_part = info.before is not None or info.after is not None
+        self._check(info)
         infos = self.inputs if self._before is None else {**self.inputs, **self._before.infos}
         arguments = {name: infos[name] for name in info.program.arguments}
         self.program = LoadedProgram(name, info.program, arguments, exported, weights)
-        for plan in (info.before, info.after):
-            if plan is not None:
-                from stratax.export._run_plan import check_functions
 
-                check_functions(plan)
+    def _check(self, info: SignatureInfo) -> None:
+        """Look whether what is computed is given by something before.
+
+        Raises:
+            DataLossError: It is not.
+        """
+        arguments, outputs = set(self.inputs), set(info.program.results)
+        if self.has_host_part:
+            from stratax.export._run_plan import check_plan
+
+            known = {f"in/{name}" for name in self.inputs}
+            if self._before is not None:
+                known = check_plan(self._before, known)
+                arguments.update(self._before.gives)
+            if self._after is not None:
+                check_plan(self._after, known.union(f"out/{name}" for name in info.program.results))
+                outputs.update(self._after.gives)
+        missing = sorted({*info.program.arguments} - arguments) or sorted(self.outputs.keys() - outputs)
+        if missing:
+            raise DataLossError(
+                f"The signature {shown(self.name)} of the export is damaged: nothing gives {shown(missing[0])}. Export "
+                "it again, or copy it anew."
+            )
 
     def __call__(self, *args: Any, **inputs: Any) -> dict[str, np.ndarray]:
         """Return what it gives, by name, as NumPy arrays.

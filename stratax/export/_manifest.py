@@ -121,7 +121,15 @@ class Manifest:
                 platforms=tuple(map(str, values["platforms"])),
                 signatures={name: _signature(each) for name, each in values["signatures"].items()},
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+            StopIteration,
+        ) as error:
             raise DataLossError(
                 f"The export at {shown(path)} is damaged: it does not say what it has ({type(error).__name__}: "
                 f"{error})."

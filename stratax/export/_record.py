@@ -32,6 +32,8 @@ _BATCH = "batch"
 # In the two blank examples: unknown sizes differ between them, and from one another.
 _BATCHES = (5, 7)
 _FIRST_SIZES = (1031, 1033)
+# Of what is never large, such as the channels of an image.
+_FIRST_SMALL_SIZES = (11, 17)
 # What many functions of text take.
 _BLANK = b"0"
 _KEPT_RANK = 1
@@ -460,11 +462,12 @@ class HostRecorder:
             self._dims[known] = dim
         return known
 
-    def new_sizes(self) -> tuple[int, int]:
+    def new_sizes(self, *, are_small: bool = False) -> tuple[int, int]:
         """Return sizes in the blank examples that stand for one that is not known."""
         count = next(self._sizes)
+        first, second = _FIRST_SMALL_SIZES if are_small else _FIRST_SIZES
         # With a square, so that sums of two differ from sums of two others.
-        return _FIRST_SIZES[0] + 8 * count, _FIRST_SIZES[1] + 16 * count + count**2
+        return first + 8 * count, second + 16 * count + count**2
 
     # Calls.
 
@@ -761,14 +764,21 @@ class _NewSizes:
         which: The example.
     """
 
-    def __init__(self, make: Callable[[], tuple[int, int]], made: list[tuple[int, int]], which: int) -> None:
+    def __init__(self, make: Callable[..., tuple[int, int]], made: list[tuple[int, int]], which: int) -> None:
         self._make = make
         self._made = made
         self._which = which
 
     def __getitem__(self, number: int) -> int:
+        return self._of(number, are_small=False)
+
+    def small(self, number: int) -> int:
+        """Return one of something that is never large."""
+        return self._of(number, are_small=True)
+
+    def _of(self, number: int, *, are_small: bool) -> int:
         while number >= len(self._made):
-            self._made.append(self._make())
+            self._made.append(self._make(are_small=are_small and number == len(self._made)))
         return self._made[number][self._which]
 
 
@@ -776,7 +786,7 @@ def _decoded_image(
     sizes: _NewSizes, contents: Any, channels: int = 0, *args: Any, dtype: Any = np.uint8, **kwargs: Any
 ) -> Any:
     del contents, args, kwargs
-    return np.zeros((sizes[0], sizes[1], channels or sizes[2]), getattr(dtype, "as_numpy_dtype", dtype))
+    return np.zeros((sizes[0], sizes[1], channels or sizes.small(2)), getattr(dtype, "as_numpy_dtype", dtype))
 
 
 def _decoded_any_image(
@@ -800,7 +810,7 @@ def _cropped_image(
     sizes: _NewSizes, contents: Any, crop_window: Any, channels: int = 0, **kwargs: Any
 ) -> Any:
     del contents, crop_window, kwargs
-    return np.zeros((sizes[0], sizes[1], channels or sizes[2]), np.uint8)
+    return np.zeros((sizes[0], sizes[1], channels or sizes.small(2)), np.uint8)
 
 
 def _animation(sizes: _NewSizes, contents: Any, **kwargs: Any) -> Any:

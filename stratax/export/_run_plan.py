@@ -1,7 +1,7 @@
 """The host's part of a loaded export, computed (export layer). Needs neither JAX nor Keras by itself."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, DataLossError, StrataxError
 from stratax.export._host_functions import function_named
 from stratax.export._host_plan import (
     GET_ITEM,
@@ -30,17 +30,45 @@ from stratax.export._manifest import TensorInfo
 _THREADS = 8
 
 
-def check_functions(plan: Plan) -> None:
-    """Look up all functions of a plan.
+def check_plan(plan: Plan, known: Iterable[str]) -> set[str]:
+    """Look whether a plan can be computed: it calls what it may, of values that are known by then.
+
+    Args:
+        plan: The plan.
+        known: Ids of what is known before.
+
+    Returns:
+        Ids of what is known behind it.
 
     Raises:
-        DataLossError: It names one that no export may call.
+        DataLossError: It can't.
     """
+    found = set(known)
     for call in plan.calls:
-        if call.body is not None:
-            check_functions(call.body)
+        _check_refs(call.function, [ref.id for ref in refs_in((call.args, dict(call.kwargs)))], found)
+        if call.function == MAP and call.body is not None:
+            rows = call.kwargs.get("rows")
+            if not isinstance(rows, list) or not all(isinstance(each, str) for each in rows):
+                raise _broken(f"rows of {MAP} are not named")
+            check_plan(call.body, found.union(rows))
         elif call.function not in (GET_ITEM, RANDOM):
             function_named(call.function)
+        found.update(ref.id for ref in refs_in(call.gives))
+    _check_refs("its results", plan.gives.values(), found)
+    if plan.gives.keys() != plan.infos.keys():
+        raise _broken("its results are not those that it describes")
+    return found
+
+
+def _check_refs(what: str, ids: Iterable[str], known: set[str]) -> None:
+    if unknown := sorted(set(ids) - known):
+        raise _broken(f"{what} needs {shown(unknown[0])}, which nothing gives before")
+
+
+def _broken(what: str) -> DataLossError:
+    return DataLossError(
+        f"The host's part of the export is damaged: {what}. Export it again, or copy it anew."
+    )
 
 
 def run(plan: Plan, values: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -54,11 +82,20 @@ def run(plan: Plan, values: dict[str, Any]) -> dict[str, np.ndarray]:
         What it gives, by name.
 
     Raises:
-        BadArgumentError: A value has other sizes than the program takes, or numbers that 32 bits do not hold.
+        BadArgumentError: A function can't take what it is given; a value has other sizes than the program takes, or
+            numbers that 32 bits do not hold.
     """
     with on_host(), np.errstate(all="ignore"):
         for call in plan.calls:
-            _note(call.gives, _result(call, values), values)
+            try:
+                _note(call.gives, _result(call, values), values)
+            except StrataxError:
+                raise
+            except Exception as error:  # Of whatever computes it, given numbers or text that it can't take.
+                raise BadArgumentError(
+                    f"The host's part of the export can't compute tf.{call.function} of what it is given "
+                    f"({type(error).__name__}: {str(error)[:300]})."
+                ) from error
     return {name: _checked(name, values[id], plan.infos[name]) for name, id in plan.gives.items()}
 
 
@@ -139,7 +176,10 @@ def _checked(name: str, value: Any, info: TensorInfo) -> np.ndarray:
                     f"The host's part of the export gives numbers that {wanted} does not hold, as {shown(name)}. "
                     f"Received: {array.min()} to {array.max()}."
                 )
-        array = array.astype(wanted)
+        try:
+            array = array.astype(wanted)
+        except (TypeError, ValueError) as error:
+            raise _broken(f"it gives {array.dtype} where {info} is told, as {shown(name)}") from error
     if len(array.shape) != len(info.shape) or any(
         size is not None and size != have for size, have in zip(info.shape, array.shape, strict=True)
     ):

@@ -178,6 +178,18 @@ def test_sizes_that_turn_out_otherwise_are_an_error_and_no_result(tmp_path):
         signature([b"abcd", b"defg"])
 
 
+def test_images_may_have_any_number_of_channels(tmp_path):
+    def mean(contents):
+        return tf.reduce_mean(tf.cast(tf.io.decode_jpeg(contents), tf.float32), [0, 1])
+
+    signature = of_text(lambda x: tf.map_fn(mean, x, tf.float32), tmp_path)
+    grey = encode_jpeg(np.full((8, 9, 1), 100, np.uint8))
+    np.testing.assert_allclose(signature([grey, grey])["output_0"], [[100], [100]], atol=1)
+    np.testing.assert_allclose(
+        signature([encode_jpeg(np.full((8, 9, 3), 100, np.uint8))])["output_0"], [[100] * 3], atol=1
+    )
+
+
 def test_what_is_asked_of_text_while_it_is_exported_is_told(tmp_path):
     def asks(x):
         return x if x[0] == "a" else tf.strings.upper(x)
@@ -190,7 +202,7 @@ def test_what_is_asked_of_text_while_it_is_exported_is_told(tmp_path):
 def test_a_plan_calls_no_function_that_is_not_listed(tmp_path):
     from stratax.export._host_functions import function_named
     from stratax.export._host_plan import Plan
-    from stratax.export._run_plan import check_functions
+    from stratax.export._run_plan import check_plan
 
     of_text(tf.strings.upper, tmp_path)
     text = (tmp_path / "1" / "export.json").read_text()
@@ -199,6 +211,6 @@ def test_a_plan_calls_no_function_that_is_not_listed(tmp_path):
     after = values["signatures"]["serving_default"]["before"]
     after["calls"][0]["function"] = "io.read_file"
     with pytest.raises(errors.DataLossError, match=r"may not call 'io\.read_file'"):
-        check_functions(Plan.from_json(after, lambda infos: {}))
+        check_plan(Plan.from_json(after, lambda infos: {}), ["in/x"])
     with pytest.raises(errors.DataLossError, match="may not call"):
         function_named("os.system")
