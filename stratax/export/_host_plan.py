@@ -257,7 +257,8 @@ def decoded(value: Any) -> Any:
         return value
     if isinstance(value, list):
         return [decoded(each) for each in value]
-    kind, content = next(iter(value.items()), ("nothing", None))
+    kind = next(iter(value), "")
+    content: Any = value[kind]
     if kind == "array":
         data = np.frombuffer(base64.b64decode(content, validate=True), dtype_named(value["dtype"]))
         return data.reshape(value["shape"])

@@ -1,4 +1,4 @@
-"""Whatever comes as an Example or as an image, the answer is a JSON error of 4xx, and the next good request is answered."""
+"""Whatever comes as an Example or an image: the answer is a JSON error of 4xx, and the next good one is answered."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ def classified(inputs):
     made = scores(inputs)
     return {
         "scores": made,
-        "classes": tf.gather(["a", "b"], tf.zeros_like(tf.cast(made, tf.int32)) + [[0, 1]]),
+        "classes": tf.gather(["a", "b"], tf.add(tf.zeros_like(tf.cast(made, tf.int32)), [[0, 1]])),
     }
 
 
@@ -60,20 +60,29 @@ def png(width, height, content=b""):
 def other_feature(rng):
     value = rng.choice(
         [
-            None,
-            True,
-            {},
-            [],
-            [None],
-            [[1.0, 2.0]],
-            [1.0, "a"],
-            {"b64": "?"},
-            {"b64": 3},
-            {"x": 1},
-            1 << 70,
-            "x",
+            *(
+                None,
+                True,
+                {},
+                [],
+                [None],
+                [[1.0, 2.0]],
+                [1.0, "a"],
+                1 << 70,
+                "x",
+                [1e300, 1.0],
+                [1.0],
+                ["a", "b"],
+            ),
+            *(
+                [1.0, 2.0, 3.0],
+                [1, 2],
+                {"b64": "?"},
+                {"b64": 3},
+                {"x": 1},
+                {"b64": "A" * rng.randrange(1, 5000)},
+            ),
         ]
-        + [[1e300, 1.0], [1.0], [1.0, 2.0, 3.0], ["a", "b"], [1, 2], {"b64": "A" * rng.randrange(1, 5000)}]
     )
     return json.dumps({"examples": [{"x": [1.0, 2.0]}, {"x": value}]}).encode()
 
