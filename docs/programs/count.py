@@ -96,10 +96,9 @@ both files. The port's example makes the file from an `mnist.npz`, and evaluates
         notes="""\
 The article (in English: how to write a custom Estimator model for the Cloud TPU) shows the parts of a program:
 reading and augmenting photographs, a model function, and a loop that trains and evaluates in turns. What it describes
-in words is written out in both files: the flags, the rest of `input_fn`, and the network. What it says of
-serving (`serving_input_fn`, `export_outputs`, `export_savedmodel`) is left out: export is not here yet. The photographs are
+in words is written out in both files: the flags, the rest of `input_fn`, and the network. The photographs are
 converted by `stratax.convert`, in processes or by a pipeline of Apache Beam (`--beam`), to the features that the article
-names. Only imports change.""",
+names. What it exports at its end answers to photographs behind [`stratax serve`](../serving.md). Only imports change.""",
     ),
     Page(
         name="use_tpus",
