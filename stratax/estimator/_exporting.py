@@ -65,7 +65,10 @@ class Serving:
             features, fed = self.received()
             recorder.name_inputs(fed)
             found.extend(
-                (jax.tree.map(recorder.blank, features, is_leaf=recorder.is_value), recorder.named_infos())
+                (
+                    jax.tree.map(recorder.blank, features, is_leaf=recorder.is_value),
+                    recorder.named_infos(),
+                )
             )
 
         blank_trace(traced)

@@ -220,6 +220,7 @@ _MADE_IN = {
     },
     "stratax.ops.sparse": {
         "sparse.concat": "concat",
+        "sparse.cross_hashed": "cross_hashed",
         "sparse.reset_shape": "reset_shape",
         "sparse.slice": "slice",
     },

@@ -5,6 +5,7 @@ becomes a call of the plan; what it gives is found by calling the function on tw
 differ. An array of numbers whose sizes are known, but for the number of examples, becomes an argument of the program.
 """
 
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -219,6 +220,10 @@ class Arguments:
         self.specs[id] = jax.ShapeDtypeStruct(self.symbolic(dims), jax.dtypes.canonicalize_dtype(dtype))
         return self.specs[id]
 
+    def id_of(self, value: Any) -> str | None:
+        """Return the id of a value that was asked for as an array of the trace; None for another one."""
+        return next((id for id, made in self._made.items() if made is value), None)
+
     @property
     def is_traced(self) -> bool:
         """Whether there is a program."""
@@ -256,6 +261,7 @@ class HostRecorder:
         self.results: dict[str, Any] = {}
         self.arguments = arguments
         self._prefix = prefix
+        self._stays = False
         self._ids = itertools.count()
         self._sizes = itertools.count()
         self._dims: dict[tuple[int, int], str] = {_BATCHES: _BATCH}
@@ -429,14 +435,29 @@ class HostRecorder:
 
     @staticmethod
     def is_value(value: object) -> bool:
-        """Return whether something stands for a value of the host."""
-        return isinstance(value, HostValue)
+        """Return whether something stands for a value of the host, or is a SparseTensor."""
+        return isinstance(value, HostValue | SparseTensor)
 
     def blank(self, value: Any) -> Any:
-        """Return a value of the host, or an array of the program, as the first blank example has it."""
+        """Return a value of the host, or an array of the program, as the first blank example has it.
+
+        Args:
+            value: It, or a SparseTensor of such, of which each row gets one value: crosses of wide ones are too many.
+        """
+        if isinstance(value, SparseTensor):
+            parts = map(self.blank, value)
+            return self._narrow(*parts) if isinstance(value.values, HostValue) else SparseTensor(*parts)
         if isinstance(value, HostValue):
             return value.blanks[0]
         return self._blank_tracer(value, 0) if isinstance(value, jax.core.Tracer) else value
+
+    @staticmethod
+    def _narrow(indices: np.ndarray, values: np.ndarray, dense_shape: np.ndarray) -> SparseTensor:
+        rank = len(dense_shape)
+        rows = min(int(dense_shape[0]), len(values)) if rank > 1 else 1
+        places = np.zeros((rows, rank), np.int64)
+        places[:, 0] = np.arange(rows)
+        return SparseTensor(places, values[:rows], np.array([rows, *[1] * (rank - 1)], np.int64))
 
     # Sizes.
 
@@ -474,6 +495,8 @@ class HostRecorder:
     def called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what stands for a call's result: see `stratax._recording.Recorder`."""
         name = _host_functions.name_of(function)
+        if self._stays:
+            args, kwargs = replaced((args, kwargs), self._on_host)
         leaves = list(leaves_in((args, kwargs)))
         hosts = [each for each in leaves if isinstance(each, HostValue)]
         if not hosts or name is None:
@@ -488,7 +511,7 @@ class HostRecorder:
             return function(*given[0], **given[1])
         if name == MAP:
             return self._mapped(*args, **kwargs)
-        if name in _OF_SIZES and self.arguments.is_traced and _has_known_sizes(hosts[0]):
+        if name in _OF_SIZES and self.arguments.is_traced and not self._stays and _has_known_sizes(hosts[0]):
             # As of an array of the program.
             blank = self.arguments.blank(hosts[0].dims)
             return function(*(blank if each is hosts[0] else each for each in args), **kwargs)
@@ -540,7 +563,7 @@ class HostRecorder:
         them.
         """
         is_small = value.dtype.kind in "iub" and value.ndim <= _KEPT_RANK and _BATCH not in value.dims
-        is_wanted = self.arguments.is_traced and self._is_argument(value) and not is_small
+        is_wanted = self.arguments.is_traced and not self._stays and self._is_argument(value) and not is_small
         return self.argument(value) if is_wanted else value
 
     @staticmethod
@@ -558,6 +581,22 @@ class HostRecorder:
         if value.is_late or value.dtype.kind not in "biuf":
             value._refuse()
         return self.arguments.of(value.id, value.dims, value.dtype)
+
+    @contextlib.contextmanager
+    def staying_on_host(self) -> Iterator[None]:
+        """Have functions of a block compute on the host, also with what the program is given by it."""
+        before, self._stays = self._stays, True
+        try:
+            yield
+        finally:
+            self._stays = before
+
+    def _on_host(self, value: Any) -> Any:
+        """Return an argument of the program as the value that the host gives it; other values as they are."""
+        id = self.arguments.id_of(value)
+        if id is None:
+            return value
+        return HostValue(self, id, (self._blank_tracer(value, 0), self._blank_tracer(value, 1)))
 
     def _as_ref(self, value: Any) -> Any:
         if isinstance(value, HostValue):
@@ -877,19 +916,25 @@ def _parsed_feature(key: str, feature: Any, batch: tuple[int, ...], sizes: _NewS
         return _blank_array((*batch, sizes[first], *feature.shape), feature.dtype)
     if isinstance(feature, VarLenFeature):
         width = sizes[first]
-        # The first row is full, and the others have more.
-        count = sizes[first + 1] if batch else width
-        places = (
-            [divmod(place, width) for place in range(count)] if batch else [(each,) for each in range(count)]
-        )
-        return SparseTensor(
-            np.array(places, np.int64),
-            _blank_array((count,), feature.dtype),
-            np.array([*batch, width], np.int64),
-        )
+        return _varying(batch, width, sizes[first + 1] if batch else width, feature.dtype)
     raise BadTypeError(
         "The host's part of an export parses FixedLenFeature, FixedLenSequenceFeature and VarLenFeature. Received: "
         f"{shown(feature)} for {shown(key)}."
+    )
+
+
+def _crossed(sizes: _NewSizes, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    del args, kwargs
+    first = inputs[0]
+    rows = int(first.dense_shape[0]) if isinstance(first, SparseTensor) else len(first)
+    return _varying((rows,), sizes[0], sizes[1], np.int64)
+
+
+def _varying(batch: tuple[int, ...], width: int, count: int, dtype: Any) -> SparseTensor:
+    """Return a SparseTensor of so many values: the first row is full, and the others have more."""
+    places = [divmod(place, width) for place in range(count)] if batch else [(each,) for each in range(count)]
+    return SparseTensor(
+        np.array(places, np.int64), _blank_array((count,), dtype), np.array([*batch, width], np.int64)
     )
 
 
@@ -919,5 +964,6 @@ _RULES: dict[str, Callable[..., Any]] = {
     "ensure_shape": _ensured,
     "reshape": _reshaped,
     "io.parse_example": _parsed,
+    "sparse.cross_hashed": _crossed,
     "io.parse_single_example": _parsed,
 }

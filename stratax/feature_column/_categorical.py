@@ -320,6 +320,10 @@ class IdentityCategoricalColumn(_OfOneFeature):
             return ids
         return np.where((ids < 0) | (ids >= self.number_buckets), self.default_value, ids)
 
+    @property
+    def needs_host(self) -> bool:
+        return False
+
     def device_ids(self, features: DeviceFeatures) -> tuple[Any, Any]:
         values = features.raw(self.key)
         if not jnp.issubdtype(values.dtype, jnp.integer):

@@ -101,6 +101,11 @@ class HostColumn(FeatureColumn):
         """Whether what it computes of an example depends on that example alone, and on no function of the user's."""
         return False
 
+    @property
+    def needs_host(self) -> bool:
+        """Whether the step can't compute it, of numbers that are there."""
+        return True
+
     @abc.abstractmethod
     def arrays(self, features: HostFeatures) -> dict[str, np.ndarray]:
         """Return what it computes on the host, by part: numbers, whose first dimension is the batch's."""

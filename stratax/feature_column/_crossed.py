@@ -14,10 +14,7 @@ from stratax.feature_column._categorical import HashedCategoricalColumn
 from stratax.feature_column._cells import Cells
 from stratax.feature_column._column import CategoricalColumn, checked_categorical
 from stratax.feature_column._sources import HostFeatures
-from stratax.ops.fingerprints import Words, fingerprint_cat, hash_buckets
-
-# TensorFlow's.
-_DEFAULT_HASH_KEY = 0xDECAFCAFFE
+from stratax.ops.fingerprints import DEFAULT_KEY, Words, fingerprint_cat, hash_buckets
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +27,7 @@ class CrossedColumn(CategoricalColumn):
 
     @property
     def name(self) -> str:
-        return "_X_".join(sorted(key if isinstance(key, str) else key.name for key in self._leaves()))
+        return "_X_".join(sorted(key if isinstance(key, str) else key.name for key in self.leaves()))
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
@@ -46,17 +43,17 @@ class CrossedColumn(CategoricalColumn):
     @property
     def keys_read(self) -> tuple[str, ...]:
         return tuple(
-            key for leaf in self._leaves() for key in ((leaf,) if isinstance(leaf, str) else leaf.keys_read)
+            key for leaf in self.leaves() for key in ((leaf,) if isinstance(leaf, str) else leaf.keys_read)
         )
 
     @property
     def is_by_row(self) -> bool:
-        return all(isinstance(leaf, str) or leaf.is_by_row for leaf in self._leaves())
+        return all(isinstance(leaf, str) or leaf.is_by_row for leaf in self.leaves())
 
     def cells(self, features: HostFeatures) -> Cells:
         sparse: list[Cells] = []
         dense: list[Cells] = []
-        for leaf in self._leaves():
+        for leaf in self.leaves():
             if isinstance(leaf, str):
                 words = self._words(leaf, features)
                 (sparse if words.is_sparse else dense).append(words)
@@ -75,17 +72,18 @@ class CrossedColumn(CategoricalColumn):
         ids = hash_buckets(crossed.values, self.hash_bucket_size)
         return _compact(crossed.with_values(ids))
 
-    def _leaves(self) -> Iterator[Any]:
+    def leaves(self) -> Iterator[Any]:
+        """Give the names of features and the columns that are crossed, also those of crosses among them."""
         for key in self.keys:
             if isinstance(key, CrossedColumn):
-                yield from key._leaves()
+                yield from key.leaves()
             else:
                 yield key
 
     def _begun(self, first: Cells, features: HostFeatures | None) -> Cells:
         """Return the hashes after the first leaf; `features` are given where that is a dense feature."""
-        hash_key = np.uint64(self.hash_key or _DEFAULT_HASH_KEY)
-        coded = None if features is None else features.coded(next(self._leaves()))
+        hash_key = np.uint64(self.hash_key or DEFAULT_KEY)
+        coded = None if features is None else features.coded(next(self.leaves()))
         if features is None or coded is None:
             return first.with_values(fingerprint_cat(hash_key, first.values))
         words_of = features.words_of

@@ -21,7 +21,9 @@ from stratax.feature_column._categorical import (
     WeightedCategoricalColumn,
 )
 from stratax.feature_column._column import HostColumn
-from stratax.ops import arrays, creation, elementwise, strings
+from stratax.feature_column._crossed import CrossedColumn
+from stratax.feature_column._numeric import BucketizedColumn
+from stratax.ops import arrays, creation, elementwise, indexing, ordering, sparse, strings
 from stratax.ops.lookup import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
 
 _ABSENT = -1
@@ -51,18 +53,70 @@ def exported_arrays(column: HostColumn, features: dict[str, Any]) -> dict[str, A
             **made,
             "weights": given if present is None else _argument(arrays.where(present, given, 0.0), 0.0),
         }
+    if isinstance(column, CrossedColumn):
+        with current_recorder().staying_on_host():
+            inputs = [_crossing(leaf, features) for leaf in column.leaves()]
+            crossed = sparse.cross_hashed(inputs, column.hash_bucket_size, column.hash_key)
+            ids = sparse_to_dense(crossed, default_value=_ABSENT)
+        return {"ids": _argument(ids, _ABSENT)}
     if not isinstance(column, _KINDS):
-        raise errors.BadTypeError(
-            "This feature column computes on the host what an export can't. Expected: columns of a vocabulary, of "
-            f"hashes or of ids, with or without weights. Received: {shown(column)}. Compute its ids in the serving "
-            "input function, and use an identity column of them."
-        )
-    is_text = not isinstance(column, IdentityCategoricalColumn) and np.dtype(column.dtype).hasobject
-    missing: Any = b"" if is_text else _ABSENT
+        raise _not_exported(column)
+    missing = _missing(column)
     values, present = _cells(features[column.key], missing)
     if present is None:
         present = elementwise.not_equal(values, missing)
     return {"ids": _argument(arrays.where(present, _ids(column, values), _ABSENT), _ABSENT)}
+
+
+def _not_exported(column: object) -> errors.BadTypeError:
+    return errors.BadTypeError(
+        "This feature column computes on the host what an export can't. Expected: columns of a vocabulary, of "
+        f"hashes, of ids or of crosses, with or without weights. Received: {shown(column)}. Compute its ids in the "
+        "serving input function, and use an identity column of them."
+    )
+
+
+def _crossing(leaf: Any, features: dict[str, Any]) -> Any:
+    """Return what is crossed of a feature, or of a column: SparseTensors, or rows."""
+    if isinstance(leaf, str):
+        feature = features[leaf]
+        # As TensorFlow has it, what is dense counts as a whole, empty text too.
+        return feature if isinstance(feature, SparseTensor) else _rows(feature)
+    if isinstance(leaf, BucketizedColumn):
+        return _sparse(_buckets(leaf, features[leaf.source_column.key]), _ABSENT)
+    if not isinstance(leaf, _KINDS):
+        raise _not_exported(leaf)
+    feature = features[leaf.key]
+    if not isinstance(feature, SparseTensor):
+        rows = _rows(feature)
+        feature = _sparse(rows, _missing(leaf))
+    return feature._replace(values=_ids(leaf, feature.values))
+
+
+def _rows(feature: Any) -> Any:
+    return arrays.reshape(feature, [-1, math.prod(size or 1 for size in feature.shape[1:])])
+
+
+def _buckets(column: BucketizedColumn, feature: Any) -> Any:
+    if column.source_column.normalizer_fn is not None:
+        raise _not_exported(column)
+    rows = _rows(arrays.cast(feature, "float32"))
+    limits = np.asarray(column.boundaries, np.float32)
+    found = ordering.searchsorted(limits, arrays.reshape(rows, [-1]), "right")
+    width = math.prod(column.source_column.shape)
+    offsets = np.arange(width, dtype=np.int64) * (len(limits) + 1)
+    return elementwise.add(arrays.cast(arrays.reshape(found, [-1, width]), "int64"), offsets)
+
+
+def _sparse(rows: Any, missing: Any) -> SparseTensor:
+    """Return rows as a SparseTensor without what means nothing."""
+    places = arrays.where(elementwise.not_equal(rows, missing))
+    return SparseTensor(places, indexing.gather_nd(rows, places), arrays.cast(arrays.shape(rows), "int64"))
+
+
+def _missing(column: Any) -> Any:
+    is_text = not isinstance(column, IdentityCategoricalColumn) and np.dtype(column.dtype).hasobject
+    return b"" if is_text else _ABSENT
 
 
 def _ids(column: Any, values: Any) -> Any:
@@ -78,7 +132,7 @@ def _ids(column: Any, values: Any) -> Any:
 def _cells(feature: Any, missing: Any) -> tuple[Any, Any]:
     """Return a feature as rows of cells, and which cells have a value; None for all that are not `missing`."""
     if not isinstance(feature, SparseTensor):
-        return arrays.reshape(feature, [-1, math.prod(size or 1 for size in feature.shape[1:])]), None
+        return _rows(feature), None
     values = sparse_to_dense(feature, default_value=missing)
     ones = SparseTensor._make(
         (feature.indices, creation.ones_like(feature.indices[:, 0]), feature.dense_shape)

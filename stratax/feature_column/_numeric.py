@@ -155,6 +155,10 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
     def is_by_row(self) -> bool:
         return self.source_column.normalizer_fn is None
 
+    @property
+    def needs_host(self) -> bool:
+        return False
+
     def device_ids(self, features: DeviceFeatures) -> tuple[Any, Any]:
         return self._buckets(features, None) + self._offsets, None
 

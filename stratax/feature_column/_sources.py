@@ -315,6 +315,9 @@ def _needs_host(column: Any, features: Mapping[str, Any]) -> bool:
     values = [feature_of(features, key) for key in column.keys_read]
     if not any(map(_is_of_step, values)):
         return True
+    if RECORDING.recorder is not None:
+        # What the step can't compute, an export's host does: it knows all that the program is given.
+        return column.needs_host or not all(map(_is_of_step, values))
     scope = v1.current_or_none()
     return scope is not None and all(scope.host_name(value) is not None for value in values)
 

@@ -23,6 +23,9 @@ _MASK = 2**64 - 1
 _WORD = 8
 _MOST_KEPT = 2**16
 
+# TensorFlow's, of crosses and of `tf.strings.to_hash_bucket`.
+DEFAULT_KEY = 0xDECAFCAFFE
+
 Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 
@@ -126,7 +129,7 @@ def hash_buckets(words: Words, num_buckets: int) -> np.ndarray:
     return (words % np.uint64(num_buckets)).astype(np.int64)
 
 
-def murmur64(text: bytes, seed: int = 0xDECAFCAFFE) -> int:
+def murmur64(text: bytes, seed: int = DEFAULT_KEY) -> int:
     """Return the hash of TensorFlow's `tf.strings.to_hash_bucket`, a form of MurmurHash.
 
     Args:

@@ -12,6 +12,7 @@ from stratax.data import SparseTensor
 from stratax.data.elements import as_element, empty_value
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.ops import _crosses
 from stratax.ops._computed import whole_number
 from stratax.ops.dtypes import as_dtype
 from stratax.ops.on_host import array_of
@@ -465,6 +466,34 @@ def cross(inputs: Sequence[Any], name: str | None = None, separator: str = "_X_"
         given = separator.encode()
         made = made.with_values(np.array([text.replace(b"_X_", given) for text in made.values], object))
     return made.to_sparse()
+
+
+@gives_tensors
+def cross_hashed(
+    inputs: Sequence[Any], num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """Return the hashes of all combinations of each row's values, as `tf.sparse.cross_hashed`.
+
+    Args:
+        inputs: SparseTensors or arrays of two dimensions, of text or whole numbers, with as many rows.
+        num_buckets: What the hashes are divided by, of which the rest is left; 0 for none.
+        hash_key: What they begin with; None or 0 for TensorFlow's default.
+        name: Ignored.
+
+    Returns:
+        int64.
+
+    Raises:
+        BadArgumentError: There is no input, they have different numbers of rows, or `num_buckets` is negative.
+        BadTypeError: One is neither text nor whole numbers.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> made = tf.sparse.cross_hashed([tf.constant([["a", "b"]]), tf.constant([[1]])], num_buckets=100)
+        >>> made.dense_shape.numpy().tolist()
+        [1, 2]
+    """
+    return _crosses.crossed(inputs, num_buckets, hash_key)
 
 
 @gives_tensors

@@ -2,6 +2,7 @@ from stratax.data import SparseTensor as SparseTensor
 from stratax.ops.sparse import add as add
 from stratax.ops.sparse import concat as concat
 from stratax.ops.sparse import cross as cross
+from stratax.ops.sparse import cross_hashed as cross_hashed
 from stratax.ops.sparse import expand_dims as expand_dims
 from stratax.ops.sparse import eye as eye
 from stratax.ops.sparse import fill_empty_rows as fill_empty_rows

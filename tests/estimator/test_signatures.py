@@ -12,7 +12,7 @@ from tests.golden import signature_cases
 GOLDEN = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "signatures.json").read_text())
 CASES = signature_cases.cases(tf)
 # The others train a model each.
-QUICK = ["several from Examples", "several of classes from arrays", "a PredictOutput from Examples"]
+QUICK = ["several from Examples"]
 # An array has 32 bits: docs/compatibility.md.
 WIDTHS = {"int64": "int32"}
 

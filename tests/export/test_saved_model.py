@@ -303,6 +303,10 @@ def test_feature_columns_compute_as_they_did(tmp_path):
         fc.indicator_column(color),
         fc.embedding_column(fc.categorical_column_with_hash_bucket("word", 7), 2),
         fc.embedding_column(place, 3, combiner="sqrtn"),
+        fc.indicator_column(fc.crossed_column(["word", place, color], 20)),
+        fc.indicator_column(
+            fc.crossed_column([fc.bucketized_column(fc.numeric_column("age"), [2.0]), "color"], 9)
+        ),
     ]
     age = np.arange(12, dtype=np.float32)
     data = {

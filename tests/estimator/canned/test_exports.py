@@ -104,8 +104,50 @@ def test_a_regressor_answers_with_numbers(tmp_path):
     np.testing.assert_allclose(outputs, expected(made, "predictions"), atol=1e-6)
 
 
+def crosses():
+    age = fc.bucketized_column(fc.numeric_column("age"), [0.3, 0.6])
+    place = fc.categorical_column_with_identity("place", 5)
+    color = fc.categorical_column_with_vocabulary_list("color", ["red", "green"])
+    return [
+        fc.crossed_column(["color", "word"], 50),
+        fc.crossed_column([age, "word", place], 100, hash_key=3),
+        fc.crossed_column([color, age], 100),
+    ]
+
+
+def crossing(folder):
+    made = tf.estimator.LinearClassifier(crosses(), model_dir=str(folder), n_classes=3)
+    made.train(input_fn, steps=3)
+    return made
+
+
+def test_crosses_of_examples_are_computed_as_they_were_trained(tmp_path):
+    made = crossing(tmp_path / "model")
+    receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(
+        fc.make_parse_example_spec(crosses())
+    )
+    exported = load(made.export_saved_model(tmp_path / "base", receiver).decode())
+    # As in TensorFlow, hashes differ where text is dense, as in training here: what is sparse comes first in them.
+    text = {key: tf.sparse.from_dense(DATA[key][:, None]) for key in ("color", "word")}
+    rows = made.predict(lambda: tf.data.Dataset.from_tensors({**DATA, **text}))
+    found = exported.signatures["predict"](examples=[example(index) for index in range(COUNT)])["logits"]
+    np.testing.assert_allclose(found, [each["logits"] for each in rows], atol=1e-6)
+
+
+@pytest.mark.exact
+def test_crosses_of_arrays_are_computed_as_they_were_trained(tmp_path):
+    made = crossing(tmp_path / "model")
+    raw = tf.estimator.export.build_raw_serving_input_receiver_fn(
+        {key: np.asarray(value) for key, value in DATA.items()}
+    )
+    exported = load(made.export_saved_model(tmp_path / "base", raw).decode())
+    found = exported.signatures["predict"]({**DATA, "place": DATA["place"].astype(np.int32)})["logits"]
+    np.testing.assert_allclose(found, expected(made, "logits"), atol=1e-6)
+
+
 def test_a_column_that_exports_do_not_have_is_told(tmp_path):
-    crossed = fc.crossed_column(["color", "word"], 5)
+    age = fc.numeric_column("age", normalizer_fn=lambda age: age * 2)
+    crossed = fc.crossed_column([fc.bucketized_column(age, [1.0]), "word"], 5)
     made = tf.estimator.LinearClassifier([crossed], model_dir=str(tmp_path / "model"), n_classes=3)
     made.train(input_fn, steps=1)
     receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(

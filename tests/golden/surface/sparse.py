@@ -43,6 +43,11 @@ _HOST = [
     _A + "tf.sparse.softmax(a)",
     "[tf.sparse.eye(2), tf.sparse.eye(2, 3, tf.int32)]",
     _T + "tf.sparse.cross([t, tf.constant([['x'], ['y'], ['z']])])",
+    _T + "tf.sparse.cross_hashed([tf.constant([[1], [-2], [3]]), t])",
+    _T + "tf.sparse.cross_hashed([t, tf.constant([['x', 'y'], ['y', ''], ['z', 'z']]), t], 1000, 7)",
+    _A + "b = tf.sparse.map_values(tf.cast, a, tf.int64); tf.sparse.cross_hashed([b, b], 100)",
+    "tf.sparse.cross_hashed([tf.constant([['a', 'b']])], 10)",
+    _T + "tf.sparse.cross_hashed([t, tf.constant([['x']])])",
 ]
 
 CASES = [Case(code, modes=("host",)) for code in _HOST] + [
