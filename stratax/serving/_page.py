@@ -49,7 +49,7 @@ def _model(model: Model) -> str:
         f"<tr><td>{number}<td>{status.state}<td>{html.escape(status.error_message)}"
         for number, status in sorted(model.statuses.items(), reverse=True)
     )
-    told = f"<h2>{html.escape(model.name)}</h2><table><tr><th>version<th>state<th>{rows}</table>"
+    told = f"<h2>{html.escape(model.name)}</h2><table><tr><th>version<th>state<th>reason{rows}</table>"
     if not model.versions:
         return f"{told}<p>No version is loaded.</p>"
     signatures = model.version(None, None).export.signatures
@@ -59,13 +59,14 @@ def _model(model: Model) -> str:
 def _signature(model: str, signature: LoadedSignature) -> str:
     image = None if signature.method != "predict" else _image_of(signature.inputs)
     data = "" if image is None else f' data-image="{html.escape(json.dumps(image))}"'
+    name = html.escape(signature.name)
     return (
-        f"<h3>{html.escape(signature.name)} <small>{signature.method}</small></h3>"
+        f"<h3>{name} <small>{signature.method}</small></h3>"
         f"<table>{_rows('takes', signature.inputs)}{_rows('gives', signature.outputs)}</table>"
-        f'<form action="/v1/models/{html.escape(model)}:{signature.method}"{data}>'
+        f'<form action="/v1/models/{html.escape(model)}:{signature.method}"{data} aria-label="{name}">'
         f'<label>Request<textarea name="body" spellcheck="false">'
         f"{html.escape(json.dumps(_request(signature)))}</textarea></label>{_image_field(image)}"
-        f'<button>Send</button> <span role="status"></span><pre></pre></form>'
+        f'<button>Send</button> <span role="status"></span><pre tabindex="0" aria-label="Answer"></pre></form>'
     )
 
 

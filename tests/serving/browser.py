@@ -41,6 +41,9 @@ class Browser:
     def run(self, script, *arguments):
         return self._ask("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
+    def resize(self, width, height):
+        self._ask("POST", "/window/rect", {"width": width, "height": height})
+
     def messages(self):
         """What the console has got since it was asked last."""
         return [each["message"] for each in self._ask("POST", "/se/log", {"type": "browser"})]

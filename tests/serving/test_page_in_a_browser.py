@@ -39,6 +39,10 @@ return (async () => {
   return [status.textContent, form.querySelector("pre").textContent];
 })();
 """
+NAMELESS = """
+return [...document.querySelectorAll("form, textarea, input, select, button, [tabindex]")]
+  .filter((each) => !(each.ariaLabel || each.labels?.[0]?.innerText || each.innerText)).map((each) => each.outerHTML);
+"""
 INJECTED = "<img src=x onerror=document.title='ran'>"
 
 
@@ -71,6 +75,7 @@ def test_the_page_shows_models_and_tries_them(tmp_path):
         "named": ExportedFunction(named, {INJECTED: TensorInfo("float32", (None,))}),
     }
     save(None, tmp_path / "1", signatures, platforms=["cpu"])
+    (tmp_path / "2").mkdir()
     with browsing() as browser, serving(tmp_path) as server:
         browser.open(f"http://127.0.0.1:{server.port}/")
         text = browser.run("return document.body.innerText")
@@ -98,6 +103,11 @@ def test_the_page_shows_models_and_tries_them(tmp_path):
         status, answer = browser.run(SEND, "named", json.dumps({"signature_name": INJECTED, "inputs": 1}))
         assert status.startswith("400, in ")
         assert INJECTED in json.loads(answer)["error"]
+        # Where there is little room, nothing is beside the window, long words of errors neither.
+        browser.resize(400, 900)
+        assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+        # What the keyboard comes to has a name.
+        assert browser.run(NAMELESS) == []
         # Nothing has run, and nothing was refused that the page itself needs.
         assert browser.run("return document.title") == "Models"
         assert browser.run("return document.querySelectorAll('img').length") == 0
