@@ -80,6 +80,8 @@ class Spread(abc.ABC):
         """Return the variable's one value of all parties' values."""
 
 
+# Gives the place of variables on other devices, within a block.
+Moved = Callable[[Sequence[jax.Device]], contextlib.AbstractContextManager[jax.sharding.NamedSharding]]
 # Where a loop or branch stands in a program: its number in the part around it, and so on.
 Path = tuple[int, ...]
 
@@ -433,6 +435,8 @@ class ProgramRegion(Region):
         passes: The passes over datasets that they make, by path.
         structures: The structures of elements that loops were traced for, by path; shared by a program's traces.
         hints: Structures of elements to trace a loop for, besides the first one, by path.
+        moved: Has the strategy whose replicas compute here compute on other devices in a block, for a trace that is
+            not run: ``with moved(devices) as placement``; None where nobody can.
         notes: What other packages note about the program while it is traced, by the name of a host value.
         handed_on: What the program gives besides its results.
         builder: Makes the program of what was traced, where it is not to be run here as it is:
@@ -455,6 +459,7 @@ class ProgramRegion(Region):
         self.arguments: dict[int, int] = {}
         self.placement: jax.sharding.Sharding | None = None
         self.storage: jax.sharding.Sharding | None = None
+        self.moved: Moved | None = None
         self._taken: dict[int, int] = {}
         self._host_values: dict[str, Any] = {}
         self.notes: dict[str, Any] = {}

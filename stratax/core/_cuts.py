@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.extend import core as jax_core
 
 from stratax._typing import PyTree
-from stratax.core import _body, _capture, _driven, _stages
+from stratax.core import _body, _capture, _compiling, _driven, _stages
 
 
 class Segments:
@@ -118,4 +118,13 @@ def _window_function(step: _driven.Step, loop: _driven.Loop, shardings: Any, *, 
     outputs = None if shardings is None else ([*shardings[0]], shardings[1], shardings[1])
     # Without `out_shardings`, results could be placed otherwise than `carried`, and the second window be compiled
     # again.
-    return jax.jit(window, donate_argnums=0 if donate else (), out_shardings=outputs)
+    found = [loop.variables.get(position) for position in range(len(loop.results))]
+    carried = [each.variable if isinstance(each, _capture.Spread) else each for each in found]
+    return _compiling.jit(
+        window,
+        name=step.jaxpr.jaxpr.debug_info.func_name,
+        donated=(0,) if donate else (),
+        variables={0: carried},
+        is_window=True,
+        out_shardings=outputs,
+    )

@@ -2,10 +2,11 @@
 
 import collections
 import contextlib
+import dataclasses
 import functools
 import inspect
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ from stratax._typing import PyTree
 from stratax.core import (
     _autograph,
     _capture,
+    _compiling,
     _concrete,
     _dispatches,
     _eagerly,
@@ -381,6 +383,10 @@ class Function(_signature.Alias):
         stand_ins = region.detach(arguments.streams)
         name = getattr(self.python_function, "__name__", "function")
         program = build_program(closed, region, outputs, name=name, donate=self._donate)
+        if _compiling.is_heard() and region.moved is not None and not (program.feeds or program.is_driven):
+            _compiling.retraceable(
+                program.compiled, functools.partial(self._traced_again_for, arguments, region.moved)
+            )
         _log_placement.note(name, region.placement)
         program.result_types = [
             _concrete.TensorType(tuple(aval.shape), aval.dtype)
@@ -389,6 +395,45 @@ class Function(_signature.Alias):
         if self._compiled is not None:
             program.share(self._compiled, (*closed.in_avals, *closed.out_avals))
         return program, stand_ins
+
+    def traced_for(
+        self,
+        arguments: _signature.Arguments,
+        specs: Sequence[jax.ShapeDtypeStruct],
+        moved: _capture.Moved,
+        devices: Sequence[jax.Device],
+    ) -> _compiling.Made:
+        """Trace a program for other devices than it is to run on.
+
+        Args:
+            arguments: A call's arguments, sorted.
+            specs: The types that its arrays have on the other devices, with shardings.
+            moved: Has whoever divides the work do so among other devices.
+            devices: The other devices.
+        """
+        with moved(devices) as placement:
+            # Of numbers that say how long a loop is, the values count.
+            region = _capture.ProgramRegion(known=arguments.dynamic)
+            closed, _, outputs = self._trace_jaxpr(
+                dataclasses.replace(arguments, dynamic=list(specs)), region
+            )
+        name = getattr(self.python_function, "__name__", "function")
+        program = build_program(closed, region, outputs, name=name, donate=self._donate)
+        if program.feeds or program.is_driven:
+            raise errors.UnimplementedError(
+                f"{shown(self)} takes elements of a dataset by itself, so it can't be traced for other devices than it "
+                "runs on. Expected: a function that is given its batches. Simulate as many devices as the topology has "
+                "(stratax compile --simulate)."
+            )
+        return _compiling.described(program.compiled, name, program.donated, program.kept, specs, placement)
+
+    def _traced_again_for(
+        self, arguments: _signature.Arguments, moved: _capture.Moved, devices: Sequence[jax.Device]
+    ) -> _compiling.Made:
+        """Trace a call's program for other devices, each of which gets as much of the arguments."""
+        with moved(devices) as placement:
+            specs = [_compiling.moved_spec(each, placement) for each in arguments.dynamic]
+        return self.traced_for(arguments, specs, moved, devices)
 
     def _retrace(
         self, arguments: _signature.Arguments, memory: _extension.Memory, hints: dict[Any, Any]
@@ -603,7 +648,8 @@ def build_program(
 
     # The name in JAX's logs and profiles.
     run.__name__ = name
-    return _program.Program(compiled=jax.jit(run, donate_argnums=0), placement=placement, **description)
+    compiled = _compiling.jit(run, name=name, donated=(0,), variables={0: donated, 1: description["kept"]})
+    return _program.Program(compiled=compiled, placement=placement, **description)
 
 
 def _check_leaks(name: str, closed: jax.extend.core.ClosedJaxpr, region: _capture.ProgramRegion) -> None:

@@ -12,7 +12,7 @@ import jax
 import jax.extend.core
 from jax.extend import core as jax_core
 
-from stratax.core import _capture, _mesh_types
+from stratax.core import _capture, _compiling, _mesh_types
 
 # The primitives in which replicas compute.
 _REPLICATED = ("shard_map", _mesh_types.without_mesh_p.name)
@@ -116,7 +116,9 @@ class Stage:
         )
         run = jax_core.jaxpr_as_fun(jax_core.ClosedJaxpr(cut, []))
         # Two lists, since donation is by argument: all of the first one is donated, nothing of the second.
-        self._run = jax.jit(lambda own, rest: run(*own, *rest), donate_argnums=0)
+        self._run = _compiling.jit(
+            lambda own, rest: run(*own, *rest), name=jaxpr.debug_info.func_name, donated=(0,)
+        )
 
     @property
     def inputs(self) -> list[Any]:

@@ -128,6 +128,11 @@ class StepProgram:
         return cls(strategy, block, name, compiled, on_trace, gives_rows=True)
 
     @property
+    def function(self) -> Function:
+        """The compiled function `(steps, element)` that is dispatched."""
+        return self._function
+
+    @property
     def num_programs(self) -> int:
         """How many programs have been compiled."""
         return self._function.num_programs

@@ -177,6 +177,10 @@ class Trainer:
     def _results(self) -> dict[str, Any]:
         return dict(self.model.get_metrics_result())
 
+    def step_program(self, name: str) -> Callable[[int, Any], Any]:
+        """Return what runs the steps of a loop: ``"train"``, ``"test"`` or ``"predict"``."""
+        return self._loop(name).program
+
     # What users call.
 
     def fit(
@@ -408,8 +412,13 @@ class Trainer:
     def _computing(self, adapter: "_epochs.StepAdapter", *, predicting: bool = False) -> "_Computing":
         return _Computing(self, adapter, predicting=predicting)
 
-    def build(self, adapter: "_epochs.StepAdapter", *, predicting: bool) -> None:
-        """Create what is not created yet (layers, metrics) for the batches of `adapter`."""
+    def build(self, adapter: Any, *, predicting: bool) -> None:
+        """Create what is not created yet (layers, metrics) for batches.
+
+        Args:
+            adapter: Says how many batches there are, `num_batches`, and gives one that shows their shapes, `example()`.
+            predicting: Whether only layers are needed.
+        """
         model = self.model
         if adapter.num_batches == 0:
             adapter.example()  # Raises: Keras would fail later, and not say why.

@@ -1,11 +1,12 @@
 """What a strategy is composed of (distribute layer)."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
 import keras
+from jax.sharding import NamedSharding
 
 from stratax import errors
 from stratax._shown import shown
@@ -306,6 +307,24 @@ class StrategyExtended:
             region = region.parent
         if region is not None:
             self._placement.prepare(region)
+            region.moved = self.mover()
+
+    def mover(
+        self,
+    ) -> "Callable[[Sequence[jax.Device]], contextlib.AbstractContextManager[NamedSharding]] | None":
+        """Return what has replicas be other devices in a block, for programs that are compiled there and not run."""
+        execution, placement = self._execution, self._placement
+        # Values that are kept elsewhere, in other processes or on another device, are not where the replicas are.
+        if not isinstance(execution, MeshExecution) or type(placement) is not OnDevices:
+            return None
+
+        @contextlib.contextmanager
+        def moved(devices: Sequence[jax.Device]) -> Iterator[NamedSharding]:
+            where = copies_on(devices)
+            with execution.on_other_devices(devices), placement.elsewhere(where):
+                yield where
+
+        return moved
 
 
 def on_devices(

@@ -1,7 +1,8 @@
 """Replicas that are devices of one mesh, in step: how all strategies of today run (distribute layer)."""
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -87,6 +88,21 @@ class MeshExecution(Execution, OverMesh):
     @property
     def mesh(self) -> Mesh:
         return self._mesh
+
+    @property
+    def compiled_run(self) -> Function:
+        """The compiled function `(fn, args, kwargs)` by which a function is run outside of compiled functions."""
+        return self._compiled_run
+
+    @contextlib.contextmanager
+    def on_other_devices(self, devices: Sequence[jax.Device]) -> Iterator[None]:
+        """Have replicas be other devices, as many as are given, while programs are traced in a block."""
+        kept = self._devices, self._mesh
+        self._devices, self._mesh = tuple(devices), mesh_of(devices)
+        try:
+            yield
+        finally:
+            self._devices, self._mesh = kept
 
     @property
     def cross_device_ops(self) -> CrossDeviceOps:

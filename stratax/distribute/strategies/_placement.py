@@ -1,7 +1,8 @@
 """Where the variables of a strategy live: the first of the four parts that a strategy composes (distribute layer)."""
 
 import abc
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -71,6 +72,15 @@ class OnDevices(Placement):
     def storage(self) -> jax.sharding.Sharding:
         """Where variables are between programs."""
         return self._sharding
+
+    @contextlib.contextmanager
+    def elsewhere(self, sharding: jax.sharding.Sharding) -> Iterator[None]:
+        """Have programs that are traced in a block, and not run, find variables under another sharding."""
+        kept, self._sharding = self._sharding, sharding
+        try:
+            yield
+        finally:
+            self._sharding = kept
 
     def place(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
         # All in one transfer.

@@ -1,0 +1,179 @@
+"""Where compiled programs are made, and who is shown each of them before it first runs (core layer)."""
+
+import abc
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import keras
+from jax.sharding import NamedSharding
+
+
+@dataclasses.dataclass(kw_only=True, slots=True)
+class Made:
+    """A program, as whoever listens is shown it.
+
+    Attributes:
+        name: What it is called in JAX's logs and profiles.
+        compiled: What `jax.jit` made.
+        donated: The numbers of the arguments whose buffers it may reuse.
+        arguments: The types of the arguments of its first call, with shardings: a `jax.ShapeDtypeStruct` for each.
+        variables: For arguments that are lists with variables' values: which variable stands where, None for other
+            values.
+        is_window: Whether it runs iterations of a loop, as many as it is told in each call.
+        traced_for: Traces it anew for other devices, with as much for each as here; None where it can't be:
+            ``traced_for(devices) -> Made``.
+    """
+
+    name: str
+    compiled: Any
+    donated: tuple[int, ...]
+    arguments: tuple[Any, ...] = ()
+    variables: Mapping[int, Sequence[keras.Variable | None]] = dataclasses.field(default_factory=dict)
+    is_window: bool = False
+    traced_for: "Callable[[Sequence[jax.Device]], Made] | None" = None
+
+
+class Listener(abc.ABC):
+    """Is shown the programs that are compiled while it listens."""
+
+    @abc.abstractmethod
+    def about_to_run(self, made: Made) -> None:
+        """Take a program before it first runs with arguments of these shapes; what this raises ends the call."""
+
+    @abc.abstractmethod
+    def running(self, made: Made) -> None:
+        """Take note that a program is run; what this raises ends the call before it."""
+
+
+_listeners: list[Listener] = []
+
+
+def listen(listener: Listener | None) -> None:
+    """Have `listener` shown the programs that are made from now on, instead of the one before; None ends that."""
+    _listeners[:] = [] if listener is None else [listener]
+
+
+def is_heard() -> bool:
+    """Return whether somebody listens."""
+    return bool(_listeners)
+
+
+def jit(
+    function: Callable[..., Any],
+    *,
+    name: str,
+    donated: tuple[int, ...] = (),
+    variables: Mapping[int, Sequence[Any]] | None = None,
+    is_window: bool = False,
+    **options: Any,
+) -> Any:
+    """Compile a function as `jax.jit` does; nobody listens as a rule, and then this costs nothing.
+
+    Args:
+        function: The function.
+        name: What it is called.
+        donated: The numbers of the arguments whose buffers may be reused.
+        variables: For arguments that are lists with variables' values: whose values stand there; what is no variable
+            in these lists stands for any other value.
+        is_window: Whether it runs iterations of a loop, as many as it is told.
+        **options: Further arguments of `jax.jit`.
+    """
+    compiled = jax.jit(function, donate_argnums=donated, **options)
+    if not _listeners:
+        return compiled
+    known = {
+        number: [each if isinstance(each, keras.Variable) else None for each in values]
+        for number, values in (variables or {}).items()
+    }
+    return _Heard(
+        Made(name=name, compiled=compiled, donated=donated, variables=known, is_window=is_window),
+        _listeners[0],
+    )
+
+
+def retraceable(compiled: Any, traced_for: Callable[[Sequence[jax.Device]], Made]) -> None:
+    """Say how a program that :func:`jit` made can be traced for other devices."""
+    if isinstance(compiled, _Heard):
+        compiled.made.traced_for = traced_for
+
+
+def described(
+    compiled: Any,
+    name: str,
+    donated: Sequence[keras.Variable],
+    kept: Sequence[Any],
+    specs: Sequence[jax.ShapeDtypeStruct],
+    placement: jax.sharding.Sharding,
+) -> Made:
+    """Describe a program that is not going to run: it was traced for devices that are not there.
+
+    Args:
+        compiled: The program.
+        name: What it is called.
+        donated: The variables that it reads and writes.
+        kept: What else it reads.
+        specs: The types of its arguments.
+        placement: Where variables are.
+    """
+    made = compiled.made if isinstance(compiled, _Heard) else Made(name=name, compiled=compiled, donated=(0,))
+
+    def of(source: Any) -> jax.ShapeDtypeStruct:
+        where = placement if isinstance(source, keras.Variable) else None
+        return jax.ShapeDtypeStruct(tuple(source.shape), jax.numpy.dtype(source.dtype), sharding=where)
+
+    arguments = ([of(each) for each in donated], [of(each) for each in kept], list(specs))
+    variables = {0: list(donated), 1: [each if isinstance(each, keras.Variable) else None for each in kept]}
+    return dataclasses.replace(made, arguments=arguments, variables=variables)
+
+
+def moved_spec(value: Any, placement: jax.sharding.NamedSharding) -> jax.ShapeDtypeStruct:
+    """Return the type that an argument has on other devices, of which each holds as much.
+
+    Args:
+        value: The argument.
+        placement: Where variables are on the other devices.
+    """
+    spec = spec_of(value)
+    if not isinstance(spec.sharding, NamedSharding):
+        return jax.ShapeDtypeStruct(spec.shape, spec.dtype, weak_type=spec.weak_type)
+    # Only dimensions that are divided grow, and the mesh has one axis.
+    factor, shape = placement.mesh.size, list(spec.shape)
+    for dim, axis in enumerate(spec.sharding.spec):
+        if axis is not None:
+            shape[dim] = shape[dim] // spec.sharding.mesh.size * factor
+    moved = NamedSharding(placement.mesh, spec.sharding.spec)
+    return jax.ShapeDtypeStruct(tuple(shape), spec.dtype, sharding=moved, weak_type=spec.weak_type)
+
+
+class _Heard:
+    """A compiled program that is shown to a listener before it runs."""
+
+    def __init__(self, made: Made, listener: Listener) -> None:
+        self.made = made
+        self._listener = listener
+        self._shown: set[Any] = set()
+
+    def __call__(self, *arguments: Any) -> Any:
+        specs = jax.tree.map(spec_of, arguments)
+        # Of another shape it is another program, which JAX compiles anew.
+        key = tuple((leaf.shape, leaf.dtype, leaf.sharding) for leaf in jax.tree.leaves(specs))
+        if key not in self._shown:
+            self._shown.add(key)
+            self._listener.about_to_run(dataclasses.replace(self.made, arguments=specs))
+        self._listener.running(self.made)
+        return self.made.compiled(*arguments)
+
+    def lower(self, *arguments: Any) -> Any:
+        return self.made.compiled.lower(*arguments)
+
+
+def spec_of(value: Any) -> jax.ShapeDtypeStruct:
+    """Return the type of an array or number, with its sharding where it is on devices for good."""
+    if isinstance(value, jax.Array):
+        sharding = value.sharding if value.committed else None
+        return jax.ShapeDtypeStruct(value.shape, value.dtype, sharding=sharding, weak_type=value.weak_type)
+    # Numbers of Python are weakly typed in JAX.
+    array = jax.eval_shape(lambda: jax.numpy.asarray(value))
+    return jax.ShapeDtypeStruct(array.shape, array.dtype, weak_type=isinstance(value, int | float | complex))

@@ -1,0 +1,16 @@
+from ._catching import Catcher as Catcher
+from ._compile import compile as compile
+from ._compiler import check_installed as check_installed
+from ._compiler import compile_for as compile_for
+from ._estimate import Estimate as Estimate
+from ._estimate import estimate as estimate
+from ._hlo import Collective as Collective
+from ._hlo import collectives_of as collectives_of
+from ._report import Failure as Failure
+from ._report import Memory as Memory
+from ._report import ProgramReport as ProgramReport
+from ._report import Report as Report
+from ._table import as_table as as_table
+from ._topologies import Topology as Topology
+from ._topologies import known_topologies as known_topologies
+from ._topologies import parse_topology as parse_topology

@@ -1,0 +1,198 @@
+"""XLA's compiler for TPUs, which comes with libtpu and needs no TPU (rehearsal layer).
+
+What was found of it, with jax 0.10.2 and libtpu 0.0.42:
+
+- libtpu asks the cloud's metadata server where it is, and waits, unless `TPU_SKIP_MDS_QUERY` is set.
+- It takes a lock, `/tmp/libtpu_lockfile`, so a second process that loads it fails with "Internal error when accessing
+  libtpu multi-process lockfile", unless `ALLOW_MULTIPLE_LIBTPU_LOAD` is set. Compilations don't disturb one another.
+- v4 and v5p have one device for each chip as JAX uses them (`chip_config_name="megacore"`); else v4 has two.
+- A slice of one chip needs `chips_per_host_bounds=(1, 1, 1)`.
+- The compiler counts what a loop does once, however often it runs, and says nowhere how often that is.
+"""
+
+import importlib.metadata
+import os
+import re
+import time
+import traceback
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from stratax import errors
+from stratax._callers import is_library, is_python
+from stratax._shown import shown
+from stratax.core.compiling import Made
+from stratax.rehearsal import _report
+from stratax.rehearsal._estimate import estimate
+from stratax.rehearsal._hlo import collectives_of
+from stratax.rehearsal._topologies import Topology
+
+_SETTINGS = {
+    "TPU_SKIP_MDS_QUERY": "1",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+    # Otherwise it complains of a host whose TPU it can't tell.
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_WORKER_ID": "0",
+    "TPU_ACCELERATOR_TYPE": "v5litepod-4",
+}
+_INSTALL = "Run: pip install 'stratax[tpu-compile]'"
+_USED = re.compile(
+    r"Used (?P<used>[0-9.]+)(?P<unit>[KMGT]?) of (?P<limit>[0-9.]+)(?P<limit_unit>[KMGT]?) hbm"
+)
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+# What the compiler's messages say of what it can't do, and what is to be done.
+_REMEDIES = (
+    (
+        r"callback|host_callback|HostCallback",
+        "It calls Python while it runs. Leave out stratax.print, py_function and assertions, or make them outside of "
+        "the step.",
+    ),
+    (
+        r"[Dd]ynamic (shape|dimension)|is_bounded_dynamic|unbounded",
+        "An array's size depends on values. Give it a fixed size (`size=` of jax.numpy.nonzero, padding, masks).",
+    ),
+    (
+        r"\b[fFs]64\b|float64|int64|X64|complex128",
+        "It computes with 64 bits. Leave jax_enable_x64 off, or cast to float32 and int32.",
+    ),
+    (r"string|object dtype", "Text does not go to a TPU. Look it up on the host, in the input pipeline."),
+)
+
+
+def check_installed() -> None:
+    """Check that libtpu is installed, in the version that JAX expects.
+
+    Raises:
+        MissingPackageError: If it is not.
+    """
+    expected = _expected_version()
+    try:
+        found = importlib.metadata.version("libtpu")
+    except importlib.metadata.PackageNotFoundError as error:
+        raise errors.MissingPackageError(
+            f"Compiling for TPUs needs the package libtpu, which is not installed. {_INSTALL} (libtpu "
+            f"{expected or 'of any version'} goes with jax {jax.__version__}; it exists for Linux only)."
+        ) from error
+    if expected and not _fits(found, expected):
+        raise errors.MissingPackageError(
+            f"jax {jax.__version__} compiles for TPUs with libtpu {expected}. Received: libtpu {found}. "
+            f"Run: pip install 'libtpu=={expected}'"
+        )
+
+
+def _expected_version() -> str:
+    """Return the version of libtpu that the installed JAX asks for, such as ``0.0.42.*``; empty if it asks for none."""
+    for line in importlib.metadata.requires("jax") or ():
+        match = re.match(r"libtpu\s*==\s*(?P<version>[0-9.*]+)", line)
+        if match:
+            return match["version"]
+    return ""
+
+
+def _fits(found: str, expected: str) -> bool:
+    prefix = expected.removesuffix("*")
+    return found == expected or (prefix != expected and f"{found}.".startswith(prefix))
+
+
+def compile_for(made: Made, topology: Topology) -> "_report.ProgramReport":
+    """Compile a program for a slice of a TPU pod.
+
+    Args:
+        made: The program, as it was caught.
+        topology: The slice.
+
+    Returns:
+        The report; if the program does not compile, it says why.
+    """
+    check_installed()
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    started = time.perf_counter()
+    try:
+        moved, lowered = _lowered(made, topology)
+        started = time.perf_counter()
+        compiled = lowered.compile()
+    except Exception as error:
+        return _report.ProgramReport(
+            name=made.name,
+            topology=topology,
+            compile_seconds=time.perf_counter() - started,
+            failure=_failure(error),
+        )
+    seconds = time.perf_counter() - started
+    costs = compiled.cost_analysis() or {}
+    collectives = collectives_of(compiled.as_text())
+    steps, examples = _report.steps_and_examples(moved)
+    flops, accessed = float(costs.get("flops", 0)), float(costs.get("bytes accessed", 0))
+    return _report.ProgramReport(
+        name=made.name,
+        topology=topology,
+        compile_seconds=seconds,
+        memory=_report.memory_of(moved, compiled.memory_analysis()),
+        flops=flops,
+        bytes_accessed=accessed,
+        collectives=collectives,
+        steps=steps,
+        examples=examples,
+        estimate=estimate(topology, flops, accessed, collectives, steps),
+    )
+
+
+def _lowered(made: Made, topology: Topology) -> tuple[Made, Any]:
+    devices = topology.devices()
+    if made.traced_for is not None:
+        moved = made.traced_for(devices)
+        return moved, moved.compiled.lower(*moved.arguments)
+    used = {len(leaf.sharding.device_set) for leaf in jax.tree.leaves(made.arguments) if leaf.sharding}
+    count = max(used, default=1)
+    if count not in (1, len(devices)):
+        raise errors.UnimplementedError(
+            f"The program {shown(made.name)} was made for {count} devices and can't be traced for others: it takes "
+            "elements of a dataset by itself, or belongs to no strategy. Expected: as many devices as the topology "
+            f"has. Simulate them (--simulate tpu:{len(devices)}), or hand the function its batches."
+        )
+    mesh = Mesh(np.array(devices[:count] if count == 1 else devices), ("replica",))
+    arguments = jax.tree.map(lambda spec: _on(mesh, spec), made.arguments)
+    exported = jax.export.export(made.compiled, platforms=["tpu"])(*made.arguments)
+    # An exported program does not say which buffers it may reuse.
+    call = jax.jit(exported.call, donate_argnums=made.donated)
+    return made, call.lower(*arguments)
+
+
+def _on(mesh: Mesh, spec: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
+    parts = spec.sharding.spec if isinstance(spec.sharding, NamedSharding) else PartitionSpec()
+    return jax.ShapeDtypeStruct(spec.shape, spec.dtype, sharding=NamedSharding(mesh, parts))
+
+
+def _failure(error: Exception) -> "_report.Failure":
+    message = str(error)
+    used = _USED.search(message)
+    if used is not None or "RESOURCE_EXHAUSTED" in message:
+        needed = int(float(used["used"]) * _UNITS[used["unit"]]) if used else 0
+        return _report.Failure(
+            kind="memory",
+            message=message.strip().splitlines()[0],
+            needed_bytes=needed,
+            remedy="Use smaller batches on each replica, gradient accumulation, keras.mixed_precision, or cores with "
+            "more memory.",
+        )
+    # Our own messages say what to do.
+    own = isinstance(error, errors.StrataxError)
+    remedy = next((text for pattern, text in _REMEDIES if not own and re.search(pattern, message)), "")
+    return _report.Failure(
+        kind="compiler", message=message.strip()[:2000], place=_place(error, message), remedy=remedy
+    )
+
+
+def _place(error: Exception, message: str) -> str:
+    """Return the line of the user's program that an error is about; empty if that is not known."""
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if not is_library(frame.filename) and not is_python(frame.filename):
+            return f"{frame.filename}:{frame.lineno}"
+    # XLA names the operation's source.
+    named = re.search(r'source_file="(?P<file>[^"]+)" source_line=(?P<line>[0-9]+)', message)
+    return f"{named['file']}:{named['line']}" if named else ""

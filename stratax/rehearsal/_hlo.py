@@ -1,0 +1,122 @@
+"""Collectives in the text of a compiled program (rehearsal layer)."""
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterator
+
+_KINDS = ("all-reduce", "all-gather", "reduce-scatter", "collective-permute", "all-to-all")
+_COMPUTATION = re.compile(r"^(?P<entry>ENTRY )?%?(?P<name>[\w.\-]+) \(.*\{\s*$")
+_OPERATION = re.compile(
+    rf" = (?P<type>.*?) (?P<kind>{'|'.join(_KINDS)}|ragged-all-to-all)(?P<start>-start)?\("
+)
+_ARRAY = re.compile(r"\b(?P<dtype>pred|[a-z]+[0-9]+\w*)\[(?P<shape>[0-9,]*)\]")
+_CALLED = re.compile(
+    r"(?:calls|to_apply|body|condition|true_computation|false_computation)=%?(?P<name>[\w.\-]+)"
+)
+_BRANCHES = re.compile(r"branch_computations=\{(?P<names>[^}]*)\}")
+_BODY = re.compile(r"\bwhile\(.*\bbody=%?(?P<name>[\w.\-]+)")
+_TRIPS = re.compile(r'"known_trip_count":\{"n":"(?P<count>[0-9]+)"\}')
+_GROUPS = re.compile(r"replica_groups=\{\{(?P<first>[0-9,]*)\}")
+_IOTA_GROUPS = re.compile(r"replica_groups=\[(?P<count>[0-9]+),(?P<size>[0-9]+)\]<=")
+_BITS = re.compile(r"[a-z]+(?P<bits>[0-9]+)")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Collective:
+    """A collective operation of a compiled program.
+
+    Attributes:
+        kind: ``"all-reduce"``, ``"all-gather"``, ``"reduce-scatter"``, ``"collective-permute"`` or ``"all-to-all"``.
+        bytes: The size of what is combined on each device: of all parts together for a gather or scatter.
+        group: How many devices take part; 0 where the program names them by pairs.
+        times: How often it runs each time the program does; None for in a loop whose length only the run knows.
+    """
+
+    kind: str
+    bytes: int
+    group: int
+    times: int | None
+
+
+def collectives_of(text: str) -> list[Collective]:
+    """Return the collectives of a compiled program, as XLA prints it.
+
+    Args:
+        text: What `compiled.as_text()` gives.
+
+    Example:
+        >>> collectives_of('''
+        ... ENTRY %main (p: f32[8]) -> f32[8] {
+        ...   %p = f32[8]{0} parameter(0)
+        ...   ROOT %sum = f32[8]{0} all-reduce(%p), replica_groups={{0,1,2,3}}, to_apply=%add
+        ... }''')
+        [Collective(kind='all-reduce', bytes=32, group=4, times=1)]
+    """
+    computations, entry = _computations(text)
+    return list(_found(entry, 1, computations)) if entry else []
+
+
+def _computations(text: str) -> tuple[dict[str, list[str]], str]:
+    computations: dict[str, list[str]] = {}
+    current: list[str] = []
+    entry = ""
+    for line in text.splitlines():
+        # Operations are indented; a computation's first line is not.
+        match = None if line[:1].isspace() else _COMPUTATION.match(line)
+        if match:
+            current = computations.setdefault(match["name"], [])
+            entry = match["name"] if match["entry"] else entry
+        else:
+            current.append(line)
+    return computations, entry
+
+
+def _found(name: str, times: int | None, computations: dict[str, list[str]]) -> Iterator[Collective]:
+    for line in computations.get(name, ()):
+        operation = _OPERATION.search(line)
+        if operation:
+            yield _collective(operation, line, times)
+            continue  # What it applies is the sum of two numbers.
+        body = _BODY.search(line)
+        for called in _calls(line):
+            trips = _trips(line) if body and called == body["name"] else 1
+            yield from _found(called, None if times is None or trips is None else times * trips, computations)
+
+
+def _calls(line: str) -> list[str]:
+    found = [match["name"] for match in _CALLED.finditer(line)]
+    branches = _BRANCHES.search(line)
+    return found + ([name.strip().lstrip("%") for name in branches["names"].split(",")] if branches else [])
+
+
+def _trips(line: str) -> int | None:
+    known = _TRIPS.search(line)
+    return int(known["count"]) if known else None
+
+
+def _collective(operation: re.Match[str], line: str, times: int | None) -> Collective:
+    kind = operation["kind"].removeprefix("ragged-")
+    sizes = [_size(array) for array in _ARRAY.finditer(operation["type"])]
+    group = _group(line)
+    if operation["start"] and kind == "collective-permute":
+        sizes = sizes[:1]  # Its operand, its result, and what it keeps meanwhile.
+    elif operation["start"] and kind == "all-gather":
+        sizes = sizes[len(sizes) // 2 :]  # Operands, then results.
+    total = sum(sizes) * (group if kind == "reduce-scatter" else 1)
+    return Collective(kind=kind, bytes=total, group=group, times=times)
+
+
+def _size(array: re.Match[str]) -> int:
+    elements = math.prod(int(size) for size in array["shape"].split(",") if size)
+    bits = _BITS.match(array["dtype"])
+    # A boolean takes a byte.
+    return math.ceil(elements * (int(bits["bits"]) if bits else 8) / 8)
+
+
+def _group(line: str) -> int:
+    iota = _IOTA_GROUPS.search(line)
+    if iota:
+        return int(iota["size"])
+    groups = _GROUPS.search(line)
+    return len(groups["first"].split(",")) if groups and groups["first"] else 0
