@@ -19,6 +19,7 @@ from jax import export
 
 from stratax._recording import NOT_RECORDED, RECORDING, recording_with
 from stratax._shown import shown
+from stratax._tracing import as_numbers, has_symbolic_sizes, is_symbolic_size
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
 from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
@@ -39,6 +40,7 @@ _FIRST_SMALL_SIZES = (11, 17)
 _BLANK = b"0"
 _KEPT_RANK = 1
 _OF_SIZES = ("shape", "size", "rank")
+_BY_SIZES = ("broadcast_to", "fill", "repeat", "reshape", "tile")
 # By how they are called in Python: what they are called in TensorFlow.
 _OPERATORS = {
     "add": "math.add",
@@ -367,6 +369,21 @@ class HostRecorder:
         self._values[id] = made.info
         return made
 
+    def results_for(self, outputs: Iterable[HostValue]) -> dict[str, Any]:
+        """Return what of the program's results the host needs, by id.
+
+        Args:
+            outputs: Values that are outputs.
+        """
+        behind = self._behind(outputs)
+        return {id: array for id, array in self.results.items() if id in behind}
+
+    def _behind(self, outputs: Iterable[HostValue]) -> set[str]:
+        """Return the ids of what the host needs behind the program: not for what nobody is given."""
+        gives = {each.id: each.id for each in outputs}
+        calls = Plan(tuple(self.after), gives, {}).needed().calls
+        return {ref.id for call in calls for ref in call.refs()} | gives.keys()
+
     def plan_before(self, arguments: Iterable[str], outputs: Iterable[HostValue]) -> Plan | None:
         """Return what the host computes before the program.
 
@@ -376,7 +393,7 @@ class HostRecorder:
         """
         of_program = [id for id in arguments if not id.startswith("in/")]
         known = {ref.id for call in self.before for ref in refs_in(call.gives)}
-        behind = {ref.id for call in self.after for ref in call.refs()} | {each.id for each in outputs}
+        behind = self._behind(outputs)
         gives = {argument_name(id): id for id in of_program} | {
             f"kept/{id}": id for id in sorted(behind & known)
         }
@@ -500,9 +517,10 @@ class HostRecorder:
         leaves = list(leaves_in((args, kwargs)))
         hosts = [each for each in leaves if isinstance(each, HostValue)]
         if not hosts or name is None:
-            if name is not None:
-                self._latest = name, args, kwargs
-            return NOT_RECORDED
+            if name is None:
+                return NOT_RECORDED
+            self._latest = name, args, kwargs
+            return self.record(name, args, kwargs) if _is_text_by_sizes(name, args, kwargs) else NOT_RECORDED
         is_numeric = all(not each.is_late and self._is_argument(each) for each in hosts)
         if is_numeric and any(isinstance(each, jax.core.Tracer) for each in leaves):
             given = replaced(
@@ -527,7 +545,10 @@ class HostRecorder:
         """
         kwargs = {key: each for key, each in kwargs.items() if key != "name"}
         leaves = list(leaves_in((args, kwargs)))
-        is_late = any(isinstance(each, jax.core.Tracer) or getattr(each, "is_late", False) for each in leaves)
+        is_late = any(
+            isinstance(each, jax.core.Tracer) or _is_size(each) or getattr(each, "is_late", False)
+            for each in leaves
+        )
         own_args, own_kwargs = replaced((args, kwargs), self._as_ref)
         blanks = self._blank_results(name, args, kwargs)
         return self._noted(name, own_args, own_kwargs, blanks, is_late=is_late)
@@ -601,8 +622,8 @@ class HostRecorder:
     def _as_ref(self, value: Any) -> Any:
         if isinstance(value, HostValue):
             return Ref(value.id)
-        if isinstance(value, jax.core.Tracer):
-            return Ref(self._result(value))
+        if isinstance(value, jax.core.Tracer) or _is_size(value):
+            return Ref(self._result(as_numbers(value)))
         return value
 
     def _result(self, value: Any) -> str:
@@ -622,6 +643,8 @@ class HostRecorder:
             def blank(value: Any) -> Any:
                 if isinstance(value, HostValue):
                     return _element(value.blanks[which])
+                if _is_size(value):
+                    return self._blank_size(value, which)
                 return self._blank_tracer(value, which) if isinstance(value, jax.core.Tracer) else value
 
             given, named = replaced((args, kwargs), blank)
@@ -635,14 +658,17 @@ class HostRecorder:
             return result(0), result(1)
 
     def _blank_tracer(self, value: Any, which: int) -> np.ndarray:
+        return np.zeros(self._blank_size(np.asarray(value.shape, object), which), value.dtype)
+
+    def _blank_size(self, sizes: Any, which: int) -> np.ndarray:
+        """Return a size, or an array of sizes, as a blank example has it."""
+
         def of_name(name: str) -> int:
             return self._blank_sizes(name)[which]
 
-        sizes = [
-            int(size) if isinstance(size, int | np.integer) else size_of(size, of_name)
-            for size in value.shape
-        ]
-        return np.zeros(sizes, value.dtype)
+        array = np.asarray(sizes, object)
+        known = [size_of(size, of_name) if is_symbolic_size(size) else int(size) for size in array.flat]
+        return np.array(known, np.int32).reshape(array.shape)[()]
 
     # Text of what the program computes.
 
@@ -780,6 +806,24 @@ def _id_of(value: Any) -> str:
 
 def _has_known_sizes(value: HostValue) -> bool:
     return all(isinstance(size, int) or size == _BATCH for size in value.dims)
+
+
+def _is_size(value: Any) -> bool:
+    return is_symbolic_size(value) or has_symbolic_sizes(value)
+
+
+def _is_text_by_sizes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether a call lays out text that is known by sizes that are not, as those of classes for each example."""
+    leaves = list(leaves_in((args, {key: each for key, each in kwargs.items() if key != "name"})))
+    is_text = any(
+        isinstance(each, str | bytes) or (_is_of_objects(each) and not _is_size(each)) for each in leaves
+    )
+    of_program = any(isinstance(each, jax.core.Tracer) for each in leaves)
+    return name in _BY_SIZES and is_text and not of_program and any(map(_is_size, leaves))
+
+
+def _is_of_objects(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "kind", "") == "O"
 
 
 def _array(value: Any) -> np.ndarray:

@@ -159,6 +159,11 @@ class Compiled:
             kind != "constant" and bool(parts) and all("tensor" in part for part in parts)
         )
 
+    @property
+    def gives_text(self) -> bool:
+        """Whether text that is the same in each call is among what it gives."""
+        return any(isinstance(leaf, str) for leaf in jax.tree.leaves(decoded(self.results, _Number)))
+
     def input_names(self) -> dict[str, int]:
         """Return the tensors' numbers by the names that a signature gives them: the specs', or their places.
 
@@ -308,7 +313,8 @@ def _result(name: str, result: Any, outputs: list[Any]) -> dict[str, Any]:
         if isinstance(leaf, keras.Variable):
             leaf = leaf.value
         leaf = as_numbers(leaf)
-        if not isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float):
+        is_array = isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float)
+        if not is_array or getattr(leaf, "dtype", np.dtype(bool)).kind in "OSU":
             return None
         outputs.append(jax.numpy.asarray(leaf))
         return len(outputs) - 1

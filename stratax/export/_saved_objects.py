@@ -102,6 +102,7 @@ def write_object(
         endpoints: Functions of the object besides its own, by name, which are signatures, too.
     """
     _check_not_loaded(obj)
+    _check_object(obj)
     tags = ["serve", *((options or SaveOptions()).extra_tags or ())]
     found = _Found(obj, endpoints)
     chosen, others = _chosen(obj, found, signatures, endpoints)
@@ -140,6 +141,14 @@ def _check_not_loaded(obj: Any) -> None:
         raise BadTypeError(
             f"What was loaded can't be saved again. Expected: the object that was saved, or a tf.Module. Received: "
             f"{shown(obj)}. Copy the folder, or keep its variables with tf.train.Checkpoint."
+        )
+
+
+def _check_object(obj: Any) -> None:
+    if isinstance(obj, _PLAIN) or not hasattr(obj, "__dict__"):
+        raise BadTypeError(
+            "An object is saved with what its attributes are. Expected: a tf.Module, a model, or a tf.function. "
+            f"Received: {shown(obj)}. Give it to a tf.Module as an attribute."
         )
 
 
@@ -370,7 +379,7 @@ class _Programs:
         if number in self.problems:
             return True
         ((_, made),) = self._made[number]
-        return bool(made.assigned) and all(map(is_seed, made.assigned))
+        return made.gives_text or (bool(made.assigned) and all(map(is_seed, made.assigned)))
 
     def write(self, folder: pathlib.Path, names: Names) -> list[dict[str, Any]]:
         """Write the programs; return what the functions are."""

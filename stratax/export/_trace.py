@@ -209,7 +209,7 @@ class _Trace:
         self.outputs = list(found)
         self.host_outputs = {name: each for name, each in found.items() if isinstance(each, HostValue)}
         own = {name: each for name, each in found.items() if name not in self.host_outputs}
-        wanted = self.recorder.results
+        wanted = self.recorder.results_for(self.host_outputs.values())
         self.results = [*own, *(id.removeprefix("out/") for id in wanted)]
         return [*own.values(), *wanted.values()]
 

@@ -90,6 +90,13 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         >>> tf.convert_to_tensor(["a", "b"]).numpy()
         array([b'a', b'b'], dtype=object)
     """
+    if (
+        dtype is not None
+        and as_dtype(dtype).hasobject
+        and isinstance(value, list | tuple)
+        and not leaves_of(value)
+    ):
+        value = np.empty(np.shape(value), object)
     is_text = holds_text(value)
     if dtype is not None and not is_text:
         _check_kind(value, dtype)

@@ -500,3 +500,48 @@ def test_a_size_that_has_to_be_known_is_named_in_one_sentence(tmp_path):
         errors.TracingError, match=r"any number of examples: [^\n\x1b]*inconclusive\. Give sizes"
     ):
         tf.saved_model.save(model, tmp_path / "a")
+
+
+def test_a_signature_gives_nothing_of_what_it_computes_besides(tmp_path):
+    def called(x):
+        tf.as_string(tf.tile([[0, 1]], [tf.shape(x)[0], 1]))
+        return {"twice": 2 * x}
+
+    module = tf.Module()
+    function = tf.function(called, input_signature=[tf.TensorSpec([None], tf.float32)])
+    tf.saved_model.save(module, tmp_path / "a", signatures=function)
+    for signatures in (
+        tf.saved_model.load(tmp_path / "a").signatures,
+        load_signatures(tmp_path / "a").signatures,
+    ):
+        found = signatures["serving_default"](x=np.array([1.0, 2.0], np.float32))
+        assert {name: array.tolist() for name, array in found.items()} == {"twice": [2.0, 4.0]}
+
+
+def test_text_is_laid_out_for_each_example_that_a_call_has(tmp_path):
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+    def labelled(x):
+        count = tf.shape(x)[0]
+        return {
+            "classes": tf.tile([["a", "b"]], [count, 1]),
+            "filled": tf.fill([count], "c"),
+            "same": tf.constant(["d"]),
+            "plain": "e",
+            "scores": x,
+        }
+
+    module = tf.Module()
+    module.labelled = labelled
+    found = reloaded(module, tmp_path, signatures=labelled).signatures["serving_default"](
+        x=np.ones((3, 2), np.float32)
+    )
+    assert found["classes"].tolist() == [[b"a", b"b"]] * 3
+    assert found["filled"].tolist() == [b"c"] * 3
+    assert (found["same"].tolist(), found["plain"].tolist()) == ([b"d"], b"e")
+    assert found["scores"].shape == (3, 2)
+
+
+@pytest.mark.parametrize("obj", [3, "a", None, [tf.Variable(1.0)], {"a": tf.Variable(1.0)}, np.ones(3), len])
+def test_what_has_no_attributes_is_not_saved(obj, tmp_path):
+    with pytest.raises(errors.BadTypeError, match="Expected: a tf.Module, a model, or a tf.function"):
+        tf.saved_model.save(obj, tmp_path / "a")

@@ -39,6 +39,16 @@ def test_64_bit_dtypes_become_32_bit_ones_without_a_warning():
     assert tf.cast(np.array(1.5), tf.int64).dtype == np.int64  # Not on the host.
 
 
+def test_text_has_a_dtype_without_any_and_a_name():
+    for value, shape in ([[], (0,)], [[[], []], (2, 0)]):
+        made = tf.constant(value, tf.string)
+        assert (made.shape, made.dtype) == (shape, tf.string)
+    assert tf.constant(["a"], "string").tolist() == [b"a"]
+    assert tf.TensorSpec([None], "string") == tf.TensorSpec([None], tf.string)
+    with pytest.raises(BadTypeError, match=r"Text has the dtype tf\.string"):
+        tf.constant([1], "string")
+
+
 def test_a_constant_fills_or_takes_its_shape():
     assert tf.constant(7, shape=(2, 2)).tolist() == [[7, 7], [7, 7]]
     assert tf.constant([1, 2, 3, 4], shape=[2, 2]).tolist() == [[1, 2], [3, 4]]

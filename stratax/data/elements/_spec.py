@@ -22,7 +22,9 @@ UNKNOWN_CARDINALITY = -2
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype:
-    """Return a NumPy dtype for anything that names one (`"float32"`, `np.float32`, `jnp.bfloat16`)."""
+    """Return a NumPy dtype for anything that names one (`"float32"`, `np.float32`, `jnp.bfloat16`, `"string"`)."""
+    if type(dtype) is str and dtype == "string":
+        return np.dtype(object)
     try:
         # The attribute of TensorFlow's own dtypes.
         return np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
