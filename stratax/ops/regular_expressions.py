@@ -1,18 +1,24 @@
 r"""Regular expressions of RE2, as functions of `tf.strings` take them, by Python's `re` (ops layer).
 
-RE2 looks at characters of UTF-8, `\d`, `\s`, `\w` and `\b` mean ASCII, and `$` is the end of the text. What `re` does
-not have (`\pN`, `\Q...\E`, `\C`) needs the package google-re2, which is used for such patterns where it is installed.
+Where `re` would try very many ways, `_linear_expressions.py` takes its place, so that no text takes forever. RE2 looks
+at characters of UTF-8, `\d`, `\s`, `\w` and `\b` mean ASCII, and `$` is the end of the text. What `re` does not have
+(`\pN`, `\Q...\E`, `\C`) needs the package google-re2, which is used for such patterns where it is installed.
 """
 
 import functools
 import importlib
 import importlib.util
+import math
 import re
 from collections.abc import Callable
 from typing import Any
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, MissingPackageError
+from stratax.ops import _linear_expressions
+
+# The logarithm of how many ways Python's `re` may try: about a second.
+_MOST_STEPS = math.log(1e7)
 
 _POSIX = {
     "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7F", "blank": r"\t ", "cntrl": r"\x00-\x1F\x7F",
@@ -32,7 +38,12 @@ def matching(pattern: Any) -> Callable[[bytes], bool]:
         MissingPackageError: It needs google-re2, which is not installed.
     """
     compiled = _compiled(_text(pattern))
-    return lambda given: compiled.fullmatch(_decoded(given)) is not None
+
+    def matches(given: bytes) -> bool:
+        text = _decoded(given)
+        return compiled.by(text, searches=False).fullmatch(text) is not None
+
+    return matches
 
 
 def replacing(pattern: Any, rewrite: Any, replaces_all: bool) -> Callable[[bytes], bytes]:
@@ -50,14 +61,32 @@ def replacing(pattern: Any, rewrite: Any, replaces_all: bool) -> Callable[[bytes
     compiled = _compiled(_text(pattern))
     parts = _parts(_text(rewrite), compiled.groups)
 
-    def made(match: Any) -> str:
+    def rewritten(match: Any) -> str:
         return "".join(part if isinstance(part, str) else match.group(part) or "" for part in parts)
 
     def replace(given: bytes) -> bytes:
-        text: str = compiled.sub(made, _decoded(given), 0 if replaces_all else 1)
-        return text.encode(errors="surrogateescape")
+        text = _decoded(given)
+        made = _replaced(compiled.by(text, searches=True), text, rewritten, replaces_all)
+        return made.encode(errors="surrogateescape")
 
     return replace
+
+
+def _replaced(by: Any, text: str, rewritten: Callable[[Any], str], replaces_all: bool) -> str:
+    made, at, last_end = [], 0, -1
+    while at <= len(text) and (match := by.search(text, at)) is not None:
+        begin, end = match.start(), match.end()
+        made.append(text[at:begin])
+        # As in RE2, and not in Python: nothing is no match where the one before ends.
+        if begin == end == last_end:
+            made.append(text[begin : begin + 1])
+            at = begin + 1
+            continue
+        made.append(rewritten(match))
+        at = last_end = end
+        if not replaces_all:
+            break
+    return "".join([*made, text[at:]])
 
 
 def _text(value: Any) -> str:
@@ -86,16 +115,48 @@ def _parts(rewrite: str, num_groups: int) -> list[str | int]:
     return found
 
 
+class _Pattern:
+    """A pattern, and what finds it in a text."""
+
+    def __init__(self, pattern: str) -> None:
+        translated = _of_python(pattern)
+        self._tree = _linear_expressions.parsed(translated)
+        self._by_python = re.compile(translated, re.ASCII)
+        self._differs = _linear_expressions.differs(self._tree)
+        self.groups = self._by_python.groups
+
+    def by(self, text: str, *, searches: bool) -> Any:
+        """Return what has `fullmatch` and `search` and ends soon for a text."""
+        steps = _linear_expressions.steps(self._tree, len(text), searches=searches)
+        return self._linear if self._differs or steps > _MOST_STEPS else self._by_python
+
+    @functools.cached_property
+    def _linear(self) -> _linear_expressions.LinearExpression:
+        return _linear_expressions.LinearExpression(self._tree)
+
+
+class _PatternOfRe2:
+    """A pattern that google-re2 finds."""
+
+    def __init__(self, compiled: Any) -> None:
+        self._compiled = compiled
+        self.groups = compiled.groups
+
+    def by(self, text: str, *, searches: bool) -> Any:
+        """Return what has `fullmatch` and `search`."""
+        return self._compiled
+
+
 @functools.lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Any:
+def _compiled(pattern: str) -> _Pattern | _PatternOfRe2:
     try:
-        return re.compile(_of_python(pattern), re.ASCII)
+        return _Pattern(pattern)
     except re.error as e:
         raise BadArgumentError(
             f"Invalid regular expression. Expected: one of RE2's syntax. Received: pattern={shown(pattern)}: {e}."
         ) from e
     except NotImplementedError as e:
-        return _by_re2(pattern, str(e))
+        return _PatternOfRe2(_by_re2(pattern, str(e)))
 
 
 def has_re2() -> bool:
