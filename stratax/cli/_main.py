@@ -10,6 +10,7 @@ import click
 
 from stratax._version import __version__
 from stratax.cli._check import check
+from stratax.cli._compile import compile as compile_program
 from stratax.cli._convert import convert
 from stratax.cli._demo import demo
 from stratax.cli._devices import devices
@@ -31,6 +32,7 @@ def program() -> None:
 
 
 program.add_command(check)
+program.add_command(compile_program, "compile")
 program.add_command(convert)
 program.add_command(demo)
 program.add_command(devices)

@@ -1,4 +1,5 @@
 from ._catching import Catcher as Catcher
+from ._catching import Enough as Enough
 from ._compile import compile as compile
 from ._compiler import check_installed as check_installed
 from ._compiler import compile_for as compile_for

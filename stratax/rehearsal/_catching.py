@@ -4,7 +4,14 @@ import collections
 import contextlib
 from collections.abc import Collection, Iterator
 
+import keras
+
 from stratax.core import compiling
+from stratax.rehearsal._alive import alive
+
+_TRAINING = "train_function"
+# One pass over their data, or what `fit` calls.
+_ENDING_BY_THEMSELVES = frozenset({"test_function", "predict_function"})
 
 
 class Enough(BaseException):
@@ -16,7 +23,11 @@ class Catcher(compiling.Listener):
 
     Args:
         wanted: The names of programs to wait for, after which the user's program ends; empty for all there are.
-        limit: After how many dispatches of one program the user's program ends.
+        limit: After how many dispatches a call of `fit` is cut short; another loop then ends the user's program.
+
+    Attributes:
+        caught: The programs, in the order of their first dispatch.
+        num_dispatches: How often programs of each name were dispatched.
     """
 
     def __init__(self, wanted: Collection[str] = (), limit: int | None = None) -> None:
@@ -33,9 +44,19 @@ class Catcher(compiling.Listener):
         name = made.name
         if self._wanted and self._wanted <= {each.name for each in self.caught}:
             raise Enough
-        if self._limit is not None and self.num_dispatches[name] >= self._limit:
-            raise Enough
+        if self._limit is not None and name not in _ENDING_BY_THEMSELVES:
+            self._cut(name, self._limit)
         self.num_dispatches[name] += 1
+
+    def _cut(self, name: str, limit: int) -> None:
+        if name != _TRAINING:
+            if self.num_dispatches[name] >= limit:
+                raise Enough
+            return
+        # What the program does behind `fit` is wanted, too. A call of `fit` forgets that another was to stop.
+        if self.num_dispatches[name] % limit == limit - 1:
+            for model in alive((keras.Model,)):
+                model.stop_training = True
 
     @contextlib.contextmanager
     def catching(self) -> Iterator[None]:

@@ -1,9 +1,8 @@
 """What a program would take on a TPU (rehearsal layer)."""
 
 import dataclasses
-import gc
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -11,6 +10,7 @@ import keras
 from jax.sharding import NamedSharding
 
 from stratax.core.compiling import Made
+from stratax.rehearsal._alive import alive
 from stratax.rehearsal._estimate import Estimate
 from stratax.rehearsal._hlo import Collective
 from stratax.rehearsal._topologies import Topology
@@ -214,18 +214,7 @@ def _bytes_on_device(spec: jax.ShapeDtypeStruct) -> int:
 def _kinds_of_variables() -> dict[int, str]:
     """Return which variables belong to optimizers and metrics, by id: a variable does not say it."""
     found: dict[int, str] = {}
-    for owner in _alive((keras.optimizers.Optimizer, keras.metrics.Metric)):
+    for owner in alive((keras.optimizers.Optimizer, keras.metrics.Metric)):
         kind = "metrics" if isinstance(owner, keras.metrics.Metric) else "slots"
         found.update((id(variable), kind) for variable in owner.variables)
     return found
-
-
-def _alive(kinds: tuple[type, ...]) -> Iterator[Any]:
-    is_one: dict[type, bool] = {}
-    for each in gc.get_objects():
-        # By type: asking an object for its class may run code of its own (proxies).
-        kind = type(each)
-        if kind not in is_one:
-            is_one[kind] = issubclass(kind, kinds)
-        if is_one[kind]:
-            yield each

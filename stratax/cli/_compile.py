@@ -1,0 +1,242 @@
+"""`stratax compile`: a program, compiled for TPUs that aren't there (cli layer)."""
+
+import contextlib
+import json
+import pathlib
+import runpy
+import signal
+import sys
+import time
+import traceback
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from stratax._shown import shown
+from stratax.cli._options import apply_simulation, simulate_option
+from stratax.errors import BadArgumentError, NoTPUError, SimulationError
+
+if TYPE_CHECKING:
+    from stratax.cluster import SimulatedDevices
+    from stratax.rehearsal import Catcher, ProgramReport, Topology
+
+# What Keras' methods dispatch.
+_NAMES = {"fit": "train_function", "evaluate": "test_function", "predict": "predict_function"}
+# More are slow to simulate; a step is traced anew for the others.
+_MOST_SIMULATED = 16
+_DEFAULT_SIMULATED = 8
+_INTERRUPTED = 130
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--topology",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    default=("v5e:2x4",),
+    show_default=True,
+    help="A slice: v5e:4x4, or as the cloud names it, v5e-16, v3-8; may be given again.",
+)
+@click.option(
+    "--for",
+    "wanted",
+    metavar="NAMES",
+    help="Ends the program when these have been seen: fit, evaluate, predict or names of compiled functions, with "
+    "commas.  [default: all that it runs]",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="After so many dispatches a call of fit is cut short, and a loop of the program's own ends it.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="After so long the program is ended.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many examples the whole job trains on, all epochs together: its hours are estimated.",
+)
+@simulate_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGUMENTS]...")
+def compile(
+    names: tuple[str, ...],
+    wanted: str | None,
+    steps: int,
+    seconds: float,
+    examples: int | None,
+    simulate: "SimulatedDevices | None",
+    as_json: bool,
+    program: tuple[str, ...],
+) -> int:
+    """Compile a program for TPUs that aren't there, and say what it would take.
+
+    PROGRAM runs on simulated devices until it has run all it has, or is cut short. Each compiled program that it
+    dispatches is then compiled for each topology, with as large a batch for each device as in the run: whether it
+    compiles and fits, memory by what it is for, operations, collectives with their bytes, and how long a step takes at
+    least, with what holds it up. What the program prints goes to standard error.
+
+    Needs `pip install 'stratax[tpu-compile]'`. The exit code is 0 if all of it compiles and fits, else 1; 2 for a wrong
+    call; 130 after Ctrl-C, which ends the program, or, if that has ended, the compilations.
+    """
+    from stratax.rehearsal import Catcher, check_installed, parse_topology
+
+    topologies = [parse_topology(name) for name in dict.fromkeys(names)]
+    check_installed()
+    path = pathlib.Path(program[0])
+    if not path.is_file():
+        raise BadArgumentError(
+            f"There is no program to compile. Expected: a Python file. Received: PROGRAM={shown(program[0])}."
+        )
+    apply_simulation(simulate or _simulation_for(topologies))
+    wants = [_NAMES.get(name.strip(), name.strip()) for name in wanted.split(",")] if wanted else []
+    catcher = Catcher(wants, steps)
+    ended = _run(path, program, catcher, seconds)
+    reports = _compile_all(catcher, topologies, ended, as_json=as_json, examples=examples or 0)
+    missing = [name for name in wants if name not in {each.name for each in catcher.caught}]
+    if not catcher.caught:
+        ended.problems.append(_nothing_caught(catcher))
+    elif missing:
+        ended.problems.append(
+            f"The program never ran {', '.join(missing)}; it ran {', '.join(sorted(catcher.num_dispatches))}."
+        )
+    fits = bool(reports) and all(report.fits for report in reports) and not ended.problems
+    if as_json:
+        found = [report.as_dict() for report in reports]
+        click.echo(json.dumps({"fits": fits, "programs": found, "problems": ended.problems}, indent=2))
+    for problem in ended.problems:
+        click.echo(f"Error: {problem}", err=True)
+    if ended.interrupted:
+        return _INTERRUPTED
+    return 0 if fits else 1
+
+
+class _End:
+    """How the user's program has ended.
+
+    Attributes:
+        problems: What went wrong, for people.
+        interrupted: Whether it was by Ctrl-C.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.interrupted = False
+
+
+def _simulation_for(topologies: "list[Topology]") -> "SimulatedDevices | None":
+    """Return what to simulate where the user does not say: nothing else if something is simulated already."""
+    from stratax.cluster import SimulatedDevices, is_simulated
+
+    if is_simulated():
+        return None
+    count = topologies[0].num_devices
+    return SimulatedDevices(kind="TPU", count=count if 1 < count <= _MOST_SIMULATED else _DEFAULT_SIMULATED)
+
+
+def _run(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher", seconds: float) -> _End:
+    """Run the user's program as `stratax run` does, in this process, until it has ended or been ended."""
+    from stratax.rehearsal import Enough
+    from stratax.tf import install_as_tensorflow
+
+    end = _End()
+    install_as_tensorflow()
+    started = time.monotonic()
+    with catcher.catching(), _as_main(path, program), _ended_after(seconds, Enough):
+        try:
+            runpy.run_path(str(path), run_name="__main__")
+        except Enough:
+            if time.monotonic() - started >= seconds:
+                click.echo(
+                    f"The program was ended after {seconds:g} s (--seconds); what it dispatched is compiled.",
+                    err=True,
+                )
+        except SystemExit as error:
+            if error.code not in (None, 0):
+                end.problems.append(f"The program ended with exit code {shown(error.code)}.")
+        except KeyboardInterrupt:
+            end.interrupted = True
+            click.echo("Interrupted: the program was ended; what it dispatched is compiled.", err=True)
+        except Exception as error:
+            traceback.print_exc()
+            end.problems.append(_told(error))
+    return end
+
+
+def _told(error: Exception) -> str:
+    """Return what to do about an error of the user's program."""
+    text = f"The program failed: {type(error).__name__}: {shown(str(error))}."
+    if isinstance(error, NoTPUError | SimulationError) or "backend" in str(error).lower():
+        return (
+            f"{text} It may need a real device: under this command devices are simulated TPU cores. Find them by "
+            "`TPUClusterResolver()` or `list_logical_devices('TPU')`, and leave the choice of JAX' platform out."
+        )
+    return text
+
+
+def _nothing_caught(catcher: "Catcher") -> str:
+    ran = ", ".join(sorted(catcher.num_dispatches))
+    if ran:
+        return f"Nothing of what --for names was run. The program ran: {ran}."
+    return (
+        "The program dispatched nothing to compile: it runs no strategy, or ends before its first step. Expected: a "
+        "model that is compiled in `with strategy.scope():`, `strategy.run`, or a compiled function "
+        "(`stratax.function`, `tf.function`). If it comes too late, raise --seconds or give it less data."
+    )
+
+
+@contextlib.contextmanager
+def _as_main(path: pathlib.Path, program: tuple[str, ...]) -> Iterator[None]:
+    """Have a program find what it would as `python PROGRAM ARGUMENTS`, and print to standard error."""
+    arguments, paths = sys.argv, list(sys.path)
+    sys.argv, sys.path[0] = list(program), str(path.resolve().parent)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        sys.argv, sys.path[:] = arguments, paths
+
+
+@contextlib.contextmanager
+def _ended_after(seconds: float, enough: type[BaseException]) -> Iterator[None]:
+    def end(number: int, frame: types.FrameType | None) -> None:
+        raise enough
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _compile_all(
+    catcher: "Catcher", topologies: "list[Topology]", ended: _End, *, as_json: bool, examples: int
+) -> "list[ProgramReport]":
+    """Compile all that was caught for each topology, and print each report as soon as it is there."""
+    from stratax.rehearsal import as_table, compile_for
+
+    reports: list[ProgramReport] = []
+    try:
+        for made in catcher.caught:
+            for topology in topologies:
+                reports.append(compile_for(made, topology))
+                if not as_json:
+                    click.echo(as_table(reports[-1:], examples))
+    except KeyboardInterrupt:
+        ended.interrupted = True
+        left = len(catcher.caught) * len(topologies) - len(reports)
+        ended.problems.append(f"Interrupted: {left} of {left + len(reports)} compilations were not done.")
+    return reports
