@@ -8,6 +8,7 @@ from ._exporters import FinalExporter as FinalExporter
 from ._exporters import LatestExporter as LatestExporter
 from ._keras_model import model_to_estimator as model_to_estimator
 from ._mode_keys import ModeKeys as ModeKeys
+from ._receivers import build_raw_supervised_input_receiver_fn as build_raw_supervised_input_receiver_fn
 from ._run_config import DistributeConfig as DistributeConfig
 from ._run_config import RunConfig as RunConfig
 from ._scaffold import Scaffold as Scaffold

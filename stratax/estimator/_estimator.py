@@ -322,41 +322,27 @@ class Estimator:
             assets_extra: By a path below the export's `assets.extra`, the path of a file that is copied there.
             as_text: Ignored: what an export says of itself is text.
             checkpoint_path: The checkpoint; by default the last one.
-            experimental_mode: Must be `ModeKeys.PREDICT`.
+            experimental_mode: Of which mode the model is. For `ModeKeys.EVAL` or `ModeKeys.TRAIN`, the function is one
+                of `tf.estimator.experimental.build_raw_supervised_input_receiver_fn`, and the export's signature,
+                ``"eval"`` or ``"train"``, gives loss, predictions and metrics of a batch. It changes nothing: metrics
+                are those of one batch, and no step is made.
 
         Returns:
             The path of the export's folder, as bytes.
 
         Raises:
-            BadArgumentError: Nothing can be exported, or `experimental_mode` is another.
+            BadArgumentError: Nothing can be exported, or there is no such mode.
             BadTypeError: The function gives something else.
             FileMissingError: There is no checkpoint, or a file of `assets_extra` is not there.
             TracingError: The model can't be compiled for any number of examples.
         """
-        # Late: most programs export nothing.
-        from stratax.estimator import _exporting
-
-        del as_text
-        if experimental_mode != ModeKeys.PREDICT:
-            raise errors.BadArgumentError(
-                "An export has no training and no evaluation. Expected: "
-                "experimental_mode=tf.estimator.ModeKeys.PREDICT. "
-                f"Received: experimental_mode={shown(experimental_mode)}."
-            )
-        serving = _exporting.Serving(serving_input_receiver_fn)
-        path = checkpoint_path or self.latest_checkpoint()
-        if path is None and not self._has_values:
-            path = self._trained()
-        with _tracebacks.shortened:
-            features, infos = serving.blank()
-            # A program of one device, whatever the strategy: a server has its own.
-            strategy = default_strategy()
-            model = self._model(ModeKeys.PREDICT, strategy, path, exports=True)
-            model.build((features, None))
-            self._read(model, strategy, path)
-            folder = _exporting.exported(model, serving, infos, export_dir_base, assets_extra)
-        _logger.info("Export written to: %s", folder)
-        return os.fsencode(folder)
+        return self.experimental_export_all_saved_models(
+            export_dir_base,
+            {experimental_mode: serving_input_receiver_fn},
+            assets_extra,
+            as_text,
+            checkpoint_path,
+        )
 
     def export_savedmodel(
         self,
@@ -390,25 +376,52 @@ class Estimator:
         as_text: bool = False,
         checkpoint_path: str | None = None,
     ) -> bytes:
-        """Do as :meth:`export_saved_model`, with the functions of several modes, of which an export has one.
+        """Do as :meth:`export_saved_model`, with the functions of several modes, for one export with all of them.
 
         Args:
             export_dir_base: As there.
-            input_receiver_fn_map: By mode, the function; of `ModeKeys.PREDICT` only.
+            input_receiver_fn_map: By mode, the function.
             assets_extra: As there.
             as_text: As there.
             checkpoint_path: As there.
 
         Raises:
-            BadArgumentError: There is another mode, or none.
+            BadArgumentError: There is no mode, or an unknown one.
         """
-        if list(input_receiver_fn_map) != [ModeKeys.PREDICT]:
+        # Late: most programs export nothing.
+        from stratax.estimator import _exporting
+
+        del as_text
+        modes = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
+        if not input_receiver_fn_map or not set(input_receiver_fn_map) <= set(modes):
             raise errors.BadArgumentError(
-                "An export has no training and no evaluation. Expected: input_receiver_fn_map={"
-                f"tf.estimator.ModeKeys.PREDICT: function}}. Received: {shown(list(input_receiver_fn_map))}."
+                f"An export has models of some modes. Expected: at least one of {', '.join(modes)}. Received: "
+                f"{shown(list(input_receiver_fn_map))}."
             )
-        function = input_receiver_fn_map[ModeKeys.PREDICT]
-        return self.export_saved_model(export_dir_base, function, assets_extra, as_text, checkpoint_path)
+        servings = {
+            mode: _exporting.Serving(input_receiver_fn_map[mode], mode)
+            for mode in modes
+            if mode in input_receiver_fn_map
+        }
+        files = _exporting.extra_files(assets_extra)
+        path = checkpoint_path or self.latest_checkpoint()
+        if path is None and not self._has_values:
+            path = self._trained()
+        with _tracebacks.shortened:
+            # A program of one device, whatever the strategy: a server has its own.
+            strategy = default_strategy()
+            signatures = {}
+            state = self._state(path)
+            for mode, serving in servings.items():
+                element, infos = serving.blank()
+                # Their variables are in the export once.
+                model = Model(self._calling(mode, exports=True), mode, strategy, state, self._compiled)
+                model.build(element)
+                self._read(model, strategy, path)
+                signatures.update(_exporting.signatures_of(model, serving, infos))
+            folder = _exporting.written(signatures, export_dir_base, files)
+        _logger.info("Export written to: %s", folder)
+        return os.fsencode(folder)
 
     def _calling(self, mode: str, *, exports: bool = False) -> Callable[[Any, Any], EstimatorSpec]:
         def call(features: Any, labels: Any) -> EstimatorSpec:
@@ -469,15 +482,16 @@ class Estimator:
     def _steps_per_dispatch(self) -> int:
         return 1
 
-    def _model(
-        self, mode: str, strategy: Strategy, checkpoint: str | None, *, exports: bool = False
-    ) -> Model:
+    def _model(self, mode: str, strategy: Strategy, checkpoint: str | None) -> Model:
+        return Model(self._calling(mode), mode, strategy, self._state(checkpoint), self._compiled)
+
+    def _state(self, checkpoint: str | None) -> ModelState:
         state = ModelState(
             self._config.tf_random_seed, () if checkpoint is None else _checkpoints.names(checkpoint)
         )
         # What the model_fn takes from another model's checkpoint counts where there is none of this model.
         state.begins = checkpoint is None
-        return Model(self._calling(mode, exports=exports), mode, strategy, state, self._compiled)
+        return state
 
     def _read(self, model: Model, strategy: Strategy, checkpoint: str | None) -> None:
         if checkpoint is not None:

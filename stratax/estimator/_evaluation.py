@@ -90,7 +90,7 @@ def _program(model: Model, fetched: frozenset[Any], of_batches: Sequence[str]) -
             raise errors.BadArgumentError(
                 "eval_metric_ops has a metric named 'loss', which is the Estimator's own. Give it another name."
             )
-        updates = [_update(metric) for metric in metrics.values()]
+        updates = [update_of(metric) for metric in metrics.values()]
         found = model.fetched(scope, fetched, [updates, spec.loss])
         total = scope.make_variable("eval_loss/total", (), aggregation="sum")
         count = scope.make_variable("eval_loss/count", (), aggregation="sum")
@@ -107,9 +107,21 @@ def _program(model: Model, fetched: frozenset[Any], of_batches: Sequence[str]) -
     return model.program(outputs, of_first=(_VALUES, FETCHED), name="evaluate")
 
 
-def _update(metric: Any) -> Any:
+def update_of(metric: Any) -> Any:
     """Return what updates a metric: a Keras metric has been updated by whoever made it."""
     return None if isinstance(metric, keras.metrics.Metric) else metric[1]
+
+
+def value_of(scope: ModelScope, metric: Any) -> Any:
+    """Return the value of a metric within a trace, behind its update."""
+    if isinstance(metric, keras.metrics.Metric):
+        return metric.result()
+    value = metric[0]
+    if isinstance(value, keras.Variable):
+        return value.value
+    if hasattr(value, "result"):
+        return value.result()
+    return scope.value_later(value) if scope.is_known(value) else value
 
 
 def _is_plain(metric: Any) -> bool:

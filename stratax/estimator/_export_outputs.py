@@ -12,6 +12,7 @@ from stratax._shown import shown
 # TensorFlow's name of the signature that is asked for where none is named.
 DEFAULT = "serving_default"
 PREDICT, CLASSIFY, REGRESS = "predict", "classify", "regress"
+EVALUATE, TRAIN = "eval", "train"
 _TEXT_KINDS = ("O", "S", "U")
 
 
@@ -19,7 +20,7 @@ class ExportOutput(abc.ABC):
     """What a signature of an export gives, as `tf.estimator.export.ExportOutput`.
 
     Attributes:
-        method: What the signature is for: ``"predict"``, ``"classify"`` or ``"regress"``.
+        method: What the signature is for: ``"predict"``, ``"classify"``, ``"regress"``, ``"eval"`` or ``"train"``.
     """
 
     method: str
@@ -124,6 +125,33 @@ class RegressionOutput(ExportOutput):
     def tensors(self) -> dict[str, Any]:
         """Return the numbers."""
         return {"outputs": self.value}
+
+
+class SupervisedOutput(ExportOutput):
+    """What a model gives of features and labels: its loss, predictions and metrics.
+
+    Args:
+        method: ``"eval"`` or ``"train"``.
+        loss: The loss.
+        predictions: Tensors by name, or one; None for none.
+        metrics: By name, the value of each metric.
+    """
+
+    def __init__(self, method: str, loss: Any, predictions: Any, metrics: Mapping[str, Any]) -> None:
+        self.method = method
+        self._loss, self._predictions, self._metrics = loss, predictions, metrics
+
+    def tensors(self) -> dict[str, Any]:
+        """Return all of it, under TensorFlow's names."""
+        found = {"loss": self._loss}
+        if isinstance(self._predictions, Mapping):
+            found.update((f"predictions/{name}", each) for name, each in self._predictions.items())
+        elif self._predictions is not None:
+            found["predictions"] = self._predictions
+        for name, value in self._metrics.items():
+            # In TensorFlow one is what it was before the batch. An export keeps nothing of the batches before.
+            found[f"metrics/{name}/value"] = found[f"metrics/{name}/update_op"] = value
+        return found
 
 
 def _is_text(value: Any) -> bool:

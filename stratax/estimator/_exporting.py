@@ -13,11 +13,19 @@ import jax
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.estimator._export_outputs import PREDICT, ExportOutput, outputs_of
+from stratax.core import regions
+from stratax.estimator._evaluation import update_of, value_of
+from stratax.estimator._export_outputs import PREDICT, ExportOutput, SupervisedOutput, outputs_of
+from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._model import Model
-from stratax.estimator._receivers import ServingInputReceiver, TensorServingInputReceiver
+from stratax.estimator._receivers import (
+    ServingInputReceiver,
+    SupervisedInputReceiver,
+    TensorServingInputReceiver,
+)
 from stratax.export import ExportedFunction
 from stratax.export.recording import HostRecorder, blank_trace, current_recorder, write
+from stratax.v1 import ModelScope
 
 _logger = logging.getLogger("stratax")
 
@@ -28,23 +36,33 @@ _MOST_TRIES = 10
 
 
 class Serving:
-    """What a serving input function makes, each time that it is traced.
+    """What a function that makes the inputs of an export makes, each time that it is traced.
 
     Args:
         function: The function of the user's.
+        mode: The mode of the model that gets it.
     """
 
-    def __init__(self, function: Callable[[], Any]) -> None:
+    def __init__(self, function: Callable[[], Any], mode: str = ModeKeys.PREDICT) -> None:
         if not callable(function):
             raise errors.BadTypeError(
                 "serving_input_receiver_fn must be a function without arguments. Received: "
                 f"serving_input_receiver_fn={shown(function)}."
             )
         self._function = function
+        self._mode = mode
 
-    def received(self) -> tuple[Any, dict[str, Any]]:
-        """Return the features, and what is fed, by name; called while an export is traced."""
+    def received(self) -> tuple[Any, Any, dict[str, Any]]:
+        """Return features, labels, and what is fed, by name; called while an export is traced."""
         receiver = self._function()
+        if self._mode != ModeKeys.PREDICT:
+            if not isinstance(receiver, SupervisedInputReceiver):
+                raise errors.BadTypeError(
+                    f"An export for {self._mode} takes labels, too. Expected: what the function of "
+                    "tf.estimator.experimental.build_raw_supervised_input_receiver_fn returns. "
+                    f"Received: {shown(receiver)}."
+                )
+            return receiver.features, receiver.labels, dict(receiver.receiver_tensors)
         if not isinstance(receiver, ServingInputReceiver | TensorServingInputReceiver):
             raise errors.BadTypeError(
                 "serving_input_receiver_fn must return a tf.estimator.export.ServingInputReceiver. Received: "
@@ -55,47 +73,36 @@ class Serving:
                 "receiver_tensors_alternatives are left out of the export: it takes the receiver_tensors only. Export "
                 "once more with a function of the others."
             )
-        return receiver.features, dict(receiver.receiver_tensors)
+        return receiver.features, None, dict(receiver.receiver_tensors)
 
     def blank(self) -> tuple[Any, dict[str, Any]]:
-        """Return blank features, and what is fed, by name: dtypes, as signatures say them."""
+        """Return blank features with labels, and what is fed, by name: dtypes, as signatures say them."""
         found: list[Any] = []
 
         def traced(recorder: HostRecorder) -> None:
-            features, fed = self.received()
+            features, labels, fed = self.received()
             recorder.name_inputs(fed)
-            found.extend(
-                (
-                    jax.tree.map(recorder.blank, features, is_leaf=recorder.is_value),
-                    recorder.named_infos(),
-                )
-            )
+            element = jax.tree.map(recorder.blank, (features, labels), is_leaf=recorder.is_value)
+            found.extend((element, recorder.named_infos()))
 
         blank_trace(traced)
-        features, infos = found
-        return features, infos
+        element, infos = found
+        return element, infos
 
 
-def exported(
-    model: Model,
-    serving: Serving,
-    infos: Mapping[str, Any],
-    base: str | os.PathLike[str],
-    assets_extra: Mapping[str, str] | None,
-) -> str:
-    """Write an export of a model that was built; return its folder.
+def signatures_of(model: Model, serving: Serving, infos: Mapping[str, Any]) -> dict[str, ExportedFunction]:
+    """Return what is exported of a model that was built, by name.
 
     Args:
         model: The model, with its variables' values.
         serving: What it is fed.
         infos: What that is, by name.
-        base: In which folder the export gets one, named by the time.
-        assets_extra: By a path in the export, a file that it has besides.
 
     Raises:
-        BadArgumentError: An extra file is not there, or would lie outside of the folder.
+        BadArgumentError: Nothing can be exported.
     """
-    files = _checked_files(assets_extra)
+    if model.mode != ModeKeys.PREDICT:
+        return {model.mode: _supervised(model, serving)}
     outputs = outputs_of(model.spec.predictions, model.spec.export_outputs)
     takes_examples = len(infos) == 1 and next(iter(infos.values())).dtype == "string"
     functions: dict[int, ExportedFunction] = {}
@@ -118,23 +125,50 @@ def exported(
             "Nothing can be exported: all export_outputs are classifications or regressions, which take one input of "
             f"serialized tf.Examples. Expected: a PredictOutput, or such an input. Received: {', '.join(infos)}."
         )
-    return _written(signatures, pathlib.Path(os.fsdecode(base)), files)
+    return signatures
 
 
 def _function(model: Model, serving: Serving, name: str, output: ExportOutput) -> ExportedFunction:
     def called(inputs: dict[str, Any]) -> dict[str, Any]:
         del inputs
-        features, fed = serving.received()
+        features, labels, fed = serving.received()
         current_recorder().name_inputs(
             fed if output.method == PREDICT else dict.fromkeys([_EXAMPLES], next(iter(fed.values())))
         )
-        spec = model.exported(features)
+        spec = model.exported(features, labels)
         return outputs_of(spec.predictions, spec.export_outputs)[name].tensors()
 
     return ExportedFunction(called, {}, output.method, has_placeholders=True)
 
 
-def _checked_files(assets_extra: Mapping[str, str] | None) -> dict[str, str]:
+def _supervised(model: Model, serving: Serving) -> ExportedFunction:
+    def called(inputs: dict[str, Any]) -> dict[str, Any]:
+        del inputs
+        features, labels, fed = serving.received()
+        current_recorder().name_inputs(fed)
+        return model.exported(features, labels, _with_metrics).tensors()  # type: ignore[no-any-return]
+
+    return ExportedFunction(called, {}, model.mode, has_placeholders=True)
+
+
+def _with_metrics(scope: ModelScope, spec: Any) -> SupervisedOutput:
+    """Return what a batch gives; what it changes, such as the sums of metrics, counts as not changed."""
+    metrics = dict(spec.eval_metric_ops or {})
+    scope.run([[update_of(metric) for metric in metrics.values()], spec.loss])
+    values = {name: value_of(scope, metric) for name, metric in metrics.items()}
+    region = regions.current_region()
+    if region is not None:
+        region.forget(list(region.writes.values()))
+    return SupervisedOutput(scope.mode, spec.loss, spec.predictions, values)
+
+
+def extra_files(assets_extra: Mapping[str, str] | None) -> dict[str, str]:
+    """Return files that an export has besides, by their paths in it.
+
+    Raises:
+        BadArgumentError: One would lie outside of the folder.
+        FileMissingError: One is not there.
+    """
     files = {}
     for target, source in (assets_extra or {}).items():
         parts = pathlib.PurePosixPath(target).parts
@@ -156,8 +190,19 @@ def _copied(files: Mapping[str, str], folder: pathlib.Path, *others: object) -> 
     return {}
 
 
-def _written(signatures: Mapping[str, ExportedFunction], base: pathlib.Path, files: Mapping[str, str]) -> str:
-    """Write an export into a new folder, whose name is the time and greater than those of others."""
+def written(
+    signatures: Mapping[str, ExportedFunction],
+    base: str | os.PathLike[str],
+    files: Mapping[str, str],
+) -> str:
+    """Write an export into a new folder, whose name is the time and greater than those of others; return its path.
+
+    Args:
+        signatures: What it has, by name.
+        base: In which folder that is.
+        files: By a path in the export, a file that it has besides.
+    """
+    base = pathlib.Path(os.fsdecode(base))
     base.mkdir(parents=True, exist_ok=True)
     for _ in range(_MOST_TRIES):
         others = [int(each.name) for each in base.iterdir() if each.name.isdecimal()]

@@ -190,16 +190,23 @@ class Model:
                 spec = spec._replace(predictions=self._with_results(scope, spec.predictions))
             return then(scope, spec)
 
-    def exported(self, features: Any) -> Any:
-        """Return the spec of features that an export is fed; called while the export is traced.
+    def exported(
+        self,
+        features: Any,
+        labels: Any = None,
+        then: Callable[[ModelScope, Any], Any] = lambda scope, spec: spec,
+    ) -> Any:
+        """Return the spec of what an export is fed, or what is made of it; called while the export is traced.
 
         Args:
             features: Arrays of the program, and values of the host.
+            labels: Likewise; None for predictions.
+            then: Called in the scope, with it and the spec.
         """
         scope = self._latest = ModelScope(self.state, self.mode)
         with scope.entered({}):
             scope.global_step()
-            return self._call(features, None)
+            return then(scope, self._call(features, labels))
 
     def _with_results(self, scope: ModelScope, predictions: Any) -> Any:
         """Return predictions, those that are wanted as results; the strings of others would be kept for nothing."""

@@ -68,6 +68,34 @@ class TensorServingInputReceiver(_Received):
         )
 
 
+class _Supervised(NamedTuple):
+    features: Any
+    labels: Any
+    receiver_tensors: Any
+
+
+class SupervisedInputReceiver(_Supervised):
+    """What a function returns that exports for evaluation or training are fed by.
+
+    Attributes:
+        features: A tensor, or tensors by name, which the `model_fn` gets.
+        labels: Likewise.
+        receiver_tensors: A tensor that is fed, or such by name: placeholders.
+
+    Raises:
+        BadArgumentError: Something is missing, or has no name.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, features: Any, labels: Any, receiver_tensors: Any) -> "SupervisedInputReceiver":
+        """Check the fields."""
+        for name, given in (("features", features), ("labels", labels)):
+            if given is None:
+                raise errors.BadArgumentError(f"{name} must be defined.")
+        return super().__new__(cls, features, labels, _named(receiver_tensors, "receiver_tensors", _RECEIVER))
+
+
 def _named(tensors: Any, field: str, name: str, *, numbers: bool = False) -> dict[Any, Any]:
     if tensors is None:
         raise errors.BadArgumentError(f"{field} must be defined.")
@@ -139,3 +167,43 @@ def build_raw_serving_input_receiver_fn(
         return ServingInputReceiver(fed, fed)
 
     return serving_input_receiver_fn
+
+
+def build_raw_supervised_input_receiver_fn(
+    features: Any, labels: Any, default_batch_size: int | None = None
+) -> Callable[[], SupervisedInputReceiver]:
+    """Return a function for exports, for evaluation or training, that are fed features and labels.
+
+    As `tf.estimator.experimental.build_raw_supervised_input_receiver_fn`.
+
+    Args:
+        features: A tensor, or tensors by name, like them: their dtypes and shapes count, but for the first size.
+        labels: Likewise, under other names.
+        default_batch_size: How many examples there are; None for any number.
+
+    Raises:
+        BadArgumentError: Features and labels have a name in common.
+    """
+    own = dict(features) if isinstance(features, Mapping) else {"input": features}
+    others = dict(labels) if isinstance(labels, Mapping) else {"label": labels}
+    if common := sorted(own.keys() & others.keys()):
+        raise errors.BadArgumentError(
+            "Features and labels must have distinct keys, as both are fed by name. "
+            f"Received: {shown(common[0])} in both."
+        )
+
+    def fed(tensors: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: placeholder(each.dtype, [default_batch_size, *tuple(each.shape)[1:]], name=name)
+            for name, each in tensors.items()
+        }
+
+    def supervised_input_receiver_fn() -> SupervisedInputReceiver:
+        features_fed, labels_fed = fed(own), fed(others)
+        return SupervisedInputReceiver(
+            features_fed if isinstance(features, Mapping) else features_fed["input"],
+            labels_fed if isinstance(labels, Mapping) else labels_fed["label"],
+            {**features_fed, **labels_fed},
+        )
+
+    return supervised_input_receiver_fn

@@ -13,6 +13,7 @@ import pathlib
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -31,13 +32,13 @@ _MOST_MANIFEST_BYTES = 64 << 20
 _MOST_ATTEMPTS = 20
 
 
-def contains(path: str | os.PathLike[str]) -> bool:
+def contains(path: str | bytes | os.PathLike[Any]) -> bool:
     """Return whether there is an export in a folder.
 
     Args:
         path: The folder.
     """
-    return os.path.isfile(os.path.join(path, MANIFEST))
+    return os.path.isfile(os.path.join(os.fsdecode(path), MANIFEST))
 
 
 @contextlib.contextmanager
@@ -127,9 +128,9 @@ class Folder:
         DataLossError: It is damaged, or of a newer format.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
-        file = pathlib.Path(path) / MANIFEST
+    def __init__(self, path: str | bytes | os.PathLike[Any]) -> None:
+        self.path = os.fsdecode(path)
+        file = pathlib.Path(self.path) / MANIFEST
         if not file.is_file():
             raise FileMissingError(
                 f"There is no export at {shown(self.path)}. Expected: a folder with a file {MANIFEST}, as "

@@ -13,14 +13,14 @@ from stratax.export._folder import Folder
 from stratax.export._manifest import STRING, ProgramInfo, SignatureInfo, TensorInfo
 
 
-def load(path: str | os.PathLike[str]) -> "Export":
+def load(path: str | bytes | os.PathLike[Any]) -> "Export":
     """Load an export, whose signatures can be called then.
 
     Nothing in it is executed but its compiled programs; it holds no Python code. JAX promises to read what it has
     exported for half a year at least; a program that this version can't read is told as such.
 
     Args:
-        path: The folder that `stratax.export.save` has written.
+        path: The folder that `stratax.export.save` or an Estimator has written.
 
     Returns:
         The export.
@@ -150,7 +150,7 @@ class LoadedSignature:
 
     Attributes:
         name: Its name.
-        method: What it is for: ``"predict"``, ``"classify"`` or ``"regress"``.
+        method: What it is for: ``"predict"``, ``"classify"``, ``"regress"``, ``"eval"`` or ``"train"``.
         inputs: What it takes, by name.
         outputs: What it gives, by name.
         program: What it computes on the device.

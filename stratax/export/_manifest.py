@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 # Raised when an older reader would misread a folder.
 FORMAT = 1
 STRING = "string"
-METHODS = ("predict", "classify", "regress")
+# The last two are of no use to a server: what a model gives of features and labels.
+METHODS = ("predict", "classify", "regress", "eval", "train")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class SignatureInfo:
     """A function that an export has.
 
     Attributes:
-        method: What it is for: one of ``"predict"``, ``"classify"`` and ``"regress"``.
+        method: What it is for: one of ``"predict"``, ``"classify"``, ``"regress"``, ``"eval"`` and ``"train"``.
         inputs: What it takes, by name.
         outputs: What it gives, by name.
         program: What is computed on the device.

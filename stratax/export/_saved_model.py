@@ -7,6 +7,7 @@ runtimes in one process share devices and threads.
 import os
 import subprocess
 import sys
+from typing import Any
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, ClusterTimeoutError, InternalError, MissingPackageError
@@ -18,7 +19,7 @@ _MOST_SECONDS = 3600.0
 _MOST_TEXT = 2000
 
 
-def convert_to_saved_model(export: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+def convert_to_saved_model(export: str | bytes | os.PathLike[Any], path: str | os.PathLike[str]) -> None:
     """Write an export as a SavedModel of TensorFlow.
 
     Its compiled functions become operations `XlaCallModule`, which TensorFlow runs on the processor, and its weights

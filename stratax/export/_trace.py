@@ -36,7 +36,7 @@ class ExportedFunction:
         function: Takes a dict of arrays, by the names of `inputs`; returns one, or a structure of arrays.
         inputs: What it takes, by name. All first dimensions that are None are one size, the number of examples; the
             others are sizes of their own.
-        method: What it is for: ``"predict"``, ``"classify"`` or ``"regress"``.
+        method: What it is for: ``"predict"``, ``"classify"``, ``"regress"``, ``"eval"`` or ``"train"``.
         has_placeholders: Whether it makes further inputs of its own with `tf.placeholder`.
     """
 

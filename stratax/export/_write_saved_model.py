@@ -10,7 +10,11 @@ from stratax.export._replay import Replay
 
 # Exit codes.
 NO_TENSORFLOW, TOO_OLD = 3, 4
-_METHOD = "tensorflow/serving/{}"
+_METHODS = {
+    **{name: f"tensorflow/serving/{name}" for name in ("predict", "classify", "regress")},
+    "eval": "tensorflow/supervised/eval",
+    "train": "tensorflow/supervised/training",
+}
 _FILE = "saved_model.pb"
 
 
@@ -105,7 +109,7 @@ def _set_methods(target: pathlib.Path, methods: dict[str, str]) -> None:
     proto.ParseFromString((target / _FILE).read_bytes())
     signatures = proto.meta_graphs[0].signature_def
     for name, method in methods.items():
-        signatures[name].method_name = _METHOD.format(method)
+        signatures[name].method_name = _METHODS[method]
     (target / _FILE).write_bytes(proto.SerializeToString())
 
 

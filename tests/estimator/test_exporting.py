@@ -183,3 +183,94 @@ def test_a_model_that_was_not_trained_is_not_exported(tmp_path):
 def test_placeholders_outside_of_an_export_are_refused():
     with pytest.raises(errors.ModelScopeError, match=r"no tf\.placeholder here"):
         tf.placeholder(tf.float32, [None])
+
+
+def measured(features, labels, mode):
+    """A model with metrics of both kinds, and with dropout."""
+    x = tf.layers.dropout(features["x"], 0.5, training=mode == tf.estimator.ModeKeys.TRAIN)
+    logits = tf.layers.dense(x, 3)
+    found = {"class": tf.argmax(logits, 1), "p": tf.nn.softmax(logits)}
+    if mode == tf.estimator.ModeKeys.PREDICT:
+        return tf.estimator.EstimatorSpec(mode, predictions=found)
+    loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+    entropy = tf.keras.metrics.SparseCategoricalCrossentropy()
+    entropy.update_state(labels, found["p"])
+    metrics = {"accuracy": tf.metrics.accuracy(labels, found["class"]), "entropy": entropy}
+    train_op = tf.train.GradientDescentOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(
+        mode, predictions=found, loss=loss, train_op=train_op, eval_metric_ops=metrics
+    )
+
+
+@pytest.fixture(scope="module")
+def measuring(tmp_path_factory):
+    x, y = np.random.default_rng(2).random((8, 4), np.float32), np.arange(8, dtype=np.int32) % 3
+    made = tf.estimator.Estimator(measured, str(tmp_path_factory.mktemp("measured")))
+    made.train(lambda: tf.data.Dataset.from_tensor_slices(({"x": x}, y)).batch(4), steps=2)
+    supervised = tf.estimator.experimental.build_raw_supervised_input_receiver_fn(
+        {"x": np.zeros((2, 4), np.float32)}, np.zeros(2, np.int32)
+    )
+    return made, x, y, supervised
+
+
+def raw():
+    fed = {"x": tf.placeholder(tf.float32, [None, 4])}
+    return tf.estimator.export.ServingInputReceiver(fed, fed)
+
+
+def test_an_export_of_all_modes_gives_what_an_evaluation_finds_in_a_batch(measuring, tmp_path):
+    estimator, x, y, supervised = measuring
+    modes = {"train": supervised, "eval": supervised, "infer": raw}
+    export = load(estimator.experimental_export_all_saved_models(tmp_path, modes))
+    assert {name: each.method for name, each in export.signatures.items()} == {
+        "train": "train",
+        "eval": "eval",
+        "serving_default": "predict",
+    }
+    evaluated = export.signatures["eval"]
+    assert list(evaluated.inputs) == ["x", "label"]
+    # As TensorFlow 2.15 names them.
+    metrics = [
+        f"metrics/{name}/{part}" for name in ("accuracy", "entropy") for part in ("update_op", "value")
+    ]
+    assert sorted(evaluated.outputs) == ["loss", *metrics, "predictions/class", "predictions/p"]
+    for size in (3, 8, 3):
+        # Nothing is left of the batch before.
+        found = evaluated(x=x[:size], label=y[:size])
+        rows = tf.data.Dataset.from_tensor_slices(({"x": x[:size]}, y[:size])).batch(size)
+        expected = estimator.evaluate(lambda rows=rows: rows)
+        assert found["loss"] == pytest.approx(expected["loss"], rel=1e-6)
+        assert found["metrics/accuracy/value"] == found["metrics/accuracy/update_op"] == expected["accuracy"]
+        assert found["metrics/entropy/value"] == pytest.approx(expected["entropy"], rel=1e-6)
+        served = export.signatures["serving_default"](x=x[:size])
+        np.testing.assert_allclose(found["predictions/p"], served["p"], rtol=1e-6)
+    # In training there is dropout, drawn anew in each call; no step is made.
+    drawn = {float(export.signatures["train"](x=x, label=y)["loss"]) for _ in range(4)}
+    assert len(drawn) > 1
+
+
+def test_an_export_may_be_of_an_evaluation_alone(measuring, tmp_path):
+    estimator, _, _, supervised = measuring
+    path = estimator.export_saved_model(tmp_path, supervised, experimental_mode=tf.estimator.ModeKeys.EVAL)
+    assert list(load(path).signatures) == ["eval"]
+
+
+@pytest.mark.parametrize(
+    ("modes", "error", "message"),
+    [
+        ({}, errors.BadArgumentError, "at least one of train, eval, infer"),
+        ({"test": raw}, errors.BadArgumentError, r"Received: \['test'\]"),
+        ({"eval": raw}, errors.BadTypeError, "takes labels, too"),
+    ],
+)
+def test_wrong_modes_are_told(measuring, tmp_path, modes, error, message):
+    with pytest.raises(error, match=message):
+        measuring[0].experimental_export_all_saved_models(tmp_path / "exports", modes)
+    assert not (tmp_path / "exports").exists()
+
+
+def test_features_and_labels_are_fed_by_different_names():
+    with pytest.raises(errors.BadArgumentError, match="distinct keys"):
+        tf.estimator.experimental.build_raw_supervised_input_receiver_fn(
+            {"x": np.zeros(1)}, {"x": np.zeros(1)}
+        )
