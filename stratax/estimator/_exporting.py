@@ -52,8 +52,35 @@ class Serving:
         self._function = function
         self._mode = mode
 
-    def received(self) -> tuple[Any, Any, dict[str, Any]]:
-        """Return features, labels, and what is fed, by name; called while an export is traced."""
+    def received(self, alternative: str | None = None) -> tuple[Any, Any, dict[str, Any]]:
+        """Return features, labels, and what is fed, by name; called while an export is traced.
+
+        Args:
+            alternative: The name of other tensors that are fed; None for the usual ones.
+        """
+        features, labels, fed = self._parts()
+        return features, labels, fed[alternative]
+
+    def blank(self) -> tuple[Any, dict[str | None, dict[str, Any]]]:
+        """Return blank features with labels, and what is fed, as signatures say it, by name, of each alternative."""
+        found: list[Any] = []
+
+        def traced(recorder: HostRecorder) -> None:
+            features, labels, fed = self._parts()
+            infos = {
+                name: {key: recorder.info_of(value) for key, value in tensors.items()}
+                for name, tensors in fed.items()
+            }
+            recorder.name_inputs(fed[None])
+            element = jax.tree.map(recorder.blank, (features, labels), is_leaf=recorder.is_value)
+            found.extend((element, infos))
+
+        blank_trace(traced)
+        element, infos = found
+        return element, infos
+
+    def _parts(self) -> tuple[Any, Any, dict[str | None, dict[str, Any]]]:
+        """Return features, labels, and what may be fed: the usual tensors under None, and others by their names."""
         receiver = self._function()
         if self._mode != ModeKeys.PREDICT:
             if not isinstance(receiver, SupervisedInputReceiver):
@@ -62,41 +89,25 @@ class Serving:
                     "tf.estimator.experimental.build_raw_supervised_input_receiver_fn returns. "
                     f"Received: {shown(receiver)}."
                 )
-            return receiver.features, receiver.labels, dict(receiver.receiver_tensors)
+            return receiver.features, receiver.labels, {None: dict(receiver.receiver_tensors)}
         if not isinstance(receiver, ServingInputReceiver | TensorServingInputReceiver):
             raise errors.BadTypeError(
                 "serving_input_receiver_fn must return a tf.estimator.export.ServingInputReceiver. Received: "
                 f"{shown(receiver)}."
             )
-        if receiver.receiver_tensors_alternatives:
-            _logger.warning(
-                "receiver_tensors_alternatives are left out of the export: it takes the receiver_tensors only. Export "
-                "once more with a function of the others."
-            )
-        return receiver.features, None, dict(receiver.receiver_tensors)
-
-    def blank(self) -> tuple[Any, dict[str, Any]]:
-        """Return blank features with labels, and what is fed, by name: dtypes, as signatures say them."""
-        found: list[Any] = []
-
-        def traced(recorder: HostRecorder) -> None:
-            features, labels, fed = self.received()
-            recorder.name_inputs(fed)
-            element = jax.tree.map(recorder.blank, (features, labels), is_leaf=recorder.is_value)
-            found.extend((element, recorder.named_infos()))
-
-        blank_trace(traced)
-        element, infos = found
-        return element, infos
+        others = receiver.receiver_tensors_alternatives or {}
+        return receiver.features, None, {None: dict(receiver.receiver_tensors), **others}
 
 
-def signatures_of(model: Model, serving: Serving, infos: Mapping[str, Any]) -> dict[str, ExportedFunction]:
+def signatures_of(
+    model: Model, serving: Serving, infos: Mapping[str | None, Mapping[str, Any]]
+) -> dict[str, ExportedFunction]:
     """Return what is exported of a model that was built, by name.
 
     Args:
         model: The model, with its variables' values.
         serving: What it is fed.
-        infos: What that is, by name.
+        infos: What that is, by name; of each alternative, None for the usual one.
 
     Raises:
         BadArgumentError: Nothing can be exported.
@@ -104,16 +115,20 @@ def signatures_of(model: Model, serving: Serving, infos: Mapping[str, Any]) -> d
     if model.mode != ModeKeys.PREDICT:
         return {model.mode: _supervised(model, serving)}
     outputs = outputs_of(model.spec.predictions, model.spec.export_outputs)
-    takes_examples = len(infos) == 1 and next(iter(infos.values())).dtype == "string"
-    functions: dict[int, ExportedFunction] = {}
     signatures: dict[str, ExportedFunction] = {}
     left_out: list[str] = []
-    for name, output in outputs.items():
-        if output.method != PREDICT and not takes_examples:
-            left_out.append(name)
-            continue
-        # One object under two names is computed by one program.
-        signatures[name] = functions.setdefault(id(output), _function(model, serving, name, output))
+    for alternative, fed in infos.items():
+        takes_examples = len(fed) == 1 and getattr(next(iter(fed.values())), "dtype", None) == "string"
+        functions: dict[int, ExportedFunction] = {}
+        for name, output in outputs.items():
+            signature = name if alternative is None else f"{alternative}:{name}"
+            if output.method != PREDICT and not takes_examples:
+                left_out.append(signature)
+                continue
+            # One object under two names is computed by one program.
+            if id(output) not in functions:
+                functions[id(output)] = _function(model, serving, name, output, alternative)
+            signatures[signature] = functions[id(output)]
     if left_out:
         _logger.info(
             "Signatures %s are left out of the export: those of classes and of numbers take one input of serialized "
@@ -123,22 +138,28 @@ def signatures_of(model: Model, serving: Serving, infos: Mapping[str, Any]) -> d
     if not signatures:
         raise errors.BadArgumentError(
             "Nothing can be exported: all export_outputs are classifications or regressions, which take one input of "
-            f"serialized tf.Examples. Expected: a PredictOutput, or such an input. Received: {', '.join(infos)}."
+            f"serialized tf.Examples. Expected: a PredictOutput, or such an input. Received: {', '.join(infos[None])}."
         )
     return signatures
 
 
-def _function(model: Model, serving: Serving, name: str, output: ExportOutput) -> ExportedFunction:
+def _function(
+    model: Model, serving: Serving, name: str, output: ExportOutput, alternative: str | None
+) -> ExportedFunction:
     def called(inputs: dict[str, Any]) -> dict[str, Any]:
         del inputs
-        features, labels, fed = serving.received()
-        current_recorder().name_inputs(
-            fed if output.method == PREDICT else dict.fromkeys([_EXAMPLES], next(iter(fed.values())))
-        )
+        features, labels, fed = serving.received(alternative)
+        given = fed if output.method == PREDICT else dict.fromkeys([_EXAMPLES], next(iter(fed.values())))
+        if alternative is None:
+            current_recorder().name_inputs(given)
+        else:
+            current_recorder().feed(given)
         spec = model.exported(features, labels)
         return outputs_of(spec.predictions, spec.export_outputs)[name].tensors()
 
-    return ExportedFunction(called, {}, output.method, has_placeholders=True)
+    return ExportedFunction(
+        called, {}, output.method, has_placeholders=True, is_optional=alternative is not None
+    )
 
 
 def _supervised(model: Model, serving: Serving) -> ExportedFunction:

@@ -31,6 +31,8 @@ from stratax.ops import labels
 from stratax.seams.jax import size_of
 
 _BATCH = "batch"
+# What the id of an input begins with that a signature does not have.
+_UNFED = "unfed/"
 # In the two blank examples: unknown sizes differ between them, and from one another.
 _BATCHES = (5, 7)
 _FIRST_SIZES = (1031, 1033)
@@ -270,6 +272,9 @@ class HostRecorder:
         self._latest: tuple[str, tuple[Any, ...], dict[str, Any]] | None = None
         self._inputs: list[tuple[Any, str]] = []
         self._input_names: dict[str, str] = {}
+        # Of values that are inputs although the host could make them.
+        self._fed: dict[str, str] = {}
+        self._takes_fed_only = False
         self._values: dict[str, TensorInfo] = {}
 
     # Inputs.
@@ -345,9 +350,79 @@ class HostRecorder:
                 )
             self._input_names[own] = name
 
+    def feed(self, inputs: Mapping[str, Any]) -> None:
+        """Have the signature take values, by name, which would be made of other inputs; and nothing else.
+
+        Args:
+            inputs: Placeholders, and what the host makes of some.
+
+        Raises:
+            BadArgumentError: Something is neither, a SparseTensor for instance.
+        """
+        self._takes_fed_only = True
+        for name, value in inputs.items():
+            own = next((own for made, own in self._inputs if made is value), None)
+            if own is not None:
+                self._input_names[own] = name
+            else:
+                self._fed[self._fed_id(name, value)] = name
+
+    def _fed_id(self, name: str, value: Any) -> str:
+        id = value.id if isinstance(value, HostValue) and not value.is_late else self.arguments.id_of(value)
+        if id is None:
+            raise BadArgumentError(
+                "What an export is fed is a placeholder, or what the host makes of one, such as a feature of "
+                f"parse_example. Received: {shown(value)} as {shown(name)}."
+            )
+        return id
+
+    def info_of(self, value: Any) -> TensorInfo | None:
+        """Return what a value is, as signatures say it; None of a SparseTensor."""
+        if isinstance(value, HostValue):
+            return value.info
+        if not isinstance(value, jax.core.Tracer):
+            return None
+        sizes = (int(size) if isinstance(size, int | np.integer) else None for size in value.shape)
+        return TensorInfo(np.dtype(value.dtype).name, tuple(sizes))
+
     def named_infos(self) -> dict[str, TensorInfo]:
         """Return what the inputs are, by the names that the signature has for them."""
-        return {self._input_names.get(name, name): info for name, info in self.infos.items()}
+        if not self._takes_fed_only:
+            return {self._input_names.get(name, name): info for name, info in self.infos.items()}
+        named = {name: self.infos[own] for own, name in self._input_names.items()}
+        return named | {name: self._fed_info(id) for id, name in self._fed.items()}
+
+    def _fed_info(self, id: str) -> TensorInfo:
+        return self._device_info(id) if id in self.arguments.specs else self._values[id]
+
+    def unfed(self, arguments: Iterable[str]) -> set[str]:
+        """Return which arguments of the program are made of what the signature is not fed, by their ids."""
+        if not self._takes_fed_only:
+            return set()
+        found = set()
+        for id in arguments:
+            plan = self.plan_before([id], ())
+            refs = () if plan is None else (ref.id for ref in plan.refs())
+            if any(each.startswith(_UNFED) for each in (self._renamed_id(id), *refs)):
+                found.add(id)
+        return found
+
+    def check_fed(self, arguments: Iterable[str], plans: Iterable[Plan | None]) -> None:
+        """Check that nothing is needed but what the signature is fed.
+
+        Args:
+            arguments: The ids of the program's arguments.
+            plans: What the host computes.
+
+        Raises:
+            BadArgumentError: Something else is needed.
+        """
+        refs = (ref.id for plan in plans if plan is not None for ref in plan.refs())
+        if any(id.startswith(_UNFED) for id in (*map(self._renamed_id, arguments), *refs)):
+            raise BadArgumentError(
+                "What is fed is not enough: the model reads what is made of another placeholder, too. Expected: inputs "
+                f"of which all features are made. Received: {', '.join(sorted(self.named_infos()))}."
+            )
 
     def constant(self, value: Any) -> "HostValue":
         """Return text as a value of the host."""
@@ -391,8 +466,8 @@ class HostRecorder:
             arguments: The ids of the program's arguments.
             outputs: Values that are outputs.
         """
-        of_program = [id for id in arguments if not id.startswith("in/")]
-        known = {ref.id for call in self.before for ref in refs_in(call.gives)}
+        of_program = [id for id in arguments if not id.startswith("in/") and id not in self._fed]
+        known = {ref.id for call in self.before for ref in refs_in(call.gives)} - self._fed.keys()
         behind = self._behind(outputs)
         gives = {argument_name(id): id for id in of_program} | {
             f"kept/{id}": id for id in sorted(behind & known)
@@ -403,7 +478,7 @@ class HostRecorder:
             name: self._device_info(id) if id in of_program else self._values[id]
             for name, id in gives.items()
         }
-        return self._renamed(Plan(tuple(self.before), gives, infos).needed())
+        return self._renamed(Plan(tuple(self.before), gives, infos)).needed()
 
     def plan_after(self, outputs: Mapping[str, HostValue]) -> Plan | None:
         """Return what the host computes behind the program.
@@ -415,7 +490,7 @@ class HostRecorder:
             return None
         gives = {name: each.id for name, each in outputs.items()}
         infos = {name: each.info for name, each in outputs.items()}
-        return self._renamed(Plan(tuple(self.after), gives, infos).needed())
+        return self._renamed(Plan(tuple(self.after), gives, infos)).needed()
 
     def _device_info(self, id: str) -> TensorInfo:
         info = self._values[id]
@@ -424,29 +499,36 @@ class HostRecorder:
     def _renamed(self, plan: Plan) -> Plan:
         """Return a plan with the names that the signature has for inputs."""
 
-        def renamed(id: str) -> str:
-            name = id.removeprefix("in/")
-            return (
-                f"in/{self._input_names[name]}" if id.startswith("in/") and name in self._input_names else id
-            )
-
         def of_value(value: Any) -> Any:
-            return Ref(renamed(value.id)) if isinstance(value, Ref) else value
+            return Ref(self._renamed_id(value.id)) if isinstance(value, Ref) else value
 
         calls = tuple(
             dataclasses.replace(
-                call, args=replaced(call.args, of_value), kwargs=replaced(dict(call.kwargs), of_value)
+                call,
+                args=replaced(call.args, of_value),
+                kwargs=replaced(dict(call.kwargs), of_value),
+                body=None if call.body is None else self._renamed(call.body),
             )
             for call in plan.calls
         )
-        return dataclasses.replace(
-            plan, calls=calls, gives={name: renamed(id) for name, id in plan.gives.items()}
+        gives = {name: self._renamed_id(id) for name, id in plan.gives.items()}
+        return dataclasses.replace(plan, calls=calls, gives=gives)
+
+    def _renamed_id(self, id: str) -> str:
+        name = id.removeprefix("in/")
+        if id in self._fed:
+            return f"in/{self._fed[id]}"
+        if not id.startswith("in/"):
+            return id
+        return (
+            _UNFED + name
+            if self._takes_fed_only and name not in self._input_names
+            else f"in/{self._input_names.get(name, name)}"
         )
 
     def input_name(self, id: str) -> str:
         """Return the name of an argument of the program, by its id."""
-        name = id.removeprefix("in/")
-        return self._input_names.get(name, name) if id.startswith("in/") else argument_name(id)
+        return argument_name(self._renamed_id(id))
 
     # Blank examples.
 
@@ -543,6 +625,8 @@ class HostRecorder:
             args: Its arguments.
             kwargs: Those with names.
         """
+        # What the program is given, the host has: it need not come back from there.
+        args, kwargs = replaced((args, kwargs), self._on_host)
         kwargs = {key: each for key, each in kwargs.items() if key != "name"}
         leaves = list(leaves_in((args, kwargs)))
         is_late = any(

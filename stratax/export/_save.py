@@ -1,5 +1,6 @@
 """`save`: writes an export (export layer)."""
 
+import logging
 import os
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +13,13 @@ import numpy as np
 from stratax._shown import shown
 from stratax._version import __version__
 from stratax.core.variable_store import read_all
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, StrataxError
 from stratax.export import _folder
 from stratax.export._manifest import Manifest, ProgramInfo, SignatureInfo
 from stratax.export._objects import signatures_of
 from stratax.export._trace import PLATFORMS, ExportedFunction, traced
+
+_logger = logging.getLogger("stratax")
 
 _KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -88,7 +91,13 @@ def write(
         done: dict[int, SignatureInfo] = {}
         for name, signature in signatures.items():
             if id(signature) not in done:
-                made = traced(name, signature, platforms)
+                try:
+                    made = traced(name, signature, platforms)
+                except StrataxError as error:
+                    if not signature.is_optional:
+                        raise
+                    _logger.info("Signature %s is left out of the export: %s", name, error)
+                    continue
                 files = {}
                 for platform, payload in made.payloads.items():
                     files[platform] = f"{_folder.PROGRAMS}/{len(done)}.{platform}.bin"

@@ -38,12 +38,14 @@ class ExportedFunction:
             others are sizes of their own.
         method: What it is for: ``"predict"``, ``"classify"``, ``"regress"``, ``"eval"`` or ``"train"``.
         has_placeholders: Whether it makes further inputs of its own with `tf.placeholder`.
+        is_optional: Whether it is left out, with a message, if it can't be exported.
     """
 
     function: Callable[[dict[str, Any]], Any]
     inputs: Mapping[str, TensorInfo]
     method: str = "predict"
     has_placeholders: bool = False
+    is_optional: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -108,12 +110,20 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
     seeds = [each for each, used in zip(region.inputs, is_used, strict=False) if is_seed(each) and used]
     drawn_ids = set(map(id, seeds))
     variables = [each for each in region.inputs if not is_seed(each)]
+    own_ids = list(specs)
+    unused = {id for id, used in zip(own_ids, is_used[len(region.inputs) :], strict=True) if not used}
+    left_out = _left_out(specs, unused & trace.recorder.unfed(specs))
+    blanks = {id: specs.pop(id) for id in left_out}
     for seed in seeds:
         specs[trace.recorder.new_seed()] = spec_of(seed)
 
     def run(weights: list[Any], arguments: list[Any]) -> list[Any]:
-        own, drawn = arguments[: len(arguments) - len(seeds)], iter(arguments[len(arguments) - len(seeds) :])
-        kept = iter(weights)
+        given, kept = iter(arguments), iter(weights)
+        own = [
+            jax.numpy.zeros(blanks[id].shape, blanks[id].dtype) if id in blanks else next(given)
+            for id in own_ids
+        ]
+        drawn = given
         inputs = [
             next(kept)
             if not is_seed(each)
@@ -124,6 +134,9 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
         ]
         return list(flat(*inputs, *own))
 
+    before = trace.recorder.plan_before(specs, trace.host_outputs.values())
+    after = trace.recorder.plan_after(trace.host_outputs)
+    trace.recorder.check_fed(specs, (before, after))
     run.__name__ = name if name.isidentifier() else "signature"
     weights = list(map(spec_of, variables))
     payloads = {}
@@ -147,9 +160,19 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
             each: trace.host_outputs[each].info if each in trace.host_outputs else infos[each]
             for each in trace.outputs
         },
-        trace.recorder.plan_before(specs, trace.host_outputs.values()),
-        trace.recorder.plan_after(trace.host_outputs),
+        before,
+        after,
     )
+
+
+def _left_out(specs: Mapping[str, jax.ShapeDtypeStruct], unwanted: set[str]) -> list[str]:
+    """Return which arguments a program can do without: those whose sizes others have, too."""
+    kept = {str(size) for id, spec in specs.items() if id not in unwanted for size in spec.shape}
+    return [
+        id
+        for id in specs
+        if id in unwanted and all(isinstance(size, int) or str(size) in kept for size in specs[id].shape)
+    ]
 
 
 class _Trace:

@@ -155,6 +155,81 @@ def test_wrong_receivers_are_told_and_nothing_is_left(trained, tmp_path, receive
     assert not (tmp_path / "base").exists() or not list((tmp_path / "base").iterdir())
 
 
+def greeting(features, labels, mode):
+    weight = tf.get_variable("weight", [], initializer=tf.ones_initializer())
+    if mode == tf.estimator.ModeKeys.PREDICT:
+        given = {"text": tf.strings.upper(features["word"]), "number": features["number"] * weight}
+        return tf.estimator.EstimatorSpec(mode, given)
+    train_op = tf.assign_add(tf.train.get_global_step(), 1)
+    return tf.estimator.EstimatorSpec(
+        mode, loss=tf.reduce_mean(features["number"] * weight), train_op=train_op
+    )
+
+
+@pytest.fixture(scope="module")
+def greeter(tmp_path_factory):
+    made = tf.estimator.Estimator(greeting, str(tmp_path_factory.mktemp("greeter")))
+    made.train(lambda: tf.data.Dataset.from_tensors({"number": np.ones(4, np.float32)}), steps=1)
+    return made
+
+
+def test_alternatives_are_fed_behind_the_parsing(greeter, tmp_path, caplog):
+    spec = {"word": tf.io.FixedLenFeature([], tf.string), "number": tf.io.FixedLenFeature([], tf.float32)}
+
+    def receiver():
+        serialized = tf.placeholder(tf.string, [None])
+        parsed = tf.io.parse_example(serialized, spec)
+        features = {"word": tf.strings.join([parsed["word"], "!"]), "number": parsed["number"]}
+        alternatives = {
+            "parsed": parsed,
+            "number": parsed["number"],
+            "made": {**features, "word": parsed["word"]},
+        }
+        return tf.estimator.export.ServingInputReceiver(features, serialized, alternatives)
+
+    with caplog.at_level("INFO", "stratax"):
+        exported = load(greeter.export_saved_model(tmp_path, receiver).decode())
+    # The number alone is not enough for the text.
+    assert sorted(exported.signatures) == [
+        "made:serving_default",
+        "parsed:serving_default",
+        "serving_default",
+    ]
+    assert "number:serving_default is left out of the export: What is fed is not enough" in caplog.text
+    words = [b"a", b"b"]
+    made = exported.signatures["parsed:serving_default"](word=words, number=np.array([1, 2], np.float32))
+    assert made["text"].tolist() == [b"A!", b"B!"]
+    assert made["number"].tolist() == [1.0, 2.0]
+    examples = [
+        tf.train.Example(
+            features=tf.train.Features(
+                feature={
+                    "word": tf.train.Feature(bytes_list=tf.train.BytesList(value=[word])),
+                    "number": tf.train.Feature(float_list=tf.train.FloatList(value=[number])),
+                }
+            )
+        ).SerializeToString()
+        for number, word in enumerate(words, 1)
+    ]
+    again = exported.signatures["serving_default"](examples)
+    assert {key: each.tolist() for key, each in again.items()} == {
+        key: each.tolist() for key, each in made.items()
+    }
+
+
+def test_rows_are_computed_with_other_inputs_by_the_names_that_they_are_fed_by(greeter, tmp_path):
+    def receiver():
+        words, end = tf.placeholder(tf.string, [None]), tf.placeholder(tf.string, [], name="own")
+        joined = tf.map_fn(lambda word: tf.strings.join([word, end]), words)
+        features = {"word": joined, "number": tf.cast(tf.strings.length(words), tf.float32)}
+        return tf.estimator.export.ServingInputReceiver(features, {"words": words, "end": end})
+
+    signature = load(greeter.export_saved_model(tmp_path, receiver).decode()).signatures["serving_default"]
+    made = signature(words=[b"a", b"bc"], end=b"?")
+    assert made["text"].tolist() == [b"A?", b"BC?"]
+    assert made["number"].tolist() == [1.0, 2.0]
+
+
 def test_sequences_of_unknown_length_are_fed(tmp_path):
     def model_fn(features, labels, mode):
         weight = tf.get_variable("weight", [3], initializer=tf.ones_initializer())

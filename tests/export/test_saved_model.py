@@ -276,7 +276,8 @@ def test_examples_of_fixed_and_varying_length_are_looked_up_in_vocabularies(tmp_
             tf.cast(tf.sparse.to_dense(found["counts"]), tf.float32), axis=1, keepdims=True
         )
         features = {"n": found["n"], "color": found["color"], "tags": tf.concat([known, counts], axis=1)}
-        return tf.estimator.export.ServingInputReceiver(features, {"examples": serialized})
+        fed = {"examples": serialized}
+        return tf.estimator.export.ServingInputReceiver(features, fed, {"parsed": dict(features)})
 
     examples = [
         example(
@@ -288,7 +289,13 @@ def test_examples_of_fixed_and_varying_length_are_looked_up_in_vocabularies(tmp_
         for n in range(9)
     ]
     export = made.export_saved_model(tmp_path / "export", receiver).decode()
-    check(export, {"serving_default": {"examples": examples}}, tmp_path)
+    parsed = {
+        "n": np.arange(18, dtype=np.float32).reshape(9, 2),
+        "color": [b"red", b"x", b"blue"] * 3,
+        "tags": np.arange(27, dtype=np.float32).reshape(9, 3),
+    }
+    given = {"serving_default": {"examples": examples}, "parsed:serving_default": parsed}
+    check(export, given, tmp_path)
 
 
 @pytest.mark.processes
