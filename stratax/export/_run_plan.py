@@ -1,12 +1,15 @@
 """The host's part of a loaded export, computed (export layer). Needs neither JAX nor Keras by itself."""
 
+import contextlib
 import os
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from stratax._bounds import check_bytes, holds_pixels, most_bytes, taking_turns
 from stratax._shown import shown
 from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
@@ -28,6 +31,7 @@ from stratax.export._manifest import TensorInfo
 
 # Threads that decode images of one request.
 _THREADS = 8
+_rows = threading.local()
 
 
 def check_plan(plan: Plan, known: Iterable[str]) -> set[str]:
@@ -85,7 +89,7 @@ def run(plan: Plan, values: dict[str, Any]) -> dict[str, np.ndarray]:
         BadArgumentError: A function can't take what it is given; a value has other sizes than the program takes, or
             numbers that 32 bits do not hold.
     """
-    with on_host(), np.errstate(all="ignore"):
+    with on_host(), taking_turns(), np.errstate(all="ignore"):
         for call in plan.calls:
             try:
                 _note(call.gives, _result(call, values), values)
@@ -121,14 +125,22 @@ def _mapped(body: Plan, columns: list[np.ndarray], values: Mapping[str, Any], ca
     """Return what a plan gives for each row, together."""
     ids = body_rows(call)
     names = list(body.gives)
+    is_row, goes_on = _is_row(), holds_pixels()
+    most, made_bytes = most_bytes(), 0
 
     def of_row(row: int) -> list[np.ndarray]:
         own = {**values, **{id: column[row] for id, column in zip(ids, columns, strict=True)}}
-        made = run(body, own)
+        with _in_row(), taking_turns(goes_on=goes_on):
+            made = run(body, own)
+        nonlocal made_bytes
+        made_bytes += sum(each.nbytes for each in made.values())
+        if made_bytes > most:
+            check_bytes(f"tf.{MAP}", (made_bytes,), 1)
         return [made[name] for name in names]
 
     count = len(columns[0])
-    if count > 1:
+    # The rows of a row have no threads of their own, which would become more with each depth.
+    if count > 1 and not is_row:
         with ThreadPoolExecutor(min(_THREADS, count)) as pool:
             rows = list(pool.map(of_row, range(count)))
     else:
@@ -139,6 +151,19 @@ def _mapped(body: Plan, columns: list[np.ndarray], values: Mapping[str, Any], ca
         else np.zeros((0, *(size or 0 for size in body.infos[name].shape)), body.infos[name].numpy_dtype)
         for index, name in enumerate(names)
     ]
+
+
+@contextlib.contextmanager
+def _in_row() -> Iterator[None]:
+    before, _rows.is_row = _is_row(), True
+    try:
+        yield
+    finally:
+        _rows.is_row = before
+
+
+def _is_row() -> bool:
+    return getattr(_rows, "is_row", False)
 
 
 def body_rows(call: Call) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._bounds import claim_pixels
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 
@@ -120,6 +121,7 @@ def check_claim(
             f"{who} reads at most max_pixels={max_pixels} pixels. Received: {images} x {height} x {width} pixels in "
             f"contents={describe(contents)}. Pass a larger max_pixels if such images are meant."
         )
+    claim_pixels(height * width * images)
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:

@@ -5,6 +5,7 @@ import binascii
 import zlib
 from typing import Any
 
+from stratax._bounds import check_bytes, most_bytes
 from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
@@ -61,6 +62,22 @@ def decode_base64(input: Any, name: str | None = None) -> Any:
     return on_host(lambda texts: each(decoded, texts), input, name="decode_base64")
 
 
+def _decompressed(text: bytes, window: int, have: int) -> bytes:
+    """Return what was compressed, unless it is larger than memory allows: a thousand zeros become one byte.
+
+    Args:
+        text: The bytes.
+        window: That of zlib's decoder.
+        have: How many bytes those before it have become.
+    """
+    pieces = zlib.decompressobj(window)
+    made = pieces.decompress(text, most_bytes() - have + 1)
+    check_bytes("decode_compressed", (have + len(made),), 1)
+    if pieces.eof:
+        return made
+    raise zlib.error("it is cut off")
+
+
 @raises_named
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Any:
     """Return strings that were compressed, as `tf.io.decode_compressed`.
@@ -78,11 +95,16 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
             f"compression_type is '', 'ZLIB' or 'GZIP'. Received: compression_type={shown(compression_type)}."
         )
 
+    have = 0
+
     def decoded(text: Any) -> Any:
+        nonlocal have
         if not compression_type:
             return text
         try:
-            return zlib.decompress(text, _WINDOWS[compression_type])
+            made = _decompressed(text, _WINDOWS[compression_type], have)
+            have += len(made)
+            return made
         except zlib.error as e:
             raise BadArgumentError(
                 f"A string is not of {compression_type}. Received: {shown(text)}: {e}."

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stratax._bounds import check_bytes
 from stratax._recording import recordable
 from stratax._shown import shown
 from stratax.data.elements._structure import as_array
@@ -186,6 +187,7 @@ def sparse_to_dense(
     _check_inside(indices, shape)
     if validate_indices:
         _check_order(indices, shape)
+    check_bytes("to_dense", shape, values.dtype.itemsize)
     dense = np.full(shape, _default_of(default_value, values.dtype), values.dtype)
     dense[tuple(indices.T)] = values
     return dense

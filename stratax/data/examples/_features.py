@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from stratax._bounds import check_bytes
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data.elements import SparseTensor, as_dtype, as_objects, as_shape, empty_value
@@ -171,6 +172,7 @@ class FixedLenSequenceFeature(ParsedFeature):
         """Return rows of `longest` values, filled up with the default."""
         if (counts == longest).all():
             return values.reshape(len(counts), longest)
+        check_bytes("Filling up the rows of a feature", (len(counts), longest), self.kind.dtype.itemsize)
         rows = np.full((len(counts), longest), self.default[0], self.kind.dtype)
         # A boolean mask assigns row by row, which is the order of the flat values.
         rows[np.arange(longest) < counts[:, None]] = values

@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from stratax._bounds import check_bytes
 from stratax._shown import shown
 from stratax._typing import DTypeLike, PyTree, TensorLike
 from stratax.data.elements import as_array, as_objects, without_tensors
@@ -219,6 +220,7 @@ def _listed(values: PyTree, dtype: np.dtype) -> np.ndarray:
 def _filled(values: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
     """Return the values, those that are left out like the last one, or 0 where there is none."""
     last = values[-1] if len(values) else (b"" if dtype == _STRING else 0)
+    check_bytes("Reading an array", (count,), dtype.itemsize)
     filled = np.full(count, last, dtype)
     filled[: len(values)] = values
     return filled
