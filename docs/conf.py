@@ -26,6 +26,7 @@ PARTS = {
             "strategies",
             "many_workers",
             "parameter_servers",
+            "laptop_to_pod",
             "saving",
             "checkpoints",
             "serving",

@@ -383,10 +383,8 @@ class Function(_signature.Alias):
         stand_ins = region.detach(arguments.streams)
         name = getattr(self.python_function, "__name__", "function")
         program = build_program(closed, region, outputs, name=name, donate=self._donate)
-        if _compiling.is_heard() and region.moved is not None and not (program.feeds or program.is_driven):
-            _compiling.retraceable(
-                program.compiled, functools.partial(self._traced_again_for, arguments, region.moved)
-            )
+        if _compiling.is_heard() and region.moved is not None and region.placement is not None:
+            self._make_retraceable(program, arguments, region.moved, len(region.placement.device_set))
         _log_placement.note(name, region.placement)
         program.result_types = [
             _concrete.TensorType(tuple(aval.shape), aval.dtype)
@@ -427,10 +425,31 @@ class Function(_signature.Alias):
             )
         return _compiling.described(program.compiled, name, program.donated, program.kept, specs, placement)
 
+    def _make_retraceable(
+        self,
+        program: _program.Program,
+        arguments: _signature.Arguments,
+        moved: _capture.Moved,
+        num_devices: int,
+    ) -> None:
+        if not (program.feeds or program.is_driven):
+            _compiling.retraceable(
+                program.compiled, functools.partial(self._traced_again_for, arguments, moved, num_devices)
+            )
+
     def _traced_again_for(
-        self, arguments: _signature.Arguments, moved: _capture.Moved, devices: Sequence[jax.Device]
+        self,
+        arguments: _signature.Arguments,
+        moved: _capture.Moved,
+        num_devices: int,
+        devices: Sequence[jax.Device],
     ) -> _compiling.Made:
-        """Trace a call's program for other devices, each of which gets as much of the arguments."""
+        """Trace a call's program for other devices, each of which gets as much of the arguments.
+
+        A program of one device, such as that of a `OneDeviceStrategy`, stays one: it gets the first of them.
+        """
+        if num_devices == 1:
+            devices = devices[:1]
         with moved(devices) as placement:
             specs = [_compiling.moved_spec(each, placement) for each in arguments.dynamic]
         return self.traced_for(arguments, specs, moved, devices)

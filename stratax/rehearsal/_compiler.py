@@ -10,15 +10,18 @@ What was found of it, with jax 0.10.2 and libtpu 0.0.42:
 - The compiler counts what a loop does once, however often it runs, and says nowhere how often that is.
 """
 
+import dataclasses
 import importlib.metadata
 import os
 import re
 import time
 import traceback
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 import numpy as np
+from jax.extend import core as jax_core
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
@@ -29,6 +32,7 @@ from stratax.rehearsal import _report
 from stratax.rehearsal._estimate import estimate
 from stratax.rehearsal._hlo import collectives_of
 from stratax.rehearsal._topologies import Topology
+from stratax.seams import jax as seam
 
 _SETTINGS = {
     "TPU_SKIP_MDS_QUERY": "1",
@@ -39,9 +43,12 @@ _SETTINGS = {
     "TPU_ACCELERATOR_TYPE": "v5litepod-4",
 }
 _INSTALL = "Run: pip install 'stratax[tpu-compile]'"
+# Two of the compiler's messages: what was planned, and what is known before that.
 _USED = re.compile(
-    r"Used (?P<used>[0-9.]+)(?P<unit>[KMGT]?) of (?P<limit>[0-9.]+)(?P<limit_unit>[KMGT]?) hbm"
+    r"(?:Used |required for [\w ]+\()(?P<used>[0-9.]+)(?P<unit>[KMGT]?)\)? "
+    r"(?:of [0-9.]+[KMGT]? hbm|exceeds available HBM)"
 )
+_LONGEST_MESSAGE = 1000
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # What the compiler's messages say of what it can't do, and what is to be done.
 _REMEDIES = (
@@ -111,8 +118,10 @@ def compile_for(made: Made, topology: Topology) -> "_report.ProgramReport":
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     started = time.perf_counter()
+    moved = made
     try:
-        moved, lowered = _lowered(made, topology)
+        moved, arguments = _for_topology(made, topology)
+        lowered = moved.compiled.lower(*arguments)
         started = time.perf_counter()
         compiled = lowered.compile()
     except Exception as error:
@@ -120,7 +129,7 @@ def compile_for(made: Made, topology: Topology) -> "_report.ProgramReport":
             name=made.name,
             topology=topology,
             compile_seconds=time.perf_counter() - started,
-            failure=_failure(error),
+            failure=_failure(error, moved),
         )
     seconds = time.perf_counter() - started
     costs = compiled.cost_analysis() or {}
@@ -137,17 +146,18 @@ def compile_for(made: Made, topology: Topology) -> "_report.ProgramReport":
         collectives=collectives,
         steps=steps,
         examples=examples,
+        num_devices=_num_devices(moved),
         estimate=estimate(topology, flops, accessed, collectives, steps),
     )
 
 
-def _lowered(made: Made, topology: Topology) -> tuple[Made, Any]:
+def _for_topology(made: Made, topology: Topology) -> tuple[Made, tuple[Any, ...]]:
+    """Return a program for a slice's devices, with the types of its arguments there."""
     devices = topology.devices()
     if made.traced_for is not None:
         moved = made.traced_for(devices)
-        return moved, moved.compiled.lower(*moved.arguments)
-    used = {len(leaf.sharding.device_set) for leaf in jax.tree.leaves(made.arguments) if leaf.sharding}
-    count = max(used, default=1)
+        return moved, moved.arguments
+    count = _num_devices(made)
     if count not in (1, len(devices)):
         raise errors.UnimplementedError(
             f"The program {shown(made.name)} was made for {count} devices and can't be traced for others: it takes "
@@ -159,7 +169,15 @@ def _lowered(made: Made, topology: Topology) -> tuple[Made, Any]:
     exported = jax.export.export(made.compiled, platforms=["tpu"])(*made.arguments)
     # An exported program does not say which buffers it may reuse.
     call = jax.jit(exported.call, donate_argnums=made.donated)
-    return made, call.lower(*arguments)
+    return dataclasses.replace(made, compiled=call), arguments
+
+
+def _num_devices(made: Made) -> int:
+    """Return how many devices a program runs on, as the types of its arguments tell."""
+    return max(
+        (len(leaf.sharding.device_set) for leaf in jax.tree.leaves(made.arguments) if leaf.sharding),
+        default=1,
+    )
 
 
 def _on(mesh: Mesh, spec: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
@@ -167,7 +185,7 @@ def _on(mesh: Mesh, spec: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(spec.shape, spec.dtype, sharding=NamedSharding(mesh, parts))
 
 
-def _failure(error: Exception) -> "_report.Failure":
+def _failure(error: Exception, made: Made | None = None) -> "_report.Failure":
     message = str(error)
     used = _USED.search(message)
     if used is not None or "RESOURCE_EXHAUSTED" in message:
@@ -183,16 +201,46 @@ def _failure(error: Exception) -> "_report.Failure":
     own = isinstance(error, errors.StrataxError)
     remedy = next((text for pattern, text in _REMEDIES if not own and re.search(pattern, message)), "")
     return _report.Failure(
-        kind="compiler", message=message.strip()[:2000], place=_place(error, message), remedy=remedy
+        kind="compiler",
+        message=message.strip()[:_LONGEST_MESSAGE],
+        place=_place(error) or _place_of_operation(message, made),
+        remedy=remedy,
     )
 
 
-def _place(error: Exception, message: str) -> str:
-    """Return the line of the user's program that an error is about; empty if that is not known."""
-    frames = traceback.extract_tb(error.__traceback__)
-    for frame in reversed(frames):
-        if not is_library(frame.filename) and not is_python(frame.filename):
-            return f"{frame.filename}:{frame.lineno}"
-    # XLA names the operation's source.
+def _place(error: BaseException) -> str:
+    """Return the line of the user's program that raised an error; empty if it was none of these."""
+    cause: BaseException | None = error
+    found = ""
+    while cause is not None:
+        for frame in traceback.extract_tb(cause.__traceback__):
+            # A rehearsal that is called directly is the outermost line, and what failed is further inside.
+            if not is_library(frame.filename) and not is_python(frame.filename):
+                found = f"{frame.filename}:{frame.lineno}"
+        cause = cause.__cause__
+    return found
+
+
+def _place_of_operation(message: str, made: Made | None) -> str:
+    """Return the line that made the operation which a message of the compiler names."""
     named = re.search(r'source_file="(?P<file>[^"]+)" source_line=(?P<line>[0-9]+)', message)
-    return f"{named['file']}:{named['line']}" if named else ""
+    if named:
+        return f"{named['file']}:{named['line']}"
+    primitive = re.search(r"primitive '(?P<name>[^']+)'", message)
+    if primitive is None or made is None or not hasattr(made.compiled, "trace"):
+        return ""
+    jaxpr = made.compiled.trace(*made.arguments).jaxpr
+    # What JAX' own functions do was traced apart: its line is that of the call around it.
+    for chain in _equations(jaxpr, ()):
+        if chain[-1].primitive.name == primitive["name"]:
+            lines = (line for equation in reversed(chain) for line in seam.lines_of(equation))
+            return next((f"{file}:{number}" for file, number in lines if not is_library(file)), "")
+    return ""
+
+
+def _equations(jaxpr: Any, around: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Give each operation of a jaxpr behind those that it is inside of."""
+    for equation in jaxpr.eqns:
+        yield (*around, equation)
+        for inner in jax_core.jaxprs_in_params(equation.params):
+            yield from _equations(inner, (*around, equation))

@@ -19,6 +19,8 @@ _BODY = re.compile(r"\bwhile\(.*\bbody=%?(?P<name>[\w.\-]+)")
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(?P<count>[0-9]+)"\}')
 _GROUPS = re.compile(r"replica_groups=\{\{(?P<first>[0-9,]*)\}")
 _IOTA_GROUPS = re.compile(r"replica_groups=\[(?P<count>[0-9]+),(?P<size>[0-9]+)\]<=")
+_MESH_GROUPS = re.compile(r"replica_groups=mesh\[(?P<sizes>[^\]]*)\] \{(?P<axes>[^}]*)\}")
+_AXIS = re.compile(r"'(?P<name>[^']+)'=(?P<size>[0-9]+)")
 _BITS = re.compile(r"[a-z]+(?P<bits>[0-9]+)")
 
 
@@ -118,5 +120,13 @@ def _group(line: str) -> int:
     iota = _IOTA_GROUPS.search(line)
     if iota:
         return int(iota["size"])
+    over_mesh = _MESH_GROUPS.search(line)
+    if over_mesh:
+        sizes = {axis["name"]: int(axis["size"]) for axis in _AXIS.finditer(over_mesh["sizes"])}
+        # Part of an axis is written as its name, its size before it, and its own: 'a':(2)4.
+        parts = [part.strip() for part in over_mesh["axes"].split(",")]
+        return math.prod(
+            int(part.rpartition(")")[2]) if ")" in part else sizes.get(part.strip("'"), 1) for part in parts
+        )
     groups = _GROUPS.search(line)
     return len(groups["first"].split(",")) if groups and groups["first"] else 0

@@ -94,6 +94,7 @@ class ProgramReport:
         steps: How many training steps a dispatch makes; what a loop over them does counts once.
         examples: How many examples a step takes, on all devices together; 0 if nothing is divided among them.
         estimate: How long a step takes at least.
+        num_devices: On how many of the slice's devices it runs: all, or one.
     """
 
     name: str
@@ -107,6 +108,7 @@ class ProgramReport:
     steps: int = 1
     examples: int = 0
     estimate: Estimate | None = None
+    num_devices: int = 0
 
     @property
     def fits(self) -> bool:
@@ -189,9 +191,8 @@ def memory_of(made: Made, stats: Any) -> Memory:
 
 def steps_and_examples(made: Made) -> tuple[int, int]:
     """Return how many steps a dispatch makes and how many examples each of them takes on all devices."""
-    for number, argument in enumerate(made.arguments):
-        if number in made.variables:
-            continue
+    for argument in made.arguments:
+        # Variables are divided among no devices.
         for spec in jax.tree.leaves(argument):
             dim = _divided_dim(spec)
             # Steps come first, then devices, then the examples of each.

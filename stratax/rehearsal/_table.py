@@ -22,7 +22,12 @@ def as_table(reports: Sequence[ProgramReport], examples: float = 0) -> str:
 
 def _lines(report: ProgramReport, examples: float) -> str:
     topology = report.topology
-    title = f"{report.name} on {topology.name} ({topology.num_devices} devices)"
+    used = (
+        f"1 of {topology.num_devices}"
+        if report.num_devices == 1 < topology.num_devices
+        else topology.num_devices
+    )
+    title = f"{report.name} on {topology.name} ({used} devices)"
     if report.failure is not None:
         failure = report.failure
         place = f"\n  at         {failure.place}" if failure.place else ""

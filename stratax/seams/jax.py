@@ -12,6 +12,7 @@
 - `Operation`, `operation_of`: a value that is traced may follow from constants alone; JAX knows how it came about, and
   asks nobody.
 - `size_of`: sizes with names, and what is computed of them, have no public way to become numbers.
+- `lines_of`: which lines an operation of a program comes from, which JAX tells only in its own messages.
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
 """
 
@@ -21,7 +22,16 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax.extend.core
-from jax._src import callback, config, core, debugging, distributed, sharding_impls, xla_bridge
+from jax._src import (
+    callback,
+    config,
+    core,
+    debugging,
+    distributed,
+    sharding_impls,
+    source_info_util,
+    xla_bridge,
+)
 from jax._src.interpreters import ad, batching, partial_eval
 from jax._src.lib import _jax, xla_client
 from jax.interpreters import mlir
@@ -35,6 +45,7 @@ __all__ = [
     "core",
     "distributed",
     "inside_axis",
+    "lines_of",
     "lower_as_call",
     "lower_as_delivery",
     "lowering_for_cpus",
@@ -54,6 +65,12 @@ def inside_axis(name: str, size: int) -> Iterator[None]:
     # Without the check of JAX 0.10 that a value differs between devices, which only `shard_map` can tell.
     with core.extend_axis_env_nd([(name, size)]), config._check_vma(False):
         yield
+
+
+def lines_of(equation: jax.extend.core.JaxprEqn) -> Iterator[tuple[str, int]]:
+    """Return the files and lines that an operation was made in, the innermost first, without JAX' own."""
+    frames = source_info_util.user_frames(equation.source_info.traceback)
+    return ((frame.file_name, frame.start_line) for frame in frames)
 
 
 def without_folding() -> contextlib.AbstractContextManager[None]:

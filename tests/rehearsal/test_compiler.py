@@ -2,9 +2,12 @@
 
 import importlib.metadata
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from stratax import errors
+from stratax.core.compiling import Made
 from stratax.rehearsal import _compiler, check_installed
 
 
@@ -65,6 +68,11 @@ def test_too_little_memory_is_told_with_what_is_needed():
     assert failure.needed_bytes == int(20.5 * 2**30)
     assert "smaller batches" in failure.remedy
     assert "\n" not in failure.message
+    earlier = (
+        "RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for HLO temporaries (41.94G) exceeds "
+        "available HBM (15.48G)."
+    )
+    assert _compiler._failure(RuntimeError(earlier)).needed_bytes == int(41.94 * 2**30)
 
 
 @pytest.mark.parametrize(
@@ -88,4 +96,16 @@ def test_the_line_is_the_programs_own():
         raise RuntimeError("no")
     assert _compiler._failure(raised.value).place.startswith(__file__)
     named = 'UNIMPLEMENTED: op metadata={op_name="x" source_file="/home/me/train.py" source_line=12}'
-    assert _compiler._place(RuntimeError(named), named) == "/home/me/train.py:12"
+    assert _compiler._place_of_operation(named, None) == "/home/me/train.py:12"
+
+
+def test_an_operation_that_can_not_be_lowered_is_found_in_the_program():
+    def step(x):
+        return jnp.linalg.eigvals(x)
+
+    specs = (jax.ShapeDtypeStruct((2, 2), "float32"),)
+    made = Made(name="step", compiled=jax.jit(lambda x: jax.jit(step)(x)), donated=(), arguments=specs)
+    message = "MLIR translation rule for primitive 'eig' not found for platform tpu"
+    line = step.__code__.co_firstlineno + 1
+    assert _compiler._failure(NotImplementedError(message), made).place == f"{__file__}:{line}"
+    assert _compiler._failure(NotImplementedError(message.replace("eig", "nothing")), made).place == ""

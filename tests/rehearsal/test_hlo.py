@@ -54,6 +54,16 @@ def test_of_a_scatter_the_whole_is_counted():
     assert found(line) == [("reduce-scatter", 32, 2, 1)]
 
 
+def test_groups_may_be_axes_of_a_mesh():
+    mesh = "replica_groups=mesh['a'=2,'b'=8,'c'=1]"
+    gather = (
+        "%g = f32[16]{0} all-gather(%p), channel_id=2, GROUPS, dimensions={0}, use_global_device_ids=true"
+    )
+    assert found(gather.replace("GROUPS", f"{mesh} {{'b'}}")) == [("all-gather", 64, 8, 1)]
+    assert found(gather.replace("GROUPS", f"{mesh} {{'a','b'}}")) == [("all-gather", 64, 16, 1)]
+    assert found(gather.replace("GROUPS", f"{mesh} {{'b':(2)4}}")) == [("all-gather", 64, 4, 1)]
+
+
 LOOP = """%body (s: (f32[8])) -> (f32[8]) {
   %sum = f32[8]{0} all-reduce(%g), replica_groups={{0,1}}, to_apply=%add
 }
