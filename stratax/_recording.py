@@ -40,6 +40,9 @@ class Recorder(Protocol):
     def apply(self) -> Any:
         """What stands for a function of text of such: see `stratax.ops.labels.Apply`."""
 
+    def is_value(self, value: object) -> bool:
+        """Return whether something stands for a value of the host."""
+
     def placeholder(self, dtype: Any, shape: Any, name: str | None) -> Any:
         """Return what stands for an input of the export."""
 

@@ -18,11 +18,15 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.errors import AlreadyExistsError, DataLossError, FileMissingError
+from stratax.errors import AlreadyExistsError, DataLossError, FileMissingError, UnimplementedError
 from stratax.export._manifest import FORMAT, Manifest
 from stratax.io import sealed, unsealed
 
 MANIFEST = "export.json"
+# What TensorFlow writes.
+TENSORFLOW = ("saved_model.pb", "saved_model.pbtxt")
+# What `model.save(folder)` writes.
+_KERAS = ("config.json", "metadata.json")
 WEIGHTS = "weights.safetensors"
 PROGRAMS = "programs"
 ASSETS = "assets"
@@ -117,6 +121,28 @@ def write_manifest(folder: pathlib.Path, manifest: Manifest) -> None:
     (folder / MANIFEST).write_bytes(sealed(body))
 
 
+def refuse_foreign(path: str) -> None:
+    """Raise for a folder that another has written.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        UnimplementedError: TensorFlow has, or Keras' `model.save`.
+    """
+    if any(os.path.isfile(os.path.join(path, name)) for name in TENSORFLOW):
+        raise UnimplementedError(
+            f"The SavedModel at {shown(path)} was written by TensorFlow, and holds TensorFlow's own operations. "
+            "Expected: a folder that tf.saved_model.save of Stratax has written. Build the model in Python, and make a "
+            "checkpoint of the SavedModel's weights: stratax convert savedmodel FOLDER OUT --model module:function."
+        )
+    if all(os.path.isfile(os.path.join(path, name)) for name in _KERAS):
+        raise UnimplementedError(
+            f"The folder {shown(path)} has a model as Keras saves it, without compiled functions. Expected: a folder "
+            "that tf.saved_model.save has written. Load the model: tf.keras.models.load_model(folder)."
+        )
+
+
 class Folder:
     """An export on a disk, of which only what its manifest names is read.
 
@@ -126,12 +152,14 @@ class Folder:
     Raises:
         FileMissingError: There is no export.
         DataLossError: It is damaged, or of a newer format.
+        UnimplementedError: TensorFlow has written what is there.
     """
 
     def __init__(self, path: str | bytes | os.PathLike[Any]) -> None:
         self.path = os.fsdecode(path)
         file = pathlib.Path(self.path) / MANIFEST
         if not file.is_file():
+            refuse_foreign(self.path)
             raise FileMissingError(
                 f"There is no export at {shown(self.path)}. Expected: a folder with a file {MANIFEST}, as "
                 "stratax.export.save writes it."

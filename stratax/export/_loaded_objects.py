@@ -22,16 +22,12 @@ from stratax.errors import (
     UnimplementedError,
 )
 from stratax.export import _object_file
-from stratax.export._folder import Folder, contains
+from stratax.export._folder import Folder, contains, refuse_foreign
 from stratax.export._load import LoadedSignature, deserialized, platform_of
 from stratax.export._manifest import SignatureInfo, TensorInfo, dtype_named
 from stratax.export._saved_options import LoadOptions
 from stratax.export._structures import decoded, matched
 
-# What TensorFlow writes.
-_TENSORFLOW = ("saved_model.pb", "saved_model.pbtxt")
-# What `model.save(folder)` writes.
-_KERAS = ("config.json", "metadata.json")
 _SERVE = "serve"
 
 
@@ -91,17 +87,7 @@ def load(
 
 
 def _refuse(path: str) -> None:
-    if any(os.path.isfile(os.path.join(path, name)) for name in _TENSORFLOW):
-        raise UnimplementedError(
-            f"The SavedModel at {shown(path)} was written by TensorFlow, and holds TensorFlow's own operations. "
-            "Expected: a folder that tf.saved_model.save of Stratax has written. Build the model in Python, and make a "
-            "checkpoint of the SavedModel's weights: stratax convert savedmodel FOLDER OUT --model module:function."
-        )
-    if all(os.path.isfile(os.path.join(path, name)) for name in _KERAS):
-        raise UnimplementedError(
-            f"The folder {shown(path)} has a model as Keras saves it, without compiled functions. Expected: a folder "
-            "that tf.saved_model.save has written. Load the model: tf.keras.models.load_model(folder)."
-        )
+    refuse_foreign(path)
     raise FileMissingError(
         f"There is no saved model at {shown(path)}. Expected: a folder that tf.saved_model.save or "
         "stratax.export.save has written."

@@ -175,13 +175,29 @@ def inputs_of_model(model: keras.Model) -> Any:
         )
     # Of a model with a `call` of its own, Keras keeps the shapes that it was built for.
     shapes = list((getattr(model, "_build_shapes_dict", None) or {}).values())
-    if len(shapes) != 1 or not isinstance(shapes[0], tuple) or not all(_is_size(each) for each in shapes[0]):
+    if (
+        len(_arrays_of_call(model)) > 1
+        or len(shapes) != 1
+        or not isinstance(shapes[0], tuple)
+        or not all(_is_size(each) for each in shapes[0])
+    ):
         raise BadArgumentError(
             f"Model {shown(model.name)} does not say what it takes, as it has a call() of its own. Expected: a "
             "function as signatures: tf.function(model, input_signature=[tf.TensorSpec((None, 10), tf.float32)])."
         )
     parameter = next(iter(inspect.signature(model.call).parameters))
     return TensorSpec((None, *shapes[0][1:]), _spec_dtype(model.input_dtype), parameter)
+
+
+def _arrays_of_call(model: keras.Model) -> list[str]:
+    """Return the parameters of a model's call that have to be given."""
+    parameters = inspect.signature(model.call).parameters.values()
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [
+        each.name
+        for each in parameters
+        if each.kind in positional and each.default is inspect.Parameter.empty
+    ]
 
 
 def _spec_dtype(dtype: Any) -> Any:

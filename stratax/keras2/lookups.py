@@ -13,6 +13,7 @@ import jax
 import keras
 import numpy as np
 
+from stratax._recording import RECORDING
 from stratax._shown import shown
 from stratax.data.elements import RaggedTensor, as_array, map_flat
 from stratax.data.vectorise import made_tensors
@@ -37,6 +38,13 @@ class HostLayer(keras.Layer):
         """
         if isinstance(inputs, (keras.KerasTensor, jax.core.Tracer)):
             raise not_in_models(self, f"inputs={shown(inputs)}")
+        recorder = RECORDING.recorder
+        if recorder is not None and recorder.is_value(inputs):
+            raise BadTypeError(
+                f"{type(self).__name__} is no part of an export, in which the host calls functions of tf alone. "
+                "Expected: a signature that takes what the layer gives, or tf.strings and a tf.lookup table in its "
+                f"place. Received: inputs={shown(inputs)}."
+            )
         if isinstance(inputs, RaggedTensor):
             return map_flat(self._of_flat, inputs)
         return made_tensors(self.compute(np.asarray(as_array(inputs))))

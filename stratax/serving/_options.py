@@ -12,6 +12,10 @@ from stratax.errors import BadArgumentError
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
+# What an export has, and a SavedModel of TensorFlow.
+_OF_EXPORTS = ("export.json", "saved_model.pb", "saved_model.pbtxt")
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ServingOptions:
     """What a server serves, where, and within which limits.
@@ -58,7 +62,7 @@ class ServingOptions:
             raise BadArgumentError("A server needs at least one model. Received: models={}.")
         for name, base in self.models.items():
             _check_name("model", name)
-            if os.path.exists(os.path.join(base, "export.json")):
+            if any(os.path.exists(os.path.join(base, each)) for each in _OF_EXPORTS):
                 raise BadArgumentError(
                     f"The base folder of the model {shown(name)} is an export itself. Expected: a folder in which each "
                     f"version is a folder with a number for a name, such as {shown(os.path.join(base, '1'))}. "

@@ -545,3 +545,37 @@ def test_text_is_laid_out_for_each_example_that_a_call_has(tmp_path):
 def test_what_has_no_attributes_is_not_saved(obj, tmp_path):
     with pytest.raises(errors.BadTypeError, match="Expected: a tf.Module, a model, or a tf.function"):
         tf.saved_model.save(obj, tmp_path / "a")
+
+
+def test_what_tensorflow_has_written_is_told(tmp_path):
+    (tmp_path / "saved_model.pb").touch()
+    for load in (load_signatures, tf.saved_model.load):
+        with pytest.raises(errors.UnimplementedError, match="was written by TensorFlow"):
+            load(tmp_path)
+
+
+def test_a_layer_of_text_is_no_part_of_a_signature(tmp_path):
+    layer = tf.keras.layers.TextVectorization(vocabulary=["a", "b"], output_sequence_length=2)
+    module = tf.Module()
+    module.numbered = tf.function(
+        lambda texts: layer(texts), input_signature=[tf.TensorSpec([None], tf.string)]
+    )
+    with pytest.raises(errors.BadTypeError, match=r"TextVectorization is no part of an export.*tf\.lookup"):
+        tf.saved_model.save(module, tmp_path / "a", signatures=module.numbered)
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_model_that_takes_several_arrays_does_not_say_what_it_takes(tmp_path):
+    class Product(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = keras.layers.Dense(1)
+
+        def call(self, first, second, training=False):
+            return self.dense(first) * second
+
+    model = Product()
+    model(np.ones((2, 3)), np.ones((2, 1)))
+    assert len(reloaded(model, tmp_path).variables) == 2
+    with pytest.raises(errors.BadArgumentError, match="does not say what it takes"):
+        model.export(tmp_path / "b")

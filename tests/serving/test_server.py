@@ -200,6 +200,13 @@ def test_an_export_is_no_base(base):
         ServingOptions(models={"m": str(base / "1")})
 
 
+def test_a_saved_model_of_tensorflow_is_no_base(tmp_path):
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "saved_model.pb").touch()
+    with pytest.raises(BadArgumentError, match="is an export itself"):
+        ServingOptions(models={"m": str(tmp_path / "1")})
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
