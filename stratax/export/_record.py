@@ -33,9 +33,9 @@ from stratax.seams.jax import size_of
 _BATCH = "batch"
 # What the id of an input begins with that a signature does not have.
 _UNFED = "unfed/"
-# In the two blank examples: unknown sizes differ between them, and from one another.
+# In the two blank examples: unknown sizes differ between them, and from one another, so far that parts of them do too.
 _BATCHES = (5, 7)
-_FIRST_SIZES = (1031, 1033)
+_FIRST_SIZES = (1031, 1543)
 # Of what is never large, such as the channels of an image.
 _FIRST_SMALL_SIZES = (11, 17)
 # What many functions of text take.
@@ -232,6 +232,11 @@ class Arguments:
     def is_traced(self) -> bool:
         """Whether there is a program."""
         return True
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether one of those that were asked for has the batch's size."""
+        return any(str(size) == _BATCH for spec in self.specs.values() for size in spec.shape)
 
     def blank(self, dims: Sequence[int | str]) -> Any:
         """Return an array of these sizes."""
@@ -587,7 +592,9 @@ class HostRecorder:
         count = next(self._sizes)
         first, second = _FIRST_SMALL_SIZES if are_small else _FIRST_SIZES
         # With a square, so that sums of two differ from sums of two others.
-        return first + 8 * count, second + 16 * count + count**2
+        made = first + 8 * count, second + 24 * count + count**2
+        # Every other one is longer, so that ratios differ, too: of an image's height and width.
+        return made if are_small or not count % 2 else (made[0], made[1] * 7 // 5)
 
     # Calls.
 
@@ -602,7 +609,8 @@ class HostRecorder:
             if name is None:
                 return NOT_RECORDED
             self._latest = name, args, kwargs
-            return self.record(name, args, kwargs) if _is_text_by_sizes(name, args, kwargs) else NOT_RECORDED
+            is_text = _is_text_by_sizes(name, args, kwargs) or _is_choice_of_text(name, args, kwargs)
+            return self.record(name, args, kwargs) if is_text else NOT_RECORDED
         is_numeric = all(not each.is_late and self._is_argument(each) for each in hosts)
         if is_numeric and any(isinstance(each, jax.core.Tracer) for each in leaves):
             given = replaced(
@@ -613,9 +621,18 @@ class HostRecorder:
             return self._mapped(*args, **kwargs)
         if name in _OF_SIZES and self.arguments.is_traced and not self._stays and _has_known_sizes(hosts[0]):
             # As of an array of the program.
-            blank = self.arguments.blank(hosts[0].dims)
+            blank = self._sized(hosts[0])
             return function(*(blank if each is hosts[0] else each for each in args), **kwargs)
         return self.record(name, args, kwargs)
+
+    def _sized(self, value: HostValue) -> Any:
+        """Return an array of the program that has the sizes of a value, whose sizes are known or the batch."""
+        if _BATCH not in value.dims or self.arguments.has_batch:
+            return self.arguments.blank(value.dims)
+        if value.dtype.kind in "biuf":
+            return self.argument(value)
+        # The program is given nothing else of the batch's size, so far.
+        return self.record("strings.length", (value,), {})
 
     def record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Add a call to the plan; return what stands for its result.
@@ -896,6 +913,13 @@ def _is_size(value: Any) -> bool:
     return is_symbolic_size(value) or has_symbolic_sizes(value)
 
 
+def _is_choice_of_text(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Return whether a call chooses among text, by what the program computes or is given."""
+    leaves = list(leaves_in((args, dict(kwargs))))
+    has_text = any(isinstance(each, str | bytes) or _is_of_objects(each) for each in leaves)
+    return name == "where" and has_text and any(isinstance(each, jax.core.Tracer) for each in leaves)
+
+
 def _is_text_by_sizes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return whether a call lays out text that is known by sizes that are not, as those of classes for each example."""
     leaves = list(leaves_in((args, {key: each for key, each in kwargs.items() if key != "name"})))
@@ -985,6 +1009,16 @@ def _animation(sizes: _NewSizes, contents: Any, **kwargs: Any) -> Any:
     return np.zeros((sizes[0], sizes[1], sizes[2], 3), np.uint8)
 
 
+def _boxed(
+    sizes: _NewSizes, image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Any:
+    del sizes, offset_height, offset_width
+    image = np.asarray(image)
+    # Whether the box fits is known when the export runs.
+    shape = (*image.shape[:-3], int(target_height), int(target_width), image.shape[-1])
+    return np.zeros(shape, image.dtype)
+
+
 def _decoded_raw(sizes: _NewSizes, contents: Any, out_type: Any, *args: Any, **kwargs: Any) -> Any:
     del args, kwargs
     dtype = np.dtype(getattr(out_type, "as_numpy_dtype", out_type))
@@ -1020,6 +1054,24 @@ def _reshaped(sizes: _NewSizes, tensor: Any, shape: Any, **kwargs: Any) -> Any:
         # Of bytes, whose number is not known: it is checked when the export runs. What is left belongs to the examples.
         rows = array.shape[0] if array.ndim else 1
         return _blank_array(tuple(rows if size == -1 else size for size in wanted), array.dtype)
+
+
+def _part_of_text(sizes: _NewSizes, input: Any, pos: Any, *args: Any, **kwargs: Any) -> Any:
+    del sizes, args, kwargs
+    # Blank text is short: whether a part is in it is known when the export runs.
+    return _full(np.broadcast_shapes(np.shape(input), np.shape(pos)), _BLANK)
+
+
+def _masked(sizes: _NewSizes, tensor: Any, mask: Any, axis: int | None = None, **kwargs: Any) -> Any:
+    del kwargs
+    tensor, first = np.asarray(tensor), axis or 0
+    shape = (*tensor.shape[:first], sizes[0], *tensor.shape[first + np.ndim(mask) :])
+    return _blank_array(shape, tensor.dtype)
+
+
+def _unique(sizes: _NewSizes, x: Any, *args: Any, **kwargs: Any) -> Any:
+    found = _host_functions.function_named("unique")(x, *args, **kwargs)
+    return found._replace(y=_blank_array((sizes[0],), np.asarray(x).dtype))
 
 
 def _three_sizes(sizes: _NewSizes, *args: Any, **kwargs: Any) -> Any:
@@ -1078,6 +1130,8 @@ def _full(shape: tuple[int, ...], value: bytes) -> np.ndarray:
 
 
 _RULES: dict[str, Callable[..., Any]] = {
+    "image.crop_to_bounding_box": _boxed,
+    "image.pad_to_bounding_box": _boxed,
     "io.decode_jpeg": _decoded_image,
     "io.decode_png": _decoded_image,
     "io.decode_bmp": _decoded_image,
@@ -1089,6 +1143,9 @@ _RULES: dict[str, Callable[..., Any]] = {
     "io.decode_compressed": _same_text,
     "io.extract_jpeg_shape": _three_sizes,
     "io.is_jpeg": _truths,
+    "boolean_mask": _masked,
+    "strings.substr": _part_of_text,
+    "unique": _unique,
     "ensure_shape": _ensured,
     "reshape": _reshaped,
     "io.parse_example": _parsed,

@@ -171,6 +171,43 @@ def test_features_of_one_example_have_lengths_of_their_own(tmp_path):
     assert made["c"].tolist() == [[1, 2], [1, 0]]
 
 
+def test_sizes_that_only_a_request_tells_are_not_taken_from_blank_examples(tmp_path):
+    def of_rows(x):
+        sizes = tf.shape(x)
+        return {
+            "count": tf.size(x),
+            "pairs": tf.broadcast_to(tf.expand_dims(x, 1), [sizes[0], 2]),
+            "unique": tf.unique(x).y,
+            "places": tf.unique(x).idx,
+            "masked": tf.boolean_mask(x, tf.equal(x, "ab")),
+            "end": tf.strings.substr(x, -2, 2),
+            "chosen": tf.where(tf.equal(x, "ab"), "yes", "no"),
+        }
+
+    given = np.array([b"ab", b"cde", b"ab"], object)
+    made = of_text(of_rows, tmp_path)(given)
+    expected = {name: np.asarray(each) for name, each in of_rows(tf.constant(given)).items()}
+    assert {name: each.tolist() for name, each in made.items()} == {
+        name: each.tolist() for name, each in expected.items()
+    }
+
+
+def test_images_of_any_size_and_shape_are_cut_and_padded(tmp_path):
+    def of_image(contents):
+        image = tf.image.convert_image_dtype(tf.io.decode_jpeg(contents, channels=3), tf.float32)
+        return {
+            "central": tf.image.central_crop(image, 0.5),
+            "ratio": tf.image.resize(image, [8, 8], preserve_aspect_ratio=True),
+            "padded": tf.image.pad_to_bounding_box(image, 1, 2, 50, 60),
+            "cut": tf.image.crop_to_bounding_box(image, 1, 2, 3, 4),
+        }
+
+    contents = jpegs(1)[0]
+    made = of_text(of_image, tmp_path, shape=())(contents)
+    for name, each in of_image(contents).items():
+        np.testing.assert_allclose(made[name], each, atol=1e-6)
+
+
 def test_sizes_that_turn_out_otherwise_are_an_error_and_no_result(tmp_path):
     signature = of_text(lambda x: tf.ensure_shape(tf.io.decode_raw(x, tf.uint8), [None, 3]) + 1, tmp_path)
     assert signature([b"abc", b"def"])["output_0"].tolist() == [[98, 99, 100], [101, 102, 103]]
