@@ -68,9 +68,9 @@ class Export:
             file = info.program.files.get(here, "")
             if file not in programs:
                 programs[file] = deserialized(folder, file)
-            self.signatures[name] = LoadedSignature(
-                name, info, programs[file], [on_device[weight] for weight in info.program.weights]
-            )
+            own = [on_device[weight] for weight in info.program.weights]
+            self.signatures[name] = LoadedSignature(name, info, programs[file], own)
+            _check_program(self.signatures[name].program, len(info.program.results), programs[file], own)
 
     def __repr__(self) -> str:
         return f"<Export {self.path!r} with {', '.join(map(str, self.signatures.values()))}>"
@@ -289,6 +289,31 @@ class LoadedSignature:
 
     def __repr__(self) -> str:
         return f"{self.name}({_listed(self.inputs)}) -> {_listed(self.outputs)}"
+
+
+def _check_program(program: LoadedProgram, num_results: int, exported: Any, weights: list[Any]) -> None:
+    """Look whether a program takes and gives what its signature says.
+
+    Raises:
+        DataLossError: It does not.
+    """
+    import jax
+
+    def kind(dtype: Any, num_dims: int) -> tuple[Any, int]:
+        return jax.dtypes.canonicalize_dtype(dtype), num_dims
+
+    says = [
+        *(kind(each.dtype, each.ndim) for each in weights),
+        *(kind(each.numpy_dtype, len(each.shape)) for each in program.arguments.values()),
+    ]
+    takes = [kind(each.dtype, each.ndim) for each in exported.in_avals]
+    if says != takes or num_results != len(exported.out_avals):
+        raise DataLossError(
+            f"The signature {shown(program.name)} of the export is damaged: its program takes or gives other arrays "
+            f"than it says. Expected: {', '.join(map(str, exported.in_avals))[:400] or 'nothing'}, and "
+            f"{len(exported.out_avals)} results. Received: {len(weights)} weights, then {_listed(program.arguments)}, "
+            f"and {num_results} results. Export it again, or copy it anew."
+        )
 
 
 def _listed(infos: Mapping[str, TensorInfo]) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 STRING = "string"
 # The last two are of no use to a server: what a model gives of features and labels.
+_OF_SOME_MACHINES = ("float96", "float128", "complex192", "complex256")
 METHODS = ("predict", "classify", "regress", "eval", "train")
 
 
@@ -141,13 +142,18 @@ def dtype_named(name: str) -> np.dtype[Any]:
     """Return the dtype of a name, those of JAX's own among them.
 
     Raises:
-        TypeError: There is none.
+        TypeError: There is none of numbers or truth values.
     """
     if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"):
         import ml_dtypes
 
         return np.dtype(getattr(ml_dtypes, name))
-    return np.dtype(name)
+    found = np.dtype(name)
+    # Not objects, records, times, text, other orders of bytes, or numbers that only some machines have.
+    has_numbers = found.kind in "biufc" or found.type.__module__ == "ml_dtypes"
+    if not has_numbers or found.name != name or name in _OF_SOME_MACHINES:
+        raise TypeError(f"a dtype {shown(name)}")
+    return found
 
 
 def _signature(values: Mapping[str, Any]) -> SignatureInfo:

@@ -27,6 +27,7 @@ from stratax.export._host_plan import (
     refs_in,
     replaced,
 )
+from stratax.export._host_sizes import check_result
 from stratax.export._manifest import TensorInfo
 
 # Threads that decode images of one request.
@@ -108,10 +109,12 @@ def _result(call: Call, values: Mapping[str, Any]) -> Any:
     if call.function == GET_ITEM:
         return args[0][args[1]]
     if call.function == RANDOM:
+        check_bytes(f"tf.{RANDOM}", [args[0][0]], 4)
         # From the system, as several processes may serve one export.
         return np.frombuffer(os.urandom(4 * args[0][0]), np.uint32).astype(np.int32) & kwargs["maxval"]
     if call.function == MAP and call.body is not None:
         return _mapped(call.body, list(leaves_in(args[0])), values, call)
+    check_result(call.function, args, kwargs)
     return function_named(call.function)(*args, **kwargs)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax.errors import StrataxError
+from stratax.errors import DataLossError, StrataxError
 from stratax.export import ExportedFunction, TensorInfo, load, save
 from stratax.image import encode_jpeg
 from stratax.io import sealed, unsealed
@@ -155,3 +155,21 @@ def test_a_changed_plan_is_refused_or_computed(exported, tmp_path):
 @pytest.mark.stress
 def test_thousands_of_changed_plans_are_refused_or_computed(exported, tmp_path):
     check(exported, tmp_path, seed=1, times=10_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dtype", "O"), ("dtype", "complex64"), ("shape", []), ("shape", [None, None])]
+)
+def test_a_signature_whose_program_takes_other_arrays_is_refused(tmp_path, name, value):
+    inputs = {"x": TensorInfo("float32", (None,))}
+    save(
+        None,
+        tmp_path / "1",
+        {"f": ExportedFunction(lambda given: {"y": given["x"] + 1.0}, inputs)},
+        platforms=["cpu"],
+    )
+    body = unsealed((tmp_path / "1" / "export.json").read_bytes())
+    body["signatures"]["f"]["inputs"]["x"][name] = value
+    (tmp_path / "1" / "export.json").write_bytes(sealed(body))
+    with pytest.raises(DataLossError, match="is damaged"):
+        load(tmp_path / "1")

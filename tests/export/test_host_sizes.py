@@ -1,0 +1,99 @@
+"""What a call of a plan would make is known before it is made: no less, so that nothing right is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+from stratax import _bounds
+from stratax.errors import BadArgumentError, StrataxError
+from stratax.export import _host_sizes
+from stratax.export._host_functions import NAMES, function_named
+from stratax.export._host_plan import RANDOM, Call, Plan, Ref
+from stratax.export._manifest import TensorInfo, dtype_named
+from stratax.export._run_plan import run
+
+
+def of(*shape, dtype=np.float32):
+    return np.ones(shape, dtype)
+
+
+CALLS = [
+    ("fill", ([3, 4], 1.0), {}),
+    ("broadcast_to", (of(4), [3, 4]), {}),
+    ("tile", (of(2, 3), [2, 5]), {}),
+    ("one_hot", (of(7, dtype=np.int32), 5), {}),
+    ("pad", (of(2, 3), [[1, 2], [0, 4]]), {}),
+    ("repeat", (of(2, 3), 4), {}),
+    ("repeat", (of(2, 3), [1, 4]), {"axis": 0}),
+    ("meshgrid", (of(3), of(4)), {}),
+    ("linalg.matmul", (of(1, 50), of(50, 2)), {}),
+    ("linalg.matmul", (of(6, 2, 5), of(7, 2)), {"transpose_a": True, "transpose_b": True}),
+    ("gather", (of(50, 2), of(4, 3, dtype=np.int32)), {}),
+    ("gather", (of(50, 2), of(4, dtype=np.int32)), {"axis": 1}),
+    ("gather", (of(3, 5, 2), of(3, 4, dtype=np.int32)), {"batch_dims": 1}),
+    ("image.resize", (of(2, 3, 4, 3), [5, 6]), {}),
+    ("compat.v1.image.resize_images", (of(3, 4, 3), [5, 6]), {}),
+    ("image.resize_with_pad", (of(3, 4, 3), 5, 6), {}),
+    ("image.resize_with_crop_or_pad", (of(3, 4, 3), 5, 6), {}),
+    ("image.pad_to_bounding_box", (of(3, 4, 3), 1, 1, 5, 6), {}),
+    ("image.crop_and_resize", (of(2, 3, 4, 3), [[0.0, 0.0, 1.0, 1.0]], [1], [5, 6]), {}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs"), CALLS)
+def test_the_size_that_is_expected_is_that_which_is_made(name, args, kwargs, monkeypatch):
+    expected = []
+    monkeypatch.setattr(
+        _host_sizes, "check_bytes", lambda _, sizes, itemsize: expected.append(math.prod(sizes))
+    )
+    _host_sizes.check_result(name, args, kwargs)
+    made = function_named(name)(*args, **kwargs)
+    made = made[0] if isinstance(made, list) else made
+    assert expected[-1] == np.size(made)
+
+
+def test_each_function_is_there():
+    assert _host_sizes._SIZES.keys() <= NAMES
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        *((name, args) for name, args, _ in CALLS),
+        ("math.add", (of(20, 1), of(20))),
+        ("concat", ([of(40), of(40)], 0)),
+        ("strings.ngrams", (np.array([b"a"] * 20, object), [1, 2, 3])),
+        (RANDOM, ([400],)),
+    ],
+)
+def test_what_is_too_large_is_refused(name, args, monkeypatch):
+    monkeypatch.setattr(_bounds, "most_bytes", lambda: 30)
+    plan = Plan((Call(name, args, {}, Ref("y")),), {}, {})
+    with pytest.raises(BadArgumentError, match=f"tf.{name} would make an array that is too large"):
+        run(plan, {})
+
+
+@pytest.mark.parametrize("name", ["fill", "gather", "linalg.matmul", "pad", "tile", "image.resize"])
+@pytest.mark.parametrize("value", ["a", None, [[-1]], 1e300, [], [None]])
+def test_what_is_no_size_is_told_by_the_function(name, value):
+    plan = Plan(
+        (Call(name, (of(2, 2, 2), value), {}, Ref("y")),), {"y": "y"}, {"y": TensorInfo("int32", (1,))}
+    )
+    with pytest.raises(StrataxError):
+        run(plan, {})
+
+
+@pytest.mark.parametrize(
+    "name", ["O", "V8", "S5", "U5", "M8[ns]", "f2,i4", ">f4", "float128", "(2,)i4", "int", "?", ""]
+)
+def test_exports_have_numbers_of_known_dtypes(name):
+    with pytest.raises(TypeError):
+        dtype_named(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["bool", "uint8", "int64", "float16", "complex64", "bfloat16", "int4", "float8_e5m2"]
+)
+def test_dtypes_of_numbers_are_taken(name):
+    assert dtype_named(name).name == name
