@@ -18,7 +18,13 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.errors import AlreadyExistsError, DataLossError, FileMissingError, UnimplementedError
+from stratax.errors import (
+    AlreadyExistsError,
+    DataLossError,
+    FileAccessError,
+    FileMissingError,
+    UnimplementedError,
+)
 from stratax.export._manifest import FORMAT, Manifest
 from stratax.io import sealed, unsealed
 
@@ -34,6 +40,8 @@ _CHUNK_BYTES = 1 << 20
 _MOST_MANIFEST_BYTES = 64 << 20
 # How often a folder is put in the place of one that other processes keep writing.
 _MOST_ATTEMPTS = 20
+# The disk, or what one may have of it, is full.
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def contains(path: str | bytes | os.PathLike[Any]) -> bool:
@@ -55,13 +63,17 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
 
     Raises:
         AlreadyExistsError: There is something of that name.
+        FileAccessError: It can't be made there, or the disk is full.
     """
     target = pathlib.Path(os.path.abspath(path))
     _check_free(target, replace=replace)
-    target.parent.mkdir(parents=True, exist_ok=True)
     # Hidden, and in the same folder: servers that look for versions see numbers only.
     made = target.parent / f".{target.name[:100]}.{uuid.uuid4().hex}.tmp"
-    made.mkdir()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made.mkdir()
+    except OSError as error:
+        raise _not_written(target, error) from error
     try:
         yield made
         for file in made.rglob("*"):
@@ -70,8 +82,20 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
         _check_free(target, replace=replace)
         _put(made, target)
         _flush(target.parent)
+    except OSError as error:
+        if error.errno not in _NO_SPACE:
+            raise
+        raise _not_written(target, error) from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _not_written(target: pathlib.Path, error: OSError) -> FileAccessError:
+    return FileAccessError(
+        f"The export {shown(str(target))} can't be written, and nothing of it is left. Received: {error.strerror}. "
+        "Make room, or choose another folder.",
+        filename=str(target),
+    )
 
 
 def _put(made: pathlib.Path, target: pathlib.Path) -> None:
@@ -227,11 +251,16 @@ class Folder:
 def write_weights(folder: pathlib.Path, weights: Mapping[str, np.ndarray]) -> None:
     """Write weights; nothing where there are none."""
     if weights:
+        from safetensors import SafetensorError
         from safetensors.numpy import save_file
 
         # Not `ascontiguousarray`, which gives a number a dimension.
         arrays = {name: np.asarray(value, order="C") for name, value in weights.items()}
-        save_file(arrays, folder / WEIGHTS)
+        try:
+            save_file(arrays, folder / WEIGHTS)
+        except SafetensorError as error:
+            # It has no error of its own for a disk that is full.
+            raise OSError(errno.EIO, str(error)) from error
         # As other files are, which whoever serves the folder may read: safetensors lets nobody else.
         os.chmod(folder / WEIGHTS, (folder / PROGRAMS).stat().st_mode & 0o666)
 

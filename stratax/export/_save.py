@@ -46,6 +46,7 @@ def save(
     Raises:
         AlreadyExistsError: There is something at `path`.
         BadArgumentError: There is nothing to export, or it changes variables.
+        FileAccessError: The folder can't be written, or the disk is full.
         TracingError: A function can't be compiled for any number of examples.
 
     Example:

@@ -58,7 +58,8 @@ def save(
     Raises:
         AlreadyExistsError: There is something else at `export_dir`.
         BadArgumentError: A signature changes variables, or does not say what it takes.
-        BadTypeError: A signature is no function that can be saved.
+        BadTypeError: A signature is no function that can be saved, or the object has no attributes.
+        FileAccessError: The folder can't be written, or the disk is full.
         TracingError: A signature can't be compiled for any number of examples.
 
     Example:

@@ -10,6 +10,7 @@ import keras
 import ml_dtypes
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import stratax as sx
 import stratax.tf as tf
@@ -218,6 +219,22 @@ def test_what_can_not_be_exported_is_refused_and_leaves_nothing(tmp_path):
     )
     refused(tmp_path, tf.function(lambda x: x), errors.BadArgumentError, "does not say what it takes")
     refused(tmp_path, Scaler(), errors.BadArgumentError, "compiled for platforms", platforms=["gpu"])
+
+
+def test_a_disk_that_is_full_leaves_nothing_and_says_so(tmp_path, monkeypatch):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+
+    def full(*args, **kwargs):
+        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(safetensors.numpy, "save_file", full)
+        with pytest.raises(errors.FileAccessError, match="can't be written.*No space left on device"):
+            save(model, tmp_path / "a", platforms=["cpu"])
+    (tmp_path / "file").touch()
+    with pytest.raises(errors.FileAccessError, match="can't be written.*choose another folder"):
+        save(model, tmp_path / "file" / "a", platforms=["cpu"])
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_folder_that_is_there_is_not_touched(exported):
