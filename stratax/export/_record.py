@@ -1074,6 +1074,24 @@ def _unique(sizes: _NewSizes, x: Any, *args: Any, **kwargs: Any) -> Any:
     return found._replace(y=_blank_array((sizes[0],), np.asarray(x).dtype))
 
 
+def _divided_text(sizes: _NewSizes, input: Any, *args: Any, **kwargs: Any) -> Any:
+    return _divided(sizes, input, np.dtype(object))
+
+
+def _decoded_text(sizes: _NewSizes, input: Any, *args: Any, **kwargs: Any) -> Any:
+    return _divided(sizes, input, np.dtype(np.int32))
+
+
+def _divided(sizes: _NewSizes, text: Any, dtype: np.dtype) -> np.ndarray:
+    if np.ndim(text):
+        raise BadTypeError(
+            "The host's part of an export has no RaggedTensors, which several strings become. Expected: one string, in "
+            "tf.map_fn for instance, whose function gives something of a size that all have. Received: text of "
+            f"{np.ndim(text)} dimensions."
+        )
+    return _blank_array((sizes[0],), dtype)
+
+
 def _three_sizes(sizes: _NewSizes, *args: Any, **kwargs: Any) -> Any:
     del sizes, args, kwargs
     return np.ones(3, np.int32)
@@ -1144,7 +1162,11 @@ _RULES: dict[str, Callable[..., Any]] = {
     "io.extract_jpeg_shape": _three_sizes,
     "io.is_jpeg": _truths,
     "boolean_mask": _masked,
+    "strings.bytes_split": _divided_text,
+    "strings.split": _divided_text,
     "strings.substr": _part_of_text,
+    "strings.unicode_decode": _decoded_text,
+    "strings.unicode_split": _divided_text,
     "unique": _unique,
     "ensure_shape": _ensured,
     "reshape": _reshaped,

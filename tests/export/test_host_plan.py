@@ -227,6 +227,20 @@ def test_images_may_have_any_number_of_channels(tmp_path):
     )
 
 
+def test_a_string_is_divided_and_several_are_refused(tmp_path):
+    def first_words(x):
+        rows = tf.map_fn(
+            lambda row: tf.pad(tf.strings.length(tf.strings.split(row)), [[0, 9]])[:3], x, tf.int32
+        )
+        return {"lengths": rows, "all": tf.strings.split(tf.strings.reduce_join(x, separator=" "))}
+
+    made = of_text(first_words, tmp_path)([b"a bcd", b"ef g h i"])
+    assert made["lengths"].tolist() == [[1, 3, 0], [2, 1, 1]]
+    assert made["all"].tolist() == [b"a", b"bcd", b"ef", b"g", b"h", b"i"]
+    with pytest.raises(errors.BadTypeError, match="no RaggedTensors"):
+        of_text(tf.strings.split, tmp_path / "other")
+
+
 def test_what_is_asked_of_text_while_it_is_exported_is_told(tmp_path):
     def asks(x):
         return x if x[0] == "a" else tf.strings.upper(x)
