@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stratax.rehearsal import Catcher, ProgramReport, Topology
 
 # What Keras' methods dispatch.
-_NAMES = {"fit": "train_function", "evaluate": "test_function", "predict": "predict_function"}
+NAMES = {"fit": "train_function", "evaluate": "test_function", "predict": "predict_function"}
 # More are slow to simulate; a step is traced anew for the others.
 _MOST_SIMULATED = 16
 _DEFAULT_SIMULATED = 8
@@ -95,14 +95,10 @@ def compile(
     topologies = [parse_topology(name) for name in dict.fromkeys(names)]
     check_installed()
     path = pathlib.Path(program[0])
-    if not path.is_file():
-        raise BadArgumentError(
-            f"There is no program to compile. Expected: a Python file. Received: PROGRAM={shown(program[0])}."
-        )
-    apply_simulation(simulate or _simulation_for(topologies))
-    wants = [_NAMES.get(name.strip(), name.strip()) for name in wanted.split(",")] if wanted else []
+    apply_simulation(simulate or simulation_for(topologies))
+    wants = [NAMES.get(name.strip(), name.strip()) for name in wanted.split(",")] if wanted else []
     catcher = Catcher(wants, steps)
-    ended = _run(path, program, catcher, seconds)
+    ended = run_to_catch(path, program, catcher, seconds)
     reports = _compile_all(catcher, topologies, ended, as_json=as_json, examples=examples or 0)
     missing = [name for name in wants if name not in {each.name for each in catcher.caught}]
     if not catcher.caught:
@@ -135,7 +131,7 @@ class _End:
         self.interrupted = False
 
 
-def _simulation_for(topologies: "list[Topology]") -> "SimulatedDevices | None":
+def simulation_for(topologies: "list[Topology]") -> "SimulatedDevices | None":
     """Return what to simulate where the user does not say: nothing else if something is simulated already."""
     from stratax.cluster import SimulatedDevices, is_simulated
 
@@ -145,11 +141,15 @@ def _simulation_for(topologies: "list[Topology]") -> "SimulatedDevices | None":
     return SimulatedDevices(kind="TPU", count=count if 1 < count <= _MOST_SIMULATED else _DEFAULT_SIMULATED)
 
 
-def _run(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher", seconds: float) -> _End:
+def run_to_catch(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher", seconds: float) -> _End:
     """Run the user's program as `stratax run` does, in this process, until it has ended or been ended."""
     from stratax.rehearsal import Enough
     from stratax.tf import install_as_tensorflow
 
+    if not path.is_file():
+        raise BadArgumentError(
+            f"There is no program to compile. Expected: a Python file. Received: PROGRAM={shown(str(path))}."
+        )
     end = _End()
     install_as_tensorflow()
     started = time.monotonic()

@@ -17,6 +17,7 @@ from stratax.cli._devices import devices
 from stratax.cli._launch import launch
 from stratax.cli._manifest import manifest
 from stratax.cli._run import run as run_program
+from stratax.cli._scaling import plan
 from stratax.cli._serve import serve
 from stratax.errors import BadArgumentError, BadTypeError, DataError, StrataxError
 
@@ -38,6 +39,7 @@ program.add_command(demo)
 program.add_command(devices)
 program.add_command(launch)
 program.add_command(manifest)
+program.add_command(plan)
 program.add_command(run_program, "run")
 program.add_command(serve)
 

@@ -7,6 +7,9 @@ from ._estimate import Estimate as Estimate
 from ._estimate import estimate as estimate
 from ._hlo import Collective as Collective
 from ._hlo import collectives_of as collectives_of
+from ._plan import Point as Point
+from ._plan import cheapest as cheapest
+from ._plan import plan as plan
 from ._report import Failure as Failure
 from ._report import Memory as Memory
 from ._report import ProgramReport as ProgramReport

@@ -28,7 +28,7 @@ def run(tmp_path, monkeypatch):
         path = tmp_path / "program.py"
         path.write_text(text)
         catcher = Catcher(wanted, steps)
-        end = _compile._run(path, (str(path), *arguments), catcher, seconds)
+        end = _compile.run_to_catch(path, (str(path), *arguments), catcher, seconds)
         return end, catcher
 
     return run_program
