@@ -141,3 +141,32 @@ def test_images_that_are_decoded_by_exports_take_turns(monkeypatch):
     assert claims == [(24, True)] * 3
     tf.io.decode_png(image)
     assert claims[3:] == [(24, False)]
+
+
+def test_rows_of_rows_start_no_threads_of_their_own():
+    from stratax.export._host_plan import MAP, Call, Plan, Ref
+    from stratax.export._manifest import TensorInfo
+    from stratax.export._run_plan import _THREADS, run
+
+    def of(num_dims):
+        return TensorInfo("int32", (None,) * num_dims)
+
+    plan = Plan((Call("identity", (Ref("row0"),), {}, Ref("y")),), {"y": "y"}, {"y": of(0)})
+    for depth in range(3):
+        call = Call(MAP, (Ref("in/x"),), {"rows": [f"row{depth}"]}, [Ref(f"y{depth}")], plan)
+        plan = Plan((call,), {"y": f"y{depth}"}, {"y": of(depth + 1)})
+    before, most = threading.active_count(), 0
+
+    def watch():
+        nonlocal most
+        while not is_done.wait(0.001):
+            most = max(most, threading.active_count())
+
+    is_done = threading.Event()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    made = run(plan, {"in/x": np.arange(8, dtype=np.int32)})
+    is_done.set()
+    watcher.join()
+    assert made["y"].shape == (8, 8, 8)
+    assert most <= before + 1 + _THREADS
