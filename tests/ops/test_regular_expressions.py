@@ -1,14 +1,11 @@
-"""Regular expressions give what RE2 gives, and take no longer than a text is long."""
+"""Regular expressions are those of TensorFlow, and take no longer than a text is long."""
 
-import random
-import re
 import threading
 import time
 
 import pytest
 
 from stratax.errors import BadArgumentError
-from stratax.ops import _linear_expressions as linear
 from stratax.ops import regular_expressions
 
 
@@ -38,7 +35,6 @@ def test_replacing_gives_what_tensorflow_gives(pattern, rewrite, text, expected)
     [
         "a{1001}",
         "(a{1000}){2}",
-        "a{99999999999}",
         "a++",
         "a*+",
         "(?=a)",
@@ -51,46 +47,6 @@ def test_replacing_gives_what_tensorflow_gives(pattern, rewrite, text, expected)
 def test_what_re2_refuses_is_refused(pattern):
     with pytest.raises(BadArgumentError, match="Invalid regular expression.*RE2's syntax"):
         regular_expressions.matching(pattern)
-
-
-def random_pattern(rng, depth):
-    kind = rng.random()
-    if not depth or kind < 0.3:
-        return rng.choice(
-            ["a", "b", "[ab]", "[^a]", ".", r"\w", r"\s", r"\S", r"\b", r"\B", "^", "(?i:A)", "(?m:^)"]
-        )
-    inner = random_pattern(rng, depth - 1)
-    if kind < 0.55:
-        return inner + random_pattern(rng, depth - 1)
-    if kind < 0.7:
-        return f"({inner})"
-    if kind < 0.8:
-        return f"(?:{inner}|{random_pattern(rng, depth - 1)})"
-    return f"({inner})" + rng.choice(["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,3}?", "{1,}"])
-
-
-def test_random_patterns_find_what_python_finds():
-    rng = random.Random(0)
-    compared = 0
-    for _ in range(600):
-        pattern = random_pattern(rng, rng.randrange(1, 5))
-        text = "".join(rng.choices("abA \n", k=rng.randrange(9)))
-        tree = linear.parsed(pattern)
-        if linear.differs(tree):
-            continue
-        compared += 1
-        ours, theirs = linear.LinearExpression(tree), re.compile(pattern, re.ASCII)
-        for found, expected in (
-            (ours.search(text, 0), theirs.search(text)),
-            (ours.search(text, 1), theirs.search(text, 1)) if text else (None, None),
-            (ours.fullmatch(text), theirs.fullmatch(text)),
-        ):
-            assert (found is None) == (expected is None), (pattern, text)
-            if found and expected:
-                made = [found.group(each) for each in range(theirs.groups + 1)]
-                assert made == [expected.group(), *expected.groups()], (pattern, text)
-                assert (found.start(), found.end()) == expected.span()
-    assert compared > 300
 
 
 @pytest.mark.parametrize(
