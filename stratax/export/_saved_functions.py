@@ -20,7 +20,7 @@ from stratax.core import Function, programs, regions
 from stratax.core.functions import ConcreteFunction, is_spec, kinds_of
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export._structures import decoded, encoded
-from stratax.export._trace import UNKNOWN_SIZE, is_seed, needs_sizes, spec_of, used_arguments
+from stratax.export._trace import is_seed, naming_sizes, spec_of, used_arguments
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -238,10 +238,8 @@ def compiled(name: str, kind: Kind, platforms: Sequence[str]) -> Compiled:
             results[:] = [_result(name, kind.call(given), outputs)]
             return [*outputs, *(region.final_value(each) for each in region.writes.values())]
 
-    try:
+    with naming_sizes(f"The function {shown(name)}"):
         closed, made = jax.make_jaxpr(body, return_shape=True)(shapes)
-    except UNKNOWN_SIZE as error:
-        raise needs_sizes(f"The function {shown(name)}", error) from error
     _check(name, region, closed)
     changed = list(region.writes.values())
     kept = _kept(closed, region, shapes, changed)
@@ -294,10 +292,8 @@ def _payloads(
     weights = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in region.inputs]
     payloads, is_differentiable = {}, True
     for platform in platforms:
-        try:
+        with naming_sizes(f"The function {shown(name)}"):
             program = export.export(jax.jit(run), platforms=[platform])(weights, shapes)
-        except UNKNOWN_SIZE as error:
-            raise needs_sizes(f"The function {shown(name)}", error) from error
         try:
             payloads[platform] = bytes(program.serialize(vjp_order=1))
         except Exception:  # Whatever JAX can't differentiate: the function can still be called.

@@ -1,8 +1,9 @@
 """A function of Python as a program that runs without it: `jax.export` of what was traced (export layer)."""
 
+import contextlib
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -21,10 +22,13 @@ from stratax.export._record import Arguments, HostRecorder, HostValue
 from stratax.seams.jax import partial_eval
 
 PLATFORMS = ("cpu", "cuda", "tpu")
-UNKNOWN_SIZE = (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation)
+_UNKNOWN_SIZE = (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation)
+_SYMBOL = "'_DimExpr'"
+# What Keras writes behind a layer's error, on terminals.
+_PLAIN = "\x1b[0m"
 # The line that says what is not known; more of JAX' and Keras' own advice stands around it.
 _REASON = re.compile(
-    r"^(?:\x1b\[\d*m)?(.*(?:Symbolic dimension|Cannot divide|Abstract tracer).*)$", re.MULTILINE
+    r"^(?:\x1b\[\d*m)?(.*(?:Symbolic dimension|Cannot divide|Abstract tracer|_DimExpr).*)$", re.MULTILINE
 )
 
 
@@ -141,10 +145,8 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
     weights = list(map(spec_of, variables))
     payloads = {}
     for platform in platforms:
-        try:
+        with naming_sizes(f"Signature {shown(name)}"):
             exported = export.export(jax.jit(run), platforms=[platform])(weights, list(specs.values()))
-        except UNKNOWN_SIZE as error:
-            raise needs_sizes(f"Signature {shown(name)}", error) from error
         payloads[platform] = bytes(exported.serialize())
     infos = {
         each: TensorInfo(np.dtype(spec.dtype).name, tuple(_known_size(size) for size in spec.shape))
@@ -221,10 +223,8 @@ class _Trace:
                 return self._divided(_named(self._name, self._signature.function(inputs)))
 
         given = [jax.ShapeDtypeStruct((), np.int32)] if specs is None else list(specs.values())
-        try:
+        with naming_sizes(f"Signature {shown(self._name)}"):
             made: tuple[Any, Any] = jax.make_jaxpr(body, return_shape=True)(given)
-        except UNKNOWN_SIZE as error:
-            raise needs_sizes(f"Signature {shown(self._name)}", error) from error
         return made
 
     def _divided(self, found: dict[str, Any]) -> list[Any]:
@@ -334,15 +334,30 @@ def used_arguments(
     return used
 
 
-def needs_sizes(what: str, error: Exception) -> TracingError:
-    """Return what is raised where a program needs sizes that are not known.
+@contextlib.contextmanager
+def naming_sizes(what: str) -> Iterator[None]:
+    """Have errors of sizes that are not known say in a block what needs them.
 
     Args:
-        what: What it is a program of.
-        error: What JAX raised, perhaps within what Keras says of a layer.
+        what: What is compiled in it.
+
+    Raises:
+        TracingError: In place of what JAX raises, perhaps within what Keras says of a layer.
     """
+    try:
+        yield
+    except TypeError as error:
+        # JAX' symbol for a size where Python or NumPy wants a number has no error of its own.
+        if not isinstance(error, _UNKNOWN_SIZE) and _SYMBOL not in str(error):
+            raise
+        raise _needs_sizes(what, error) from error
+    except _UNKNOWN_SIZE as error:
+        raise _needs_sizes(what, error) from error
+
+
+def _needs_sizes(what: str, error: Exception) -> TracingError:
     found = _REASON.search(str(error))
-    reason = found[1].removesuffix(".") if found else str(error)[:300]
+    reason = found[1].removesuffix(_PLAIN).removesuffix(".") if found else str(error)[:300]
     return TracingError(
         f"{what} can't be compiled for any number of examples: {reason}. Give sizes where the shape has None, a fixed "
         "batch size for instance."

@@ -500,6 +500,11 @@ def test_a_size_that_has_to_be_known_is_named_in_one_sentence(tmp_path):
         errors.TracingError, match=r"any number of examples: [^\n\x1b]*inconclusive\. Give sizes"
     ):
         tf.saved_model.save(model, tmp_path / "a")
+    each = keras.Sequential([keras.Input((None, 2)), keras.layers.TimeDistributed(keras.layers.Dense(1))])
+    with pytest.raises(
+        errors.TracingError, match=r"any number of examples: [^\n\x1b]*_DimExpr[^\n\x1b]*\. Give sizes"
+    ):
+        tf.saved_model.save(each, tmp_path / "a")
 
 
 def test_a_signature_gives_nothing_of_what_it_computes_besides(tmp_path):
