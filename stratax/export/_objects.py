@@ -166,9 +166,7 @@ def inputs_of_model(model: keras.Model) -> Any:
             f"Model {shown(model.name)} has no weights yet. Expected: a model that was built. Call it on a batch, or "
             "fit it, before it is exported."
         )
-    structure = getattr(model, "_inputs_struct", None)
-    if structure is None:
-        structure = getattr(getattr(model, "_functional", None), "_inputs_struct", None)
+    structure = _structure_of(model)
     if structure is not None:
         return keras.tree.map_structure(
             lambda each: TensorSpec(tuple(each.shape), _spec_dtype(each.dtype), each.name), structure
@@ -187,6 +185,18 @@ def inputs_of_model(model: keras.Model) -> Any:
         )
     parameter = next(iter(inspect.signature(model.call).parameters))
     return TensorSpec((None, *shapes[0][1:]), _spec_dtype(model.input_dtype), parameter)
+
+
+def is_functional(model: keras.Model) -> bool:
+    """Return whether a model was made of inputs with names, and not with a `call` of its own."""
+    return _structure_of(model) is not None
+
+
+def _structure_of(model: keras.Model) -> Any:
+    structure = getattr(model, "_inputs_struct", None)
+    if structure is None:
+        structure = getattr(getattr(model, "_functional", None), "_inputs_struct", None)
+    return structure
 
 
 def _arrays_of_call(model: keras.Model) -> list[str]:

@@ -15,12 +15,13 @@ from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.core import Function
 from stratax.core.functions import ConcreteFunction
+from stratax.data.elements import TensorSpec
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export import _object_file, _saved_functions
 from stratax.export._folder import PROGRAMS
 from stratax.export._loaded_objects import LoadedConcreteFunction, LoadedFunction, LoadedObject
 from stratax.export._manifest import ProgramInfo, SignatureInfo, TensorInfo
-from stratax.export._objects import DEFAULT, inputs_of_model, of_arguments, signatures_of
+from stratax.export._objects import DEFAULT, inputs_of_model, is_functional, of_arguments, signatures_of
 from stratax.export._save import Names, write
 from stratax.export._saved_functions import Compiled, Kind, Saved
 from stratax.export._saved_options import SaveOptions
@@ -219,7 +220,12 @@ def of_endpoint(model: keras.Model, inputs: Any = None) -> Saved:
     Raises:
         BadArgumentError: It is not built, or does not say what it takes.
     """
-    return _saved_functions.of_endpoint(model, inputs_of_model(model) if inputs is None else inputs)
+    if inputs is None:
+        inputs = inputs_of_model(model)
+        if not is_functional(model):
+            # Its name is that of a parameter of `call`, which the endpoint has not.
+            inputs = TensorSpec(inputs.shape, inputs.dtype)
+    return _saved_functions.of_endpoint(model, inputs)
 
 
 class _Found:

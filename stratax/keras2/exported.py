@@ -61,7 +61,8 @@ def _inputs(signature: Any) -> Any:
 
     def spec(each: Any) -> TensorSpec:
         number = next(names)
-        default = "inputs" if number == 0 else f"inputs_{number}"
+        # As TensorFlow names what comes by position.
+        default = "args_0" if number == 0 else f"args_0_{number}"
         return TensorSpec(tuple(each.shape), each.dtype, getattr(each, "name", None) or default)
 
     return keras.tree.map_structure(spec, signature[0])

@@ -104,3 +104,17 @@ def test_an_endpoint_that_can_not_be_compiled_says_why(tmp_path):
     with pytest.raises(errors.TracingError, match="can't be compiled for any number of examples"):
         model.export(tmp_path / "e")
     assert not (tmp_path / "e").exists()
+
+
+def test_an_input_without_a_name_has_that_of_its_place(tmp_path):
+    class Doubles(tf.keras.Model):
+        def call(self, values):
+            return 2 * values
+
+    model = Doubles()
+    model(X)
+    model.export(tmp_path / "a", verbose=False)
+    made().export(tmp_path / "b", verbose=False, input_signature=[tf.TensorSpec((None, 3), tf.float32)])
+    for folder in "ab":
+        loaded = tf.saved_model.load(tmp_path / folder)
+        assert list(loaded.signatures["serve"].structured_input_signature[1]) == ["args_0"]
