@@ -10,6 +10,7 @@ What was found of it, with jax 0.10.2 and libtpu 0.0.42:
 - The compiler counts what a loop does once, however often it runs, and says nowhere how often that is.
 """
 
+import contextlib
 import dataclasses
 import importlib.metadata
 import os
@@ -115,8 +116,6 @@ def compile_for(made: Made, topology: Topology) -> "_report.ProgramReport":
         The report; if the program does not compile, it says why.
     """
     check_installed()
-    for name, value in _SETTINGS.items():
-        os.environ.setdefault(name, value)
     started = time.perf_counter()
     moved = made
     try:
@@ -151,9 +150,22 @@ def compile_for(made: Made, topology: Topology) -> "_report.ProgramReport":
     )
 
 
+@contextlib.contextmanager
+def _without_tpu() -> Iterator[None]:
+    """Have libtpu be loaded in a block as on a host without a TPU; a program that looks for one later finds it."""
+    added = {name: value for name, value in _SETTINGS.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
 def _for_topology(made: Made, topology: Topology) -> tuple[Made, tuple[Any, ...]]:
     """Return a program for a slice's devices, with the types of its arguments there."""
-    devices = topology.devices()
+    with _without_tpu():
+        devices = topology.devices()
     if made.traced_for is not None:
         moved = made.traced_for(devices)
         return moved, moved.arguments

@@ -1,6 +1,7 @@
 """What the compiler says is told with what to do about it, and libtpu is looked for before anything is traced."""
 
 import importlib.metadata
+import os
 
 import jax
 import jax.numpy as jnp
@@ -89,6 +90,16 @@ def test_known_reasons_have_a_remedy(message, remedy):
     assert failure.kind == "compiler"
     assert remedy in failure.remedy
     assert bool(failure.remedy) is bool(remedy)
+
+
+def test_what_libtpu_is_told_is_not_left_behind(monkeypatch):
+    monkeypatch.setenv("TPU_WORKER_ID", "3")
+    monkeypatch.delenv("TPU_SKIP_MDS_QUERY", raising=False)
+    with _compiler._without_tpu():
+        assert os.environ["TPU_SKIP_MDS_QUERY"] == "1"
+        assert os.environ["TPU_WORKER_ID"] == "3"
+    assert "TPU_SKIP_MDS_QUERY" not in os.environ
+    assert os.environ["TPU_WORKER_ID"] == "3"
 
 
 def test_the_line_is_the_programs_own():
