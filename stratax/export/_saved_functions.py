@@ -21,6 +21,7 @@ from stratax.core.functions import ConcreteFunction, is_spec, kinds_of
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export._structures import decoded, encoded
 from stratax.export._trace import is_seed, naming_sizes, spec_of, used_arguments
+from stratax.seams.jax import without_source_files
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -291,14 +292,15 @@ def _payloads(
     run.__name__ = name if name.isidentifier() else "function"
     weights = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in region.inputs]
     payloads, is_differentiable = {}, True
-    for platform in platforms:
-        with naming_sizes(f"The function {shown(name)}"):
-            program = export.export(jax.jit(run), platforms=[platform])(weights, shapes)
-        try:
-            payloads[platform] = bytes(program.serialize(vjp_order=1))
-        except Exception:  # Whatever JAX can't differentiate: the function can still be called.
-            is_differentiable = False
-            payloads[platform] = bytes(program.serialize())
+    with without_source_files():
+        for platform in platforms:
+            with naming_sizes(f"The function {shown(name)}"):
+                program = export.export(jax.jit(run), platforms=[platform])(weights, shapes)
+            try:
+                payloads[platform] = bytes(program.serialize(vjp_order=1))
+            except Exception:  # Whatever JAX can't differentiate: the function can still be called.
+                is_differentiable = False
+                payloads[platform] = bytes(program.serialize())
     return payloads, is_differentiable
 
 

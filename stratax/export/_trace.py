@@ -19,7 +19,7 @@ from stratax.errors import BadArgumentError, TracingError
 from stratax.export._host_plan import Plan, leaves_in
 from stratax.export._manifest import METHODS, STRING, TensorInfo
 from stratax.export._record import Arguments, HostRecorder, HostValue
-from stratax.seams.jax import partial_eval
+from stratax.seams.jax import partial_eval, without_source_files
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 _UNKNOWN_SIZE = (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation)
@@ -145,7 +145,7 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
     weights = list(map(spec_of, variables))
     payloads = {}
     for platform in platforms:
-        with naming_sizes(f"Signature {shown(name)}"):
+        with naming_sizes(f"Signature {shown(name)}"), without_source_files():
             exported = export.export(jax.jit(run), platforms=[platform])(weights, list(specs.values()))
         payloads[platform] = bytes(exported.serialize())
     infos = {

@@ -13,6 +13,7 @@
   asks nobody.
 - `size_of`: sizes with names, and what is computed of them, have no public way to become numbers.
 - `lines_of`: which lines an operation of a program comes from, which JAX tells only in its own messages.
+- `without_source_files`: programs say which files they came from; JAX leaves that out for a whole process only.
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
 """
 
@@ -55,6 +56,7 @@ __all__ = [
     "partial_eval",
     "size_of",
     "without_folding",
+    "without_source_files",
     "xla_bridge",
 ]
 
@@ -224,6 +226,16 @@ def lower_as_call(primitive: jax.extend.core.Primitive) -> None:
         return results, (0,) * len(results)
 
     batching.primitive_batchers[primitive] = batch
+
+
+@contextlib.contextmanager
+def without_source_files() -> Iterator[None]:
+    """Have programs that are lowered in a block not say which lines of which files they came from.
+
+    They are for profiles and debuggers. What is written for others carries paths of the machine that made it.
+    """
+    with config.hlo_source_file_canonicalization_regex(".*"), config.traceback_in_locations_limit(0):
+        yield
 
 
 def _sharding_of_callback(ctx: Any) -> Any:

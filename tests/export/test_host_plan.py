@@ -101,6 +101,8 @@ def test_a_plan_runs_without_keras_and_without_the_programs_code(tmp_path):
         assert not zipfile.is_zipfile(file)
         assert b"self.layer(" not in content
         assert b"tf.reshape(" not in content
+        # Nor where it lies on the machine that has made the export.
+        assert b".py" not in content
 
 
 def of_text(function, tmp_path, shape=(None,)):
