@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from benchmarks._measure import Figure, Plan
 
 
+_ROOFLINE_DEVICES = 8
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Target:
     """What a figure should come to.
@@ -121,12 +124,53 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
             unit="s",
         ),
         *(_all_reduces(many) if many > 1 else []),
+        *_compiled(),
         *_clusters(),
         *_servers(),
         *_exports(),
         *_lowerings(),
         *_layers(counts),
         *_convolutional(),
+        *(_plans() if many >= _ROOFLINE_DEVICES else []),
+    ]
+
+
+def _plans() -> list[Case]:
+    """The model of `stratax plan`, beside what was measured here and what was published."""
+    steps = {
+        "batch": "a batch of 4,096 / of 512",
+        "width": "layers of 1,024 features / of 512",
+        "links": "a batch of 256, gradients combined / not combined",
+        "devices": "a batch of 1,024 on 8 devices / on 4",
+        "memory": "layers that scale features, a batch of 4,096 / that multiply matrices, of 512",
+    }
+    published = {
+        "resnet-v2-8": "ResNet-50, batch 1,024, v2-8",
+        "resnet-v3-8": "ResNet-50, batch 1,024, v3-8",
+        "resnet-v3-32": "ResNet-50, batch 4,096, v3-32",
+        "resnet-v4-128": "ResNet-50, batch 8,192, v4-128",
+        "bert-v3-32": "BERT-large, batch 448, v3-32",
+    }
+    return [
+        *(
+            Case(
+                name=f"plan-measured-{name}",
+                what=f"gradient of 4 layers, {what}, measured / as the model of stratax plan has it",
+                program="_roofline:ratio",
+                options={"name": name},
+                devices=_ROOFLINE_DEVICES,
+            )
+            for name, what in steps.items()
+        ),
+        *(
+            Case(
+                name=f"plan-published-{name}",
+                what=f"examples/s at most, as stratax plan has it / published, {what}",
+                program="_published:estimated",
+                options={"name": name},
+            )
+            for name, what in published.items()
+        ),
     ]
 
 
@@ -516,6 +560,25 @@ def _all_reduces(devices: int) -> list[Case]:
         )
         for ops in ways
         for which in gradients
+    ]
+
+
+def _compiled() -> list[Case]:
+    """Programs for TPUs that aren't there; no time is measured."""
+    return [
+        Case(
+            name=f"compiled-{method}-{kind}-{steps}-{slice_}",
+            what=f"what {method} takes on a core of {slice_} / by hand, {kind.upper()}, {_dispatch(steps)}",
+            program="_compiled:against_hand_written",
+            options={"method": method, "kind": kind, "steps": steps, "topology": slice_},
+            # A loop that takes batches by itself is compiled for as many devices as it was traced for.
+            devices=8 if method == "loop" else 2,
+            target=Target(1.02),
+        )
+        for method in ("fit", "loop", "estimator", "evaluate", "predict")
+        for kind in ("mlp", "cnn")
+        for steps in (1, 5)
+        for slice_ in ("v3-8", "v5e-8")
     ]
 
 

@@ -4,7 +4,8 @@ Keras' stateless API inside `jit(shard_map(...))`, all state donated, gradients 
 counted on each replica and summed once per dispatch, many steps as one `scan` over stacked batches.
 """
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -25,39 +26,31 @@ class HandWritten:
         kind: Which model.
         steps: How many steps a dispatch makes.
         counts: Whether it counts metrics.
+        devices: For which devices; None: for those that there are. For others it can only be compiled.
     """
 
-    def __init__(self, kind: str, steps: int, *, counts: bool = True) -> None:
+    def __init__(
+        self, kind: str, steps: int, *, counts: bool = True, devices: Sequence[jax.Device] | None = None
+    ) -> None:
+        self._kind = kind
         self._counts = counts
         self.model = _models.make_model(kind)
         self.optimizer = _models.make_optimizer()
         self.optimizer.build(self.model.trainable_variables)
         self.loss, self.accuracy = _models.make_metrics()
         self.steps = steps
-        devices = np.array(jax.devices())
-        self.num_replicas = len(devices)
-        mesh = Mesh(devices, (_AXIS,), axis_types=(AxisType.Auto,))
-        same = PartitionSpec()
-        batches = PartitionSpec(_AXIS) if steps == 1 else PartitionSpec(None, _AXIS)
-        self._same, self._batches = NamedSharding(mesh, same), NamedSharding(mesh, batches)
-        run = self._dispatch
-        if self.num_replicas > 1:
-            run = jax.shard_map(
-                run, mesh=mesh, in_specs=(same, batches, batches), out_specs=(same, same), check_vma=False
-            )
-        self._compiled = jax.jit(run, donate_argnums=0)
-        self.state = self.initial_state()
+        every = np.array(jax.devices() if devices is None else devices)
+        self.num_replicas = len(every)
+        self._mesh = Mesh(every, (_AXIS,), axis_types=(AxisType.Auto,))
+        self._same, self._batches = self._where(PartitionSpec()), self._where(self._spec)
+        self._compiled = self._over_replicas(self._dispatch, donated=0, batches=2)
+        if devices is None:
+            self.state = self.initial_state()
 
     def initial_state(self) -> Any:
         """The state: weights, the rest of the model's variables, the optimizer's, the metrics'."""
-        groups = (
-            self.model.trainable_variables,
-            self.model.non_trainable_variables,
-            self.optimizer.variables,
-            self._metric_variables(),
-        )
         # Copies, because the first dispatch takes the buffers that it is given.
-        values = tuple([np.array(variable.value) for variable in group] for group in groups)
+        values = tuple([np.array(variable.value) for variable in group] for group in self._variables)
         return jax.device_put(values, self._same)
 
     def place(self, x: np.ndarray, y: np.ndarray) -> tuple[jax.Array, jax.Array]:
@@ -93,6 +86,96 @@ class HandWritten:
             "accuracy": float(self.accuracy.stateless_result(accuracy)),
         }
 
+    def compiled(self, method: str, batch: int) -> tuple[Any, tuple[Any, ...]]:
+        """A program, and the types of its arguments.
+
+        Args:
+            method: `"train"`, `"evaluate"` or `"predict"`.
+            batch: How many examples there are on each device.
+        """
+        trainable, rest, _, metrics = state = tuple(
+            [jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=self._same) for each in group]
+            for group in self._variables
+        )
+        leading = (batch * self.num_replicas,) if self.steps == 1 else (self.steps, batch * self.num_replicas)
+        x = jax.ShapeDtypeStruct(
+            (*leading, *_models.shape_of(self._kind)), np.float32, sharding=self._batches
+        )
+        y = jax.ShapeDtypeStruct(leading, np.int32, sharding=self._batches)
+        if method == "train":
+            return self._compiled, (state, x, y)
+        if method == "evaluate":
+            run = self._over_replicas(self._evaluate, donated=0, batches=2, kept=1)
+            return run, (metrics, (trainable, rest), x, y)
+        run = self._over_replicas(self._predict, batches=1, gives=self._spec)
+        return run, ((trainable, rest), x)
+
+    @property
+    def _variables(self) -> tuple[list[keras.Variable], ...]:
+        return (
+            self.model.trainable_variables,
+            self.model.non_trainable_variables,
+            self.optimizer.variables,
+            self._metric_variables(),
+        )
+
+    @property
+    def _spec(self) -> PartitionSpec:
+        return PartitionSpec(_AXIS) if self.steps == 1 else PartitionSpec(None, _AXIS)
+
+    def _where(self, spec: PartitionSpec) -> NamedSharding:
+        return NamedSharding(self._mesh, spec)
+
+    def _over_replicas(
+        self,
+        run: Any,
+        *,
+        batches: int,
+        kept: int = 0,
+        donated: int | None = None,
+        gives: PartitionSpec | None = None,
+    ) -> Any:
+        """Compiles a function of state and batches, the latter of which are divided among the replicas."""
+        same = PartitionSpec()
+        if self.num_replicas > 1:
+            run = jax.shard_map(
+                run,
+                mesh=self._mesh,
+                in_specs=(same,) * (1 + kept) + (self._spec,) * batches,
+                out_specs=same if gives is None else gives,
+                check_vma=False,
+            )
+        return jax.jit(run, donate_argnums=donated)
+
+    def _evaluate(self, metrics: list[Any], weights: Any, x: Any, y: Any) -> tuple[list[Any], list[Any]]:
+        counted = [jnp.zeros_like(value) for value in metrics]
+        if self.steps == 1:
+            counted, _ = self._counted(weights, counted, (x, y))
+        else:
+            counted, _ = jax.lax.scan(functools.partial(self._counted, weights), counted, (x, y))
+        if self.num_replicas > 1:
+            counted = jax.lax.psum(counted, _AXIS)
+        metrics = [old + more for old, more in zip(metrics, counted, strict=True)]
+        mean, accuracy = self._split(metrics)
+        return metrics, [self.loss.stateless_result(mean), self.accuracy.stateless_result(accuracy)]
+
+    def _counted(self, weights: Any, counted: list[Any], batch: Any) -> tuple[list[Any], None]:
+        x, y = batch
+        logits, _ = self.model.stateless_call(*weights, x, training=False)
+        return self._count(counted, _models.losses(y, logits), y, logits), None
+
+    def _count(self, counted: list[Any], losses: Any, y: Any, logits: Any) -> list[Any]:
+        mean, accuracy = self._split(counted)
+        mean = self.loss.stateless_update_state(mean, losses)
+        accuracy = self.accuracy.stateless_update_state(accuracy, y, logits)
+        return [*mean, *accuracy]
+
+    def _predict(self, weights: Any, x: Any) -> Any:
+        def predicted(_: None, part: Any) -> tuple[None, Any]:
+            return None, self.model.stateless_call(*weights, part, training=False)[0]
+
+        return predicted(None, x)[1] if self.steps == 1 else jax.lax.scan(predicted, None, x)[1]
+
     def _metric_variables(self) -> list[keras.Variable]:
         return [*self.loss.variables, *self.accuracy.variables]
 
@@ -127,7 +210,4 @@ class HandWritten:
         trainable, slots = self.optimizer.stateless_apply(slots, gradients, trainable)
         if not self._counts:
             return ((trainable, rest, slots), counted), loss
-        mean, accuracy = self._split(counted)
-        mean = self.loss.stateless_update_state(mean, losses)
-        accuracy = self.accuracy.stateless_update_state(accuracy, y, logits)
-        return ((trainable, rest, slots), [*mean, *accuracy]), loss
+        return ((trainable, rest, slots), self._count(counted, losses, y, logits)), loss

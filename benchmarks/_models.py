@@ -36,6 +36,11 @@ def make_data(kind: str, batches: int) -> Data:
     return Data(x, random.integers(0, CLASSES, batches * BATCH, np.int32))
 
 
+def shape_of(kind: str) -> tuple[int, ...]:
+    """The shape of an image, as the model takes it."""
+    return _SHAPES[kind]
+
+
 def make_model(kind: str) -> keras.Model:
     """The model, always with the same initial weights.
 

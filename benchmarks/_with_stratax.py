@@ -17,11 +17,19 @@ class CustomLoop:
         steps: How many steps a dispatch makes.
         data: What it trains on, over and over, each time in a new random order.
         strategy: The strategy; None: a `MirroredStrategy` over all devices.
+        batch: How many examples a step takes.
     """
 
     def __init__(
-        self, kind: str, steps: int, data: _models.Data, strategy: sx.distribute.Strategy | None = None
+        self,
+        kind: str,
+        steps: int,
+        data: _models.Data,
+        strategy: sx.distribute.Strategy | None = None,
+        *,
+        batch: int = _models.BATCH,
     ) -> None:
+        self._batch = batch
         self.strategy = strategy or sx.distribute.MirroredStrategy()
         with self.strategy.scope():
             self.model = _models.make_model(kind)
@@ -29,7 +37,7 @@ class CustomLoop:
             self.optimizer.build(self.model.trainable_variables)
             self.loss, self.accuracy = _models.make_metrics()
         dataset = sx.Dataset.from_tensor_slices((data.x, data.y)).shuffle(len(data.y))
-        dataset = dataset.batch(_models.BATCH).repeat()
+        dataset = dataset.batch(batch).repeat()
         distributed = self.strategy.experimental_distribute_dataset(dataset)
         self._one = next(iter(distributed))
         self._batches = iter(distributed)
@@ -64,7 +72,7 @@ class CustomLoop:
         def loss_fn() -> Any:
             logits = self.model(x, training=True)
             losses = _models.losses(y, logits)
-            mean = sx.distribute.compute_average_loss(losses, global_batch_size=_models.BATCH)
+            mean = sx.distribute.compute_average_loss(losses, global_batch_size=self._batch)
             return mean, (losses, logits)
 
         variables = self.model.trainable_variables

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import dataclasses
 import importlib.util
+import itertools
 import os
 import pathlib
 import tempfile
@@ -160,13 +161,18 @@ KINDS: dict[str, Callable[[str], object]] = {
 }
 
 
+def has_a_tpu() -> bool:
+    """Whether TPUs are attached, which is known before JAX starts; libtpu alone may be here to compile for them."""
+    attached = itertools.chain.from_iterable(map(pathlib.Path("/dev").glob, ("accel*", "vfio/[0-9]*")))
+    return importlib.util.find_spec("libtpu") is not None and any(attached)
+
+
 def simulate(specification: str | None, strategy: str) -> None:
     """Simulates the devices asked for, or a TPU where one is needed and there is none."""
-    has_a_tpu = importlib.util.find_spec("libtpu") is not None
     if (
         specification is None
         and strategy == "tpu"
-        and not has_a_tpu
+        and not has_a_tpu()
         and not os.environ.get("STRATAX_SIMULATE")
     ):
         specification = SIMULATED_TPU

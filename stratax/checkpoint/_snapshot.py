@@ -1,6 +1,5 @@
 """The state of a program, copied to the host (checkpoint layer)."""
 
-import concurrent.futures
 import hashlib
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._threads import Threads
 from stratax.checkpoint import _graph, _store
 from stratax.core import regions, variable_store
 
@@ -68,7 +68,7 @@ def _copies(arrays: dict[str, jax.Array]) -> dict[str, np.ndarray]:
         key_path: buffer[start : start + view.nbytes].view(view.dtype).reshape(view.shape)
         for (key_path, view), start in zip(shared.items(), ends[:-1], strict=True)
     }
-    with concurrent.futures.ThreadPoolExecutor(_THREADS) as pool:
+    with Threads(_THREADS, "stratax-copy") as pool:
         list(pool.map(np.copyto, copies.values(), shared.values()))
     return {**views, **copies}
 

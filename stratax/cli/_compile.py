@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stratax._shown import shown
+from stratax.cli._memory import ended_with
 from stratax.cli._options import apply_simulation, simulate_option
 from stratax.errors import BadArgumentError, NoTPUError, SimulationError
 
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
     from stratax.cluster import SimulatedDevices
     from stratax.rehearsal import Catcher, ProgramReport, Topology
 
-# What Keras' methods dispatch.
-NAMES = {"fit": "train_function", "evaluate": "test_function", "predict": "predict_function"}
 # More are slow to simulate; a step is traced anew for the others.
 _MOST_SIMULATED = 16
 _DEFAULT_SIMULATED = 8
-_INTERRUPTED = 130
+_TOO_LARGE = (
+    "The program uses up this machine's memory, so it was ended. Each simulated core has a copy of the variables. "
+    "Simulate two, --simulate tpu:2: what they run is traced anew for each slice. Or call sx.tpu.compile(model, ...), "
+    "for which nothing runs."
+)
+# The exit code after Ctrl-C.
+INTERRUPTED = 130
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -44,15 +49,15 @@ _INTERRUPTED = 130
     "--for",
     "wanted",
     metavar="NAMES",
-    help="Ends the program when these have been seen: fit, evaluate, predict or names of compiled functions, with "
-    "commas.  [default: all that it runs]",
+    help="Ends the program when these have been seen: fit, train, evaluate, predict (of Keras or of Estimators) or "
+    "names of compiled functions, with commas.  [default: all that it runs]",
 )
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="After so many dispatches a call of fit is cut short, and a loop of the program's own ends it.",
+    help="After so many dispatches a call of fit or train is cut short, and a loop of the program's own ends it.",
 )
 @click.option(
     "--seconds",
@@ -96,17 +101,15 @@ def compile(
     check_installed()
     path = pathlib.Path(program[0])
     apply_simulation(simulate or simulation_for(topologies))
-    wants = [NAMES.get(name.strip(), name.strip()) for name in wanted.split(",")] if wanted else []
-    catcher = Catcher(wants, steps)
+    catcher = Catcher([name.strip() for name in wanted.split(",")] if wanted else [], steps)
     ended = run_to_catch(path, program, catcher, seconds)
     reports = _compile_all(catcher, topologies, ended, as_json=as_json, examples=examples or 0)
-    missing = [name for name in wants if name not in {each.name for each in catcher.caught}]
     if not catcher.caught:
-        ended.problems.append(_nothing_caught(catcher))
-    elif missing:
-        ended.problems.append(
-            f"The program never ran {', '.join(missing)}; it ran {', '.join(sorted(catcher.num_dispatches))}."
-        )
+        # Why it dispatched nothing is known where the program failed.
+        if not ended.problems:
+            ended.problems.append(_nothing_caught(catcher))
+    elif catcher.missing:
+        ended.problems.append(_missing(catcher))
     fits = bool(reports) and all(report.fits for report in reports) and not ended.problems
     if as_json:
         found = [report.as_dict() for report in reports]
@@ -114,11 +117,11 @@ def compile(
     for problem in ended.problems:
         click.echo(f"Error: {problem}", err=True)
     if ended.interrupted:
-        return _INTERRUPTED
+        return INTERRUPTED
     return 0 if fits else 1
 
 
-class _End:
+class End:
     """How the user's program has ended.
 
     Attributes:
@@ -141,7 +144,7 @@ def simulation_for(topologies: "list[Topology]") -> "SimulatedDevices | None":
     return SimulatedDevices(kind="TPU", count=count if 1 < count <= _MOST_SIMULATED else _DEFAULT_SIMULATED)
 
 
-def run_to_catch(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher", seconds: float) -> _End:
+def run_to_catch(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher", seconds: float) -> End:
     """Run the user's program as `stratax run` does, in this process, until it has ended or been ended."""
     from stratax.rehearsal import Enough
     from stratax.tf import install_as_tensorflow
@@ -150,10 +153,10 @@ def run_to_catch(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher
         raise BadArgumentError(
             f"There is no program to compile. Expected: a Python file. Received: PROGRAM={shown(str(path))}."
         )
-    end = _End()
+    end = End()
     install_as_tensorflow()
     started = time.monotonic()
-    with catcher.catching(), _as_main(path, program), _ended_after(seconds, Enough):
+    with ended_with(_TOO_LARGE), catcher.catching(), _as_main(path, program), _ended_after(seconds, Enough):
         try:
             runpy.run_path(str(path), run_name="__main__")
         except Enough:
@@ -169,9 +172,17 @@ def run_to_catch(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher
             end.interrupted = True
             click.echo("Interrupted: the program was ended; what it dispatched is compiled.", err=True)
         except Exception as error:
-            traceback.print_exc()
+            traceback.print_exception(type(error), error, _from_program(error.__traceback__, path))
             end.problems.append(_told(error))
     return end
+
+
+def _from_program(frames: types.TracebackType | None, path: pathlib.Path) -> types.TracebackType | None:
+    """Return a traceback without what runs the program; all of it where the program has no line in it."""
+    own = frames
+    while own is not None and own.tb_frame.f_code.co_filename != str(path):
+        own = own.tb_next
+    return own or frames
 
 
 def _told(error: Exception) -> str:
@@ -185,10 +196,18 @@ def _told(error: Exception) -> str:
     return text
 
 
+def _missing(catcher: "Catcher") -> str:
+    """Return what --for names and was not run, and what was."""
+    ran = ", ".join(shown(name) for name in sorted(catcher.num_dispatches))
+    return (
+        f"The program did not run what --for names: {', '.join(catcher.missing)}. Expected: fit, train, evaluate, "
+        f"predict or the name of a compiled function that it runs. It ran: {ran}."
+    )
+
+
 def _nothing_caught(catcher: "Catcher") -> str:
-    ran = ", ".join(sorted(catcher.num_dispatches))
-    if ran:
-        return f"Nothing of what --for names was run. The program ran: {ran}."
+    if catcher.num_dispatches:
+        return _missing(catcher)
     return (
         "The program dispatched nothing to compile: it runs no strategy, or ends before its first step. Expected: a "
         "model that is compiled in `with strategy.scope():`, `strategy.run`, or a compiled function "
@@ -223,7 +242,7 @@ def _ended_after(seconds: float, enough: type[BaseException]) -> Iterator[None]:
 
 
 def _compile_all(
-    catcher: "Catcher", topologies: "list[Topology]", ended: _End, *, as_json: bool, examples: int
+    catcher: "Catcher", topologies: "list[Topology]", ended: End, *, as_json: bool, examples: int
 ) -> "list[ProgramReport]":
     """Compile all that was caught for each topology, and print each report as soon as it is there."""
     from stratax.rehearsal import as_table, compile_for

@@ -1,4 +1,4 @@
-"""`stratax manifest`: what runs a program as the workers of a cluster on Kubernetes or Slurm (cli layer)."""
+"""`stratax manifest`: what runs a program as the workers of a cluster, or on the hosts of a TPU (cli layer)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,11 +8,15 @@ import click
 from stratax.manifests import (
     KUBERNETES_PORT,
     SLURM_PORT,
+    TPU_VM_PACKAGES,
     KubernetesPlan,
     SlurmPlan,
+    TpuSlice,
+    TpuVmPlan,
     kubernetes_manifest,
     name_for,
     slurm_script,
+    tpu_vm_script,
 )
 
 _Command = Callable[..., None]
@@ -32,10 +36,23 @@ class _VolumeType(click.ParamType):
         return claim, path
 
 
-def _shared(port: int) -> Callable[[_Command], _Command]:
+def _tpu_slice(name: str, chips_per_host: int | None = None) -> TpuSlice:
+    from stratax.rehearsal import parse_topology
+
+    generation, _, shape = parse_topology(name).name.partition(":")
+    return TpuSlice(generation=generation, shape=shape, chips_per_host=chips_per_host or 0)
+
+
+def _shared(port: int, *, workers_needed: bool = True) -> Callable[[_Command], _Command]:
     """Add the options and arguments that both kinds have."""
     options = [
-        click.option("--workers", type=click.IntRange(min=1), metavar="N", required=True, help="Workers."),
+        click.option(
+            "--workers",
+            type=click.IntRange(min=1),
+            metavar="N",
+            required=workers_needed,
+            help="Workers." if workers_needed else "Workers; on a TPU there is one on each host.",
+        ),
         click.option("--chief", is_flag=True, help="A chief besides the workers."),
         click.option(
             "--ps", type=click.IntRange(min=0), metavar="N", default=0, help="Parameter servers besides them."
@@ -76,7 +93,7 @@ def manifest() -> None:
 
 
 @manifest.command(context_settings=_SETTINGS)
-@_shared(KUBERNETES_PORT)
+@_shared(KUBERNETES_PORT, workers_needed=False)
 @click.option("--image", required=True, help="The container image with the program and Stratax.")
 @click.option("--namespace", help="The namespace.  [default: that of kubectl]")
 @click.option("--cpus", metavar="QUANTITY", help="CPUs of each worker, such as 4 or 500m.")
@@ -93,20 +110,54 @@ def manifest() -> None:
     metavar="NAME",
     help="A Secret whose key 'secret' holds the cluster's secret.  [default: a new one is printed]",
 )
+@click.option(
+    "--tpu",
+    "topology",
+    metavar="SLICE",
+    help="Runs on the hosts of a TPU slice in GKE, such as v5e:4x4 or v5e-16.",
+)
+@click.option(
+    "--chips-per-host",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --tpu: 4 where the eight chips of a slice are on two nodes.",
+)
+@click.option("--spot", is_flag=True, help="With --tpu: on nodes that may be taken away.")
+@click.option("--reservation", metavar="NAME", help="With --tpu: on nodes of a reservation.")
 def kubernetes(
-    program: str, arguments: tuple[str, ...], module: bool, name: str | None, **settings: Any
+    program: str,
+    arguments: tuple[str, ...],
+    module: bool,
+    name: str | None,
+    workers: int | None,
+    topology: str | None,
+    chips_per_host: int | None,
+    **settings: Any,
 ) -> None:
     """Print an indexed Job that sets TF_CONFIG, its headless Service and its Secret, for kubectl apply.
 
-    With a chief, parameter servers or an evaluator, there is a Job for each type of task.
+    With a chief, parameter servers or an evaluator, there is a Job for each type of task. With --tpu, the pods run on
+    the hosts of a TPU slice, which find one another without TF_CONFIG.
 
     PROGRAM is the path in the image.
 
     \b
     stratax manifest kubernetes --workers 3 --image registry/digits:1 train.py --epochs 3 | kubectl apply -f -
+    stratax manifest kubernetes --tpu v5e:4x4 --image registry/digits:1 train.py --epochs 3 | kubectl apply -f -
     """  # noqa: D301 - click's mark for a paragraph that is not wrapped is the control character
-    command = _command(program, arguments, is_module=module)
-    plan = KubernetesPlan(command=command, name=name or name_for(program), **settings)
+    tpu = None if topology is None else _tpu_slice(topology, chips_per_host)
+    if tpu is None:
+        if workers is None:
+            raise click.UsageError("Missing option '--workers', or '--tpu'.")
+        if chips_per_host:
+            raise click.UsageError("--chips-per-host is said of a TPU's hosts: give --tpu, too.")
+    plan = KubernetesPlan(
+        command=_command(program, arguments, is_module=module),
+        name=name or name_for(program),
+        workers=workers or (tpu.num_hosts if tpu else 1),
+        tpu=tpu,
+        **settings,
+    )
     click.echo(kubernetes_manifest(plan), nl=False)
 
 
@@ -143,6 +194,84 @@ def slurm(program: str, arguments: tuple[str, ...], module: bool, name: str | No
     """  # noqa: D301 - click's mark for a paragraph that is not wrapped is the control character
     command = _command(program, arguments, is_module=module)
     click.echo(slurm_script(SlurmPlan(command=command, name=name or name_for(program), **settings)), nl=False)
+
+
+@manifest.command("tpu-vm", context_settings=_SETTINGS)
+@click.option(
+    "--topology", metavar="SLICE", required=True, help="The TPU slice, such as v5e:4x4, v5e-16 or v3-8."
+)
+@click.option("--zone", metavar="ZONE", required=True, help="Where it is, such as us-west4-a.")
+@click.option("--project", metavar="PROJECT", help="The project that pays.  [default: that of gcloud]")
+@click.option("--name", help="The TPU's name.  [default: from PROGRAM]")
+@click.option(
+    "--copy",
+    "files",
+    type=click.Path(),
+    multiple=True,
+    help="A file or folder that is copied beside the program. May be given several times.",
+)
+@click.option(
+    "--install",
+    "packages",
+    metavar="PACKAGE",
+    multiple=True,
+    default=TPU_VM_PACKAGES,
+    show_default=True,
+    help="What is installed on each host, with Python 3.12: as for pip, or a file here with requirements (.txt), or a "
+    "wheel (.whl). May be given several times.",
+)
+@click.option(
+    "--setup",
+    metavar="COMMAND",
+    help="What each host runs first, beside the program, instead of installing.",
+)
+@click.option(
+    "--fetch",
+    "results",
+    metavar="PATH",
+    multiple=True,
+    help="A file or folder beside the program that is copied here from the first host at the end. May be given several "
+    "times.",
+)
+@click.option("--runtime-version", metavar="NAME", help="The VMs' software.  [default: that for JAX]")
+@click.option("--spot", is_flag=True, help="VMs that may be taken away.")
+@click.option("--reserved", is_flag=True, help="VMs of a reservation.")
+@click.option(
+    "--wait-hours",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=24,
+    show_default=True,
+    help="How long to wait for the TPU.",
+)
+@click.option(
+    "--restarts",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="How often all hosts start the program again after a failure that is worth it.",
+)
+@click.option("--keep", is_flag=True, help="Does not delete the TPU at the end.")
+@click.option(
+    "-m", "--module", is_flag=True, help="PROGRAM is a module, as for python -m; --copy its package."
+)
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def tpu_vm(program: str, name: str | None, topology: str, **settings: Any) -> None:
+    """Print a script that rents TPU VMs, runs PROGRAM on all their hosts, and gives them back.
+
+    It asks for a queued resource, waits for it, copies PROGRAM to each host, installs what it needs, and shows what it
+    prints. The TPU is deleted at the end, also after Ctrl-C or an error, with all that was not fetched. The script
+    needs gcloud, logged in; its exit code is that of the program on the host at fault, 69 if there will be no TPU, 124
+    if there was none in time.
+
+    \b
+    stratax manifest tpu-vm --topology v5e:4x4 --zone us-west4-a train.py --epochs 3 > train.sh
+    bash train.sh
+    """  # noqa: D301 - click's mark for a paragraph that is not wrapped is the control character
+    plan = TpuVmPlan(tpu=_tpu_slice(topology), program=program, name=name or name_for(program), **settings)
+    click.echo(tpu_vm_script(plan), nl=False)
 
 
 def _command(program: str, arguments: tuple[str, ...], *, is_module: bool) -> tuple[str, ...]:

@@ -2,22 +2,25 @@
 
 import json
 import pathlib
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stratax._shown import shown
-from stratax.cli._compile import NAMES, run_to_catch, simulation_for
+from stratax.cli import _curves
+from stratax.cli._compile import INTERRUPTED, End, run_to_catch, simulation_for
 from stratax.cli._options import apply_simulation, simulate_option
 from stratax.errors import BadArgumentError
 
 if TYPE_CHECKING:
     from stratax.cluster import SimulatedDevices
     from stratax.core.compiling import Made
-    from stratax.rehearsal import Catcher, Point
+    from stratax.rehearsal import Catcher, Curve, Point, ProgramReport, Topology
 
 _DEFAULT = ("v5e:2x4", "v5e:4x4", "v5e:8x8", "v5e:16x16")
 _ROW = "{:<12} {:>8} {:>10} {:>10} {:>8} {:>12} {:>10} {:>9} {:>9}"
+_MILLION = 1e6
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -29,6 +32,15 @@ _ROW = "{:<12} {:>8} {:>10} {:>10} {:>8} {:>12} {:>10} {:>9} {:>9}"
     default=_DEFAULT,
     show_default=True,
     help="A slice to compare: v5e:4x4, or as the cloud names it, v5e-16; may be given again.",
+)
+@click.option(
+    "--batch",
+    "batches",
+    type=click.IntRange(min=1),
+    multiple=True,
+    metavar="N",
+    help="A global batch that is divided among all devices of each slice; may be given again.  [default: as large a "
+    "batch on each device as in the run]",
 )
 @click.option(
     "--for",
@@ -56,51 +68,104 @@ _ROW = "{:<12} {:>8} {:>10} {:>10} {:>8} {:>12} {:>10} {:>9} {:>9}"
     help="After so long the program is ended.",
 )
 @simulate_option
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, writable=True, path_type=pathlib.Path),
+    metavar="FILE.svg",
+    help="Where to write a picture of the curves.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGUMENTS]...")
 def plan(
     names: tuple[str, ...],
+    batches: tuple[int, ...],
     wanted: str,
     prices: tuple[str, ...],
     examples: int | None,
     seconds: float,
     simulate: "SimulatedDevices | None",
+    plot: pathlib.Path | None,
     as_json: bool,
     program: tuple[str, ...],
 ) -> int:
     """Compare a program on several TPU slices: speed, efficiency, and where communication takes over.
 
-    PROGRAM runs on simulated devices until it dispatches what is wanted, which is then compiled for each slice, with as
-    large a batch on each device as in the run. Of each slice the step is estimated at the maker's peaks, as
-    `stratax compile` does; a real one is slower. Prices are yours: of those slices that have one, it is told where an
-    example costs least.
+    PROGRAM runs on simulated devices until it dispatches what is wanted, which is then compiled for each slice: with
+    each --batch divided among the slice's devices, or without one, with as large a batch on each device as in the run.
+    Of each slice the step is estimated at the maker's peaks, as `stratax compile` does; a real one is slower. Prices
+    are yours: of those slices that have one, it is told where an example costs least.
 
     Needs `pip install 'stratax[tpu-compile]'`. The exit code is 0 if the program fits at least one slice, else 1; 2 for
-    a wrong call.
+    a wrong call; 130 after Ctrl-C, which ends the compilations and shows those that are done.
     """
-    from stratax.rehearsal import Catcher, cheapest, check_installed, compile_for, parse_topology
+    from stratax.rehearsal import Catcher, cheapest, check_installed, parse_topology
     from stratax.rehearsal import plan as compare
 
     topologies = [parse_topology(name) for name in dict.fromkeys(names)]
     costs = dict(_price(text) for text in prices)
+    _check_plot(plot)
     check_installed()
     apply_simulation(simulate or simulation_for(topologies))
-    catcher = Catcher([NAMES.get(wanted, wanted)])
-    ended = run_to_catch(pathlib.Path(program[0]), program, catcher, seconds)
+    catcher = Catcher([wanted])
+    path = pathlib.Path(program[0])
+    ended = run_to_catch(path, program, catcher, seconds)
     made = _first(catcher, wanted, ended.problems)
-    if made is None:
-        for problem in ended.problems:
-            click.echo(f"Error: {problem}", err=True)
-        return 1
-    points = compare([compile_for(made, topology) for topology in topologies], costs)
-    best = cheapest(points)
+    reports = _compile_all(made, topologies, dict.fromkeys(batches) or (0,), ended) if made else []
+    curves = compare(reports, costs)
+    best = cheapest(curves)
     if as_json:
-        found: dict[str, Any] = {"points": [_as_dict(point, examples) for point in points]}
-        found["cheapest"] = best and best.report.topology.name
-        click.echo(json.dumps(found, indent=2))
-    else:
-        click.echo(_table(points, best, examples))
-    return 0 if any(point.report.fits for point in points) else 1
+        click.echo(json.dumps(_as_dict(curves, best, examples, ended.problems), indent=2))
+    elif curves:
+        click.echo(_table(curves, best, examples))
+    if plot is not None and curves:
+        _write(plot, _curves.as_svg(curves, path.name), ended.problems)
+    for problem in ended.problems:
+        click.echo(f"Error: {problem}", err=True)
+    if ended.interrupted:
+        return INTERRUPTED
+    return 0 if any(report.fits for report in reports) and not ended.problems else 1
+
+
+def _check_plot(path: pathlib.Path | None) -> None:
+    """Refuse a file for the picture that can't be written, before anything has run for minutes."""
+    if path is None:
+        return
+    if path.suffix.lower() != ".svg":
+        raise BadArgumentError(
+            f"The picture is an SVG. Expected: a file name that ends with .svg. Received: --plot {shown(str(path))}."
+        )
+    if not path.resolve().parent.is_dir():
+        raise BadArgumentError(
+            f"There is no folder for the picture. Received: --plot {shown(str(path))}. Make it with mkdir -p."
+        )
+
+
+def _write(path: pathlib.Path, text: str, problems: list[str]) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        problems.append(f"The picture could not be written: {error}.")
+
+
+def _compile_all(
+    made: "Made", topologies: "Sequence[Topology]", batches: Iterable[int], ended: End
+) -> "list[ProgramReport]":
+    """Compile a program for each slice and batch, and tell how far it is; what Ctrl-C leaves undone is told."""
+    from stratax.rehearsal import compile_for
+
+    wanted = [(topology, batch) for batch in batches for topology in topologies]
+    reports: list[ProgramReport] = []
+    try:
+        for topology, batch in wanted:
+            reports.append(compile_for(made, topology, batch))
+            took = f"{reports[-1].compile_seconds:.1f} s"
+            of = f", batch {batch}" if batch else ""
+            click.echo(f"{len(reports)} of {len(wanted)}: {topology.name}{of}, {took}", err=True)
+    except KeyboardInterrupt:
+        ended.interrupted = True
+        left = len(wanted) - len(reports)
+        ended.problems.append(f"Interrupted: {left} of {len(wanted)} compilations were not done.")
+    return reports
 
 
 def _price(text: str) -> tuple[str, float]:
@@ -130,39 +195,85 @@ def _first(catcher: "Catcher", wanted: str, problems: list[str]) -> "Made | None
     return None
 
 
-def _table(points: "list[Point]", best: "Point | None", examples: int | None) -> str:
-    titles = ("slice", "devices", "batch", "step", "bound", "examples/s", "efficiency", "per hour", "job")
+def _table(curves: "Sequence[Curve]", best: "Point | None", examples: int | None) -> str:
+    job = "job" if examples else "million"
+    titles = ("slice", "devices", "batch", "step", "bound", "examples/s", "efficiency", "per hour", job)
     lines = [_ROW.format(*titles)]
-    lines += [_line(point, examples) for point in points]
-    bound = next((p for p in points if p.report.estimate and p.report.estimate.bound == "links"), None)
-    if bound is not None:
-        lines.append(f"Communication takes over at {bound.report.topology.name}.")
+    lines += [_line(point, examples or _MILLION) for curve in curves for point in curve.points]
+    for curve in curves:
+        drawn = _curves.as_text(curve)
+        lines += ["", drawn] if drawn else []
+    lines += ["", *(_told(curve) for curve in curves if any(point.report.fits for point in curve.points))]
     if best is not None:
-        lines.append(f"An example costs least on {best.report.topology.name}.")
+        price = best.cost(_MILLION)
+        lines.append(
+            f"An example costs least on {best.report.topology.name} with a batch of {best.report.examples}: "
+            f"{price:.4g} a million."
+        )
+    remedies = dict.fromkeys(_failed(point) for curve in curves for point in curve.points)
+    lines += [text for text in remedies if text]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _line(point: "Point", examples: int | None) -> str:
+def _told(curve: "Curve") -> str:
+    title = _curves.title_of(curve)
+    if curve.turn is None:
+        return f"{title}: communication takes over on none of these slices."
+    return f"{title}: communication takes over at {curve.turn.report.topology.name}."
+
+
+def _failed(point: "Point") -> str:
+    failure = point.report.failure
+    return f"{failure.message.splitlines()[0]} {failure.remedy}".strip() if failure else ""
+
+
+def _line(point: "Point", examples: float) -> str:
+    from stratax.rehearsal import in_seconds, short
+
     report = point.report
     name, count = report.topology.name, report.topology.num_devices
     if not report.fits or report.estimate is None:
-        why = "does not compile" if report.failure and report.failure.kind != "memory" else "does not fit"
-        return f"{name:<12} {count:>8} {why}"
-    cost = point.cost(examples) if examples else None
+        kind = report.failure.kind if report.failure else "memory"
+        why = {"memory": "does not fit", "batch": "does not divide"}.get(kind, "does not compile")
+        return f"{name:<12} {count:>8} {report.batch or '':>10} {why}"
+    cost = point.cost(examples)
     return _ROW.format(
         name,
         count,
         report.examples,
-        f"{report.estimate.seconds * 1e3:.3g} ms",
+        in_seconds(report.estimate.seconds),
         report.estimate.bound,
-        f"{report.examples_per_second:.3g}",
+        short(report.examples_per_second),
         f"{point.efficiency:.0%}",
         "" if point.price is None else f"{point.price:.2f}",
-        "" if cost is None else f"{cost:.2f}",
+        "" if cost is None else f"{cost:.2f}" if cost >= 1 else f"{cost:.3g}",
     )
 
 
-def _as_dict(point: "Point", examples: int | None) -> dict[str, Any]:
+def _as_dict(
+    curves: "Sequence[Curve]", best: "Point | None", examples: int | None, problems: list[str]
+) -> dict[str, Any]:
+    return {
+        "points": [_of_point(point, examples) for curve in curves for point in curve.points],
+        "curves": [
+            {
+                "generation": curve.generation,
+                "batch": curve.batch or None,
+                "communication_takes_over": curve.turn and curve.turn.report.topology.name,
+            }
+            for curve in curves
+        ],
+        "cheapest": best
+        and {
+            "topology": best.report.topology.name,
+            "batch": best.report.examples,
+            "cost_of_a_million": best.cost(_MILLION),
+        },
+        "problems": problems,
+    }
+
+
+def _of_point(point: "Point", examples: int | None) -> dict[str, Any]:
     found = {"efficiency": point.efficiency, "price_per_hour": point.price}
     if examples:
         found |= {"hours": point.hours(examples), "cost": point.cost(examples)}

@@ -15,7 +15,7 @@ import re
 import jax
 
 from stratax.cluster._simulate import simulated
-from stratax.seams.jax import xla_bridge
+from stratax.seams.jax import hardware_utils, xla_bridge
 
 _FORCED_CPUS = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
 # The names of JAX's platforms for each kind of device.
@@ -60,7 +60,7 @@ def known_count(kind: str) -> int | None:
     if allowed and not any(platform in allowed for platform in _PLATFORMS[kind]):
         return 0
     if kind == "TPU":
-        return None if importlib.util.find_spec("libtpu") or _plugins() - {"cuda"} else 0
+        return None if may_have_tpus() or _plugins() - {"cuda"} else 0
     if not _plugins():
         return 0
     return _count_cuda() if _plugins() == {"cuda"} else None
@@ -78,6 +78,14 @@ def cuda_memory(index: int) -> int | None:
     if driver is None or driver.cuDeviceGet(ctypes.byref(device), index):
         return None
     return None if driver.cuDeviceTotalMem_v2(ctypes.byref(size), device) else size.value
+
+
+def may_have_tpus() -> bool:
+    """Return whether libtpu may find TPUs: it is also installed where it only compiles for them."""
+    # As JAX does it when it is imported.
+    attached, _ = hardware_utils.num_available_tpu_chips_and_device_id()
+    has_library = importlib.util.find_spec("libtpu") is not None
+    return has_library and (attached > 0 or "JAX_FORCE_TPU_INIT" in os.environ)
 
 
 def _count_cpus() -> int:

@@ -8,11 +8,11 @@ import jax
 from stratax._shown import shown
 from stratax.cluster._cluster_resolver import ClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec
-from stratax.cluster._connection import connect, experimental_connect_to_cluster
+from stratax.cluster._connection import connect, current, experimental_connect_to_cluster
 from stratax.cluster._devices import device_name, list_logical_devices, local_devices
 from stratax.cluster._simulate import ENVIRONMENT_VARIABLE
 from stratax.cluster._tpu_pod import pod_cluster
-from stratax.errors import BadArgumentError, BadTypeError, NoTPUError
+from stratax.errors import BadArgumentError, BadTypeError, ClusterError, NoTPUError
 
 # The values of `tpu` that mean the TPU of this host, as in TensorFlow.
 LOCAL_ADDRESSES = ("", "local", "localhost")
@@ -75,7 +75,8 @@ class TPUClusterResolver(ClusterResolver):
     `ValueError` whether there is a TPU and fall back to another strategy if not. Starts JAX.
 
     On a pod, where a TPU has several hosts, the same program is started on each; the resolver reads them from the
-    TPU's environment (``TPU_WORKER_HOSTNAMES``, ``TPU_WORKER_ID``) and connects them before JAX starts.
+    TPU's environment (``TPU_WORKER_HOSTNAMES``, ``TPU_WORKER_ID``), or from a TPU VM's metadata, and connects them
+    before JAX starts.
 
     Args:
         tpu: None, ``""``, ``"local"`` or the name of the TPU that this host belongs to.
@@ -91,7 +92,7 @@ class TPUClusterResolver(ClusterResolver):
     Raises:
         BadTypeError: If `tpu` is not a string or None.
         BadArgumentError: If `tpu` is the address of a remote worker, or an unused argument is given.
-        ClusterError: If the environment names the pod's hosts but not this one.
+        ClusterError: If the pod's hosts are known but not which of them this is, or if there are several slices.
         ClusterTimeoutError: If hosts of the pod do not join in time.
         NoTPUError: If there is no TPU, neither a real nor a simulated one; it is a `ValueError`.
 
@@ -135,6 +136,7 @@ class TPUClusterResolver(ClusterResolver):
         # Behind `connect`: asking for devices starts JAX, which then can't be told of other processes.
         self._devices = _tpu_devices()
         if not self._cluster:
+            _check_not_joined_by_others()
             self.task_id = jax.process_index()
         self._tpu = tpu or ""
         self._zone = zone
@@ -318,6 +320,17 @@ def _check_address(tpu: object) -> None:
         raise BadArgumentError(
             "A program runs on the TPU's own host, so the TPU can't be given as the address of a remote worker. "
             f"Start the program there and leave tpu out. Received: tpu={shown(tpu)}."
+        )
+
+
+def _check_not_joined_by_others() -> None:
+    """Raise a `ClusterError` if JAX found other hosts that are not connected here: they would not be watched."""
+    cluster = current()
+    if jax.process_count() > 1 and (cluster is None or cluster.num_processes == 1):
+        raise ClusterError(
+            "The TPU has other hosts, which neither its environment nor its metadata names. Set TPU_WORKER_HOSTNAMES, "
+            "which lists them, and TPU_WORKER_ID, the number of this one. "
+            f"Received: process {jax.process_index()} of {jax.process_count()}."
         )
 
 

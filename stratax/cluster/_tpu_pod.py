@@ -1,4 +1,4 @@
-"""The hosts of a TPU pod, as the TPU's own environment lists them (cluster layer)."""
+"""The hosts of a TPU pod, as the TPU's environment or metadata lists them (cluster layer)."""
 
 import os
 
@@ -7,16 +7,18 @@ from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
 
 # The port on a pod's first host at which its hosts meet; the one that JAX uses too.
-COORDINATOR_PORT = 8482
+TPU_PORT = 8482
 
 _HOSTS = ("TPU_WORKER_HOSTNAMES", "TPU_PROCESS_ADDRESSES")
 _INDEX = "TPU_WORKER_ID"
+_NUM_SLICES = "MEGASCALE_NUM_SLICES"
 
 
 def pod_cluster(job_name: str) -> tuple[ClusterSpec, int]:
     """Read which hosts the TPU has and which of them this is.
 
-    The TPU's runtime sets ``TPU_WORKER_HOSTNAMES`` (or ``TPU_PROCESS_ADDRESSES``) and ``TPU_WORKER_ID``.
+    In Google Kubernetes Engine ``TPU_WORKER_HOSTNAMES`` (or ``TPU_PROCESS_ADDRESSES``) and ``TPU_WORKER_ID`` are set;
+    on TPU VMs the metadata server says it.
 
     Args:
         job_name: The job that the hosts are the tasks of.
@@ -25,19 +27,39 @@ def pod_cluster(job_name: str) -> tuple[ClusterSpec, int]:
         The cluster, empty where the TPU has one host, and this host's number.
 
     Raises:
-        ClusterError: If the number is missing or not that of a host.
+        ClusterError: If the number is missing or not that of a host, if the TPU consists of several slices, or if the
+            metadata server does not answer.
     """
-    hosts = _hosts()
+    # Late: it imports JAX, and who prints manifests needs the port only.
+    from stratax.cluster._tpu_metadata import hosts_from_metadata
+
+    hosts, index = _hosts(), os.environ.get(_INDEX)
+    num_slices = os.environ.get(_NUM_SLICES, "")
+    source = f"the environment variable {_INDEX}"
+    # Who sets the variables knows better, for instance which of the machines take part.
+    if not hosts and (found := hosts_from_metadata()) is not None:
+        hosts, index, num_slices = (
+            [_host(each) for each in found.hosts],
+            found.number,
+            num_slices or found.num_slices,
+        )
+        source = "agent-worker-number of the metadata"
+    if num_slices.strip() not in ("", "1"):
+        raise ClusterError(
+            "A program runs on one slice of a TPU: the hosts of several are not connected here. Ask for one larger "
+            f"slice, or start the program on each by itself, without the variables MEGASCALE_*. Received: "
+            f"{_NUM_SLICES}={shown(num_slices)}."
+        )
     # A single host sets the variables, too, and has nobody to connect to.
     if len(hosts) < 2:
         return ClusterSpec({}), 0
-    index = os.environ.get(_INDEX, "").strip()
-    if not index.isdecimal() or int(index) >= len(hosts):
+    number = (index or "").strip()
+    if not number.isdecimal() or int(number) >= len(hosts):
         raise ClusterError(
-            f"On a TPU with {len(hosts)} hosts the environment variable {_INDEX} must be a number from 0 to "
-            f"{len(hosts) - 1}. Received: {_INDEX}={shown(os.environ.get(_INDEX))}."
+            f"On a TPU with {len(hosts)} hosts {source} must be a number from 0 to {len(hosts) - 1}. "
+            f"Received: {_INDEX}={shown(index)}."
         )
-    return ClusterSpec({job_name: [f"{host}:{COORDINATOR_PORT}" for host in hosts]}), int(index)
+    return ClusterSpec({job_name: [f"{host}:{TPU_PORT}" for host in hosts]}), int(number)
 
 
 def _hosts() -> list[str]:

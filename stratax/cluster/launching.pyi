@@ -13,3 +13,4 @@ from ._plan_checks import check_port as check_port
 from ._secret import SECRET_FILE_VARIABLE as SECRET_FILE_VARIABLE
 from ._secret import SECRET_VARIABLE as SECRET_VARIABLE
 from ._secret import new_secret as new_secret
+from ._tpu_pod import TPU_PORT as TPU_PORT

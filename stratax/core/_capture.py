@@ -23,6 +23,7 @@ from stratax._shown import shown
 from stratax._tracing import TRACING
 from stratax._typing import DTypeLike, PyTree, TensorLike
 from stratax.core import _reads, _variable_store
+from stratax.core._moves import Move
 from stratax.seams.keras import (
     get_stateless_scope,
     outside_stateless_scope,
@@ -80,8 +81,6 @@ class Spread(abc.ABC):
         """Return the variable's one value of all parties' values."""
 
 
-# Gives the place of variables on other devices, within a block.
-Moved = Callable[[Sequence[jax.Device]], contextlib.AbstractContextManager[jax.sharding.NamedSharding]]
 # Where a loop or branch stands in a program: its number in the part around it, and so on.
 Path = tuple[int, ...]
 
@@ -389,6 +388,21 @@ class FeedLeaf:
     feed: StreamFeed
     index: int
 
+    def spec(self, placement: jax.sharding.NamedSharding) -> jax.ShapeDtypeStruct:
+        """Return its type.
+
+        Args:
+            placement: Where it is, unless the structure of the elements says where they are.
+        """
+        leaf = jax.tree.leaves(self.feed.structure)[self.index]
+        sharding = getattr(leaf, "sharding", None) or placement
+        shape = leaf.shape
+        if self.feed.block:
+            # Elements come first.
+            parts = jax.sharding.PartitionSpec(None, *sharding.spec)
+            shape, sharding = (self.feed.count, *shape), jax.sharding.NamedSharding(sharding.mesh, parts)
+        return jax.ShapeDtypeStruct(shape, leaf.dtype, sharding=sharding)
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class HostValue:
@@ -435,8 +449,8 @@ class ProgramRegion(Region):
         passes: The passes over datasets that they make, by path.
         structures: The structures of elements that loops were traced for, by path; shared by a program's traces.
         hints: Structures of elements to trace a loop for, besides the first one, by path.
-        moved: Has the strategy whose replicas compute here compute on other devices in a block, for a trace that is
-            not run: ``with moved(devices) as placement``; None where nobody can.
+        move: Has the strategy whose replicas compute here compute on other devices, for a trace that is not run; None
+            where none can.
         notes: What other packages note about the program while it is traced, by the name of a host value.
         handed_on: What the program gives besides its results.
         builder: Makes the program of what was traced, where it is not to be run here as it is:
@@ -459,7 +473,7 @@ class ProgramRegion(Region):
         self.arguments: dict[int, int] = {}
         self.placement: jax.sharding.Sharding | None = None
         self.storage: jax.sharding.Sharding | None = None
-        self.moved: Moved | None = None
+        self.move: Move | None = None
         self._taken: dict[int, int] = {}
         self._host_values: dict[str, Any] = {}
         self.notes: dict[str, Any] = {}

@@ -6,13 +6,14 @@ import dataclasses
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.extend.core
 import keras
 import numpy as np
+from jax.sharding import NamedSharding
 
 from stratax import _tracebacks, errors
 from stratax._shown import shown
@@ -28,17 +29,22 @@ from stratax.core import (
     _iterators,
     _known,
     _log_placement,
+    _moves,
     _program,
     _reads,
+    _rebound,
     _retracing,
     _shared,
     _signature,
     _stages,
     _texts,
+    _variable_store,
 )
 from stratax.seams import jax as seam
 from stratax.seams.keras import in_stateless_scope
 
+# What streams have shown while a program was traced, as `ProgramRegion.seen`.
+_Seen = Mapping[Any, list[tuple[Any, int]]]
 # How many programs one function keeps; the oldest goes first.
 MAX_PROGRAMS = 256
 # How many of them for arguments of one kind, where they differ in what streams hold.
@@ -383,8 +389,8 @@ class Function(_signature.Alias):
         stand_ins = region.detach(arguments.streams)
         name = getattr(self.python_function, "__name__", "function")
         program = build_program(closed, region, outputs, name=name, donate=self._donate)
-        if _compiling.is_heard() and region.moved is not None and region.placement is not None:
-            self._make_retraceable(program, arguments, region.moved, len(region.placement.device_set))
+        if _compiling.is_heard():
+            self._make_retraceable(program, arguments, region)
         _log_placement.note(name, region.placement)
         program.result_types = [
             _concrete.TensorType(tuple(aval.shape), aval.dtype)
@@ -398,61 +404,75 @@ class Function(_signature.Alias):
         self,
         arguments: _signature.Arguments,
         specs: Sequence[jax.ShapeDtypeStruct],
-        moved: _capture.Moved,
+        move: _moves.Move,
         devices: Sequence[jax.Device],
+        seen: _Seen | None = None,
     ) -> _compiling.Made:
         """Trace a program for other devices than it is to run on.
 
         Args:
             arguments: A call's arguments, sorted.
             specs: The types that its arrays have on the other devices, with shardings.
-            moved: Has whoever divides the work do so among other devices.
+            move: Has whoever divides the work do so among other devices.
             devices: The other devices.
+            seen: What its streams show, as `ProgramRegion.seen`, with the types of elements on the other devices.
         """
-        with moved(devices) as placement:
+        with move.to(devices) as placement:
             # Of numbers that say how long a loop is, the values count.
             region = _capture.ProgramRegion(known=arguments.dynamic)
+            region.placement = placement
+            region.seen = dict(seen or {})
             closed, _, outputs = self._trace_jaxpr(
                 dataclasses.replace(arguments, dynamic=list(specs)), region
             )
         name = getattr(self.python_function, "__name__", "function")
         program = build_program(closed, region, outputs, name=name, donate=self._donate)
-        if program.feeds or program.is_driven:
+        if program.is_driven:
             raise errors.UnimplementedError(
-                f"{shown(self)} takes elements of a dataset by itself, so it can't be traced for other devices than it "
-                "runs on. Expected: a function that is given its batches. Simulate as many devices as the topology has "
-                "(stratax compile --simulate)."
+                f"{shown(self)} has a loop whose input the host hands over in parts, so it can't be traced for other "
+                "devices than it runs on. Expected: a function that is given its batches. Simulate as many devices as "
+                "the topology has (stratax compile --simulate)."
             )
         return _compiling.described(program.compiled, name, program.donated, program.kept, specs, placement)
 
     def _make_retraceable(
-        self,
-        program: _program.Program,
-        arguments: _signature.Arguments,
-        moved: _capture.Moved,
-        num_devices: int,
+        self, program: _program.Program, arguments: _signature.Arguments, region: _capture.ProgramRegion
     ) -> None:
-        if not (program.feeds or program.is_driven):
-            _compiling.retraceable(
-                program.compiled, functools.partial(self._traced_again_for, arguments, moved, num_devices)
-            )
+        move, placement = region.move, region.placement
+        if placement is None and _is_on_one_device([*arguments.dynamic, *region.inputs]):
+            move = _moves.MoveOfOne()
+        if move is None or program.is_driven:
+            return
+        num_devices = 1 if placement is None else len(placement.device_set)
+        seen = dict(region.seen)
+        # The function, and one that `strategy.run` is given.
+        names = _rebound.Names([self.python_function, *arguments.leaves])
+        again = functools.partial(self._traced_again_for, arguments, move, num_devices, seen, names)
+        _compiling.retraceable(program.compiled, again)
 
     def _traced_again_for(
         self,
         arguments: _signature.Arguments,
-        moved: _capture.Moved,
+        move: _moves.Move,
         num_devices: int,
+        seen: _Seen,
+        names: _rebound.Names,
         devices: Sequence[jax.Device],
+        per_device: int | None,
     ) -> _compiling.Made:
-        """Trace a call's program for other devices, each of which gets as much of the arguments.
+        """Trace a call's program for other devices, each of which gets as many examples, or as many as are named.
 
         A program of one device, such as that of a `OneDeviceStrategy`, stays one: it gets the first of them.
         """
         if num_devices == 1:
             devices = devices[:1]
-        with moved(devices) as placement:
-            specs = [_compiling.moved_spec(each, placement) for each in arguments.dynamic]
-        return self.traced_for(arguments, specs, moved, devices)
+        seen = {
+            key: [(move.element(structure), count) for structure, count in runs] for key, runs in seen.items()
+        }
+        with move.to(devices) as placement:
+            specs, shown_there = _moved(arguments.dynamic, seen, placement, per_device)
+        with names.as_kept():
+            return self.traced_for(arguments, specs, move, devices, shown_there)
 
     def _retrace(
         self, arguments: _signature.Arguments, memory: _extension.Memory, hints: dict[Any, Any]
@@ -669,6 +689,26 @@ def build_program(
     run.__name__ = name
     compiled = _compiling.jit(run, name=name, donated=(0,), variables={0: donated, 1: description["kept"]})
     return _program.Program(compiled=compiled, placement=placement, **description)
+
+
+def _moved(
+    values: Sequence[Any], seen: _Seen, placement: NamedSharding, per_device: int | None
+) -> tuple[list[jax.ShapeDtypeStruct], _Seen]:
+    """Return the types of arguments, and what streams show, on other devices; see `_compiling.moved_specs`."""
+    leaves, treedef = jax.tree.flatten([structure for runs in seen.values() for structure, _ in runs])
+    specs = _compiling.moved_specs([*values, *leaves], placement, per_device)
+    structures = iter(jax.tree.unflatten(treedef, specs[len(values) :]))
+    there = {key: [(next(structures), count) for _, count in runs] for key, runs in seen.items()}
+    return specs[: len(values)], there
+
+
+def _is_on_one_device(values: Sequence[Any]) -> bool:
+    """Return whether none of the values and variables is spread over several devices, or kept elsewhere."""
+    variables = [each for each in values if isinstance(each, keras.Variable)]
+    if any(_variable_store.store_of(each) is not None for each in variables):
+        return False
+    arrays = [*values, *map(_variable_store.read, variables)]
+    return all(len(each.sharding.device_set) == 1 for each in arrays if isinstance(each, jax.Array))
 
 
 def _check_leaks(name: str, closed: jax.extend.core.ClosedJaxpr, region: _capture.ProgramRegion) -> None:

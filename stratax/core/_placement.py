@@ -10,11 +10,13 @@ from jax.sharding import Sharding
 from stratax import errors
 from stratax._shown import shown
 
+# Objects, bytes and text.
+_NOT_OF_DEVICES = "OSU"
 _DEVICE_LIMITS = {np.dtype(f"{kind}64"): np.iinfo(f"{kind}32") for kind in ("int", "uint")}
 
 
 def check_fits(values: Iterable[Any]) -> None:
-    """Refuse whole numbers of 64 bits that a device would change without a word.
+    """Refuse what a device can't hold: text, and whole numbers of 64 bits that it would change without a word.
 
     Without JAX' `jax_enable_x64`, arrays of int64 and uint64 become arrays of 32 bits on a device, and larger numbers
     wrap. What is on a device already is not looked at.
@@ -24,10 +26,19 @@ def check_fits(values: Iterable[Any]) -> None:
 
     Raises:
         BadArgumentError: If a number does not fit into 32 bits.
+        BadTypeError: If an array holds text or other objects.
     """
     for value in values:
-        if isinstance(value, np.ndarray | np.generic) and value.dtype in _DEVICE_LIMITS:
+        if not isinstance(value, np.ndarray | np.generic):
+            continue
+        if value.dtype in _DEVICE_LIMITS:
             _check_range(value, _DEVICE_LIMITS[value.dtype])
+        elif value.dtype.kind in _NOT_OF_DEVICES:
+            raise errors.BadTypeError(
+                "Text does not go to a device. Expected: numbers or booleans. Received: an array of dtype "
+                f"{value.dtype} and shape {value.shape}. Turn it into numbers before a strategy divides it, in "
+                "Dataset.map: by keras.layers.StringLookup, tf.strings.to_hash_bucket_fast or tf.strings.to_number."
+            )
 
 
 def _check_range(value: np.ndarray | np.generic, limits: np.iinfo) -> None:
@@ -61,6 +72,7 @@ def place(values: Any, sharding: Sharding) -> Any:
 
     Raises:
         BadArgumentError: If a whole number of 64 bits does not fit into 32.
+        BadTypeError: If there is text among the values.
     """
     check_fits(jax.tree.leaves(values))
     # All devices belong to this process: JAX can place a whole structure in one call.

@@ -13,3 +13,4 @@ from ._capture import initialize as initialize
 from ._capture import initialize_pending as initialize_pending
 from ._capture import outside_scopes as outside_scopes
 from ._mesh_types import without_mesh as without_mesh
+from ._moves import Move as Move

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from stratax._typing import PyTree
 from stratax.core import functions
 from stratax.distribute import Strategy
-from stratax.distribute.replicas import PerReplica, is_per_replica
+from stratax.distribute.replicas import StepsPerReplica, is_per_replica, own_step
 
 Step = Callable[[Any], Any]
 
@@ -110,18 +110,14 @@ def _on_replicas(strategy: Strategy, step: Step, element: PyTree) -> Any:
 
 
 def _by_replica(element: PyTree, steps: int) -> Any:
-    """Return stacked batches, their replicas first: what `run` splits."""
+    """Return stacked batches as what `run` splits among the replicas."""
     if steps == 1:
         return element
 
-    def move(leaf: Any) -> Any:
-        # `[steps, replicas, ...]` as input stacks it, to `[replicas, steps, ...]`; each replica keeps its own
-        # data.
-        return leaf if leaf.solo else PerReplica(jnp.moveaxis(leaf.array, 1, 0))
+    def of_steps(leaf: Any) -> Any:
+        return StepsPerReplica(leaf.array) if is_per_replica(leaf) and not leaf.solo else leaf
 
-    return jax.tree.map(
-        lambda leaf: move(leaf) if is_per_replica(leaf) else leaf, element, is_leaf=is_per_replica
-    )
+    return jax.tree.map(of_steps, element, is_leaf=is_per_replica)
 
 
 def _in_order(output: Any, steps: int) -> Any:
@@ -153,4 +149,8 @@ def _repeated(step: Step, steps: int, *, keep: bool = False) -> Step:
     """Repeat a step for several stacked batches: one loop; the last result, or, with `keep`, all of them stacked."""
     if steps == 1:
         return step
-    return lambda stacked: functions.for_rows(stacked, step, keep=keep)
+
+    def each(row: Any) -> Any:
+        return step(jax.tree.map(own_step, row, is_leaf=is_per_replica))
+
+    return lambda stacked: functions.for_rows(stacked, each, keep=keep)

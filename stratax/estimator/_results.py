@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from stratax._threads import Threads
 from stratax.estimator.hooks import SessionRunHook
 
 # So many dispatches' results wait for the function at most; then the training waits for it.
@@ -27,7 +28,7 @@ class ResultsHook(SessionRunHook):
         self.fetches = fetches
         self._function = function
         self._every = every
-        self._pool: concurrent.futures.ThreadPoolExecutor | None = None
+        self._pool: Threads | None = None
         self._waiting: collections.deque[concurrent.futures.Future[None]] = collections.deque()
 
     def receive(self, first: int, steps: int, values: Any) -> None:
@@ -42,7 +43,7 @@ class ResultsHook(SessionRunHook):
         if not wanted:
             return
         if self._pool is None:
-            self._pool = concurrent.futures.ThreadPoolExecutor(1, "stratax host call")
+            self._pool = Threads(1, "stratax host call")
         while self._waiting and (self._waiting[0].done() or len(self._waiting) >= _MOST_WAITING):
             # Raises what the function has raised.
             self._waiting.popleft().result()

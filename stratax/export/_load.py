@@ -394,8 +394,7 @@ def platform_of(folder: Folder) -> str:
     """
     import jax
 
-    here = jax.default_backend()
-    here = {"gpu": "cuda"}.get(here, here)
+    here = platform_named(jax.default_backend())
     if here not in folder.manifest.platforms:
         raise DeviceError(
             f"The export at {shown(folder.path)} was not made for this platform. Expected: one of "
@@ -403,6 +402,11 @@ def platform_of(folder: Folder) -> str:
             "JAX_PLATFORMS."
         )
     return here
+
+
+def platform_named(platform: str) -> str:
+    """Return what exports call a platform of JAX."""
+    return {"gpu": "cuda"}.get(platform, platform)
 
 
 def deserialized(folder: Folder, file: str) -> Any:

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from stratax._shown import shown
-from stratax.core import Function, Variable
+from stratax.core import Function, Variable, regions
 from stratax.core.functions import as_declared
 from stratax.data.elements import TensorSpec
 from stratax.errors import (
@@ -23,7 +23,7 @@ from stratax.errors import (
 )
 from stratax.export import _object_file
 from stratax.export._folder import Folder, contains, refuse_foreign
-from stratax.export._load import LoadedSignature, deserialized, platform_of
+from stratax.export._load import LoadedSignature, deserialized, platform_named, platform_of
 from stratax.export._manifest import SignatureInfo, TensorInfo, dtype_named
 from stratax.export._saved_options import LoadOptions
 from stratax.export._structures import decoded, matched
@@ -419,6 +419,24 @@ def _spec_of(name: str, info: TensorInfo) -> TensorSpec:
     return TensorSpec(info.shape, info.numpy_dtype, name)
 
 
+class _Programs:
+    """The programs of a folder, each read when it is first needed.
+
+    Args:
+        folder: The folder.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._read: dict[str, Any] = {}
+
+    def deserialized(self, file: str) -> Any:
+        """Return the program of a file."""
+        if file not in self._read:
+            self._read[file] = deserialized(self._folder, file)
+        return self._read[file]
+
+
 class _Loader:
     """Makes the object of a folder.
 
@@ -428,9 +446,8 @@ class _Loader:
     """
 
     def __init__(self, folder: Folder, body: dict[str, Any] | None) -> None:
-        self._folder = folder
         self._platform = platform_of(folder)
-        self._programs: dict[str, Any] = {}
+        self._programs = _Programs(folder)
         weights = folder.weights()
         listed = [] if body is None else body["variables"]
         known = {each["weight"] for each in listed}
@@ -517,13 +534,15 @@ class _Loader:
         weights: Any,
         assigned: Any,
     ) -> _Program:
-        exported = self._deserialized(files[self._platform])
         variables = [self._variables[each] for each in weights]
         targets = [self._variables[each] for each in assigned]
-
-        call = exported.call if exported.has_vjp() else _without_derivative(name, exported.call)
+        programs, here = self._programs, files[self._platform]
+        # What can't be read is told when it is loaded.
+        programs.deserialized(here)
 
         def run(*arrays: Any) -> list[Any]:
+            exported = programs.deserialized(files.get(_platform_traced_for(), here))
+            call = exported.call if exported.has_vjp() else _without_derivative(name, exported.call)
             results = call([each.value for each in variables], list(arrays))
             for variable, value in zip(targets, results[len(outputs) :], strict=True):
                 variable.assign(value)
@@ -534,17 +553,12 @@ class _Loader:
         function = Function(run, autograph=False, traces_before_warning=0)
         return _Program(name, inputs, outputs, variables, function)
 
-    def _deserialized(self, file: str) -> Any:
-        if file not in self._programs:
-            self._programs[file] = deserialized(self._folder, file)
-        return self._programs[file]
-
     def _signature(self, name: str, info: SignatureInfo, described: Mapping[str, Any] | None) -> Any:
         if described is not None:
             program = self._functions[described["function"]][1][0]
             return LoadedConcreteFunction(name, program, described["inputs"], described["outputs"])
         if info.before is not None or info.after is not None:
-            exported = self._deserialized(info.program.files[self._platform])
+            exported = self._programs.deserialized(info.program.files[self._platform])
             return _OfText(name, info, exported, [self._variables[each] for each in info.program.weights])
         arguments, results = info.program.arguments, info.program.results
         program = self._program(
@@ -559,6 +573,16 @@ class _Loader:
         return LoadedConcreteFunction(
             name, program, places, {each: results.index(each) for each in info.outputs}
         )
+
+
+def _platform_traced_for() -> str:
+    """Return the platform of the devices that what is being traced is for, which may be others than JAX' first ones."""
+    region = regions.current_region()
+    placement = None if region is None else region.program.placement
+    if placement is None:
+        return platform_named(jax.default_backend())
+    device: Any = next(iter(placement.device_set))
+    return platform_named(device.platform)
 
 
 def _without_derivative(name: str, call: Callable[..., Any]) -> Callable[..., Any]:

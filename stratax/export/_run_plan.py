@@ -4,13 +4,13 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from stratax._bounds import check_bytes, holds_pixels, most_bytes, taking_turns
 from stratax._shown import shown
+from stratax._threads import Threads
 from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
 from stratax.errors import BadArgumentError, DataLossError, StrataxError
@@ -144,7 +144,7 @@ def _mapped(body: Plan, columns: list[np.ndarray], values: Mapping[str, Any], ca
     count = len(columns[0])
     # The rows of a row have no threads of their own, which would become more with each depth.
     if count > 1 and not is_row:
-        with ThreadPoolExecutor(min(_THREADS, count)) as pool:
+        with Threads(min(_THREADS, count), "stratax-rows") as pool:
             rows = list(pool.map(of_row, range(count)))
     else:
         rows = [of_row(row) for row in range(count)]

@@ -5,6 +5,7 @@ from typing import Any
 
 import keras
 
+from stratax._threads import Threads
 from stratax.distribute import Strategy
 from stratax.keras import _nan_loss, _stop_together, _writers
 from stratax.seams.keras import is_default
@@ -18,6 +19,13 @@ class Callbacks(keras.callbacks.CallbackList):
     Keras hands every batch's logs to a thread that waits for the devices and turns them into numbers, also if
     no callback is interested. That costs as much as a small model's step.
     """
+
+    def _on_begin(self) -> None:
+        # A Ctrl-C can keep the threads of Keras' own executor from ending (`stratax._threads`), and they are several,
+        # which may show a batch to the callbacks before an earlier one.
+        if self._in_begin_end_block_count == 0:
+            self._executor: Threads | None = Threads(1, "stratax-callbacks")
+        super()._on_begin()
 
     def set_model(self, model: keras.Model) -> None:
         """See `keras.callbacks.CallbackList.set_model`; called when all callbacks are there."""

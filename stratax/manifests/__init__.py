@@ -1,4 +1,4 @@
-"""Print what runs a program as the workers of a cluster on Kubernetes or Slurm (manifests layer).
+"""Print what runs a program as the workers of a cluster on Kubernetes or Slurm, or on TPU VMs (manifests layer).
 
 `stratax manifest` does the same from the command line. The resolvers that find the cluster from inside such a job are
 in `stratax.cluster`.

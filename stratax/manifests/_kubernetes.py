@@ -17,12 +17,14 @@ from stratax.cluster.launching import (
     NUM_WORKERS_VARIABLE,
     SECRET_VARIABLE,
     SERVICE_VARIABLE,
+    TPU_PORT,
     check_least,
     check_port,
     new_secret,
 )
 from stratax.errors import BadArgumentError
 from stratax.manifests._tasks import tasks_of
+from stratax.manifests._tpus import TpuSlice
 
 # The port at which the workers meet: the one that `KubernetesClusterResolver` takes, too.
 KUBERNETES_PORT = 8470
@@ -38,6 +40,16 @@ _QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|[MGTPE]i?)?")
 _IMAGE = re.compile(r"[^\s]+")
 _CONTAINER = "worker"
 _SECRET_KEY = "secret"
+# What GKE calls the chips of a node, and what its nodes are chosen by.
+_CHIPS = "google.com/tpu"
+_ACCELERATOR_LABEL = "cloud.google.com/gke-tpu-accelerator"
+_TOPOLOGY_LABEL = "cloud.google.com/gke-tpu-topology"
+_SPOT_LABEL = "cloud.google.com/gke-spot"
+# Such nodes may have a taint of that name.
+_SPOT_TOLERATION = {"key": _SPOT_LABEL, "operator": "Equal", "value": "true", "effect": "NoSchedule"}
+_RESERVATION_LABEL = "cloud.google.com/reservation-name"
+# The port at which the TPU's own runtime finds the other hosts.
+_RUNTIME_PORT = 8471
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +73,10 @@ class KubernetesPlan:
         chief: Whether there is a chief besides the workers. What is said of workers holds for it, too.
         ps: How many parameter servers there are; they get no GPUs.
         evaluator: Whether there is an evaluator.
+        tpu: The slice of a TPU pod on which the workers run, one on each of its hosts, in Google Kubernetes Engine;
+            None for none. GKE itself tells the hosts of one another, so there is no TF_CONFIG.
+        spot: Whether its nodes may be taken away; only with `tpu`.
+        reservation: The reservation that its nodes are of; None for none. Only with `tpu`.
 
     Raises:
         BadArgumentError: If a value is out of range or of the wrong form.
@@ -81,6 +97,9 @@ class KubernetesPlan:
     chief: bool = False
     ps: int = 0
     evaluator: bool = False
+    tpu: TpuSlice | None = None
+    spot: bool = False
+    reservation: str | None = None
 
     @property
     def tasks(self) -> tuple[tuple[str, int], ...]:
@@ -100,11 +119,12 @@ class KubernetesPlan:
         for field, least in {"workers": 1, "gpus_per_worker": 0, "restarts": 0, "ps": 0}.items():
             check_least(field, getattr(self, field), least)
         check_port("port", self.port)
+        self._check_tpu()
         if not _IMAGE.fullmatch(self.image):
             raise BadArgumentError(f"image must be the name of one. Received: image={shown(self.image)}.")
         longest = max(len(f"{self.job_name(job)}-{count - 1}") for job, count in self.tasks) - len(self.name)
         _check_name("name", self.name, _LONGEST_LABEL - longest)
-        for field in ("namespace", "secret"):
+        for field in ("namespace", "secret", "reservation"):
             value = getattr(self, field)
             if value is not None:
                 _check_name(field, value, _LONGEST_LABEL)
@@ -112,6 +132,31 @@ class KubernetesPlan:
         _check_quantity("memory", self.memory)
         for claim, path in self.volumes:
             _check_volume(claim, path)
+
+    def _check_tpu(self) -> None:
+        if self.tpu is None:
+            for field in ("spot", "reservation"):
+                if getattr(self, field):
+                    raise BadArgumentError(
+                        f"{field} is said of a TPU's nodes. Give the slice, too: tpu. "
+                        f"Received: {field}={shown(getattr(self, field))}."
+                    )
+            return
+        if self.workers != self.tpu.num_hosts:
+            raise BadArgumentError(
+                f"The program runs once on each host of a TPU. Expected: {self.tpu.num_hosts} workers for "
+                f"{self.tpu.generation}:{self.tpu.shape}. Received: workers={self.workers}. Leave the workers out."
+            )
+        for field in ("gpus_per_worker", "chief", "ps", "evaluator"):
+            if getattr(self, field):
+                raise BadArgumentError(
+                    f"{field} has no meaning on a TPU: its hosts are equal workers. Leave it out. "
+                    f"Received: {field}={shown(getattr(self, field))}."
+                )
+        if self.port != KUBERNETES_PORT:
+            raise BadArgumentError(
+                f"The hosts of a TPU meet at port {TPU_PORT}. Leave the port out. Received: port={self.port}."
+            )
 
 
 def kubernetes_manifest(plan: KubernetesPlan) -> str:
@@ -122,6 +167,10 @@ def kubernetes_manifest(plan: KubernetesPlan) -> str:
     other failure ends the Job. With a chief, parameter servers or an evaluator there is a Job for each type, called
     ``NAME-worker`` and so on, and where there are servers the others go on without a worker. Needs Kubernetes 1.29 or
     newer.
+
+    On a TPU slice the workers are its hosts: the pods are put on nodes with that slice and take all chips of theirs.
+    GKE gives such pods ``TPU_WORKER_ID`` and ``TPU_WORKER_HOSTNAMES``, since their Job is indexed, has a subdomain and
+    asks for TPUs; `TPUClusterResolver` reads them.
 
     The Secret has a new random value in every call: what is returned should be kept as secrets are, or the plan should
     name a Secret that is there already.
@@ -204,7 +253,7 @@ def _service(plan: KubernetesPlan) -> dict[str, Any]:
             # The workers look one another up before any of them could be called ready.
             "publishNotReadyAddresses": True,
             "selector": {_INSTANCE_LABEL if plan.has_types else _JOB_LABEL: plan.name},
-            "ports": [{"name": "stratax", "port": plan.port}],
+            "ports": _ports(plan, "port"),
         },
     }
 
@@ -253,9 +302,30 @@ def _pod(plan: KubernetesPlan, job: str, job_id: str | None) -> dict[str, Any]:
     return {
         "subdomain": plan.name,
         "restartPolicy": "Never",
+        **({"nodeSelector": selector} if (selector := _nodes(plan)) else {}),
+        **({"tolerations": [_SPOT_TOLERATION]} if plan.spot else {}),
         "containers": [_container(plan, job, job_id)],
         **({"volumes": [*volumes, *shared]} if volumes or shared else {}),
     }
+
+
+def _nodes(plan: KubernetesPlan) -> dict[str, str]:
+    """Return the labels of the nodes on which the pods are to run."""
+    if plan.tpu is None:
+        return {}
+    return _given(
+        {
+            _ACCELERATOR_LABEL: plan.tpu.node_label,
+            _TOPOLOGY_LABEL: plan.tpu.shape,
+            _SPOT_LABEL: "true" if plan.spot else None,
+            _RESERVATION_LABEL: plan.reservation,
+        }
+    )
+
+
+def _ports(plan: KubernetesPlan, field: str) -> list[dict[str, Any]]:
+    ports = {"stratax": plan.port} if plan.tpu is None else {"stratax": TPU_PORT, "tpu": _RUNTIME_PORT}
+    return [{"name": name, field: port} for name, port in ports.items()]
 
 
 def _gpus(plan: KubernetesPlan, job: str) -> int:
@@ -274,24 +344,15 @@ def _container(plan: KubernetesPlan, job: str, job_id: str | None) -> dict[str, 
         # Kubernetes would put variables in the place of $(...).
         "command": [word.replace("$", "$$") for word in plan.command],
         "env": _environment(plan, job, job_id),
-        "ports": [{"name": "stratax", "containerPort": plan.port}],
+        "ports": _ports(plan, "containerPort"),
         **({"resources": resources} if (resources := _resources(plan, job)) else {}),
         **({"volumeMounts": mounts} if mounts else {}),
     }
 
 
 def _environment(plan: KubernetesPlan, job: str, job_id: str | None) -> list[dict[str, Any]]:
-    cluster = {
-        each: [f"{plan.job_name(each)}-{number}.{plan.name}:{plan.port}" for number in range(count)]
-        for each, count in plan.tasks
-        # It is in no cluster.
-        if each != "evaluator"
-    }
-    # Kubernetes puts the number in; it does so for variables that stand before only, so this one is written out.
-    task = f'{{"type": "{job}", "index": $({_INDEX})}}'
     return [
-        {"name": _INDEX, "valueFrom": {"fieldRef": {"fieldPath": _INDEX_FIELD}}},
-        {"name": "TF_CONFIG", "value": f'{{"cluster": {json.dumps(cluster)}, "task": {task}}}'},
+        *(_config(plan, job) if plan.tpu is None else []),
         # A Job that takes the place of another of its name may start while the other's pods are still ending.
         {"name": JOB_ID_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": _START_FIELD}}}
         if job_id is None
@@ -303,7 +364,7 @@ def _environment(plan: KubernetesPlan, job: str, job_id: str | None) -> list[dic
         # What `KubernetesClusterResolver` looks for, which knows workers only.
         *(
             []
-            if plan.has_types
+            if plan.has_types or plan.tpu is not None
             else [
                 {"name": NUM_WORKERS_VARIABLE, "value": str(plan.workers)},
                 {"name": JOB_VARIABLE, "value": plan.name},
@@ -314,10 +375,28 @@ def _environment(plan: KubernetesPlan, job: str, job_id: str | None) -> list[dic
     ]
 
 
+def _config(plan: KubernetesPlan, job: str) -> list[dict[str, Any]]:
+    """Return the variables that make TF_CONFIG."""
+    cluster = {
+        each: [f"{plan.job_name(each)}-{number}.{plan.name}:{plan.port}" for number in range(count)]
+        for each, count in plan.tasks
+        # It is in no cluster.
+        if each != "evaluator"
+    }
+    # Kubernetes puts the number in; it does so for variables that stand before only, so this one is written out.
+    task = f'{{"type": "{job}", "index": $({_INDEX})}}'
+    return [
+        {"name": _INDEX, "valueFrom": {"fieldRef": {"fieldPath": _INDEX_FIELD}}},
+        {"name": "TF_CONFIG", "value": f'{{"cluster": {json.dumps(cluster)}, "task": {task}}}'},
+    ]
+
+
 def _resources(plan: KubernetesPlan, job: str) -> dict[str, Any]:
-    requests = {"cpu": plan.cpus, "memory": plan.memory}
+    chips = None if plan.tpu is None else str(plan.tpu.chips_per_host)
+    requests = {"cpu": plan.cpus, "memory": plan.memory, _CHIPS: chips}
     limits = {
         "memory": plan.memory,
+        _CHIPS: chips,
         "nvidia.com/gpu": str(_gpus(plan, job)) if _gpus(plan, job) else None,
     }
     both = {"requests": _given(requests), "limits": _given(limits)}

@@ -9,24 +9,13 @@ from stratax._shown import shown
 from stratax.cluster import ExitCode
 from stratax.cluster.launching import check_least, check_port
 from stratax.errors import BadArgumentError
-from stratax.manifests._tasks import tasks_of
+from stratax.manifests._tasks import BY_FAULT, tasks_of
 
 # The port of a node's first worker: the one that `SlurmClusterResolver` takes, too.
 SLURM_PORT = 8888
 
 _WORD = re.compile(r"[^\s\"'`$\\]+")
 _TIME = re.compile(r"([0-9]+-)?[0-9]+(:[0-9]{1,2}){0,2}")
-# The retryable codes; the later one tells more of why the tasks ended. srun is given their places from 1 on.
-_BY_FAULT = (
-    ExitCode.PEER_LOST,
-    134,
-    137,
-    143,
-    ExitCode.PREEMPTED,
-    ExitCode.START_TIMEOUT,
-    ExitCode.STALLED,
-)
-
 # The codes of a worker that was killed: with parameter servers it is started again alone.
 _KILLED = (134, 137, 143)
 
@@ -185,7 +174,8 @@ def _options(plan: SlurmPlan) -> list[str]:
 
 
 def _body(plan: SlurmPlan) -> str:
-    places = {int(code): place for place, code in enumerate(_BY_FAULT, start=1)}
+    # srun is given the codes' places, from 1 on.
+    places = {int(code): place for place, code in enumerate(BY_FAULT, start=1)}
     starts = itertools.accumulate((count for _, count in plan.tasks), initial=0)
     segments = [(job, start, count) for (job, count), start in zip(plan.tasks, starts, strict=False)]
     return _TEMPLATE.format(

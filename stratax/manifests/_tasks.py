@@ -1,4 +1,17 @@
-"""The tasks of a cluster by type, as manifests number them (manifests layer)."""
+"""The tasks of a cluster by type, as manifests number them, and how they end (manifests layer)."""
+
+from stratax.cluster import ExitCode
+
+# The retryable codes; the later one tells more of why the tasks ended.
+BY_FAULT = (
+    ExitCode.PEER_LOST,
+    134,
+    137,
+    143,
+    ExitCode.PREEMPTED,
+    ExitCode.START_TIMEOUT,
+    ExitCode.STALLED,
+)
 
 
 def tasks_of(workers: int, *, chief: bool, ps: int, evaluator: bool) -> tuple[tuple[str, int], ...]:

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import jax
 import numpy as np
 from keras import random
 
@@ -67,12 +68,23 @@ def sparse_softmax_cross_entropy_with_logits(
             "`labels.shape` must equal `logits.shape` except for the last dimension. Received: "
             f"labels.shape={tuple(numbers.shape)} and logits.shape={tuple(log_probabilities.shape)}."
         )
-    check_labels(numbers, log_probabilities.shape[-1])
-    indices = ops.expand_dims(numbers, -1)
-    losses = -ops.squeeze(ops.take_along_axis(log_probabilities, indices, axis=-1), -1)
-    # A compiled program can't raise. There a label out of range gives NaN, as in TensorFlow on a GPU; JAX counts
-    # negative ones from the end.
-    return ops.where(numbers < 0, np.nan, losses)
+    num_classes = log_probabilities.shape[-1]
+    check_labels(numbers, num_classes)
+    # Subtracted, not negated: what is certain costs 0, as in TensorFlow, and not -0.
+    losses = jax.lax.platform_dependent(numbers, 0.0 - log_probabilities, cpu=_gathered, default=_chosen)
+    # A compiled program can't raise. There a label out of range gives NaN, as in TensorFlow on a GPU.
+    return ops.where((numbers < 0) | (numbers >= num_classes), np.nan, losses)
+
+
+def _gathered(numbers: Any, values: Any) -> Any:
+    """Return the value of each row that a number says. On a CPU up to twice as fast as choosing."""
+    return ops.squeeze(ops.take_along_axis(values, ops.expand_dims(numbers, -1), axis=-1), -1)
+
+
+def _chosen(numbers: Any, values: Any) -> Any:
+    """Return the same where a compiler fuses this with what is around it; a gather, and its gradient, need copies."""
+    is_own = ops.expand_dims(numbers, -1) == ops.arange(values.shape[-1], dtype="int32")
+    return ops.sum(ops.where(is_own, values, 0.0), axis=-1)
 
 
 @nameable

@@ -7,6 +7,7 @@ from ._estimate import Estimate as Estimate
 from ._estimate import estimate as estimate
 from ._hlo import Collective as Collective
 from ._hlo import collectives_of as collectives_of
+from ._plan import Curve as Curve
 from ._plan import Point as Point
 from ._plan import cheapest as cheapest
 from ._plan import plan as plan
@@ -15,6 +16,9 @@ from ._report import Memory as Memory
 from ._report import ProgramReport as ProgramReport
 from ._report import Report as Report
 from ._table import as_table as as_table
+from ._table import in_seconds as in_seconds
+from ._table import short as short
 from ._topologies import Topology as Topology
 from ._topologies import known_topologies as known_topologies
 from ._topologies import parse_topology as parse_topology
+from ._traffic import traffic_of as traffic_of

@@ -57,21 +57,21 @@ def compile(
     check_installed()
     parts = [jax.tree.map(lambda spec: _divided(spec, chosen), spec, is_leaf=_is_spec) for spec in specs]
     strategy, function, arguments = _call_of(function_or_model, parts)
-    mover = strategy.extended.mover()
-    if mover is None:
+    move = strategy.extended.move()
+    if move is None:
         raise errors.StrategyError(
             "Only programs of strategies whose replicas are devices with a copy of each variable are compiled for a "
             f"TPU. Received: {shown(strategy)}. Use a TPUStrategy or MirroredStrategy."
         )
     sorted_arguments = functions.sort_arguments(arguments)
 
-    def traced_for(devices: Any) -> Made:
+    def traced_for(devices: Any, per_device: int | None) -> Made:
         spread = NamedSharding(mesh_of(devices), PartitionSpec(REPLICA_AXIS))
         types = [
             jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=spread) for each in sorted_arguments.dynamic
         ]
         with entered(strategy, None):
-            return function.traced_for(sorted_arguments, types, mover, devices)
+            return function.traced_for(sorted_arguments, types, move, devices)
 
     name = getattr(function_or_model, "__name__", type(function_or_model).__name__)
     return compile_for(Made(name=name, compiled=None, donated=(), traced_for=traced_for), chosen)

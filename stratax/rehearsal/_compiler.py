@@ -8,6 +8,7 @@ What was found of it, with jax 0.10.2 and libtpu 0.0.42:
 - v4 and v5p have one device for each chip as JAX uses them (`chip_config_name="megacore"`); else v4 has two.
 - A slice of one chip needs `chips_per_host_bounds=(1, 1, 1)`.
 - The compiler counts what a loop does once, however often it runs, and says nowhere how often that is.
+- It counts as accessed also what never leaves the chip: `_traffic`.
 """
 
 import contextlib
@@ -33,6 +34,7 @@ from stratax.rehearsal import _report
 from stratax.rehearsal._estimate import estimate
 from stratax.rehearsal._hlo import collectives_of
 from stratax.rehearsal._topologies import Topology
+from stratax.rehearsal._traffic import traffic_of
 from stratax.seams import jax as seam
 
 _SETTINGS = {
@@ -49,6 +51,8 @@ _USED = re.compile(
     r"(?:Used |required for [\w ]+\()(?P<used>[0-9.]+)(?P<unit>[KMGT]?)\)? "
     r"(?:of [0-9.]+[KMGT]? hbm|exceeds available HBM)"
 )
+# What the compiler adds to some messages: the functions of its own that were being called.
+_STACK = re.compile(r"\s*:?\s+@ +0x[0-9a-f]+ ")
 _LONGEST_MESSAGE = 1000
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # What the compiler's messages say of what it can't do, and what is to be done.
@@ -105,36 +109,49 @@ def _fits(found: str, expected: str) -> bool:
     return found == expected or (prefix != expected and f"{found}.".startswith(prefix))
 
 
-def compile_for(made: Made, topology: Topology) -> "_report.ProgramReport":
+def compile_for(made: Made, topology: Topology, batch: int = 0) -> "_report.ProgramReport":
     """Compile a program for a slice of a TPU pod.
 
     Args:
         made: The program, as it was caught.
         topology: The slice.
+        batch: How many examples a step takes, on all devices together; 0 for as many on each device as in the run.
 
     Returns:
         The report; if the program does not compile, it says why.
     """
     check_installed()
+    count = topology.num_devices if _num_devices(made.arguments) > 1 else 1
+    if batch % count:
+        return _report.ProgramReport(
+            name=made.name,
+            topology=topology,
+            compile_seconds=0.0,
+            failure=_undivided(topology, batch, count),
+            batch=batch,
+        )
     started = time.perf_counter()
     moved = made
     try:
-        moved, arguments = _for_topology(made, topology)
+        moved, arguments = _for_topology(made, topology, batch, count)
         lowered = moved.compiled.lower(*arguments)
         started = time.perf_counter()
         compiled = lowered.compile()
+        _check_is_of_tpu(compiled, made.name)
     except Exception as error:
         return _report.ProgramReport(
             name=made.name,
             topology=topology,
             compile_seconds=time.perf_counter() - started,
             failure=_failure(error, moved),
+            batch=batch,
         )
     seconds = time.perf_counter() - started
     costs = compiled.cost_analysis() or {}
-    collectives = collectives_of(compiled.as_text())
+    text = compiled.as_text()
+    collectives = collectives_of(text)
     steps, examples = _report.steps_and_examples(moved)
-    flops, accessed = float(costs.get("flops", 0)), float(costs.get("bytes accessed", 0))
+    flops, accessed = float(costs.get("flops", 0)), traffic_of(text)
     return _report.ProgramReport(
         name=made.name,
         topology=topology,
@@ -145,8 +162,23 @@ def compile_for(made: Made, topology: Topology) -> "_report.ProgramReport":
         collectives=collectives,
         steps=steps,
         examples=examples,
-        num_devices=_num_devices(moved),
+        num_devices=max(_num_devices(moved.arguments), _num_devices(compiled.output_shardings)),
         estimate=estimate(topology, flops, accessed, collectives, steps),
+        batch=batch,
+    )
+
+
+def _undivided(topology: Topology, batch: int, count: int) -> "_report.Failure":
+    below = batch // count * count
+    remedy = (
+        f"Use a multiple of {count}, such as {below} or {below + count}."
+        if below
+        else f"Use a multiple of {count}."
+    )
+    return _report.Failure(
+        kind="batch",
+        message=f"A batch of {batch} does not divide among the {count} devices of {topology.name}.",
+        remedy=remedy,
     )
 
 
@@ -162,19 +194,35 @@ def _without_tpu() -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def _for_topology(made: Made, topology: Topology) -> tuple[Made, tuple[Any, ...]]:
-    """Return a program for a slice's devices, with the types of its arguments there."""
+def _for_topology(
+    made: Made, topology: Topology, batch: int, num_dividing: int
+) -> tuple[Made, tuple[Any, ...]]:
+    """Return a program for a slice's devices, with the types of its arguments there.
+
+    Args:
+        made: The program.
+        topology: The slice.
+        batch: The global batch; 0 for as many examples on each device as in the run.
+        num_dividing: How many devices divide the batch.
+    """
     with _without_tpu():
         devices = topology.devices()
     if made.traced_for is not None:
-        moved = made.traced_for(devices)
+        moved = made.traced_for(devices, batch // num_dividing or None)
         return moved, moved.arguments
-    count = _num_devices(made)
+    if batch:
+        raise errors.UnimplementedError(
+            f"The program {shown(made.name)} can't be traced for another batch: it takes elements of a dataset by "
+            "itself, or belongs to no strategy. Expected: a program that is given its batches by a strategy. Received: "
+            f"batch={batch}. Leave the batch as it is in the run, or hand the function its batches."
+        )
+    count = _num_devices(made.arguments)
     if count not in (1, len(devices)):
         raise errors.UnimplementedError(
-            f"The program {shown(made.name)} was made for {count} devices and can't be traced for others: it takes "
-            "elements of a dataset by itself, or belongs to no strategy. Expected: as many devices as the topology "
-            f"has. Simulate them (--simulate tpu:{len(devices)}), or hand the function its batches."
+            f"The program {shown(made.name)} was made for {count} devices and can't be traced for others: it goes "
+            "through a dataset, keeps its variables on another device than the replicas, or belongs to no strategy. "
+            "Expected: as many devices as the topology has. Simulate them "
+            f"(--simulate tpu:{len(devices)}), or hand the function its batches."
         )
     mesh = Mesh(np.array(devices[:count] if count == 1 else devices), ("replica",))
     arguments = jax.tree.map(lambda spec: _on(mesh, spec), made.arguments)
@@ -184,12 +232,20 @@ def _for_topology(made: Made, topology: Topology) -> tuple[Made, tuple[Any, ...]
     return dataclasses.replace(made, compiled=call), arguments
 
 
-def _num_devices(made: Made) -> int:
-    """Return how many devices a program runs on, as the types of its arguments tell."""
-    return max(
-        (len(leaf.sharding.device_set) for leaf in jax.tree.leaves(made.arguments) if leaf.sharding),
-        default=1,
-    )
+def _check_is_of_tpu(compiled: Any, name: str) -> None:
+    """Refuse what JAX compiled for the host, as nothing in the program says where it runs."""
+    shardings = [*jax.tree.leaves(compiled.input_shardings), *jax.tree.leaves(compiled.output_shardings)]
+    if any(device.platform != "tpu" for each in shardings for device in each.device_set):
+        raise errors.UnimplementedError(
+            f"The program {shown(name)} takes nothing and has no variables, so nothing says that it runs on a TPU. "
+            "Expected: a program with an argument. Hand it one."
+        )
+
+
+def _num_devices(values: Any) -> int:
+    """Return over how many devices a program's arguments or results are spread, as their types or shardings tell."""
+    shardings = (getattr(leaf, "sharding", leaf) for leaf in jax.tree.leaves(values))
+    return max((len(each.device_set) for each in shardings if each is not None), default=1)
 
 
 def _on(mesh: Mesh, spec: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
@@ -214,7 +270,7 @@ def _failure(error: Exception, made: Made | None = None) -> "_report.Failure":
     remedy = next((text for pattern, text in _REMEDIES if not own and re.search(pattern, message)), "")
     return _report.Failure(
         kind="compiler",
-        message=message.strip()[:_LONGEST_MESSAGE],
+        message=_STACK.split(message)[0].strip()[:_LONGEST_MESSAGE],
         place=_place(error) or _place_of_operation(message, made),
         remedy=remedy,
     )
@@ -238,16 +294,26 @@ def _place_of_operation(message: str, made: Made | None) -> str:
     named = re.search(r'source_file="(?P<file>[^"]+)" source_line=(?P<line>[0-9]+)', message)
     if named:
         return f"{named['file']}:{named['line']}"
-    primitive = re.search(r"primitive '(?P<name>[^']+)'", message)
-    if primitive is None or made is None or not hasattr(made.compiled, "trace"):
+    names = _primitives_in(message)
+    if not names or made is None or not hasattr(made.compiled, "trace"):
         return ""
     jaxpr = made.compiled.trace(*made.arguments).jaxpr
     # What JAX' own functions do was traced apart: its line is that of the call around it.
     for chain in _equations(jaxpr, ()):
-        if chain[-1].primitive.name == primitive["name"]:
+        if chain[-1].primitive.name in names:
             lines = (line for equation in reversed(chain) for line in seam.lines_of(equation))
             return next((f"{file}:{number}" for file, number in lines if not is_library(file)), "")
     return ""
+
+
+def _primitives_in(message: str) -> set[str]:
+    """Return the names that JAX may have for the operation of which a message tells."""
+    named = re.search(r"primitive '(?P<name>[^']+)'", message)
+    if named:
+        return {named["name"]}
+    # The compiler writes LuDecomposition and TriangularSolve for JAX's lu and triangular_solve.
+    words = [re.findall(r"[A-Z][a-z]+", name) for name in re.findall(r"\b(?:[A-Z][a-z]+){2,}\b", message)]
+    return {each for parts in words for each in (parts[0].lower(), "_".join(parts).lower())}
 
 
 def _equations(jaxpr: Any, around: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:

@@ -27,6 +27,11 @@ class Estimate:
         return max(self.compute, self.memory, self.links)
 
     @property
+    def one_by_one(self) -> float:
+        """The time of a step where none of the three happens while another does, at the same peaks."""
+        return self.compute + self.memory + self.links
+
+    @property
     def bound(self) -> str:
         """What holds the step up: ``"compute"``, ``"memory"`` or ``"links"``."""
         return max(("compute", "memory", "links"), key=lambda name: getattr(self, name))

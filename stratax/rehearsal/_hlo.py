@@ -10,11 +10,12 @@ _COMPUTATION = re.compile(r"^(?P<entry>ENTRY )?%?(?P<name>[\w.\-]+) \(.*\{\s*$")
 _OPERATION = re.compile(
     rf" = (?P<type>.*?) (?P<kind>{'|'.join(_KINDS)}|ragged-all-to-all)(?P<start>-start)?\("
 )
-_ARRAY = re.compile(r"\b(?P<dtype>pred|[a-z]+[0-9]+\w*)\[(?P<shape>[0-9,]*)\]")
+ARRAY = re.compile(r"\b(?P<dtype>pred|[a-z]+[0-9]+\w*)\[(?P<shape>[0-9,]*)\](?P<layout>\{[^}]*\})?")
 _CALLED = re.compile(
     r"(?:calls|to_apply|body|condition|true_computation|false_computation)=%?(?P<name>[\w.\-]+)"
 )
 _BRANCHES = re.compile(r"branch_computations=\{(?P<names>[^}]*)\}")
+_TWO_BRANCHES = re.compile(r"(?:true_computation|false_computation)=%?(?P<name>[\w.\-]+)")
 _BODY = re.compile(r"\bwhile\(.*\bbody=%?(?P<name>[\w.\-]+)")
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(?P<count>[0-9]+)"\}')
 _GROUPS = re.compile(r"replica_groups=\{\{(?P<first>[0-9,]*)\}")
@@ -55,11 +56,12 @@ def collectives_of(text: str) -> list[Collective]:
         ... }''')
         [Collective(kind='all-reduce', bytes=32, group=4, times=1)]
     """
-    computations, entry = _computations(text)
+    computations, entry = computations_of(text)
     return list(_found(entry, 1, computations)) if entry else []
 
 
-def _computations(text: str) -> tuple[dict[str, list[str]], str]:
+def computations_of(text: str) -> tuple[dict[str, list[str]], str]:
+    """Return the lines of each computation of a compiled program, and the name of that which is run."""
     computations: dict[str, list[str]] = {}
     current: list[str] = []
     entry = ""
@@ -89,7 +91,17 @@ def _found(name: str, times: int | None, computations: dict[str, list[str]]) -> 
 def _calls(line: str) -> list[str]:
     found = [match["name"] for match in _CALLED.finditer(line)]
     branches = _BRANCHES.search(line)
-    return found + ([name.strip().lstrip("%") for name in branches["names"].split(",")] if branches else [])
+    return found + (_listed(branches) if branches else [])
+
+
+def branches_of(line: str) -> list[str]:
+    """Return the computations of which a conditional runs one."""
+    branches = _BRANCHES.search(line)
+    return _listed(branches) if branches else [match["name"] for match in _TWO_BRANCHES.finditer(line)]
+
+
+def _listed(branches: re.Match[str]) -> list[str]:
+    return [name.strip().lstrip("%") for name in branches["names"].split(",")]
 
 
 def _trips(line: str) -> int | None:
@@ -99,7 +111,7 @@ def _trips(line: str) -> int | None:
 
 def _collective(operation: re.Match[str], line: str, times: int | None) -> Collective:
     kind = operation["kind"].removeprefix("ragged-")
-    sizes = [_size(array) for array in _ARRAY.finditer(operation["type"])]
+    sizes = [size_of(array) for array in ARRAY.finditer(operation["type"])]
     group = _group(line)
     if operation["start"] and kind == "collective-permute":
         sizes = sizes[:1]  # Its operand, its result, and what it keeps meanwhile.
@@ -109,7 +121,8 @@ def _collective(operation: re.Match[str], line: str, times: int | None) -> Colle
     return Collective(kind=kind, bytes=total, group=group, times=times)
 
 
-def _size(array: re.Match[str]) -> int:
+def size_of(array: re.Match[str]) -> int:
+    """Return the bytes of an array, as `ARRAY` matches it."""
     elements = math.prod(int(size) for size in array["shape"].split(",") if size)
     bits = _BITS.match(array["dtype"])
     # A boolean takes a byte.

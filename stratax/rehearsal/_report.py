@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 import keras
-from jax.sharding import NamedSharding
 
+from stratax.core import compiling
 from stratax.core.compiling import Made
 from stratax.rehearsal._alive import alive
 from stratax.rehearsal._estimate import Estimate
@@ -64,7 +64,7 @@ class Failure:
     """Why a program does not compile.
 
     Attributes:
-        kind: ``"memory"`` or ``"compiler"``.
+        kind: ``"memory"``, ``"compiler"``, or ``"batch"`` where a batch does not divide among the devices.
         message: What the compiler said.
         place: The program's line, as ``file:line``; empty if it is not known.
         remedy: What to do; empty if that is not known.
@@ -89,12 +89,13 @@ class ProgramReport:
         failure: Why it does not compile; None if it does, and then the following are given.
         memory: Bytes on each device.
         flops: Operations on each device, as the compiler counts them: what a loop does counts once.
-        bytes_accessed: Bytes that each device reads and writes, likewise.
+        bytes_accessed: Bytes that each device reads from its memory and writes to it, likewise.
         collectives: The program's collectives.
         steps: How many training steps a dispatch makes; what a loop over them does counts once.
         examples: How many examples a step takes, on all devices together; 0 if nothing is divided among them.
         estimate: How long a step takes at least.
         num_devices: On how many of the slice's devices it runs: all, or one.
+        batch: The global batch that was asked for; 0 for as many examples on each device as in the run.
     """
 
     name: str
@@ -109,6 +110,7 @@ class ProgramReport:
     examples: int = 0
     estimate: Estimate | None = None
     num_devices: int = 0
+    batch: int = 0
 
     @property
     def fits(self) -> bool:
@@ -133,7 +135,11 @@ class ProgramReport:
         if self.memory is not None:
             found["memory"]["total"] = self.memory.total
         if self.estimate is not None:
-            found["estimate"] |= {"seconds": self.estimate.seconds, "bound": self.estimate.bound}
+            found["estimate"] |= {
+                "seconds": self.estimate.seconds,
+                "one_by_one": self.estimate.one_by_one,
+                "bound": self.estimate.bound,
+            }
         return found
 
 
@@ -175,7 +181,7 @@ def memory_of(made: Made, stats: Any) -> Memory:
             donated += size if number in made.donated else 0
             if variable is not None:
                 sizes[kinds.get(id(variable), "weights")] += size
-            elif _divided_dim(spec) is not None:
+            elif compiling.divided_dim(spec) is not None:
                 sizes["batch"] += size
     known = sum(sizes.values())
     return Memory(
@@ -191,20 +197,11 @@ def memory_of(made: Made, stats: Any) -> Memory:
 
 def steps_and_examples(made: Made) -> tuple[int, int]:
     """Return how many steps a dispatch makes and how many examples each of them takes on all devices."""
-    for argument in made.arguments:
-        # Variables are divided among no devices.
-        for spec in jax.tree.leaves(argument):
-            dim = _divided_dim(spec)
-            # Steps come first, then devices, then the examples of each.
-            if dim is not None and len(spec.shape) > dim + 1:
-                return math.prod(spec.shape[:dim]), spec.shape[dim] * spec.shape[dim + 1]
-    return 1, 0
-
-
-def _divided_dim(spec: jax.ShapeDtypeStruct) -> int | None:
-    if not isinstance(spec.sharding, NamedSharding):
-        return None
-    return next((dim for dim, axis in enumerate(spec.sharding.spec) if axis is not None), None)
+    found = compiling.divided_batch(jax.tree.leaves(made.arguments))
+    if found is None:
+        return 1, 0
+    spec, dim = found
+    return math.prod(spec.shape[:dim]), spec.shape[dim] * spec.shape[dim + 1]
 
 
 def _bytes_on_device(spec: jax.ShapeDtypeStruct) -> int:
@@ -215,7 +212,8 @@ def _bytes_on_device(spec: jax.ShapeDtypeStruct) -> int:
 def _kinds_of_variables() -> dict[int, str]:
     """Return which variables belong to optimizers and metrics, by id: a variable does not say it."""
     found: dict[int, str] = {}
-    for owner in alive((keras.optimizers.Optimizer, keras.metrics.Metric)):
+    for owner in alive((keras.optimizers.Optimizer, keras.metrics.Metric, compiling.KeepsSlots)):
         kind = "metrics" if isinstance(owner, keras.metrics.Metric) else "slots"
-        found.update((id(variable), kind) for variable in owner.variables)
+        own = owner.variables() if isinstance(owner, compiling.KeepsSlots) else owner.variables
+        found.update((id(variable), kind) for variable in own)
     return found

@@ -60,18 +60,19 @@ def _rows(report: ProgramReport, examples: float) -> list[tuple[str, str]]:
     rows.append(
         (
             "computes",
-            f"{_short(report.flops)}FLOP, {in_bytes(report.bytes_accessed)} read and written{of}",
+            f"{short(report.flops)}FLOP, {in_bytes(report.bytes_accessed)} read and written{of}",
         )
     )
     rows.append(("links", _collectives(report)))
     if estimate is not None:
         times = ", ".join(
-            f"{name} {_seconds(getattr(estimate, name))}" for name in ("compute", "memory", "links")
+            f"{name} {in_seconds(getattr(estimate, name))}" for name in ("compute", "memory", "links")
         )
-        rows.append(("step", f"at least {_seconds(estimate.seconds)}, bound by {estimate.bound} ({times})"))
+        rows.append(("step", f"at least {in_seconds(estimate.seconds)}, bound by {estimate.bound} ({times})"))
+        rows.append(("", f"{in_seconds(estimate.one_by_one)} if none of these overlap"))
     if report.examples:
         speed = report.examples_per_second
-        rows.append(("examples", f"{report.examples} in a step, at most {_short(speed)}/s"))
+        rows.append(("examples", f"{report.examples} in a step, at most {short(speed)}/s"))
         if examples and speed:
             rows.append(("job", f"at least {examples / speed / 3600:.2f} hours"))
     return rows
@@ -99,12 +100,14 @@ def in_bytes(size: float) -> str:
     return f"{size / 2 ** (10 * power):.{0 if power == 0 else 1}f} {_BYTES[power]}"
 
 
-def _short(number: float) -> str:
+def short(number: float) -> str:
+    """Return a number of three digits with a letter for thousands, millions and so on, or a space."""
     power = min(int(math.log10(number) // 3), len(_COUNTS) - 1) if number >= 1 else 0
     return f"{number / 1000**power:.3g} {_COUNTS[power]}"
 
 
-def _seconds(seconds: float) -> str:
+def in_seconds(seconds: float) -> str:
+    """Return a time with a unit."""
     if seconds >= 1:
         return f"{seconds:.2f} s"
     return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"

@@ -14,6 +14,7 @@
 - `size_of`: sizes with names, and what is computed of them, have no public way to become numbers.
 - `lines_of`: which lines an operation of a program comes from, which JAX tells only in its own messages.
 - `without_source_files`: programs say which files they came from; JAX leaves that out for a whole process only.
+- `hardware_utils`: JAX looks for a TPU's chips before it starts, and has no public question for it.
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
 """
 
@@ -29,6 +30,7 @@ from jax._src import (
     core,
     debugging,
     distributed,
+    hardware_utils,
     sharding_impls,
     source_info_util,
     xla_bridge,
@@ -45,6 +47,7 @@ __all__ = [
     "call_back",
     "core",
     "distributed",
+    "hardware_utils",
     "inside_axis",
     "lines_of",
     "lower_as_call",

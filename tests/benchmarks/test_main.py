@@ -70,3 +70,28 @@ def test_every_layer_and_every_lowering_has_a_row():
     assert lowerings == set(_lowerings.PROGRAMS)
     groups = {(case.options["group"], case.devices) for case in cases if case.program == "_layers:group"}
     assert groups == {(group, devices) for group in _layer_programs._layers() for devices in (1, 8)}
+
+
+def test_every_published_figure_and_every_pair_of_steps_has_a_row():
+    from benchmarks import _cases, _published, _roofline
+
+    cases = _cases.all_cases([1, 8])
+
+    def names(program):
+        return {case.options["name"] for case in cases if case.program == program}
+
+    assert names("_published:estimated") == set(_published.PUBLISHED)
+    assert names("_roofline:ratio") == set(_roofline.PAIRS)
+
+
+def test_published_figures_follow_from_their_logs():
+    from benchmarks._published import PUBLISHED
+
+    rounded = {name: round(each.per_second) for name, each in PUBLISHED.items()}
+    assert rounded == {
+        "resnet-v2-8": 4475,
+        "resnet-v3-8": 7454,
+        "resnet-v3-32": 32584,
+        "resnet-v4-128": 220805,
+        "bert-v3-32": 973,
+    }

@@ -1,6 +1,7 @@
 """`stratax compile` runs a program until it has seen enough, and says what to do where it can't."""
 
 import json
+import re
 
 import pytest
 
@@ -55,6 +56,14 @@ def test_the_program_ends_when_it_has_run_what_is_wanted(run):
     assert end.problems == []
 
 
+def test_what_is_not_run_is_told_with_what_was(run):
+    _, catcher = run(SMALL + "model.predict(x, verbose=0)", wanted=["fit", "my_step"])
+    assert re.search(
+        r"did not run what --for names: fit, my_step\. Expected: fit, train, evaluate.*It ran: 'predict_function'",
+        _compile._nothing_caught(catcher),
+    )
+
+
 def test_programs_get_their_arguments_and_print_to_standard_error(run, capsys):
     end, _ = run("import sys\nprint(sys.argv[1:], __name__)\nsys.exit(0)", "--epochs", "3")
     found = capsys.readouterr()
@@ -80,7 +89,9 @@ def test_programs_that_fail_are_told(run, capsys):
     assert end.problems == ["The program ended with exit code 3."]
     end, _ = run("raise KeyError('x')")
     assert end.problems[0].startswith("The program failed: KeyError")
-    assert "program.py" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "program.py" in printed
+    assert "runpy" not in printed
     end, _ = run("import jax\njax.devices('gpu')")
     assert "may need a real device" in end.problems[0]
 
@@ -104,7 +115,7 @@ def test_ctrl_c_keeps_what_was_compiled(run, capsys, monkeypatch):
             raise KeyboardInterrupt from None
 
     monkeypatch.setattr("stratax.rehearsal.compile_for", compile_for, raising=False)
-    ended = _compile._End()
+    ended = _compile.End()
     found = _compile._compile_all(catcher, [topology], ended, as_json=False, examples=0)
     assert len(found) == 1
     assert ended.interrupted

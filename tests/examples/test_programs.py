@@ -50,6 +50,13 @@ def everywhere(quick):
     ]
 
 
+def test_a_tpu_that_is_not_attached_is_simulated():
+    program = CHECKOUT / "examples" / "cloud_tpu_gradient_descent.py"
+    done = forks.run([program], forks.environment_of_a_task())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("device_type='TPU'") == 8
+
+
 def test_data_that_is_not_there_is_said_to_be_missing():
     command = [sys.executable, CHECKOUT / "examples" / "mnist_records.py", "--data", "nowhere.npz"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)

@@ -7,9 +7,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+import stratax as sx
 from stratax import errors
 from stratax.core.compiling import Made
-from stratax.rehearsal import _compiler, check_installed
+from stratax.rehearsal import Catcher, _compiler, check_installed
+from tests.rehearsal.devices import needs_libtpu, topology_of
 
 
 def with_version(monkeypatch, found):
@@ -120,3 +122,21 @@ def test_an_operation_that_can_not_be_lowered_is_found_in_the_program():
     line = step.__code__.co_firstlineno + 1
     assert _compiler._failure(NotImplementedError(message), made).place == f"{__file__}:{line}"
     assert _compiler._failure(NotImplementedError(message.replace("eig", "nothing")), made).place == ""
+    # As the compiler names it, with its own functions behind.
+    message = (
+        "UNIMPLEMENTED: Only F32 is implemented in EigDecomposition; got f64[2,2]:     @     0x7f2ea2  xla()"
+    )
+    failure = _compiler._failure(RuntimeError(message), made)
+    assert failure.place == f"{__file__}:{line}"
+    assert failure.message.endswith("got f64[2,2]")
+
+
+@needs_libtpu
+@pytest.mark.exact
+def test_replicas_that_take_nothing_divided_run_on_all_devices():
+    catcher = Catcher()
+    strategy = sx.distribute.MirroredStrategy()
+    step = sx.function(lambda x: strategy.run(lambda x: x * 2, (x,)))
+    with catcher.catching():
+        step(jnp.ones(4))
+    assert _compiler.compile_for(catcher.caught[0], topology_of("v3-8")).num_devices == 8

@@ -13,7 +13,7 @@ def test_a_step_takes_as_long_as_what_holds_it_up():
     v5e = parse_topology("v5e:2x4")
     found = estimate(v5e, 197e12, 819e9 / 2, [])
     assert (found.compute, found.memory, found.links) == (1.0, 0.5, 0.0)
-    assert (found.seconds, found.bound) == (1.0, "compute")
+    assert (found.seconds, found.one_by_one, found.bound) == (1.0, 1.5, "compute")
     assert estimate(v5e, 1, 819e9, []).bound == "memory"
 
 

@@ -6,10 +6,8 @@ import pytest
 
 import stratax as sx
 from stratax.rehearsal import Catcher, compile_for, parse_topology
-from tests.distribute.conformance import Training
-from tests.distribute.test_conformance import mirrored
 from tests.estimator import test_tpu as estimators
-from tests.rehearsal.devices import DEVICES, needs_libtpu
+from tests.rehearsal.devices import needs_libtpu
 
 pytestmark = [needs_libtpu, pytest.mark.exact]
 
@@ -77,26 +75,6 @@ def test_evaluating_has_one_collective_and_predicting_a_batch_none():
     _, tests, predictions = caught_in(run)
     assert [each.kind for each in compiled(tests, "v5e-8").collectives] == ["all-reduce"]
     assert not compiled(predictions, "v5e-8").collectives
-
-
-@pytest.mark.parametrize(
-    ("make", "kinds"),
-    [
-        (mirrored(8), {"all-reduce"}),
-        (mirrored(8, sx.distribute.NcclAllReduce(num_packs=0)), {"all-reduce"}),
-        (mirrored(8, sx.distribute.HierarchicalCopyAllReduce()), None),
-        (mirrored(8, sx.distribute.RingAllReduce(bytes_per_pack=64)), None),
-        (mirrored(8, sx.distribute.ReductionToOneDevice()), None),
-        (lambda: sx.distribute.CentralStorageStrategy(DEVICES, "/cpu:7"), {"all-reduce"}),
-    ],
-    ids=["mirrored", "unpacked", "hierarchical", "ring", "one_device_sum", "central"],
-)
-def test_custom_loops_of_each_strategy_compile(make, kinds):
-    caught = caught_in(lambda: Training(make(), with_tape=False).epoch())
-    assert caught
-    found = [compiled(made, "v5e-8") for made in caught]
-    used = {each.kind for report in found for each in report.collectives}
-    assert used == kinds if kinds is not None else used
 
 
 def test_one_device_stays_one():

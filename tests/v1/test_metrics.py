@@ -23,6 +23,10 @@ LONG = {
     "average_precision_at_k",
     "sensitivity_at_specificity",
     "specificity_at_sensitivity",
+    "precision_at_k",
+    "mean_per_class_accuracy",
+    "true_negatives_at_thresholds",
+    "precision_at_thresholds",
 }
 
 

@@ -3,11 +3,12 @@
 import contextlib
 import threading
 from collections.abc import Callable
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
 
+from stratax._threads import Threads
 from stratax.data.records import Origins
 from stratax.errors import DataError
 
@@ -39,7 +40,7 @@ class Run:
         self.placeless: list[DataError] = []
         self.origins = Origins()
         self._max_threads = max_threads
-        self._pools: dict[int, ThreadPoolExecutor] = {}
+        self._pools: dict[int, Threads] = {}
         self._num_threads = 0
         # Reentrant: a thread that holds it may be the one that finds the iterator forgotten, and closes.
         self._lock = threading.RLock()
@@ -59,7 +60,7 @@ class Run:
         """Whether the iterator was closed: nobody waits for what is still being made."""
         return self._is_closed
 
-    def pool(self, threads: int, owner: object) -> ThreadPoolExecutor:
+    def pool(self, threads: int, owner: object) -> Threads:
         """Return threads for one step of the plan, started at its first use.
 
         Args:
@@ -74,14 +75,14 @@ class Run:
                 self._pools[id(owner)] = self._new_pool(threads)
             return self._pools[id(owner)]
 
-    def _new_pool(self, threads: int) -> ThreadPoolExecutor:
+    def _new_pool(self, threads: int) -> Threads:
         if self._max_threads is not None:
             threads = min(threads, self._max_threads - self._num_threads)
             # No threads are left: the step shares those of the step that got its own last.
             if threads < 1 and self._pools:
                 return next(reversed(self._pools.values()))
         self._num_threads += max(1, threads)
-        return ThreadPoolExecutor(max(1, threads), thread_name_prefix="stratax-map")
+        return Threads(max(1, threads), "stratax-map")
 
     def on_close(self, closer: Callable[[bool], Any]) -> None:
         """Have `closer(wait)` called when the iterator is closed; raise CancelledError if it is."""

@@ -9,20 +9,23 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.typing import ArrayLike
 
 from stratax._shown import shown
 from stratax.cluster import device_kind, local_devices, resolve_device
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.collectives._packing import pack, plan_packs, unpack
-from stratax.distribute.replicas import ReduceOp, as_reduce_op
+from stratax.distribute.replicas import ReduceOp, as_reduce_op, merged_or_packed
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError
 
 AccumulationFn = Callable[[list[jax.Array]], jax.Array]
 
 # Measured on 8 simulated devices: packed, 160 small gradients are summed three times as fast as one by one; packing
-# gradients of 400 KB into larger buffers made them slower instead, by 2.7 times with 512 KB and more with 1 MB. On
-# accelerators XLA merges what is left into larger all-reduces by itself.
+# gradients of 400 KB into larger buffers made them slower instead, by 2.7 times with 512 KB and more with 1 MB.
 _DEFAULT_BYTES_PER_PACK = 256 << 10
+# How many hops around a ring are written out; longer ways are a loop. Written out, the 2,046 hops of a pod of 1,024
+# devices take XLA minutes to compile.
+_HOPS_AT_ONCE = 15
 
 
 class AllReduceCrossDeviceOps(CrossDeviceOps):
@@ -76,10 +79,13 @@ class AllReduceCrossDeviceOps(CrossDeviceOps):
         # Before packing, as packs are made of one dtype.
         sums = [_summable(array) for array in arrays]
         if num_replicas > 1 and sums:
-            packs = self.plan(sums)
-            sums = unpack(self.sum_buffers(pack(sums, packs), axis_name, num_replicas), packs, sums)
+            sums = self._sum(sums, axis_name, num_replicas)
         # Divided behind the sum: dividing each share first would round every one of them.
         return sums if as_reduce_op(op) is ReduceOp.SUM else [total / num_replicas for total in sums]
+
+    def _sum(self, arrays: list[jax.Array], axis_name: str, num_replicas: int) -> list[jax.Array]:
+        packs = self.plan(arrays)
+        return unpack(self.sum_buffers(pack(arrays, packs), axis_name, num_replicas), packs, arrays)
 
     def plan(self, arrays: Sequence[jax.Array]) -> tuple[tuple[int, ...], ...]:
         """Decide which arrays travel together.
@@ -103,6 +109,9 @@ class NcclAllReduce(AllReduceCrossDeviceOps):
 
     The default of every strategy.
 
+    Where neither `num_packs` nor `bytes_per_pack` is given, arrays are packed on CPUs only: for GPUs and TPUs XLA makes
+    one all-reduce of many arrays by itself, and copies none of them.
+
     Args:
         num_packs: As for `AllReduceCrossDeviceOps`.
         bytes_per_pack: As for `AllReduceCrossDeviceOps`.
@@ -113,6 +122,18 @@ class NcclAllReduce(AllReduceCrossDeviceOps):
     ) -> Sequence[jax.Array]:
         """Add up each buffer with `jax.lax.psum`; see `AllReduceCrossDeviceOps`."""
         return lax.psum(list(buffers), axis_name)
+
+    def _sum(self, arrays: list[jax.Array], axis_name: str, num_replicas: int) -> list[jax.Array]:
+        def packed(own: list[jax.Array]) -> list[jax.Array]:
+            return super(NcclAllReduce, self)._sum(own, axis_name, num_replicas)
+
+        def merged(own: list[jax.Array]) -> list[jax.Array]:
+            return list(self.sum_buffers(own, axis_name, num_replicas))
+
+        if self._num_packs != 1 or self._bytes_per_pack:
+            return packed(arrays)
+        totals: list[jax.Array] = merged_or_packed(merged, packed, arrays)
+        return totals
 
 
 class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
@@ -244,20 +265,24 @@ def _ring_sum(buffer: jax.Array, axis_name: str, num_replicas: int) -> jax.Array
     here = lax.axis_index(axis_name)
     onward = [(index, (index + 1) % num_replicas) for index in range(num_replicas)]
 
-    def chunk(offset: int) -> jax.Array:
+    def chunk(offset: ArrayLike) -> jax.Array:
         return lax.dynamic_index_in_dim(chunks, (here - offset) % num_replicas, keepdims=False)
 
-    # After n - 1 hops the chunk that started at the next replica has passed every other and is complete here.
-    part = chunk(0)
-    for hop in range(1, num_replicas):
-        part = lax.ppermute(part, axis_name, onward) + chunk(hop)
-    # Hop h brings the complete chunk of the replica h places back: chunk (here + 1 - h).
-    complete = [part]
-    for _ in range(1, num_replicas):
+    def add(part: jax.Array, hop: jax.Array) -> tuple[jax.Array, None]:
+        return lax.ppermute(part, axis_name, onward) + chunk(hop), None
+
+    def hand_on(part: jax.Array, _: object) -> tuple[jax.Array, jax.Array]:
         part = lax.ppermute(part, axis_name, onward)
-        complete.append(part)
+        return part, part
+
+    # After n - 1 hops the chunk that started at the next replica has passed every other and is complete here.
+    hops = jnp.arange(1, num_replicas)
+    part, _ = lax.scan(add, chunk(0), hops, unroll=_HOPS_AT_ONCE)
+    # Hop h brings the complete chunk of the replica h places back: chunk (here + 1 - h).
+    _, later = lax.scan(hand_on, part, length=num_replicas - 1, unroll=_HOPS_AT_ONCE)
+    complete = jnp.concatenate([part[None], later])
     # Reversed, the chunks are in order but for a rotation.
-    rotated = jnp.flip(jnp.stack(complete), axis=0)
+    rotated = jnp.flip(complete, axis=0)
     return _unpadded(jnp.roll(rotated, here + 2, axis=0), buffer)
 
 

@@ -10,6 +10,7 @@ from ._contexts import is_default as is_default
 from ._contexts import num_participants as num_participants
 from ._contexts import set_default as set_default
 from ._contexts import syncing_replicas as syncing_replicas
+from ._exchange import merged_or_packed as merged_or_packed
 from ._exchange import over_replicas as over_replicas
 from ._exchange import sum_over_replicas as sum_over_replicas
 from ._losses import compute_average_loss as compute_average_loss
@@ -31,5 +32,7 @@ from ._uneven import gather as gather
 from ._uneven import specs_of as specs_of
 from ._values import REPLICA_AXIS as REPLICA_AXIS
 from ._values import PerReplica as PerReplica
+from ._values import StepsPerReplica as StepsPerReplica
 from ._values import is_per_replica as is_per_replica
 from ._values import mesh_of as mesh_of
+from ._values import own_step as own_step

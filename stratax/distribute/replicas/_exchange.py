@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from stratax.core import regions
+from stratax.core import compiling, regions
 from stratax.distribute.replicas._values import REPLICA_AXIS
 from stratax.seams.jax import core, inside_axis
 
@@ -46,3 +46,29 @@ def over_replicas(function: Callable[..., Any], *values: Any) -> Any:
 def sum_over_replicas(value: Any) -> Any:
     """Return the sum of all replicas' arrays, which each of them gets; of a structure, of each array in it."""
     return over_replicas(lambda own: jax.lax.psum(own, REPLICA_AXIS), value)
+
+
+def merged_or_packed(merged: Callable[..., Any], packed: Callable[..., Any], *values: Any) -> Any:
+    """Call the one of two functions with collectives of many arrays that suits the compiler for the replicas' devices.
+
+    XLA for GPUs and TPUs makes one collective of many by itself. There packing them into a buffer would only copy them,
+    on a TPU with a change of layout before and behind. XLA for CPUs does not, nor does anybody where replicas run in
+    Python.
+
+    Args:
+        merged: Has a collective for each array.
+        packed: Has one for buffers of them.
+        values: The arguments of either, arrays in structures.
+
+    Returns:
+        What it returns, arrays in a structure.
+    """
+    device = jax.sharding.get_abstract_mesh().abstract_device
+    if device is None:
+        return packed(*values)
+    if device.platform != "cpu":
+        return merged(*values)
+    # A listener may compile the program for other devices, as it was traced for these.
+    if compiling.is_heard():
+        return jax.lax.platform_dependent(*values, cpu=packed, default=merged)
+    return packed(*values)

@@ -14,7 +14,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax.core import regions
 from stratax.distribute.replicas._contexts import in_cross_replica_context
-from stratax.distribute.replicas._exchange import sum_over_replicas
+from stratax.distribute.replicas._exchange import merged_or_packed, sum_over_replicas
 from stratax.distribute.replicas._values import REPLICA_AXIS
 
 # Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
@@ -129,7 +129,8 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         differing = {id(variable) for variable in self.differing()}
         to_sum = [index for index, variable in enumerate(variables) if id(variable) in differing]
         shares = [self._share(variables[index], values[index]) for index in to_sum]
-        for index, total in zip(to_sum, _packed_sum(shares), strict=True):
+        totals = merged_or_packed(_merged_sum, _packed_sum, shares) if shares else []
+        for index, total in zip(to_sum, totals, strict=True):
             values[index] = total.astype(values[index].dtype)
         return variables, values
 
@@ -194,13 +195,17 @@ def is_seed_state(variable: keras.Variable) -> bool:
     return _SEED_STATE.fullmatch(variable.name) is not None and tuple(variable.shape) == (2,)
 
 
+def _merged_sum(values: list[Any]) -> list[Any]:
+    """Sum over the replicas, each value by itself."""
+    totals: list[Any] = sum_over_replicas([value.astype(_summed_dtype(value)) for value in values])
+    return totals
+
+
 def _packed_sum(values: list[Any]) -> list[Any]:
     """Sum over the replicas, all values of one dtype in one buffer."""
     by_dtype: dict[Any, list[int]] = {}
     for index, value in enumerate(values):
-        # Of booleans only the first replica's share is not zero, so the sum is 0 or 1.
-        dtype = jnp.dtype(jnp.int32) if value.dtype == jnp.bool_ else value.dtype
-        by_dtype.setdefault(dtype, []).append(index)
+        by_dtype.setdefault(_summed_dtype(value), []).append(index)
     results: list[Any] = [None] * len(values)
     for dtype, indices in by_dtype.items():
         flat = jnp.concatenate([jnp.ravel(values[index]).astype(dtype) for index in indices])
@@ -211,3 +216,8 @@ def _packed_sum(values: list[Any]) -> list[Any]:
             results[index] = total[start : start + size].reshape(values[index].shape)
             start += size
     return results
+
+
+def _summed_dtype(value: Any) -> Any:
+    # Of booleans only the first replica's share is not zero, so the sum is 0 or 1.
+    return jnp.dtype(jnp.int32) if value.dtype == jnp.bool_ else value.dtype

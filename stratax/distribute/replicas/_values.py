@@ -88,12 +88,12 @@ class PerReplica:
     @property
     def num_components(self) -> int:
         """How many components there are: one for each replica of the strategy, or one in all if solo."""
-        return 1 if self._solo else int(self._array.shape[0])
+        return 1 if self._solo else int(self.array.shape[0])
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of one component."""
-        return tuple(self._array.shape if self._solo else self._array.shape[1:])
+        return tuple(self.array.shape if self._solo else self.array.shape[1:])
 
     @property
     def dtype(self) -> np.dtype:
@@ -112,7 +112,7 @@ class PerReplica:
         In the order of the replicas. Inside a compiled function they are slices of the traced array.
         """
         if self._values is None:
-            values = _components(self._array, solo=self._solo)
+            values = _components(self.array, solo=self._solo)
             # Not kept: tracers are of no use once their trace is over.
             if isinstance(self._array, jax.core.Tracer):
                 return values
@@ -235,6 +235,38 @@ def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerRep
     # Of all processes: each gives its own shards.
     shape = (mesh.size, *host[0].shape)
     return PerReplica(jax.make_array_from_single_device_arrays(shape, sharding, shards))
+
+
+@jax.tree_util.register_pytree_node_class
+class StepsPerReplica(PerReplica):
+    """What the replicas get for several steps, as input stacks it: steps first, replicas behind.
+
+    A replica gets it with its own part alone, and takes the dimension of the replicas away in each step. On a TPU the
+    batches would be transposed in memory if that was done for all of them, or if the replicas came to the front.
+
+    Args:
+        stacked: Shape ``(steps, num_replicas, *shape)``.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, stacked: Any) -> None:
+        super().__init__(stacked)
+
+    @property
+    def stacked(self) -> Any:
+        """All of it, steps first."""
+        return self._array
+
+    @property
+    def array(self) -> Any:
+        """All of it, replicas first."""
+        return jnp.moveaxis(self._array, 1, 0)
+
+
+def own_step(value: Any) -> Any:
+    """Return what a replica gets for a step, of what it gets for several."""
+    return jnp.squeeze(value.stacked, 0) if isinstance(value, StepsPerReplica) else value
 
 
 def is_per_replica(value: object) -> bool:

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import keras
-from jax.sharding import NamedSharding
+from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.cluster import device_name
 from stratax.core import regions
 from stratax.core.derivatives import IndexedSlices
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.input import OnMesh
 from stratax.distribute.replicas import (
+    REPLICA_AXIS,
     PerReplica,
     ReduceOp,
     as_reduce_op,
@@ -24,6 +26,7 @@ from stratax.distribute.replicas import (
     in_cross_replica_context,
     in_replica,
     is_default,
+    is_per_replica,
 )
 from stratax.distribute.strategies import _ownership, _updates
 from stratax.distribute.strategies._execution import Execution
@@ -307,24 +310,51 @@ class StrategyExtended:
             region = region.parent
         if region is not None:
             self._placement.prepare(region)
-            region.moved = self.mover()
+            region.move = self.move()
 
-    def mover(
-        self,
-    ) -> "Callable[[Sequence[jax.Device]], contextlib.AbstractContextManager[NamedSharding]] | None":
-        """Return what has replicas be other devices in a block, for programs that are compiled there and not run."""
+    def move(self) -> regions.Move | None:
+        """Return what has replicas be other devices, for programs that are not run there; None if none can."""
         execution, placement = self._execution, self._placement
-        # Values that are kept elsewhere, in other processes or on another device, are not where the replicas are.
+        # Values that are kept elsewhere, on another device or on servers, are not where the replicas are.
         if not isinstance(execution, MeshExecution) or type(placement) is not OnDevices:
             return None
+        return _MoveOfReplicas(execution, placement)
 
-        @contextlib.contextmanager
-        def moved(devices: Sequence[jax.Device]) -> Iterator[NamedSharding]:
-            where = copies_on(devices)
-            with execution.on_other_devices(devices), placement.elsewhere(where):
-                yield where
 
-        return moved
+class _MoveOfReplicas(regions.Move):
+    """Has replicas be other devices.
+
+    Args:
+        execution: How functions of replicas are run.
+        placement: Where their variables are.
+    """
+
+    def __init__(self, execution: MeshExecution, placement: OnDevices) -> None:
+        self._execution = execution
+        self._placement = placement
+
+    @contextlib.contextmanager
+    def to(self, devices: Sequence[jax.Device]) -> Iterator[NamedSharding]:
+        """Have them be other devices within a block."""
+        where = copies_on(devices)
+        with self._execution.on_other_devices(devices), self._placement.elsewhere(where):
+            yield where
+
+    def element(self, structure: PyTree) -> PyTree:
+        """Return the types of an element, of which each replica has its part, or all of them have the whole."""
+        alike = copies_on(self._execution.devices)
+        spread = NamedSharding(alike.mesh, PartitionSpec(REPLICA_AXIS))
+
+        def of(leaf: Any) -> Any:
+            is_divided = isinstance(leaf, PerReplica) and not leaf.solo
+            return jax.tree.map(
+                lambda each: jax.ShapeDtypeStruct(
+                    each.shape, each.dtype, sharding=spread if is_divided else alike
+                ),
+                leaf,
+            )
+
+        return jax.tree.map(of, structure, is_leaf=is_per_replica)
 
 
 def on_devices(

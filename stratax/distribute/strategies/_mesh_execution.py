@@ -25,6 +25,7 @@ from stratax.distribute.replicas import (
     ReplicaContext,
     ReplicaRegion,
     ReplicaSpread,
+    StepsPerReplica,
     TurnRegion,
     Turns,
     entered,
@@ -249,7 +250,8 @@ class MeshExecution(Execution, OverMesh):
             # A copy for each trace: `body` may be traced twice.
             own = list(leaves)
             for index, component in zip(split, components, strict=True):
-                own[index] = jnp.squeeze(component, 0)
+                is_of_steps = isinstance(leaves[index], StepsPerReplica)
+                own[index] = StepsPerReplica(component) if is_of_steps else jnp.squeeze(component, 0)
             args, kwargs = jax.tree.unflatten(treedef, own)
             # `shard_map` gives each replica its slice, with a leading dimension of 1.
             mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
@@ -266,16 +268,20 @@ class MeshExecution(Execution, OverMesh):
                 return (arrays, kept), (merged, [update.arrays for update in replica.postponed])
 
         spread, same = PartitionSpec(REPLICA_AXIS), PartitionSpec()
+        components, specs = [], []
+        for leaf in (leaves[index] for index in split):
+            is_of_steps = isinstance(leaf, StepsPerReplica)
+            components.append(leaf.stacked if is_of_steps else leaf.array)
+            specs.append(PartitionSpec(None, REPLICA_AXIS) if is_of_steps else spread)
         mapped = jax.shard_map(
             body,
             mesh=self._mesh,
-            in_specs=(spread, spread),
+            in_specs=(specs, spread),
             out_specs=(spread, same),
             # JAX could not prove of every reduction (a ring, one of the user's own) that its result is equal on
             # all.
             check_vma=False,
         )
-        components = [leaves[index].array for index in split]
         spreads = self._carried_spread(region, mapped, components, found)
         local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
         # The mesh that JAX notes for the body would otherwise be that of everything behind it.

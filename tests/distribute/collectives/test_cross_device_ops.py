@@ -1,5 +1,6 @@
 """Every way of combining the replicas' values: right sums, packed or not, and a user's own."""
 
+import contextlib
 import itertools
 
 import jax
@@ -20,6 +21,7 @@ from stratax.distribute.collectives import (
 from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp
 from stratax.distribute.replicas._values import per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError, StructureError
+from stratax.rehearsal import Catcher
 from tests import stressed
 
 pytestmark = pytest.mark.exact
@@ -129,6 +131,48 @@ def num_collectives(ops, num_arrays):
 )
 def test_packing_decides_how_many_collectives_there_are(ops, expected):
     assert num_collectives(ops, num_arrays=6) == expected
+
+
+def lowered_for(platform, ops, heard=False):
+    """Count the all-reduces and the buffers that are laid end to end in a program for devices that aren't there."""
+    device = jax.sharding.AbstractDevice(device_kind=platform, num_cores=1, platform=platform)
+    mesh = jax.sharding.AbstractMesh((2,), (REPLICA_AXIS,), abstract_device=device)
+
+    def reduce_all(arrays):
+        return ops.reduce_in_replica(ReduceOp.SUM, arrays, REPLICA_AXIS, 2)
+
+    mapped = jax.shard_map(
+        reduce_all,
+        mesh=replica_mesh(2) if heard else mesh,
+        in_specs=PartitionSpec(),
+        out_specs=PartitionSpec(),
+        check_vma=False,
+    )
+    with Catcher().catching() if heard else contextlib.nullcontext():
+        traced = jax.jit(mapped).trace([jnp.ones((2, 3))] * 6)
+    text = traced.lower(lowering_platforms=(platform,)).as_text()
+    return text.count("stablehlo.all_reduce"), text.count("stablehlo.concatenate")
+
+
+@pytest.mark.parametrize(
+    ("platform", "ops", "expected"),
+    [
+        ("cpu", NcclAllReduce(), (1, 1)),
+        ("tpu", NcclAllReduce(), (6, 0)),
+        ("cuda", NcclAllReduce(), (6, 0)),
+        # What is asked for is done.
+        ("tpu", NcclAllReduce(num_packs=2), (2, 2)),
+        ("tpu", NcclAllReduce(bytes_per_pack=1 << 20), (1, 1)),
+    ],
+    ids=str,
+)
+def test_arrays_are_packed_where_the_compiler_does_not_merge_collectives(platform, ops, expected):
+    assert lowered_for(platform, ops) == expected
+
+
+@pytest.mark.parametrize(("platform", "expected"), [("cpu", (1, 1)), ("tpu", (6, 0))])
+def test_a_program_that_may_be_compiled_for_others_is_packed_as_they_need(platform, expected):
+    assert lowered_for(platform, NcclAllReduce(), heard=True) == expected
 
 
 def test_large_arrays_travel_alone_and_the_small_ones_between_them_together():

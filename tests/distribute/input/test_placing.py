@@ -8,7 +8,7 @@ from stratax.distribute import MirroredStrategy
 from stratax.distribute.input._placing import OnDefaultDevice, OnHost, OnMesh, OnMeshOfWorkers
 from stratax.distribute.input._steps import Kind, Steps
 from stratax.distribute.replicas._share import Share
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 STRUCTURE = jax.tree.structure({"x": 0})
 
@@ -85,3 +85,12 @@ def test_a_program_gets_the_arrays_of_one_replica_as_they_are_where_jax_would_pu
 def test_a_program_of_several_replicas_gets_arrays_on_their_devices(mesh, kind):
     (placed,) = OnMesh(mesh).hand_over([np.ones((2, 4), "float32")], kind)
     assert len(placed.devices()) == 2
+
+
+@pytest.mark.parametrize(
+    "text", [np.array([b"a", b"b"], object), np.array(["a", "b"]), np.array([b"a", b"b"])]
+)
+def test_text_is_refused_with_what_to_do(mesh, text):
+    for placing in (OnDefaultDevice(), OnMesh(mesh)):
+        with pytest.raises(BadTypeError, match="Text does not go to a device.*StringLookup"):
+            placing.place([np.arange(2.0), text], Kind.SPREAD, is_stacked=False)

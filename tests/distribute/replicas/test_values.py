@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp, as_reduce_op, is_per_replica
+from stratax.distribute.replicas import (
+    REPLICA_AXIS,
+    PerReplica,
+    ReduceOp,
+    StepsPerReplica,
+    as_reduce_op,
+    is_per_replica,
+    own_step,
+)
 from stratax.distribute.replicas._values import per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
@@ -179,3 +187,15 @@ def test_a_reduce_op_can_be_given_by_name(given):
 def test_an_unknown_reduce_op_is_refused(given):
     with pytest.raises(BadArgumentError, match=r"ReduceOp\.SUM or ReduceOp\.MEAN.*reduce_op="):
         as_reduce_op(given)
+
+
+def test_what_replicas_get_for_several_steps_is_as_if_replicas_came_first():
+    stacked = jnp.arange(2 * 3 * 4).reshape(2, 3, 4)
+    value = StepsPerReplica(stacked)
+    np.testing.assert_array_equal(value.array, np.moveaxis(np.asarray(stacked), 1, 0))
+    assert (value.num_components, value.shape, value.stacked.shape) == (3, (2, 4), (2, 3, 4))
+    again = jax.tree.map(lambda leaf: leaf, value)
+    assert type(again) is StepsPerReplica
+    # A replica has a dimension of one there, which each step takes away.
+    np.testing.assert_array_equal(own_step(StepsPerReplica(stacked[0, 1:2])), stacked[0, 1])
+    assert own_step(3) == 3

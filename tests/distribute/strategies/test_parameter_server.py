@@ -41,7 +41,7 @@ OPTIMIZERS = {
 # Those whose result is one device's to the last bit: nothing is fused in another way.
 EXACT = {"sgd", "momentum", "weight decay", "norm"}
 # One of each kind of update: by elements, with a norm, with state of another shape, with all of a variable.
-KINDS = {"sgd", "adam", "global norm", "adafactor", "muon", "moving average"}
+KINDS = {"sgd", "global norm", "adafactor", "muon", "moving average"}
 
 
 def data():

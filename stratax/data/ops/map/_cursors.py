@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 
+from stratax._threads import Threads
 from stratax.data.elements import Block, Columns, Row, Rows, Structure, element_scope, shapes_of
 from stratax.data.ops.map._mapper import Mapper
 from stratax.data.plan import Passes
@@ -168,7 +169,7 @@ class ThreadedMapCursor(AheadCursor):
     """
 
     def __init__(
-        self, child: Cursor, calls: Calls, number: int, pool: Callable[[], ThreadPoolExecutor], window: int
+        self, child: Cursor, calls: Calls, number: int, pool: Callable[[], Threads], window: int
     ) -> None:
         super().__init__(child)
         self._calls = calls
