@@ -18,8 +18,15 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 import stratax as sx
 from benchmarks import _measure
-from stratax.rehearsal import Catcher, Estimate, Topology, collectives_of, estimate, traffic_of
-from stratax.rehearsal._hardware import GENERATIONS
+from stratax.rehearsal import (
+    Catcher,
+    Estimate,
+    Topology,
+    collectives_of,
+    estimate,
+    parse_topology,
+    traffic_of,
+)
 
 _LAYERS = 4
 _MATRIX = 1024
@@ -126,7 +133,7 @@ def _peaks(count: int) -> Topology:
     copy = _seconds(mesh, large, lambda x: x + 1)
     reduced = _seconds(mesh, large, lambda x: jax.lax.psum(x, "replica"))
     here = dataclasses.replace(
-        GENERATIONS["v5e"],
+        parse_topology("v5e-8").generation,
         name="here",
         flops=2 * _MATRIX**3 / product,
         memory_bandwidth=2 * 4 * _LARGE / copy,

@@ -8,7 +8,6 @@ import click
 from stratax.manifests import (
     KUBERNETES_PORT,
     SLURM_PORT,
-    TPU_VM_PACKAGES,
     KubernetesPlan,
     SlurmPlan,
     TpuSlice,
@@ -215,10 +214,8 @@ def slurm(program: str, arguments: tuple[str, ...], module: bool, name: str | No
     "packages",
     metavar="PACKAGE",
     multiple=True,
-    default=TPU_VM_PACKAGES,
-    show_default=True,
-    help="What is installed on each host, with Python 3.12: as for pip, or a file here with requirements (.txt), or a "
-    "wheel (.whl). May be given several times.",
+    help="What is installed on each host, with Python 3.12, Stratax among it: a wheel here (.whl, perhaps with "
+    "extras), a file here with requirements (.txt), or as for pip. May be given several times.",
 )
 @click.option(
     "--setup",
@@ -267,7 +264,9 @@ def tpu_vm(program: str, name: str | None, topology: str, **settings: Any) -> No
     if there was none in time.
 
     \b
-    stratax manifest tpu-vm --topology v5e:4x4 --zone us-west4-a train.py --epochs 3 > train.sh
+    pip wheel --no-deps --wheel-dir dist .   # in a clone of Stratax
+    stratax manifest tpu-vm --topology v5e:4x4 --zone us-west4-a \\
+        --install 'dist/stratax-0.1.0-py3-none-any.whl[tpu]' train.py --epochs 3 > train.sh
     bash train.sh
     """  # noqa: D301 - click's mark for a paragraph that is not wrapped is the control character
     plan = TpuVmPlan(tpu=_tpu_slice(topology), program=program, name=name or name_for(program), **settings)

@@ -5,7 +5,6 @@ from ._kubernetes import name_for as name_for
 from ._slurm import SLURM_PORT as SLURM_PORT
 from ._slurm import SlurmPlan as SlurmPlan
 from ._slurm import slurm_script as slurm_script
-from ._tpu_vm import TPU_VM_PACKAGES as TPU_VM_PACKAGES
 from ._tpu_vm import TpuVmPlan as TpuVmPlan
 from ._tpu_vm import tpu_vm_script as tpu_vm_script
 from ._tpus import TpuSlice as TpuSlice

@@ -17,7 +17,6 @@ _INSTALL = (
     "python3 -m pip install --quiet --user uv && python3 -m uv venv --quiet --allow-existing --python 3.12 .venv && "
     "python3 -m uv pip install --quiet --python .venv {packages}"
 )
-TPU_VM_PACKAGES = ("stratax[tpu]",)
 # A file of this machine: requirements, or a wheel, perhaps with extras.
 _LOCAL = re.compile(r"(?P<file>.+\.(txt|whl))(?P<extras>\[[^\]]*\])?")
 
@@ -35,10 +34,10 @@ class TpuVmPlan:
         project: The project that pays; None for gcloud's own.
         module: Whether the program is a module, as for ``python -m``.
         files: Files and folders of this machine that are copied beside the program.
-        packages: What is installed on each host: requirements as for pip, and files of this machine with them
-            (``.txt``) or wheels (``.whl``), which are copied, too.
+        packages: What is installed on each host, Stratax among it: requirements as for pip, and files of this machine
+            with them (``.txt``) or wheels (``.whl``), which are copied, too.
         setup: What each host runs instead of that, in the folder of the program. Its ``.venv`` is used, if there is one
-            then. It may run twice, if a connection is lost. None: it installs `packages`.
+            then. It may run twice, if a connection is lost. Either this or `packages` is given.
         results: Files and folders beside the program that are copied here from the first host at the end.
         runtime_version: The software of the VMs; None for the one that JAX runs on.
         spot: Whether the VMs may be taken away.
@@ -59,7 +58,7 @@ class TpuVmPlan:
     project: str | None = None
     module: bool = False
     files: tuple[str, ...] = ()
-    packages: tuple[str, ...] = TPU_VM_PACKAGES
+    packages: tuple[str, ...] = ()
     setup: str | None = None
     results: tuple[str, ...] = ()
     runtime_version: str | None = None
@@ -89,9 +88,11 @@ class TpuVmPlan:
                     "results must be paths from the folder of the program, without blanks and quotes. "
                     f"Received: results={shown(result)}."
                 )
-        if self.setup is not None and self.packages != TPU_VM_PACKAGES:
+        if (self.setup is None) == (not self.packages):
             raise BadArgumentError(
-                "What setup runs takes the place of installing packages. Give one of both. "
+                "The hosts have no Stratax. Give either packages that they install (--install: a wheel of Stratax with "
+                "what the program needs, such as 'dist/stratax-0.1.0-py3-none-any.whl[tpu]'), or setup, a command that "
+                "they run instead (--setup). "
                 f"Received: setup={shown(self.setup)}, packages={shown(self.packages)}."
             )
         if self.spot and self.reserved:
@@ -116,7 +117,10 @@ def tpu_vm_script(plan: TpuVmPlan) -> str:
 
     Example:
         >>> slice = TpuSlice(generation="v5e", shape="4x4")
-        >>> plan = TpuVmPlan(tpu=slice, program="train.py", arguments=(), name="digits", zone="us-west4-a")
+        >>> wheel = "dist/stratax-0.1.0-py3-none-any.whl[tpu]"
+        >>> plan = TpuVmPlan(
+        ...     tpu=slice, program="train.py", arguments=(), name="digits", zone="us-west4-a", packages=(wheel,)
+        ... )
         >>> print(tpu_vm_script(plan))  # doctest: +ELLIPSIS
         #!/usr/bin/env bash
         # Runs train.py on the 4 hosts of v5litepod-16, which are rented for it and given back.

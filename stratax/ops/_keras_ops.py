@@ -21,14 +21,12 @@ class _KerasOps:
         def call(*args: object, **kwargs: object) -> Any:
             from keras import ops
 
-            from stratax.core.placement import check_fits
-
             # It would be read as numbers.
             if name in _CONVERSIONS and holds_text(args[0]):
                 raise _no_numbers(args[0])
             # Numbers that 32 bits cannot hold would be cut off without a word.
             if name not in _CONVERSIONS:
-                check_fits(args)
+                _check_numbers(args)
             try:
                 return getattr(ops, name)(*args, **kwargs)
             except StrataxError:
@@ -43,6 +41,21 @@ class _KerasOps:
         # The next access finds the function in the instance.
         setattr(self, name, call)
         return call
+
+
+def _check_numbers(args: tuple[object, ...]) -> None:
+    from stratax.core.placement import check_fits
+
+    try:
+        check_fits(args)
+    except BadTypeError:
+        # It tells of arrays that a strategy divides.
+        text = next(filter(holds_text, args), None)
+        if text is None:
+            raise
+    else:
+        return
+    raise _no_numbers(text)
 
 
 def _no_numbers(text: object) -> BadTypeError:

@@ -73,7 +73,7 @@ def test_a_script_for_tpu_vms_is_printed(capsys):
         """command='train.py --epochs '"'"'3 4'"'"''""",
     ):
         assert f"\n{line}\n" in script
-    assert _main.run(["manifest", "tpu-vm", *options[:4], "-m", "jobs.train"]) == 0
+    assert _main.run(["manifest", "tpu-vm", *options[:4], "--setup", "true", "-m", "jobs.train"]) == 0
     script = capsys.readouterr().out
     assert "\nfiles=()\n" in script
     assert "\ncommand='-m jobs.train'\n" in script
@@ -98,6 +98,10 @@ def test_a_script_for_tpu_vms_is_printed(capsys):
             "--chips-per-host is said of a TPU's hosts",
         ),
         (["tpu-vm", "--zone", "a", "train.py"], "Missing option '--topology'"),
+        (
+            ["tpu-vm", "--zone", "a", "--topology", "v2-8", "train.py"],
+            "The hosts have no Stratax. Give either",
+        ),
         (["tpu-vm", "--zone", "a b", "--topology", "v2-8", "train.py"], "zone='a b'"),
         (["slurm", "--workers", "0", "train.py"], "is not in the range x>=1"),
         (["slurm", "--workers", "3", "--workers-per-node", "2", "train.py"], "workers=3"),

@@ -118,9 +118,8 @@ def test_the_page_on_trouble_has_every_class_of_error_and_what_it_derives_from()
 
 def test_every_stratax_command_in_the_documentation_can_be_called_so():
     pages = [ROOT / "README.md", *GUIDES]
-    code = [
-        line for page in pages for language, _, lines in blocks_of(page) if language == "" for line in lines
-    ]
+    blocks = ["\n".join(lines) for page in pages for language, _, lines in blocks_of(page) if language == ""]
+    code = [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
     commands = [shlex.split(line, comments=True) for line in code if re.match(r"(\w+=\S+ )*stratax ", line)]
     calls = [words[words.index("stratax") + 1 :] for words in commands]
     assert len(calls) > 3

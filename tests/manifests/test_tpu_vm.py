@@ -568,7 +568,8 @@ def test_packages_and_files_with_them_are_installed(packages, files, installed):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"packages": ("keras-hub",)}, "setup runs takes the place of installing.*keras-hub"),
+        ({"packages": ("keras-hub",)}, "Give either packages.*or setup.*keras-hub"),
+        ({"setup": None}, "The hosts have no Stratax.*setup=None, packages=.*"),
         ({"wait_hours": 0}, "wait_hours must be at least 1"),
         ({"restarts": -1}, "restarts must be at least 0"),
         ({"name": "Digits"}, "name must have at most 63 characters.*'Digits'"),
