@@ -1,6 +1,5 @@
 """What is compiled for TPUs that aren't there, against the same by hand: operations, bytes and memory."""
 
-import math
 import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,11 +8,12 @@ import jax
 
 import stratax as sx
 import stratax.tf as tf
-from benchmarks import _estimator_programs, _measure, _models
+from benchmarks import _estimator_programs, _measure, _models, _peer
 from benchmarks._hand_written import HandWritten
 from benchmarks._with_stratax import CustomLoop, compiled_model
 from stratax.core.compiling import Made
-from stratax.rehearsal import Catcher, ProgramReport, Topology, compile_for, parse_topology
+from stratax.errors import MissingPackageError
+from stratax.rehearsal import Catcher, ProgramReport, Topology, check_installed, compile_for, parse_topology
 
 _METHODS = {"fit": "train", "loop": "train", "estimator": "train"}
 # What some scalars take that do not grow with the model: a program of Stratax counts on from what its metrics hold, one
@@ -27,8 +27,18 @@ _EXAMPLES = 128
 def against_hand_written(
     method: str, kind: str, steps: int, topology: str, plan: _measure.Plan
 ) -> _measure.Figure:
-    """The largest of the ratios of what a dispatch takes on each device; no time is measured."""
+    """The largest of the ratios of what a dispatch takes on each device; no time is measured.
+
+    Raises:
+        NotInstalledError: If the compiler for TPUs is not installed.
+    """
     del plan
+    try:
+        check_installed()
+    except MissingPackageError as error:
+        raise _peer.NotInstalledError(
+            "not installed: libtpu (install the extra tpu-compile of stratax)"
+        ) from error
     ours, theirs = both(method, kind, steps, parse_topology(topology))
     found = ratios(ours, theirs)
     details = {f"{name.replace(' ', '_')}_ratio": value for name, value in found.items()}
@@ -157,6 +167,7 @@ def _combined(report: ProgramReport) -> int:
 
 
 def _ratio(ours: float, theirs: float) -> float:
-    if not theirs:
-        return 1.0 if ours <= 0 else math.inf
-    return ours / theirs
+    if not theirs and ours <= 0:
+        return 1.0
+    # Beside nothing, as many times as it has bytes: JSON has no infinity.
+    return ours / (theirs or 1)
