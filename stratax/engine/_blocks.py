@@ -11,8 +11,10 @@ from stratax._typing import PyTree
 from stratax.core import functions
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import StepsPerReplica, is_per_replica, own_step
+from stratax.distribute.strategies import InStep
 
 Step = Callable[[Any], Any]
+_NUM_DIMS_BEFORE_ROW = 2  # Replicas and steps.
 
 
 def update_block(
@@ -84,13 +86,21 @@ def predict_block(
             dimension that counts steps.
 
     Returns:
-        A structure of arrays whose first dimension counts examples.
+        A structure of arrays whose first dimension counts examples; of `StepsPerReplica` where each replica keeps its
+        own rows of several steps, which :func:`stratax.engine._rows.as_rows` puts in order.
     """
     outputs = _on_replicas(strategy, _repeated(step, steps, keep=True), _by_replica(element, steps))
     to_all = strategy.extended.execution.to_all
+    # A process reads its own devices only, so that rows of several have to travel anyway.
+    may_keep = steps > 1 and not isinstance(strategy.extended.membership, InStep)
+
+    def rows(leaf: Any) -> Any:
+        if may_keep and is_per_replica(leaf) and not leaf.solo and leaf.array.ndim > _NUM_DIMS_BEFORE_ROW:
+            return StepsPerReplica(jnp.moveaxis(leaf.array, 0, 1))
+        return to_all(_in_order(leaf, steps))
 
     def in_order(output: Any) -> Any:
-        return jax.tree.map(lambda leaf: to_all(_in_order(leaf, steps)), output, is_leaf=is_per_replica)
+        return jax.tree.map(rows, output, is_leaf=is_per_replica)
 
     def first(output: Any) -> Any:
         combined = jnp.asarray(_first(output))

@@ -14,6 +14,7 @@ from stratax.distribute import Strategy
 from stratax.distribute.replicas import entered
 from stratax.distribute.strategies import StepByStep
 from stratax.engine import _blocks
+from stratax.engine._rows import as_rows
 
 # Looks at a traced program, as a `jax.extend.core.ClosedJaxpr`.
 OnTrace = Callable[[Any], None]
@@ -116,6 +117,8 @@ class StepProgram:
     ) -> "StepProgram":
         """Compile steps that return a row for each example; a dispatch gives all rows in the order of the examples.
 
+        The rows of several steps on several replicas are :class:`stratax.engine._rows.Rows`.
+
         Args:
             strategy: The strategy.
             step: What one replica does with its part of a batch.
@@ -146,7 +149,7 @@ class StepProgram:
         """
         with entered(self._strategy, None):
             if steps == 1 or not self._is_one_by_one:
-                return self._function(steps, element)
+                return as_rows(self._function(steps, element))
             outputs = [self._function(1, each) for each in unstacked(steps, element)]
         if not self._gives_rows:
             return outputs[-1]
