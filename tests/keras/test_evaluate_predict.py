@@ -49,6 +49,18 @@ def test_every_example_counts_once_whatever_their_number(counting):
     assert loops["test"].program.num_programs == loops["predict"].program.num_programs == 3 + 7
 
 
+def test_callbacks_compute_with_the_outputs_of_several_steps(counting):
+    x = np.arange(29, dtype="float32")[:, None]
+    seen = []
+    noting = keras.callbacks.LambdaCallback(
+        on_predict_batch_end=lambda batch, logs: seen.append((logs["outputs"].shape, logs["outputs"] * 2))
+    )
+    counting.predict(x, batch_size=8, verbose=0, callbacks=[noting])
+    # Three batches of 8, and a remainder of 5.
+    assert [shape for shape, _ in seen] == [(24, 1), (5, 1)]
+    np.testing.assert_array_equal(np.concatenate([twice for _, twice in seen]), x * 2)
+
+
 def test_a_model_that_was_never_compiled_predicts_in_and_out_of_the_scope(mirrored):
     x = np.arange(20, dtype="float32").reshape(10, 2)
     with mirrored(4).scope():

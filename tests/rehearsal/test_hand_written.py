@@ -19,6 +19,7 @@ LIMIT = 1.02
         ("loop", "mlp", 1, "v3-8"),
         ("evaluate", "mlp", 5, "v5e-8"),
         ("predict", "mlp", 1, "v5e-8"),
+        ("predict", "mlp", 5, "v3-8"),
     ],
 )
 def test_a_program_computes_reads_keeps_and_sends_no_more_than_by_hand(method, kind, steps, name):

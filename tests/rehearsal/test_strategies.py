@@ -31,10 +31,15 @@ def compiled(made, name):
     return report
 
 
-def fit(strategy, steps=1):
+def model_of(strategy, steps=1):
     with strategy.scope():
         model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dense(2)])
         model.compile("adam", "mse", metrics=["mae"], steps_per_execution=steps)
+    return model
+
+
+def fit(strategy, steps=1):
+    model = model_of(strategy, steps)
     model.fit(X, Y, batch_size=16, verbose=0)
     return model
 
@@ -75,6 +80,15 @@ def test_evaluating_has_one_collective_and_predicting_a_batch_none():
     _, tests, predictions = caught_in(run)
     assert [each.kind for each in compiled(tests, "v5e-8").collectives] == ["all-reduce"]
     assert not compiled(predictions, "v5e-8").collectives
+
+
+def test_predicting_several_batches_sends_nothing():
+    (predictions,) = caught_in(
+        lambda: model_of(sx.distribute.MirroredStrategy(), steps=2).predict(X, batch_size=16, verbose=0)
+    )
+    report = compiled(predictions, "v3-8")
+    assert not report.collectives
+    assert report.steps == 2
 
 
 def test_one_device_stays_one():
