@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.distribute.replicas import StepsPerReplica, is_per_replica
 
@@ -101,7 +102,7 @@ class Rows:
     def __getattr__(self, name: str) -> Any:
         # What copies and pickles ask for before there is an array; the rest is what arrays have.
         if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise AttributeError(f"'Rows' object has no attribute {shown(name)}")
         return getattr(self._in_order, name)
 
     def __repr__(self) -> str:
