@@ -28,8 +28,8 @@ _MOST_SIMULATED = 16
 _DEFAULT_SIMULATED = 8
 _TOO_LARGE = (
     "The program uses up this machine's memory, so it was ended. Each simulated core has a copy of the variables. "
-    "Simulate two, --simulate tpu:2: what they run is traced anew for each slice. Or call sx.tpu.compile(model, ...), "
-    "for which nothing runs."
+    "Simulate two at most, --simulate tpu:2: what they run is traced anew for each slice. If that does not suffice, "
+    "call sx.tpu.compile(model, ...), for which nothing runs."
 )
 # The exit code after Ctrl-C.
 INTERRUPTED = 130

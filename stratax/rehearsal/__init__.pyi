@@ -14,7 +14,6 @@ from ._plan import plan as plan
 from ._report import Failure as Failure
 from ._report import Memory as Memory
 from ._report import ProgramReport as ProgramReport
-from ._report import Report as Report
 from ._table import as_table as as_table
 from ._table import in_seconds as in_seconds
 from ._table import short as short

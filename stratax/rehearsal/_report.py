@@ -80,7 +80,7 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramReport:
-    """One program, compiled for one slice.
+    """One program, compiled for one slice; printed, it is what `stratax compile` says of it.
 
     Attributes:
         name: What the program is called.
@@ -124,6 +124,11 @@ class ProgramReport:
             return 0.0
         return self.examples / self.estimate.seconds
 
+    def __str__(self) -> str:
+        from stratax.rehearsal._table import as_table
+
+        return as_table([self])
+
     def as_dict(self) -> dict[str, Any]:
         """Return the report as values of JSON."""
         found = dataclasses.asdict(dataclasses.replace(self, topology=self.topology))
@@ -141,26 +146,6 @@ class ProgramReport:
                 "bound": self.estimate.bound,
             }
         return found
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
-    """All programs that were compiled, for all slices.
-
-    Attributes:
-        programs: A report for each program and slice.
-    """
-
-    programs: Sequence[ProgramReport]
-
-    @property
-    def fits(self) -> bool:
-        """Whether all of them compile and fit; False if there are none."""
-        return bool(self.programs) and all(each.fits for each in self.programs)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the report as values of JSON."""
-        return {"fits": self.fits, "programs": [each.as_dict() for each in self.programs]}
 
 
 def memory_of(made: Made, stats: Any) -> Memory:

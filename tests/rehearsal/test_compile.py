@@ -61,6 +61,7 @@ def test_a_function_is_compiled_for_a_slice():
     assert report.examples == 64
     assert not report.collectives
     assert "v5e:2x4 (8 devices): fits" in as_table([report])
+    assert str(report) == as_table([report])
 
 
 @needs_libtpu
