@@ -1,6 +1,7 @@
 """`stratax compile`: a program, compiled for TPUs that aren't there (cli layer)."""
 
 import contextlib
+import functools
 import json
 import pathlib
 import runpy
@@ -9,12 +10,13 @@ import sys
 import time
 import traceback
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from stratax._shown import shown
+from stratax.cli._interrupts import ended_at_once
 from stratax.cli._memory import ended_with
 from stratax.cli._options import apply_simulation, simulate_option
 from stratax.errors import BadArgumentError, NoTPUError, SimulationError
@@ -95,7 +97,13 @@ def compile(
     Needs `pip install 'stratax[tpu-compile]'`. The exit code is 0 if all of it compiles and fits, else 1; 2 for a wrong
     call; 130 after Ctrl-C, which ends the program, or, if that has ended, the compilations.
     """
-    from stratax.rehearsal import Catcher, check_installed, parse_topology
+    from stratax.rehearsal import (
+        Catcher,
+        as_table,
+        check_installed,
+        compile_for,
+        parse_topology,
+    )
 
     topologies = [parse_topology(name) for name in dict.fromkeys(names)]
     check_installed()
@@ -103,22 +111,34 @@ def compile(
     apply_simulation(simulate or simulation_for(topologies))
     catcher = Catcher([name.strip() for name in wanted.split(",")] if wanted else [], steps)
     ended = run_to_catch(path, program, catcher, seconds)
-    reports = _compile_all(catcher, topologies, ended, as_json=as_json, examples=examples or 0)
-    if not catcher.caught:
-        # Why it dispatched nothing is known where the program failed.
-        if not ended.problems:
-            ended.problems.append(_nothing_caught(catcher))
-    elif catcher.missing:
-        ended.problems.append(_missing(catcher))
-    fits = bool(reports) and all(report.fits for report in reports) and not ended.problems
-    if as_json:
-        found = [report.as_dict() for report in reports]
-        click.echo(json.dumps({"fits": fits, "programs": found, "problems": ended.problems}, indent=2))
-    for problem in ended.problems:
-        click.echo(f"Error: {problem}", err=True)
-    if ended.interrupted:
-        return INTERRUPTED
-    return 0 if fits else 1
+    reports: list[ProgramReport] = []
+
+    def conclude() -> int:
+        if not catcher.caught:
+            # Why it dispatched nothing is known where the program failed.
+            if not ended.problems:
+                ended.problems.append(_nothing_caught(catcher))
+        elif catcher.missing:
+            ended.problems.append(_missing(catcher))
+        fits = bool(reports) and all(report.fits for report in reports) and not ended.problems
+        if as_json:
+            found = [report.as_dict() for report in reports]
+            click.echo(json.dumps({"fits": fits, "programs": found, "problems": ended.problems}, indent=2))
+        for problem in ended.problems:
+            click.echo(f"Error: {problem}", err=True)
+        if ended.interrupted:
+            return INTERRUPTED
+        return 0 if fits else 1
+
+    def show(report: "ProgramReport") -> None:
+        if not as_json:
+            click.echo(as_table([report], examples or 0))
+
+    calls = [
+        functools.partial(compile_for, made, topology) for made in catcher.caught for topology in topologies
+    ]
+    compile_each(calls, ended, reports, show, conclude)
+    return conclude()
 
 
 class End:
@@ -241,21 +261,36 @@ def _ended_after(seconds: float, enough: type[BaseException]) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _compile_all(
-    catcher: "Catcher", topologies: "list[Topology]", ended: End, *, as_json: bool, examples: int
-) -> "list[ProgramReport]":
-    """Compile all that was caught for each topology, and print each report as soon as it is there."""
-    from stratax.rehearsal import as_table, compile_for
+def compile_each(
+    calls: "Sequence[Callable[[], ProgramReport]]",
+    ended: End,
+    reports: "list[ProgramReport]",
+    show: "Callable[[ProgramReport], None]",
+    conclude: Callable[[], object],
+) -> None:
+    """Make compilations one after another; what Ctrl-C leaves undone is told.
 
-    reports: list[ProgramReport] = []
-    try:
-        for made in catcher.caught:
-            for topology in topologies:
-                reports.append(compile_for(made, topology))
-                if not as_json:
-                    click.echo(as_table(reports[-1:], examples))
-    except KeyboardInterrupt:
+    Args:
+        calls: The compilations.
+        ended: Is told of Ctrl-C.
+        reports: Takes what they give.
+        show: Called with each report as soon as it is there.
+        conclude: Says at the end of the process what was compiled, where a compilation does not end at Ctrl-C.
+    """
+
+    def interrupt() -> None:
         ended.interrupted = True
-        left = len(catcher.caught) * len(topologies) - len(reports)
-        ended.problems.append(f"Interrupted: {left} of {left + len(reports)} compilations were not done.")
-    return reports
+        left = len(calls) - len(reports)
+        ended.problems.append(f"Interrupted: {left} of {len(calls)} compilations were not done.")
+
+    def end_at_once() -> None:
+        interrupt()
+        conclude()
+
+    try:
+        with ended_at_once(end_at_once, INTERRUPTED):
+            for call in calls:
+                reports.append(call())
+                show(reports[-1])
+    except KeyboardInterrupt:
+        interrupt()

@@ -1,15 +1,16 @@
 """`stratax plan`: one program on slices of several sizes, before any of them is rented (cli layer)."""
 
+import functools
 import json
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stratax._shown import shown
 from stratax.cli import _curves
-from stratax.cli._compile import INTERRUPTED, End, run_to_catch, simulation_for
+from stratax.cli._compile import INTERRUPTED, compile_each, run_to_catch, simulation_for
 from stratax.cli._options import apply_simulation, simulate_option
 from stratax.errors import BadArgumentError
 
@@ -98,7 +99,12 @@ def plan(
     Needs `pip install 'stratax[tpu-compile]'`. The exit code is 0 if the program fits at least one slice, else 1; 2 for
     a wrong call; 130 after Ctrl-C, which ends the compilations and shows those that are done.
     """
-    from stratax.rehearsal import Catcher, cheapest, check_installed, parse_topology
+    from stratax.rehearsal import (
+        Catcher,
+        cheapest,
+        check_installed,
+        parse_topology,
+    )
     from stratax.rehearsal import plan as compare
 
     topologies = [parse_topology(name) for name in dict.fromkeys(names)]
@@ -110,20 +116,30 @@ def plan(
     path = pathlib.Path(program[0])
     ended = run_to_catch(path, program, catcher, seconds)
     made = _first(catcher, wanted, ended.problems)
-    reports = _compile_all(made, topologies, dict.fromkeys(batches) or (0,), ended) if made else []
-    curves = compare(reports, costs)
-    best = cheapest(curves)
-    if as_json:
-        click.echo(json.dumps(_as_dict(curves, best, examples, ended.problems), indent=2))
-    elif curves:
-        click.echo(_table(curves, best, examples))
-    if plot is not None and curves:
-        _write(plot, _curves.as_svg(curves, path.name), ended.problems)
-    for problem in ended.problems:
-        click.echo(f"Error: {problem}", err=True)
-    if ended.interrupted:
-        return INTERRUPTED
-    return 0 if any(report.fits for report in reports) and not ended.problems else 1
+    reports: list[ProgramReport] = []
+
+    def conclude() -> int:
+        curves = compare(reports, costs)
+        best = cheapest(curves)
+        if as_json:
+            click.echo(json.dumps(_as_dict(curves, best, examples, ended.problems), indent=2))
+        elif curves:
+            click.echo(_table(curves, best, examples))
+        if plot is not None and curves:
+            _write(plot, _curves.as_svg(curves, path.name), ended.problems)
+        for problem in ended.problems:
+            click.echo(f"Error: {problem}", err=True)
+        if ended.interrupted:
+            return INTERRUPTED
+        return 0 if any(report.fits for report in reports) and not ended.problems else 1
+
+    calls = _compilations(made, topologies, dict.fromkeys(batches) or (0,)) if made else []
+
+    def show(report: "ProgramReport") -> None:
+        click.echo(f"{len(reports)} of {len(calls)}: {_took(report)}", err=True)
+
+    compile_each(calls, ended, reports, show, conclude)
+    return conclude()
 
 
 def _check_plot(path: pathlib.Path | None) -> None:
@@ -147,25 +163,20 @@ def _write(path: pathlib.Path, text: str, problems: list[str]) -> None:
         problems.append(f"The picture could not be written: {error}.")
 
 
-def _compile_all(
-    made: "Made", topologies: "Sequence[Topology]", batches: Iterable[int], ended: End
-) -> "list[ProgramReport]":
-    """Compile a program for each slice and batch, and tell how far it is; what Ctrl-C leaves undone is told."""
+def _compilations(
+    made: "Made", topologies: "Sequence[Topology]", batches: Iterable[int]
+) -> "list[Callable[[], ProgramReport]]":
+    """Return what compiles a program for each slice and batch."""
     from stratax.rehearsal import compile_for
 
-    wanted = [(topology, batch) for batch in batches for topology in topologies]
-    reports: list[ProgramReport] = []
-    try:
-        for topology, batch in wanted:
-            reports.append(compile_for(made, topology, batch))
-            took = f"{reports[-1].compile_seconds:.1f} s"
-            of = f", batch {batch}" if batch else ""
-            click.echo(f"{len(reports)} of {len(wanted)}: {topology.name}{of}, {took}", err=True)
-    except KeyboardInterrupt:
-        ended.interrupted = True
-        left = len(wanted) - len(reports)
-        ended.problems.append(f"Interrupted: {left} of {len(wanted)} compilations were not done.")
-    return reports
+    return [
+        functools.partial(compile_for, made, topology, batch) for batch in batches for topology in topologies
+    ]
+
+
+def _took(report: "ProgramReport") -> str:
+    of = f", batch {report.batch}" if report.batch else ""
+    return f"{report.topology.name}{of}, {report.compile_seconds:.1f} s"
 
 
 def _price(text: str) -> tuple[str, float]:

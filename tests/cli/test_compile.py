@@ -2,6 +2,10 @@
 
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -103,24 +107,54 @@ def test_an_interrupted_program_is_ended_and_what_it_ran_is_kept(run, capsys):
     assert "what it dispatched is compiled" in capsys.readouterr().err
 
 
-def test_ctrl_c_keeps_what_was_compiled(run, capsys, monkeypatch):
-    _, catcher = run(SMALL + "model.predict(x, verbose=0)\nmodel.evaluate(x, y, verbose=0)")
-    topology = parse_topology("v3-8")
-    reports = iter([ProgramReport(name="predict_function", topology=topology, compile_seconds=1.0)])
+def test_ctrl_c_keeps_what_was_compiled():
+    made = ProgramReport(name="predict_function", topology=parse_topology("v3-8"), compile_seconds=1.0)
 
-    def compile_for(made, topology):
-        try:
-            return next(reports)
-        except StopIteration:
-            raise KeyboardInterrupt from None
+    def interrupted():
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr("stratax.rehearsal.compile_for", compile_for, raising=False)
-    ended = _compile.End()
-    found = _compile._compile_all(catcher, [topology], ended, as_json=False, examples=0)
-    assert len(found) == 1
+    ended, reports, shown, concluded = _compile.End(), [], [], []
+    calls = [lambda: made, interrupted, lambda: made]
+    _compile.compile_each(calls, ended, reports, shown.append, lambda: concluded.append(True))
+    assert reports == shown == [made]
     assert ended.interrupted
-    assert ended.problems == ["Interrupted: 1 of 2 compilations were not done."]
-    assert "predict_function on v3:2x2" in capsys.readouterr().out
+    assert ended.problems == ["Interrupted: 2 of 3 compilations were not done."]
+    # By the command, which goes on; only a process that is ended concludes by itself.
+    assert not concluded
+
+
+STUCK = """
+import ctypes
+from stratax.cli import _compile
+from stratax.rehearsal import ProgramReport, parse_topology
+
+made = ProgramReport(name="f", topology=parse_topology("v3-8"), compile_seconds=1.0)
+
+def stuck():
+    # As in a compiler, Python hears of nothing in here: a lock that is held already.
+    lock, mutex = ctypes.CDLL(None).pthread_mutex_lock, ctypes.create_string_buffer(256)
+    lock(mutex)
+    print("stuck", flush=True)
+    lock(mutex)
+
+ended, reports = _compile.End(), []
+show = lambda report: print(report.name)
+_compile.compile_each([lambda: made, stuck], ended, reports, show, lambda: print(ended.problems, len(reports)))
+print("not ended at once")
+"""
+
+
+@pytest.mark.processes
+def test_ctrl_c_ends_a_compilation_that_python_cannot_break_off():
+    with subprocess.Popen([sys.executable, "-c", STUCK], stdout=subprocess.PIPE, text=True) as process:
+        assert [process.stdout.readline() for _ in range(2)] == ["f\n", "stuck\n"]
+        time.sleep(0.5)  # It says so before it is.
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate(timeout=60)
+    assert time.monotonic() - started < 15
+    assert process.returncode == 130
+    assert printed == "['Interrupted: 1 of 2 compilations were not done.'] 1\n"
 
 
 def test_unknown_topologies_list_the_known_ones(capsys, tmp_path):

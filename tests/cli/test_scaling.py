@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stratax.cli import _compile, _main, _scaling
+from stratax.cli import _main, _scaling
 from stratax.core.compiling import Made
 from stratax.rehearsal import cheapest, parse_topology, plan
 from tests.cli.test_compile import SMALL
@@ -64,26 +64,18 @@ def test_a_picture_that_fails_loses_no_table(tmp_path):
     assert problems[0].startswith("The picture could not be written")
 
 
-def test_ctrl_c_keeps_what_was_compiled(monkeypatch, capsys):
-    reports = iter([report("v5e-8", 0.1, batch=64), report("v5e-16", 0.1, batch=64)])
+def test_each_batch_is_compiled_for_each_slice(monkeypatch):
     asked = []
 
     def compile_for(made, topology, batch):
         asked.append((topology.name, batch))
-        try:
-            return next(reports)
-        except StopIteration:
-            raise KeyboardInterrupt from None
+        return report(topology.name, 0.1, batch=batch)
 
     monkeypatch.setattr("stratax.rehearsal.compile_for", compile_for, raising=False)
-    ended = _compile.End()
     topologies = [parse_topology("v5e-8"), parse_topology("v5e-16")]
-    found = _scaling._compile_all(MADE, topologies, (64, 128), ended)
-    assert asked == [("v5e:2x4", 64), ("v5e:4x4", 64), ("v5e:2x4", 128)]
-    assert len(found) == 2
-    assert ended.interrupted
-    assert ended.problems == ["Interrupted: 2 of 4 compilations were not done."]
-    assert "2 of 4: v5e:4x4, batch 64, 1.0 s" in capsys.readouterr().err
+    found = [call() for call in _scaling._compilations(MADE, topologies, (64, 128))]
+    assert asked == [("v5e:2x4", 64), ("v5e:4x4", 64), ("v5e:2x4", 128), ("v5e:4x4", 128)]
+    assert _scaling._took(found[1]) == "v5e:4x4, batch 64, 1.0 s"
 
 
 def test_a_plan_is_values_of_json():
