@@ -37,7 +37,7 @@ def against_hand_written(
         check_installed()
     except MissingPackageError as error:
         raise _peer.NotInstalledError(
-            "not installed: libtpu (install the extra tpu-compile of stratax)"
+            "not installed: libtpu (pip install 'stratax-train[tpu-compile]')"
         ) from error
     ours, theirs = both(method, kind, steps, parse_topology(topology))
     found = ratios(ours, theirs)

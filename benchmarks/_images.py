@@ -106,7 +106,7 @@ def _choose(is_compiled: bool) -> None:
     if not is_compiled:
         sys.modules["numba"] = cast(types.ModuleType, None)
     elif importlib.util.find_spec("numba") is None:
-        raise _peer.NotInstalledError("not installed: numba (install the extra image-speed of stratax)")
+        raise _peer.NotInstalledError("not installed: numba (pip install 'stratax-train[image-speed]')")
 
 
 def _processor_time(turns: list[tuple[float, int]]) -> float:

@@ -63,7 +63,7 @@ def tensorflow_python(*packages: str) -> str:
     missing = [package for package in ("tensorflow", *packages) if not _has(python, package)]
     if missing:
         raise NotInstalledError(
-            f"not installed: {', '.join(missing)} (install the extra bench of stratax, or set {_PYTHON})"
+            f"not installed: {', '.join(missing)} (pip install 'stratax-train[bench]', or set {_PYTHON})"
         )
     return python
 

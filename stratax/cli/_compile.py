@@ -94,8 +94,8 @@ def compile(
     compiles and fits, memory by what it is for, operations, collectives with their bytes, and how long a step takes at
     least, with what holds it up. What the program prints goes to standard error.
 
-    Needs `pip install 'stratax[tpu-compile]'`. The exit code is 0 if all of it compiles and fits, else 1; 2 for a wrong
-    call; 130 after Ctrl-C, which ends the program, or, if that has ended, the compilations.
+    Needs `pip install 'stratax-train[tpu-compile]'`. The exit code is 0 if all of it compiles and fits, else 1; 2 for a
+    wrong call; 130 after Ctrl-C, which ends the program, or, if that has ended, the compilations.
     """
     from stratax.rehearsal import (
         Catcher,

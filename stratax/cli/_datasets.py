@@ -67,7 +67,7 @@ def load_digits() -> Images:
     except ImportError as error:
         raise click.ClickException(
             "The digits are part of scikit-learn, which is not installed. Expected: the extra 'demo'. "
-            "Received: no package sklearn. Run: pip install 'stratax[demo]'"
+            "Received: no package sklearn. Run: pip install 'stratax-train[demo]'"
         ) from error
     digits = datasets.load_digits()
     # The same split in every run, drawn from the whole file.

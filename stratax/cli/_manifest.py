@@ -265,7 +265,7 @@ def tpu_vm(program: str, name: str | None, topology: str, **settings: Any) -> No
 
     \b
     pip wheel --no-deps --wheel-dir dist .   # in a clone of Stratax
-    WHEEL='dist/stratax-0.1.0-py3-none-any.whl[tpu]'
+    WHEEL='dist/stratax_train-0.1.0-py3-none-any.whl[tpu]'
     stratax manifest tpu-vm --topology v5e:4x4 --zone us-west4-a --install "$WHEEL" train.py > train.sh
     bash train.sh
     """  # noqa: D301 - click's mark for a paragraph that is not wrapped is the control character

@@ -96,8 +96,8 @@ def plan(
     Of each slice the step is estimated at the maker's peaks, as `stratax compile` does; a real one is slower. Prices
     are yours: of those slices that have one, it is told where an example costs least.
 
-    Needs `pip install 'stratax[tpu-compile]'`. The exit code is 0 if the program fits at least one slice, else 1; 2 for
-    a wrong call; 130 after Ctrl-C, which ends the compilations and shows those that are done.
+    Needs `pip install 'stratax-train[tpu-compile]'`. The exit code is 0 if the program fits at least one slice, else 1;
+    2 for a wrong call; 130 after Ctrl-C, which ends the compilations and shows those that are done.
     """
     from stratax.rehearsal import (
         Catcher,

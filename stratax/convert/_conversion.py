@@ -110,7 +110,7 @@ def convert_images(
         DataError: If the source has no images, or something else lies in `out` under that name.
         DataLossError: If an image is broken and `on_error` is `"fail"`. It bears the file's name.
         WorkerError: If one of the processes dies; repeat the call to go on.
-        MissingPackageError: If the packages of `stratax[images]` are not installed.
+        MissingPackageError: If the packages of `stratax-train[images]` are not installed.
 
     Example:
         >>> from stratax import convert

@@ -1,7 +1,7 @@
 """The conversion of images as an Apache Beam transform, for those that do not fit one machine (convert layer).
 
 It makes the records that `convert_images` makes, by the same code. Importing this module imports Beam, which
-`pip install 'stratax[beam,images]'` installs, so nothing else of Stratax does.
+`pip install 'stratax-train[beam,images]'` installs, so nothing else of Stratax does.
 """
 
 import logging
@@ -28,7 +28,7 @@ try:
 except ImportError as error:
     raise errors.MissingPackageError(
         f"ConvertImages is a transform of Apache Beam, which is not installed. Expected: the extra 'beam'. Received: "
-        f"{error}. Run: pip install 'stratax[beam,images]'"
+        f"{error}. Run: pip install 'stratax-train[beam,images]'"
     ) from error
 
 __all__ = ["ConvertImages"]

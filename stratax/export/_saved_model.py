@@ -62,7 +62,7 @@ def convert_to_saved_model(export: str | bytes | os.PathLike[Any], path: str | o
         if done.returncode == NO_TENSORFLOW:
             raise MissingPackageError(
                 "SavedModels are written by TensorFlow. Expected: the package tensorflow. Received: "
-                f"{said.splitlines()[-1] if said else 'none'}. Install it: pip install 'stratax[savedmodel]'. An "
+                f"{said.splitlines()[-1] if said else 'none'}. Install it: pip install 'stratax-train[savedmodel]'. An "
                 "export of Stratax itself needs none: stratax.export.save."
             )
         if done.returncode == TOO_OLD:

@@ -1,8 +1,8 @@
 """Where compiled loops over the numbers of images come from: Numba, if it is installed (image layer).
 
 Where one loop would do, NumPy takes a dozen operations, and threads wait longer for the interpreter's lock between them
-than they take. Numba comes with `pip install 'stratax[image-speed]'` and is imported by the first operation that has
-a loop. It keeps what it compiled beside this package, or, where that can't be written, in the user's cache folder.
+than they take. Numba comes with `pip install 'stratax-train[image-speed]'` and is imported by the first operation that
+has a loop. It keeps what it compiled beside this package, or, where that can't be written, in the user's cache folder.
 """
 
 import contextlib

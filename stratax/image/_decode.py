@@ -1,7 +1,7 @@
 """Images from the bytes of their files (image layer).
 
 JPEG files are read by libjpeg-turbo (through `simplejpeg`), which lets other threads of Python run meanwhile; all
-others by Pillow. Both come with `pip install 'stratax[images]'` and are imported when they are first needed.
+others by Pillow. Both come with `pip install 'stratax-train[images]'` and are imported when they are first needed.
 """
 
 import dataclasses

@@ -21,5 +21,5 @@ def package(module: str) -> Any:
     except ImportError as e:
         raise MissingPackageError(
             f"Reading and writing images needs the package {_INSTALLED_AS[module]}, which is not installed. Run "
-            "`pip install 'stratax[images]'`."
+            "`pip install 'stratax-train[images]'`."
         ) from e

@@ -91,8 +91,8 @@ class TpuVmPlan:
         if (self.setup is None) == (not self.packages):
             raise BadArgumentError(
                 "The hosts have no Stratax. Give either packages that they install (--install: a wheel of Stratax with "
-                "what the program needs, such as 'dist/stratax-0.1.0-py3-none-any.whl[tpu]'), or setup, a command that "
-                "they run instead (--setup). "
+                "what the program needs, such as 'dist/stratax_train-0.1.0-py3-none-any.whl[tpu]'), or setup, a "
+                "command that they run instead (--setup). "
                 f"Received: setup={shown(self.setup)}, packages={shown(self.packages)}."
             )
         if self.spot and self.reserved:
@@ -117,7 +117,7 @@ def tpu_vm_script(plan: TpuVmPlan) -> str:
 
     Example:
         >>> slice = TpuSlice(generation="v5e", shape="4x4")
-        >>> wheel = "dist/stratax-0.1.0-py3-none-any.whl[tpu]"
+        >>> wheel = "dist/stratax_train-0.1.0-py3-none-any.whl[tpu]"
         >>> plan = TpuVmPlan(
         ...     tpu=slice, program="train.py", arguments=(), name="digits", zone="us-west4-a", packages=(wheel,)
         ... )

@@ -28,7 +28,7 @@ def compile(
 
     Nothing is run and no TPU is needed, nor simulated devices: the strategy in force, or else the default one, is given
     the slice's devices, so the program is the one that a `TPUStrategy` there compiles. In a test of your own it tells
-    whether a change still compiles and fits. Needs ``pip install 'stratax[tpu-compile]'``.
+    whether a change still compiles and fits. Needs ``pip install 'stratax-train[tpu-compile]'``.
 
     Args:
         function_or_model: What each replica does with its part of a batch, as `strategy.run` takes it; or a model that

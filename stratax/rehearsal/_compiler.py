@@ -45,7 +45,7 @@ _SETTINGS = {
     "TPU_WORKER_ID": "0",
     "TPU_ACCELERATOR_TYPE": "v5litepod-4",
 }
-_INSTALL = "Run: pip install 'stratax[tpu-compile]'"
+_INSTALL = "Run: pip install 'stratax-train[tpu-compile]'"
 # Two of the compiler's messages: what was planned, and what is known before that.
 _USED = re.compile(
     r"(?:Used |required for [\w ]+\()(?P<used>[0-9.]+)(?P<unit>[KMGT]?)\)? "

@@ -12,7 +12,7 @@ try:
     from pyarrow import flight
 except ImportError as error:
     raise MissingPackageError(
-        "Parameter servers need pyarrow, whose Flight carries their messages. Do: pip install 'stratax[servers]'"
+        "Parameter servers need pyarrow, whose Flight carries their messages. Do: pip install 'stratax-train[servers]'"
     ) from error
 
 __all__ = ["flight", "pa"]

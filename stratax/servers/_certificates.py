@@ -87,7 +87,7 @@ def issue(key: bytes) -> Certificates:
     except ImportError as error:
         raise MissingPackageError(
             "Parameter servers need `cryptography`, for the certificates of their connections. Do: pip install "
-            "'stratax[servers]'"
+            "'stratax-train[servers]'"
         ) from error
     if any(os.environ.get(name) for name in _VARIABLES):
         return _of_user(key)

@@ -3,7 +3,7 @@
 From below: `_options` is what a server was told, `_requests` makes arrays of a request's JSON, `_responses` JSON of
 arrays, `_batches` joins what comes at the same time, `_versions` is a loaded version, `_models` watches folders and
 changes versions, `_application` answers, `_page` shows it to people, `_metrics` to Prometheus, `_server` listens. Needs
-Starlette and Uvicorn (`stratax[serve]`), and no Keras.
+Starlette and Uvicorn (`stratax-train[serve]`), and no Keras.
 """
 
 from stratax import _doors

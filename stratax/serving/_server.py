@@ -27,7 +27,7 @@ try:
     from stratax.serving._versions import Computing
 except ImportError as _error:
     raise MissingPackageError(
-        f"Serving needs packages that are not installed ({_error}). Run `pip install 'stratax[serve]'`."
+        f"Serving needs packages that are not installed ({_error}). Run `pip install 'stratax-train[serve]'`."
     ) from _error
 
 _logger = logging.getLogger("stratax")

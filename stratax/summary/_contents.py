@@ -277,7 +277,7 @@ def png(pixels: np.ndarray) -> bytes:
         from PIL import Image
     except ImportError as error:
         raise MissingPackageError(
-            "Image summaries need the package pillow, which is not installed. Run `pip install 'stratax[images]'`."
+            "Image summaries need pillow, which is not installed. Run `pip install 'stratax-train[images]'`."
         ) from error
     file = io.BytesIO()
     Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels).save(file, "PNG")

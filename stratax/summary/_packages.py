@@ -22,7 +22,7 @@ def tensorboard(module: str) -> types.ModuleType:
     except ImportError as error:
         raise errors.MissingPackageError(
             "Summaries for TensorBoard need the package tensorboard, which is not installed. Run "
-            "`pip install 'stratax[tensorboard]'`."
+            "`pip install 'stratax-train[tensorboard]'`."
         ) from error
 
 

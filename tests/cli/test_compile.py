@@ -170,7 +170,7 @@ def test_without_libtpu_it_is_said_what_to_install(capsys, monkeypatch):
 
     monkeypatch.setattr(importlib.metadata, "version", version)
     assert _main.run(["compile", "program.py"]) == 1
-    assert "pip install 'stratax[tpu-compile]'" in capsys.readouterr().err
+    assert "pip install 'stratax-train[tpu-compile]'" in capsys.readouterr().err
 
 
 def test_a_program_that_is_not_there_is_refused(capsys, monkeypatch):

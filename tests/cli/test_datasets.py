@@ -139,5 +139,5 @@ def test_arrays_that_are_no_labelled_images_are_refused(mnist_file, changes):
 
 def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(click.ClickException, match=r"not installed.*pip install 'stratax\[demo\]'"):
+    with pytest.raises(click.ClickException, match=r"not installed.*pip install 'stratax-train\[demo\]'"):
         load_digits()

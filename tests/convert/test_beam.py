@@ -98,4 +98,4 @@ except stratax.errors.MissingPackageError as error:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
-    assert "pip install 'stratax[beam,images]'" in done.stdout
+    assert "pip install 'stratax-train[beam,images]'" in done.stdout

@@ -125,10 +125,10 @@ def test_a_header_that_claims_too_much_allocates_nothing():
 
 def test_without_the_packages_for_images_the_extra_is_named(monkeypatch):
     def missing(module):
-        raise MissingPackageError(f"no {module}: pip install 'stratax[images]'")
+        raise MissingPackageError(f"no {module}: pip install 'stratax-train[images]'")
 
     monkeypatch.setattr(_example, "package", missing)
-    with pytest.raises(MissingPackageError, match=r"stratax\[images\]"):
+    with pytest.raises(MissingPackageError, match=r"stratax-train\[images\]"):
         _example.require_codecs()
-    with pytest.raises(MissingPackageError, match=r"stratax\[images\]"):
+    with pytest.raises(MissingPackageError, match=r"stratax-train\[images\]"):
         features_of(image_file())

@@ -117,7 +117,9 @@ def test_without_tensorflow_it_is_named_and_nothing_is_left(tmp_path, monkeypatc
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "shadow"))
     info = {"x": TensorInfo("float32", (None, 2))}
     save(ExportedFunction(lambda arrays: arrays["x"] * 2.0, info), tmp_path / "a", platforms=["cpu"])
-    with pytest.raises(errors.MissingPackageError, match=r"no such package here.*stratax\[savedmodel\]"):
+    with pytest.raises(
+        errors.MissingPackageError, match=r"no such package here.*stratax-train\[savedmodel\]"
+    ):
         convert_to_saved_model(tmp_path / "a", tmp_path / "b")
     save(ExportedFunction(lambda arrays: arrays["x"] * 2.0, info), tmp_path / "t", platforms=["tpu"])
     with pytest.raises(errors.BadArgumentError, match="an export for 'cpu'"):

@@ -14,7 +14,9 @@ from stratax.image import _packages
 def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch, module, name):
     monkeypatch.setitem(sys.modules, module, None)
     _packages.package.cache_clear()
-    with pytest.raises(MissingPackageError, match=rf"package {name}, .*pip install 'stratax\[images\]'"):
+    with pytest.raises(
+        MissingPackageError, match=rf"package {name}, .*pip install 'stratax-train\[images\]'"
+    ):
         _packages.package(module)
 
 

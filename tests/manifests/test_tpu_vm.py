@@ -546,9 +546,13 @@ def test_a_module_and_its_package_run_on_one_host(cloud):
 @pytest.mark.parametrize(
     ("packages", "files", "installed"),
     [
-        (("stratax[tpu]",), "train.py", "'stratax[tpu]'"),
-        (("stratax[tpu]>=0.1", "keras-hub"), "train.py", "'stratax[tpu]>=0.1' keras-hub"),
-        (("jobs/more.txt", "stratax[tpu]"), "train.py jobs/more.txt", "-r more.txt 'stratax[tpu]'"),
+        (("stratax-train[tpu]",), "train.py", "'stratax-train[tpu]'"),
+        (("stratax-train[tpu]>=0.1", "keras-hub"), "train.py", "'stratax-train[tpu]>=0.1' keras-hub"),
+        (
+            ("jobs/more.txt", "stratax-train[tpu]"),
+            "train.py jobs/more.txt",
+            "-r more.txt 'stratax-train[tpu]'",
+        ),
         (
             ("dist/stratax-1-py3-none-any.whl[tpu]",),
             "train.py dist/stratax-1-py3-none-any.whl",

@@ -11,5 +11,5 @@ __all__ = ["DEVICES", "needs_libtpu", "topology_of"]
 DEVICES = [f"/cpu:{index}" for index in range(8)]
 needs_libtpu = pytest.mark.skipif(
     importlib.util.find_spec("libtpu") is None,
-    reason="needs XLA's compiler for TPUs: pip install 'stratax[tpu-compile]'",
+    reason="needs XLA's compiler for TPUs: pip install 'stratax-train[tpu-compile]'",
 )

@@ -30,7 +30,7 @@ def with_version(monkeypatch, found):
 def test_without_libtpu_it_is_said_how_to_install_it(monkeypatch):
     with_version(monkeypatch, None)
     with pytest.raises(
-        errors.MissingPackageError, match=r"not installed.*pip install 'stratax\[tpu-compile\]'"
+        errors.MissingPackageError, match=r"not installed.*pip install 'stratax-train\[tpu-compile\]'"
     ):
         check_installed()
 

@@ -24,4 +24,4 @@ def test_missing_packages_are_named():
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=60, check=True
     )
     assert run.stdout.startswith("MissingPackageError Serving needs packages")
-    assert "pip install 'stratax[serve]'" in run.stdout
+    assert "pip install 'stratax-train[serve]'" in run.stdout

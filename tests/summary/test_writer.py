@@ -130,7 +130,7 @@ def test_a_folder_that_can_not_be_made_is_named(tmp_path):
 
 def test_a_missing_package_says_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.event_file_writer", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'stratax\[tensorboard\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install 'stratax-train\[tensorboard\]'"):
         summary.create_file_writer(tmp_path)
 
 

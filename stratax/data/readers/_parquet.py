@@ -15,7 +15,7 @@ class ParquetDataset(Dataset):
 
     Numbers and booleans keep their dtype, strings and binary values are `bytes`, lists arrays. Files are read some rows
     at a time, so neither a file nor a row group has to fit into memory. The position of an iterator is a row group and
-    a row in it. Needs `pip install "stratax[parquet]"`.
+    a row in it. Needs `pip install "stratax-train[parquet]"`.
 
     The checksums of pages are verified where a file has them. Most writers leave them out unless they are told
     (`pyarrow.parquet.write_table(..., write_page_checksum=True)`); without them a damaged number is not noticed.

@@ -33,7 +33,7 @@ def _parquet() -> Any:
         import pyarrow.parquet
     except ImportError as e:
         raise MissingPackageError(
-            'Reading Parquet files needs pyarrow, which is not installed. Run: pip install "stratax[parquet]".'
+            'Reading Parquet files needs pyarrow, which is not installed. Run: pip install "stratax-train[parquet]".'
         ) from e
     return pyarrow.parquet
 

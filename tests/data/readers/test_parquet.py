@@ -164,7 +164,7 @@ def test_urls_and_arguments(files):
 
 def test_without_pyarrow_the_error_tells_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(MissingPackageError, match=r'pip install "stratax\[parquet\]"'):
+    with pytest.raises(MissingPackageError, match=r'pip install "stratax-train\[parquet\]"'):
         ParquetDataset("file")
 
 
