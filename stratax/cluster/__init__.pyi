@@ -3,6 +3,7 @@ from ._cluster_checks import check_jobs as check_jobs
 from ._cluster_resolver import ClusterResolver as ClusterResolver
 from ._cluster_resolver import SimpleClusterResolver as SimpleClusterResolver
 from ._cluster_spec import ClusterSpec as ClusterSpec
+from ._connection import check_connectable as check_connectable
 from ._connection import connect as connect
 from ._connection import current as current
 from ._connection import experimental_connect_to_cluster as experimental_connect_to_cluster
@@ -15,6 +16,7 @@ from ._devices import device_name as device_name
 from ._devices import list_logical_devices as list_logical_devices
 from ._devices import list_physical_devices as list_physical_devices
 from ._devices import local_devices as local_devices
+from ._devices import placed_devices as placed_devices
 from ._devices import resolve_device as resolve_device
 from ._exit import ExitCode as ExitCode
 from ._exit import is_retryable as is_retryable

@@ -10,6 +10,11 @@ from stratax.errors import ClusterError
 # The jobs that a cluster can have.
 JOBS = ("chief", "worker", "ps", "evaluator")
 
+_EXPECTED = (
+    "Expected something like "
+    '{"cluster": {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}.'
+)
+
 _MAX_PORT = 65535
 _PORT = re.compile(r"[0-9]{1,5}")
 
@@ -35,15 +40,37 @@ def check_cluster(cluster: ClusterSpec) -> None:
     Raises:
         ClusterError: If a job is unknown or empty, an address is none, or two tasks have the same one.
     """
+    _check_jobs(cluster)
     for job in cluster.jobs:
-        _check_job(job, cluster)
         for index in cluster.task_indices(job):
             _check_address(f"cluster.{job}[{index}]", cluster.task_address(job, index))
     _check_unique(cluster)
-    if cluster and not {"chief", "worker"} & set(cluster.jobs):
-        raise wrong(
-            "cluster has neither a chief nor a worker, so nobody would train", "cluster.jobs", cluster.jobs
-        )
+
+
+def check_place(cluster: ClusterSpec, task_type: str | None, task_id: int | None) -> None:
+    """Check a cluster's jobs, and which of its tasks a process is.
+
+    Args:
+        cluster: The cluster; empty for a process that is alone.
+        task_type: The process's job.
+        task_id: Its number.
+
+    Raises:
+        ClusterError: If a job is unknown or empty, or there is no such task.
+    """
+    _check_jobs(cluster)
+    task = None if task_type is None and task_id is None else {"type": task_type, "index": task_id}
+    if not cluster:
+        if task_id or task_type not in (None, *JOBS):
+            raise wrong("there is a task but no cluster that it belongs to", "task", task, _EXPECTED)
+        return
+    if task is None:
+        raise wrong("task is missing, so this process can't know which task it is", "task", task, _EXPECTED)
+    if task_type is None:
+        raise wrong("task.type is missing", "task", task)
+    if task_id is None:
+        raise wrong("task.index is missing", "task", task)
+    check_task(cluster, task_type, task_id)
 
 
 def check_task(cluster: ClusterSpec, task_type: str, task_id: int) -> None:
@@ -94,6 +121,15 @@ def check_jobs(cluster: ClusterSpec, allowed: tuple[str, ...], user: str) -> Non
 
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(repr(name) for name in names)
+
+
+def _check_jobs(cluster: ClusterSpec) -> None:
+    for job in cluster.jobs:
+        _check_job(job, cluster)
+    if cluster and not {"chief", "worker"} & set(cluster.jobs):
+        raise wrong(
+            "cluster has neither a chief nor a worker, so nobody would train", "cluster.jobs", cluster.jobs
+        )
 
 
 def _check_job(job: str, cluster: ClusterSpec) -> None:

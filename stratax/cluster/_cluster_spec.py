@@ -161,13 +161,14 @@ def _numbered(job: str, tasks: object) -> dict[int, str]:
             f"The tasks of job {shown(job)} must be a list of addresses, or a dictionary from number to address. "
             f"Received: {job}={shown(tasks)}."
         )
-    items = list(tasks.items()) if isinstance(tasks, Mapping) else list(enumerate(tasks))
-    for index, address in items:
-        _check_task(job, index, address)
-    return dict(items)
+    items = tasks.items() if isinstance(tasks, Mapping) else enumerate(tasks)
+    return dict(_task(job, index, address) for index, address in items)
 
 
-def _check_task(job: str, index: object, address: object) -> None:
+def _task(job: str, index: object, address: object) -> tuple[int, str]:
+    # As they come from JSON, whose keys are strings.
+    if isinstance(index, str) and index.isdecimal():
+        index = int(index)
     # `True` is an int to Python.
     if isinstance(index, bool) or not isinstance(index, int):
         raise BadTypeError(
@@ -179,3 +180,4 @@ def _check_task(job: str, index: object, address: object) -> None:
         )
     if not isinstance(address, str):
         raise BadTypeError(f"A task's address must be a string. Received: {job}[{index}]={shown(address)}.")
+    return index, address

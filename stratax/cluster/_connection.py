@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import contextlib
 import dataclasses
 import logging
 import numbers
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 from stratax._shown import shown
 from stratax.cluster import _hooks, _jax_runtime
 from stratax.cluster._cluster import DEFAULT_SECONDS, Cluster
-from stratax.cluster._cluster_checks import check_cluster, check_task
+from stratax.cluster._cluster_checks import check_cluster, check_place
 from stratax.cluster._cluster_resolver import ClusterResolver, SimpleClusterResolver, check_resolver
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._coordinator import Coordinator
@@ -24,6 +25,7 @@ from stratax.cluster._phases import progress
 from stratax.cluster._reachability import check_reachable
 from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE
 from stratax.cluster._sockets import socket_path
+from stratax.cluster._tf_config import naming_tf_config
 from stratax.cluster._tf_config_resolver import TFConfigClusterResolver
 from stratax.cluster._watchdog import Limits
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
@@ -110,6 +112,23 @@ def connect(
         return _state.cluster
 
 
+def check_connectable(resolver: ClusterResolver) -> None:
+    """Check what a resolver says, which nothing has looked at yet, before anything is started.
+
+    Args:
+        resolver: The resolver. One that is given its answers need not say which task this process is.
+
+    Raises:
+        ClusterError: If a job, an address or the task can't be right; the message names the field.
+    """
+    cluster, task_type, task_id = _identity(resolver)
+    is_tf_config = isinstance(resolver, TFConfigClusterResolver)
+    with naming_tf_config() if is_tf_config else contextlib.nullcontext():
+        if is_tf_config or (task_type is not None and cluster):
+            check_place(cluster, task_type, task_id)
+        check_cluster(cluster)
+
+
 def experimental_connect_to_cluster(
     cluster_spec_or_resolver: ClusterResolver | ClusterSpec,
     job_name: str = "localhost",
@@ -193,7 +212,7 @@ def _connect(
     timeout: float,
     limits: Limits,
 ) -> Cluster:
-    check_cluster(cluster_spec)
+    check_connectable(resolver)
     if not cluster_spec:
         return Cluster(cluster_spec, task_type, task_id)
     if task_type is None or task_id is None:
@@ -201,7 +220,6 @@ def _connect(
             "The resolver does not say which task of the cluster this process is. "
             f"Received: task_type={shown(task_type)}, task_id={shown(task_id)}, cluster_spec={shown(cluster_spec)}."
         )
-    check_task(cluster_spec, task_type, task_id)
     if task_type not in SYNCHRONOUS_JOBS:
         return Cluster(cluster_spec, task_type, task_id)
     membership = make_membership(cluster_spec, task_type, task_id)

@@ -6,9 +6,10 @@ TensorFlow's names are kept: `/device:GPU:0` for a device of this host, and
 
 import contextlib
 import dataclasses
+import logging
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import jax
 
@@ -19,6 +20,8 @@ from stratax.errors import BadTypeError, DeviceError
 
 # What `tf.tpu.core(0)` is called: the core that a replica runs on.
 CORE_OF_REPLICA = "device:TPU_REPLICATED_CORE:0"
+
+_logger = logging.getLogger("stratax")
 
 
 class LogicalDevice(NamedTuple):
@@ -146,9 +149,7 @@ def device_name(device: jax.Device) -> str:
 
 
 def resolve_device(device: str | LogicalDevice | PhysicalDevice | jax.Device) -> jax.Device:
-    """Find the JAX device that a name means.
-
-    TensorFlow only warns of a device that does not exist and then runs elsewhere; this raises.
+    """Find the JAX device that a name means. `placed_devices` finds others where one does not exist.
 
     Args:
         device: A name in any of TensorFlow's spellings (``"/gpu:0"``, ``"GPU:0"``, ``"/TPU:0"``, ``"cpu"``,
@@ -164,11 +165,60 @@ def resolve_device(device: str | LogicalDevice | PhysicalDevice | jax.Device) ->
     """
     found = _find(device)
     if found is None:
-        name = device.name if isinstance(device, LogicalDevice | PhysicalDevice) else device
-        raise DeviceError(
-            f"This process has no such device. Received: device={shown(name)}. {_what_exists()}"
-        )
+        raise _missing(device)
     return found
+
+
+def placed_devices(
+    devices: Sequence[str | LogicalDevice | PhysicalDevice | jax.Device],
+) -> list[jax.Device]:
+    """Find the JAX devices that names mean, and others where some don't exist, with a warning.
+
+    Devices that don't exist are left out. If none exists, this process's first ones take their places: accelerators
+    where there are any.
+
+    Args:
+        devices: What `resolve_device` takes, several times.
+
+    Returns:
+        At least one device if one is named, and not more than are named.
+
+    Raises:
+        BadTypeError: If one is no device or name.
+        DeviceError: If what should be a name is none, or a device does not exist after
+            `set_soft_device_placement(False)`.
+    """
+    found = [_find(device) for device in devices]
+    missing = [device for device, each in zip(devices, found, strict=True) if each is None]
+    existing = [each for each in found if each is not None]
+    if not missing:
+        return existing
+    placed = existing or jax.local_devices()[: len(devices)]
+    _report_missing(missing, placed)
+    return placed
+
+
+def _report_missing(missing: Sequence[object], placed: list[jax.Device]) -> None:
+    """Warn once of devices that are asked for and don't exist; raise where the program wants that."""
+    if not _placement.soft:
+        raise _missing(missing[0])
+    message = (
+        f"Some requested devices are not visible: {', '.join(map(_name_of, missing))}. What was to run there runs on "
+        f"{', '.join(map(device_name, placed))}. {_what_exists()}"
+    )
+    if message not in _placement.reported:
+        _placement.reported.add(message)
+        _logger.warning("%s", message)
+
+
+def _missing(device: object) -> DeviceError:
+    return DeviceError(
+        f"This process has no such device. Received: device={shown(_name_of(device))}. {_what_exists()}"
+    )
+
+
+def _name_of(device: Any) -> str:
+    return device.name if isinstance(device, LogicalDevice | PhysicalDevice) else str(device)
 
 
 def _find(device: str | LogicalDevice | PhysicalDevice | jax.Device) -> jax.Device | None:
@@ -200,43 +250,47 @@ def _find(device: str | LogicalDevice | PhysicalDevice | jax.Device) -> jax.Devi
 
 @dataclasses.dataclass(slots=True)
 class _Placement:
-    soft: bool = False
+    soft: bool = True
+    reported: set[str] = dataclasses.field(default_factory=set)
 
 
 _placement = _Placement()
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Have `device` compute where it can if a device does not exist, as ``tf.config.set_soft_device_placement``.
+    """Say whether `device` and strategies compute where they can if a device does not exist.
+
+    Follows ``tf.config.set_soft_device_placement``.
 
     Args:
-        enabled: Whether to. In TensorFlow it is so by itself; here a device that does not exist is an error until
-            this is called.
+        enabled: Whether they do, with a warning, as at first. False: a device that does not exist is an error.
     """
     _placement.soft = bool(enabled)
 
 
 def get_soft_device_placement() -> bool:
-    """Return whether `device` computes elsewhere if a device does not exist."""
+    """Return whether `device` and strategies compute elsewhere if a device does not exist, as at first."""
     return _placement.soft
 
 
 @contextlib.contextmanager
-def device(device_name: str | LogicalDevice | PhysicalDevice | jax.Device) -> Iterator[None]:
+def device(device_name: str | LogicalDevice | PhysicalDevice | jax.Device | None) -> Iterator[None]:
     """Compute on one device inside the block, as ``with tf.device(...)``.
 
     New arrays and variables are placed there. An array that was placed elsewhere on purpose stays where it is,
     and what is computed from it runs there.
 
     Args:
-        device_name: What `resolve_device` takes.
+        device_name: What `resolve_device` takes; None for where it would be computed without an enclosing block. If
+            this process has no such device, it is computed on its first one, with a warning.
 
     Yields:
         Nothing.
 
     Raises:
         BadTypeError: If `device_name` is not a device or name.
-        DeviceError: If this process has no such device, unless `set_soft_device_placement` allows that.
+        DeviceError: If what should be a name is none, or there is no such device after
+            `set_soft_device_placement(False)`.
 
     Example:
         >>> with device("/CPU:0"):
@@ -246,11 +300,8 @@ def device(device_name: str | LogicalDevice | PhysicalDevice | jax.Device) -> It
         # It runs there.
         yield
         return
-    if _placement.soft and _find(device_name) is None:
-        # As in TensorFlow: where it would have computed without being told.
-        yield
-        return
-    with jax.default_device(resolve_device(device_name)):
+    place = None if device_name is None else placed_devices([device_name])[0]
+    with jax.default_device(place):
         yield
 
 

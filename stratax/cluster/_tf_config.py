@@ -1,18 +1,21 @@
 """TF_CONFIG: what it says, and every way in which it can be wrong (cluster layer).
 
-TF_CONFIG is checked as a whole before anything is started: each mistake has a sentence of its own that names the
-field. `stratax` reads what TensorFlow reads; where TensorFlow ignores or guesses, the difference is an error here.
+`stratax` reads what TensorFlow reads; where TensorFlow ignores or guesses, the difference is an error here. Each
+mistake has a sentence of its own that names the field. Jobs, addresses and the task are checked when they are used (see
+`_cluster_checks`), as a whole before anything is started, and not when they are read, as in TensorFlow.
 """
 
+import contextlib
 import dataclasses
 import difflib
 import json
 import logging
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from stratax._shown import shown
-from stratax.cluster._cluster_checks import JOBS, check_cluster, check_task, wrong
+from stratax.cluster._cluster_checks import check_place, wrong
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
 
@@ -30,9 +33,6 @@ _FIELDS = (
     "service",
     "model_dir",
 )
-_EXAMPLE = (
-    '{"cluster": {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}'
-)
 # Bounded: `int` of very long digits is quadratic, and refused by Python with another error.
 _NUMBER = re.compile(r"-?[0-9]{1,99}")
 _logger = logging.getLogger("stratax")
@@ -40,12 +40,12 @@ _logger = logging.getLogger("stratax")
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class TFConfig:
-    """What a TF_CONFIG says, checked.
+    """What a TF_CONFIG says; whether it can be right is checked by whoever uses it.
 
     Attributes:
         cluster: Every job's addresses; empty where this process is alone.
-        task_type: This process's job; None where this process is alone.
-        task_id: Its number; None where this process is alone.
+        task_type: This process's job; None where nothing is said.
+        task_id: Its number; None where nothing is said.
         rpc_layer: The protocol, or None.
         environment: The environment, or an empty string.
         session_master: Where a session of TensorFlow's would be, or None.
@@ -64,34 +64,49 @@ class TFConfig:
     service: dict[str, Any] | None = None
     model_dir: str | None = None
 
+    def check_place(self) -> None:
+        """Check that this process can be the task that is said, wherever tasks are.
+
+        Raises:
+            ClusterError: If a job or the task can't be right; the message names the field.
+        """
+        with naming_tf_config():
+            check_place(self.cluster, self.task_type, self.task_id)
+
 
 def parse_tf_config(text: str) -> TFConfig:
-    """Read and check a TF_CONFIG.
+    """Read a TF_CONFIG.
 
     Args:
         text: The JSON text; empty where there is none.
 
     Returns:
-        What it says.
+        What it says, with addresses as they stand there.
 
     Raises:
-        ClusterError: If anything in it is wrong; the message names the field.
+        ClusterError: If it can't be read; the message names the field.
 
     Example:
         >>> config = parse_tf_config('{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}')
         >>> config.task_type, config.task_id, config.cluster.num_tasks("worker")
         ('worker', 1, 2)
     """
-    try:
+    with naming_tf_config():
         return _parsed(_fields(text))
+
+
+@contextlib.contextmanager
+def naming_tf_config() -> Iterator[None]:
+    """Have errors of the block say that TF_CONFIG is wrong: the checks serve other resolvers, too."""
+    try:
+        yield
     except ClusterError as error:
-        # The checks serve other resolvers, too; which variable it was is added here.
         raise ClusterError(f"{ENVIRONMENT_VARIABLE}: {error}") from error.__cause__
 
 
 def _parsed(fields: dict[str, Any]) -> TFConfig:
     cluster = _cluster(fields.get("cluster"))
-    task_type, task_id = _task(fields, cluster)
+    task_type, task_id = _task(fields.get("task"))
     return TFConfig(
         cluster=cluster,
         task_type=task_type,
@@ -169,9 +184,7 @@ def _cluster(value: object) -> ClusterSpec:
         return ClusterSpec({})
     if not isinstance(value, dict):
         raise wrong("cluster must be an object from a job's name to its addresses", "cluster", value)
-    cluster = ClusterSpec({name: _tasks(job, value[job]) for job, name in _renamed(value).items()})
-    check_cluster(cluster)
-    return cluster
+    return ClusterSpec({name: _tasks(job, value[job]) for job, name in _renamed(value).items()})
 
 
 def _renamed(jobs: dict[str, Any]) -> dict[str, str]:
@@ -215,33 +228,14 @@ def _number(field: str, value: object) -> int:
     return int(text)
 
 
-def _task(fields: dict[str, Any], cluster: ClusterSpec) -> tuple[str | None, int | None]:
-    task = fields.get("task")
-    if task is None and not cluster:
-        return None, None
+def _task(task: object) -> tuple[str | None, int | None]:
     if task is None:
-        raise wrong(
-            "task is missing, so this process can't know which task it is", "fields", list(fields), _like()
-        )
+        return None, None
     if not isinstance(task, dict):
         raise wrong("task must be an object with 'type' and 'index'", "task", task)
-    return _checked_task(task, cluster)
-
-
-def _like() -> str:
-    return f"Expected something like {_EXAMPLE}."
-
-
-def _checked_task(task: dict[str, Any], cluster: ClusterSpec) -> tuple[str, int]:
-    for name in ("type", "index"):
-        if task.get(name) is None:
-            raise wrong(f"task.{name} is missing", "task", task)
-    if not isinstance(task["type"], str):
-        raise wrong("task.type must be a string", "task.type", task["type"])
-    task_type = "chief" if task["type"] == "master" else task["type"]
-    task_id = _number("task.index", task["index"])
-    if cluster:
-        check_task(cluster, task_type, task_id)
-    elif task_id > 0 or task_type not in JOBS:
-        raise wrong("there is a task but no cluster that it belongs to", "task", task, _like())
-    return task_type, task_id
+    task_type, number = task.get("type"), task.get("index")
+    if task_type is not None and not isinstance(task_type, str):
+        raise wrong("task.type must be a string", "task.type", task_type)
+    return "chief" if task_type == "master" else task_type, None if number is None else _number(
+        "task.index", number
+    )

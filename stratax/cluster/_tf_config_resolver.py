@@ -2,7 +2,6 @@
 
 import os
 
-from stratax.cluster._cluster_checks import check_task
 from stratax.cluster._cluster_resolver import ListedClusterResolver
 from stratax.cluster._exit import end_with_the_code_of_errors
 from stratax.cluster._tf_config import ENVIRONMENT_VARIABLE, parse_tf_config
@@ -11,20 +10,20 @@ from stratax.cluster._tf_config import ENVIRONMENT_VARIABLE, parse_tf_config
 class TFConfigClusterResolver(ListedClusterResolver):
     """Reads TF_CONFIG, as ``tf.distribute.cluster_resolver.TFConfigClusterResolver``.
 
-    TF_CONFIG is read and checked once, here; without it this process is alone. The arguments, where given, win over
-    what it says.
+    TF_CONFIG is read once, here; without it this process is alone. Jobs, addresses and the task are checked by what
+    connects. The arguments, where given, win over what TF_CONFIG says.
 
     Args:
         task_type: This process's job.
         task_id: Its number.
-        rpc_layer: The protocol that `master` puts before an address; ``"grpc"`` if neither says anything.
+        rpc_layer: The protocol that `master` puts before an address; none if neither says anything.
         environment: Where the program runs; for the record.
 
     Attributes:
         tf_config: All that TF_CONFIG says.
 
     Raises:
-        ClusterError: If TF_CONFIG is wrong; the message names the field.
+        ClusterError: If TF_CONFIG can't be read; the message names the field.
 
     Example:
         >>> TFConfigClusterResolver().cluster_spec()
@@ -46,10 +45,17 @@ class TFConfigClusterResolver(ListedClusterResolver):
         self._cluster = config.cluster
         self.task_type = config.task_type if task_type is None else task_type
         self.task_id = config.task_id if task_id is None else task_id
-        self.rpc_layer = rpc_layer or config.rpc_layer or "grpc"
+        self.rpc_layer = rpc_layer or config.rpc_layer
         self.environment = config.environment if environment is None else environment
-        if self._cluster and self.task_type is not None and self.task_id is not None:
-            check_task(self._cluster, self.task_type, self.task_id)
+
+    def master(
+        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
+    ) -> str:
+        """Return where TF_CONFIG says that sessions are, or a task's address; empty for the only task of a cluster."""
+        if self.tf_config.session_master is not None:
+            return self.tf_config.session_master
+        is_only = sum(self._cluster.num_tasks(job) for job in self._cluster.jobs) == 1
+        return "" if is_only else super().master(task_type, task_id, rpc_layer)
 
     @property
     def has_changed(self) -> bool:

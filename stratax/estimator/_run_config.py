@@ -122,6 +122,7 @@ class RunConfig:
     ) -> None:
         self._values: dict[str, Any] = {}
         tf_config = TFConfigClusterResolver().tf_config
+        tf_config.check_place()
         steps, secs = _save_distances(save_checkpoints_steps, save_checkpoints_secs)
         strategies = _strategies(train_distribute, eval_distribute, experimental_distribute)
         self._set(

@@ -45,7 +45,7 @@ def test_a_copy_and_an_empty_one():
         ({3: ["a:1"]}, BadTypeError, "name must be a string.*job=3"),
         ({"worker": "a:1"}, BadTypeError, "must be a list of addresses.*worker='a:1'"),
         ({"worker": 2}, BadTypeError, "must be a list of addresses.*worker=2"),
-        ({"worker": {"0": "a:1"}}, BadTypeError, "number must be an int.*'0'"),
+        ({"worker": {"one": "a:1"}}, BadTypeError, "number must be an int.*'one'"),
         ({"worker": {-1: "a:1"}}, BadArgumentError, "0 or more.*-1"),
         ({"worker": [1]}, BadTypeError, r"address must be a string.*worker\[0\]=1"),
     ],

@@ -76,7 +76,11 @@ def test_several_processes_can_not_be_joined_once_jax_has_started():
     [
         ("worker", BadTypeError, "must be a ClusterResolver.*'worker'"),
         (SimpleClusterResolver({"worker": ["a:1"]}), ClusterError, "does not say which task.*task_type=None"),
-        (SimpleClusterResolver({"worker": ["a"]}), ClusterError, r"cluster.worker\[0\].*no port"),
+        (
+            SimpleClusterResolver({"worker": ["a"]}, task_type="worker", task_id=0),
+            ClusterError,
+            r"cluster.worker\[0\].*no port",
+        ),
         (
             SimpleClusterResolver({"worker": ["a:1"]}, task_type="worker", task_id=1),
             ClusterError,

@@ -8,12 +8,14 @@ from stratax.cluster import (
     LogicalDevice,
     PhysicalDevice,
     SimulatedDevices,
+    _devices,
     device,
     device_kind,
     device_name,
     list_logical_devices,
     list_physical_devices,
     local_devices,
+    placed_devices,
     resolve_device,
 )
 from stratax.cluster._simulate import _state
@@ -117,6 +119,47 @@ def test_a_device_block_computes_there_and_ends():
     assert jnp.ones(3).devices() == {jax.devices()[0]}
 
 
-def test_a_device_block_of_a_missing_device_is_refused():
-    with pytest.raises(DeviceError, match="no such device"), device("/GPU:0"):
+@pytest.fixture
+def placement(monkeypatch):
+    """What is said of devices that don't exist, as in a new process."""
+    monkeypatch.setattr(_devices, "_placement", _devices._Placement())
+
+
+@pytest.mark.usefixtures("placement")
+def test_a_missing_device_is_replaced_and_reported_once(caplog):
+    for _ in range(2):
+        with device("/CPU:2"), device("/GPU:0"):
+            assert jnp.ones(3).devices() == {jax.devices()[0]}
+    assert (
+        caplog.text.count("Some requested devices are not visible: /GPU:0. What was to run there runs on")
+        == 1
+    )
+    with pytest.raises(DeviceError, match="must be like '/gpu:0'"), device("nonsense"):
         pass
+
+
+@pytest.mark.usefixtures("placement")
+def test_a_missing_device_is_refused_if_the_program_wants_that():
+    _devices.set_soft_device_placement(False)
+    with pytest.raises(DeviceError, match="no such device.*device='/GPU:0'"), device("/GPU:0"):
+        pass
+    with pytest.raises(DeviceError, match="no such device.*device='/gpu:1'"):
+        placed_devices(["/cpu:0", "/gpu:1"])
+
+
+def test_no_name_ends_an_enclosing_block():
+    with device("/CPU:2"), device(None):
+        assert jnp.ones(3).devices() == {jax.devices()[0]}
+
+
+@pytest.mark.parametrize(
+    ("names", "numbers"),
+    [
+        (["/gpu:0", "/gpu:1"], [0, 1]),
+        (["/gpu:0", "/cpu:3"], [3]),
+        (["/cpu:5", "/cpu:3", "/cpu:99"], [5, 3]),
+        ([f"/tpu:{number}" for number in range(12)], list(range(8))),
+    ],
+)
+def test_missing_devices_are_left_out_or_others_take_their_places(names, numbers):
+    assert placed_devices(names) == [jax.devices()[number] for number in numbers]

@@ -13,6 +13,9 @@ from ._ownership import creating as creating
 from ._ownership import noting as noting
 from ._ownership import own as own
 from ._ownership import owner as owner
+from ._parameter_server import (
+    ExperimentalParameterServerStrategy as ExperimentalParameterServerStrategy,
+)
 from ._parameter_server import ParameterServerStrategy as ParameterServerStrategy
 from ._parameter_server import ParameterServerStrategyV1 as ParameterServerStrategyV1
 from ._placement import UpdatesOnce as UpdatesOnce

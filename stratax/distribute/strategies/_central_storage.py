@@ -7,7 +7,7 @@ import jax
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import local_devices, resolve_device
+from stratax.cluster import local_devices, placed_devices
 from stratax.distribute.strategies._extended import on_devices
 from stratax.distribute.strategies._mirrored import resolve_devices
 from stratax.distribute.strategies._placement import OnDevices, OnOtherDevice, copies_on
@@ -27,7 +27,8 @@ class CentralStorageStrategy(Strategy):
         parameter_device: Where variables are kept; None for the host's CPU, or, with one compute device, that device.
 
     Raises:
-        DeviceError: If a device does not exist.
+        DeviceError: If a device does not exist after `tf.config.set_soft_device_placement(False)`. At first, what
+            exists is used, with a warning.
 
     Example:
         >>> import stratax as sx
@@ -39,7 +40,7 @@ class CentralStorageStrategy(Strategy):
     def __init__(self, compute_devices: Sequence[Any] | None = None, parameter_device: object = None) -> None:
         devices = resolve_devices(compute_devices)
         if parameter_device is not None:
-            self._parameter_device = resolve_device(parameter_device)
+            self._parameter_device = placed_devices([parameter_device])[0]
         else:
             self._parameter_device = devices[0] if len(devices) == 1 else local_devices("CPU")[0]
         # Arrays of other processes can't be read or written here.

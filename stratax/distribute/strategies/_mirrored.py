@@ -7,7 +7,7 @@ import jax
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import resolve_device
+from stratax.cluster import placed_devices
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.strategies._extended import on_devices
 from stratax.distribute.strategies._strategy import Strategy
@@ -20,12 +20,13 @@ class MirroredStrategy(Strategy):
 
     Args:
         devices: Names (`"/gpu:0"`), `LogicalDevice`s or `jax.Device`s; None for all accelerators of this process, or,
-            where there are none, its CPU devices (several if they are simulated).
+            where there are none, its CPU devices (several if they are simulated). Those that don't exist are left out,
+            with a warning; if none exists, the first of this process take their places.
         cross_device_ops: How gradients are combined: `NcclAllReduce()` (the default, XLA's own),
             `HierarchicalCopyAllReduce()`, `ReductionToOneDevice()`, `RingAllReduce()` or your own.
 
     Raises:
-        DeviceError: If a device does not exist. (TensorFlow only warns.)
+        DeviceError: If a device does not exist after `tf.config.set_soft_device_placement(False)`.
         BadArgumentError: If no device is given, or one twice.
 
     Example:
@@ -52,7 +53,7 @@ def resolve_devices(devices: Sequence[Any] | None) -> list[jax.Device]:
             f"devices must be a list of devices or their names. Received: devices={shown(devices)}. Write "
             f"`[{shown(devices)}]`."
         )
-    resolved = [resolve_device(device) for device in devices]
+    resolved = placed_devices(devices)
     if not resolved:
         raise errors.BadArgumentError("devices must name at least one device. Received: devices=[].")
     if len(set(resolved)) < len(resolved):

@@ -4,7 +4,7 @@ import functools
 
 import jax
 
-from stratax.cluster import resolve_device
+from stratax.cluster import placed_devices
 from stratax.distribute.strategies._extended import StrategyExtended, on_devices
 from stratax.distribute.strategies._placement import OnDevices
 from stratax.distribute.strategies._strategy import Strategy
@@ -19,7 +19,8 @@ class OneDeviceStrategy(Strategy):
         device: The device: its name (`"/gpu:0"`, `"/cpu:0"`, `"/TPU:0"`), a `LogicalDevice` or a `jax.Device`.
 
     Raises:
-        DeviceError: If there is no such device.
+        DeviceError: If there is no such device after `tf.config.set_soft_device_placement(False)`. At first, what
+            exists is used, with a warning.
 
     Example:
         >>> import stratax as sx
@@ -28,7 +29,7 @@ class OneDeviceStrategy(Strategy):
     """
 
     def __init__(self, device: object) -> None:
-        super().__init__(_on_one_device(self, resolve_device(device)))
+        super().__init__(_on_one_device(self, placed_devices([device])[0]))
 
 
 class DefaultStrategy(Strategy):

@@ -8,11 +8,19 @@ import keras
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import ClusterResolver, ClusterSpec, TFConfigClusterResolver, credentials, exits
+from stratax.cluster import (
+    ClusterResolver,
+    ClusterSpec,
+    TFConfigClusterResolver,
+    check_connectable,
+    credentials,
+    exits,
+)
 from stratax.core import regions, variable_store
 from stratax.distribute import remote
 from stratax.distribute.input import OnDefaultDevice
 from stratax.distribute.replicas import entered, is_seed_state
+from stratax.distribute.strategies._central_storage import CentralStorageStrategy
 from stratax.distribute.strategies._extended import StrategyExtended
 from stratax.distribute.strategies._membership import Alone, Membership, OneOfMany
 from stratax.distribute.strategies._one_device import default_strategy
@@ -198,11 +206,12 @@ class ParameterServerStrategyV1(_StrategyOnServers):
     Follows `tf.compat.v1.distribute.experimental.ParameterServerStrategy`. The same program runs in the chief and in
     the workers: each reads its own input, pulls the variables that a step needs, and pushes its gradients. The chief
     writes checkpoints and summaries. `tf.estimator.train_and_evaluate` runs such a training, in the parameter servers
-    and the evaluator too. Differs from TensorFlow's: without a cluster it raises, instead of training on one machine.
+    and the evaluator too. Without a cluster it is a `CentralStorageStrategy` of this machine's devices, as in
+    TensorFlow.
 
     Args:
         cluster_resolver: Tells the addresses of the cluster's tasks, and which one this is; None:
-            `TFConfigClusterResolver()`.
+            `TFConfigClusterResolver()`. Its cluster may be empty.
         max_staleness: As for `tf.distribute.ParameterServerStrategy`.
 
     Raises:
@@ -219,6 +228,16 @@ class ParameterServerStrategyV1(_StrategyOnServers):
         >>> strategy.num_replicas_in_sync
         1
     """
+
+    def __new__(
+        cls, cluster_resolver: ClusterResolver | None = None, *, max_staleness: int | None = None
+    ) -> Any:
+        """Return a strategy of this machine where there is no cluster."""
+        resolver = TFConfigClusterResolver() if cluster_resolver is None else cluster_resolver
+        if isinstance(resolver, ClusterResolver) and not resolver.cluster_spec():
+            _check_staleness(max_staleness)
+            return CentralStorageStrategy()
+        return super().__new__(cls)
 
     def __init__(
         self, cluster_resolver: ClusterResolver | None = None, *, max_staleness: int | None = None
@@ -261,6 +280,47 @@ class ParameterServerStrategyV1(_StrategyOnServers):
             remote.end_tasks(_tasks(self._cluster_resolver, "ps"), self._certificates, error)
 
 
+class ExperimentalParameterServerStrategy(ParameterServerStrategy):
+    """Training on parameter servers, under the name that it had in TensorFlow 2.0 to 2.3, too.
+
+    Follows `tf.distribute.experimental.ParameterServerStrategy`. Given a resolver, it is
+    :class:`stratax.distribute.ParameterServerStrategy`. Without arguments, as those versions had it, it is
+    `tf.compat.v1.distribute.experimental.ParameterServerStrategy`: `TF_CONFIG` says which tasks there are, each of
+    which runs a loop of its own, and without one the variables are kept on this machine.
+
+    Args:
+        cluster_resolver: Tells the addresses of the cluster's tasks; None for what `TF_CONFIG` says.
+        variable_partitioner: As for `tf.distribute.ParameterServerStrategy`; it needs a resolver.
+        max_staleness: As for `tf.distribute.ParameterServerStrategy`.
+
+    Raises:
+        BadTypeError: If `cluster_resolver` is none, or missing beside a partitioner.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> strategy = tf.distribute.experimental.ParameterServerStrategy()
+        >>> isinstance(strategy, tf.distribute.experimental.CentralStorageStrategy)
+        True
+    """
+
+    def __new__(
+        cls,
+        cluster_resolver: ClusterResolver | None = None,
+        variable_partitioner: Any = None,
+        *,
+        max_staleness: int | None = None,
+    ) -> Any:
+        """Return the strategy that programs of TensorFlow 2.0 mean where there are no arguments."""
+        if cluster_resolver is not None:
+            return super().__new__(cls)
+        if variable_partitioner is not None:
+            raise errors.BadTypeError(
+                "variable_partitioner needs a cluster_resolver, such as TFConfigClusterResolver(), before it. "
+                f"Received: variable_partitioner={shown(variable_partitioner)}."
+            )
+        return ParameterServerStrategyV1(max_staleness=max_staleness)
+
+
 def _tasks(resolver: ClusterResolver, job: str) -> list[tuple[str, str]]:
     cluster = resolver.cluster_spec()
     indices = cluster.task_indices(job) if job in cluster.jobs else ()
@@ -275,12 +335,13 @@ def _end(
         strategy.end(error)
 
 
-def _check_resolver(name: str, resolver: object) -> None:
+def _check_resolver(name: str, resolver: Any) -> None:
     if not isinstance(resolver, ClusterResolver):
         raise errors.BadTypeError(
             f"{name} expects a cluster resolver, such as TFConfigClusterResolver(). Received: "
             f"cluster_resolver={shown(resolver)}."
         )
+    check_connectable(resolver)
 
 
 def _check_staleness(max_staleness: object) -> None:

@@ -1,8 +1,8 @@
+import stratax.distribute.strategies
 from stratax.distribute import CentralStorageStrategy as CentralStorageStrategy
 from stratax.distribute import CollectiveCommunication as CollectiveCommunication
 from stratax.distribute import CommunicationImplementation as CommunicationImplementation
 from stratax.distribute import CommunicationOptions as CommunicationOptions
-from stratax.distribute import ParameterServerStrategy as ParameterServerStrategy
 from stratax.distribute import TPUStrategy as TPUStrategy
 from stratax.distribute import ValueContext as ValueContext
 from stratax.distribute.strategies.experimental import (
@@ -13,3 +13,5 @@ from stratax.train import TerminationConfig as TerminationConfig
 
 from . import coordinator as coordinator
 from . import partitioners as partitioners
+
+ParameterServerStrategy = stratax.distribute.strategies.ExperimentalParameterServerStrategy
