@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import keras
+import numpy as np
 from jax.extend.core import set_current_trace
 
 from stratax import errors
@@ -152,8 +153,9 @@ class KnownTrace(core.Trace):
             raise LookupError
         _, primitive, args, params, index = self._made[key]
         if primitive is None:
-            # Another form of a known value.
-            return self._value_of(args[0], computed)
+            # Another form of a known value: a Python number has the tensor's dtype.
+            found = self._value_of(args[0], computed)
+            return np.asarray(found, value.dtype) if isinstance(found, int | float | np.generic) else found
         operands = [self._value_of(arg, computed) for arg in args]
         with _capture.outside_scopes():
             results = primitive.bind(*operands, **params)
@@ -169,6 +171,21 @@ class KnownTrace(core.Trace):
             or key in self._read
             or key in self._opaque
         )
+
+    def constant_of(self, value: Any) -> Any:
+        """Return the constant that a value of the trace is.
+
+        Raises:
+            LookupError: If it is computed, read or an argument.
+        """
+        if isinstance(value, jax.core.Tracer) and self._made[id(value)][1] is not None:
+            raise LookupError
+        return self.value_of(value)
+
+    def variable_of(self, value: object) -> keras.Variable | None:
+        """Return the variable that a value was read from; None for others."""
+        found = self._read.get(id(value))
+        return None if found is None or found[0] is not value else found[1]
 
     def stage_value(self, val: Any) -> Any:
         staged = self.parent.stage_value(val)

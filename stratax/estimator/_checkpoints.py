@@ -38,15 +38,13 @@ def saved_at(path: str) -> float | None:
 
 
 def saved_variables(state: ModelState, saver: Saver | None) -> dict[str, keras.Variable]:
-    """Return the variables that a checkpoint holds by their names there: all but the sums that metrics keep.
+    """Return the variables that a checkpoint holds by their names there.
 
     Args:
         state: The model's variables.
         saver: That of the model's `Scaffold`.
     """
-    if saver is not None:
-        return saver.variables
-    return {name: variable for name, variable in state.variables.items() if variable.aggregation != "sum"}
+    return state.saved() if saver is None else saver.variables
 
 
 class TrainingCheckpoint:

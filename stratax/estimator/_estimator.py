@@ -509,7 +509,7 @@ class Estimator:
             give(model.state.variables[name], value)
         scaffold = model.spec.scaffold
         if scaffold is not None and scaffold.init_fn is not None:
-            scaffold.init_fn(Session(self.model_dir, is_chief(strategy), None, model.state.variables))
+            scaffold.init_fn(Session(model, self.model_dir, is_chief(strategy)))
 
     @property
     def _has_values(self) -> bool:

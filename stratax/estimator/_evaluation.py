@@ -42,7 +42,7 @@ def evaluate(
         model_dir: The folder of the model.
         eval_dir: The folder of the summaries.
     """
-    session = Session(model_dir, is_chief(strategy), None, model.state.variables)
+    session = Session(model, model_dir, is_chief(strategy))
     joints = SessionHooks(
         model,
         [*hooks, *model.spec.evaluation_hooks],

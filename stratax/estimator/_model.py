@@ -4,6 +4,7 @@ It is traced once in advance, which gives what the Estimator has to know (hooks,
 makes the variables; and once more within the compiled step for each shape and each set of tensors that hooks ask for.
 """
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Collection, Hashable, Iterable
@@ -32,6 +33,7 @@ from stratax.v1 import (
     ModelScope,
     ModelState,
     Operation,
+    after_step,
 )
 from stratax.v1.train import Saver
 
@@ -320,23 +322,33 @@ class Model:
                 "Hooks get numbers of the step; strings stay on the host. Expected: a tensor of numbers. Received: "
                 f"{shown(fetch)}. Make the strings predictions, or look them up by the numbers in after_run."
             )
-        number = scope.number_of(fetch)
-        if number is None and self._latest is not None:
-            # A hook that is kept outside of the model_fn has what the last trace of that has given it.
-            number = self._latest.number_of(fetch)
-        if number is None:
-            raise errors.BadTypeError(
-                "A hook asked for something that the model_fn did not compute. Expected: a tensor, variable or "
-                f"operation of the model_fn, or its name. Received: {shown(fetch)}."
-            )
-        return "number", number
+        # A hook that is kept outside of the model_fn has what the last trace of that has given it.
+        for trace in (scope, self._latest or scope):
+            if (number := trace.number_of(fetch)) is not None:
+                return "number", number
+            if (variable := trace.variable_of(fetch)) is not None:
+                return "variable", variable.path
+            with contextlib.suppress(LookupError):
+                return "constant", Constant(np.asarray(trace.constant_of(fetch)))
+        raise errors.BadTypeError(
+            "A hook asked for something that the model_fn did not compute. Expected: a tensor, variable or "
+            f"operation of the model_fn, or its name. Received: {shown(fetch)}."
+        )
 
 
 def _as_results(scope: ModelScope, predictions: Any) -> Any:
     """Return predictions whose strings of the input are there after the step."""
     if isinstance(predictions, dict):
         return {key: _as_results(scope, value) for key, value in predictions.items()}
+    if isinstance(predictions, np.ndarray) and predictions.dtype.kind in "OSU":
+        # A constant, by the number of each of its rows, as it comes back in parts.
+        rows = jnp.arange(len(predictions)) if predictions.ndim else jnp.zeros((), jnp.int32)
+        return after_step(functools.partial(_rows_of, predictions), rows)
     return scope.as_result(predictions) if isinstance(predictions, HostTensor) else predictions
+
+
+def _rows_of(constant: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return constant[rows] if constant.ndim else np.full(rows.shape, constant[()], constant.dtype)
 
 
 def _forget_updates(metrics: Iterable[Any]) -> None:

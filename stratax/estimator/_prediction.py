@@ -1,5 +1,6 @@
 """One call of `Estimator.predict`: the predictions for each example (estimator layer)."""
 
+import collections
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -47,7 +48,9 @@ def predictions(
     chosen = _chosen(model.spec.predictions, model.predict_keys)
 
     def asked(spec: Any) -> Any:
-        return spec.predictions if chosen is None else {key: spec.predictions[key] for key in chosen}
+        found = spec.predictions
+        # In the model's order, which JAX keeps of this kind of dict alone.
+        return found if chosen is None else collections.OrderedDict((key, found[key]) for key in chosen)
 
     def make_program(fetched: frozenset[Key]) -> StepProgram:
         def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
@@ -60,7 +63,7 @@ def predictions(
     tensors, treedef = jax.tree.flatten(asked(model.spec))
     # One number of a batch, whatever its examples; known here, as several become an array.
     scalars = [jnp.ndim(tensor) == 0 for tensor in tensors]
-    session = Session(model_dir, is_chief(strategy), None, model.state.variables)
+    session = Session(model, model_dir, is_chief(strategy))
     joints = SessionHooks(model, [*hooks, *model.spec.prediction_hooks], session, make_program=make_program)
     joints.begin_hooks()
     is_divided = False
@@ -123,7 +126,7 @@ def _given(
 
 def _of_batch(arrays: Any, *, single: bool) -> Iterable[Any]:
     if not single:
-        return (arrays,)
+        return (dict(arrays) if isinstance(arrays, dict) else arrays,)
     leaves = jax.tree.leaves(arrays)
     if len({leaf.shape[0] if leaf.shape else None for leaf in leaves}) != 1:
         raise errors.BadArgumentError(

@@ -3,7 +3,7 @@
 import collections
 import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -37,24 +37,26 @@ class Session:
         steps: How many steps the dispatch runs that is about to begin, or has ended.
         is_chief: Whether this process writes files.
         model_dir: The folder of the model.
-        saver: What says which variables :meth:`save` saves; None for all.
     """
 
     def __init__(
         self,
+        model: Model,
         model_dir: str,
         is_chief: bool,
-        save: Callable[[str | None], str] | None,
-        variables: Mapping[str, keras.Variable],
-        saver: Saver | None = None,
+        save: Callable[[str | None], str] | None = None,
     ) -> None:
         self.global_step = 0
         self.steps = 0
         self.is_chief = is_chief
         self.model_dir = model_dir
-        self.saver = saver
+        self._model = model
         self._save = save
-        self._variables = variables
+
+    @property
+    def saver(self) -> Saver | None:
+        """What says which variables :meth:`save` saves; None for all."""
+        return self._model.saver
 
     def save(self, path_prefix: str | None = None) -> str:
         """Save a checkpoint of the model and the position of its input; all workers call it at the same step.
@@ -70,29 +72,49 @@ class Session:
         return self._save(path_prefix)
 
     def run(self, fetches: Any, feed_dict: object = None) -> Any:
-        """Return the present values of variables.
+        """Return the present values of variables, and of tensors that depend on variables and constants alone.
 
         Args:
-            fetches: A variable or its name, such as ``"dense/kernel:0"``, what its `assign` has just given, or a
-                structure of them; operations that do nothing, such as `tf.global_variables_initializer()`, give None.
+            fetches: A variable or its name, such as ``"dense/kernel:0"``, what its `assign` has just given, a tensor or
+                its name, or a structure of them; operations that do nothing, such as
+                `tf.global_variables_initializer()`, give None.
             feed_dict: Must be None.
 
         Raises:
-            BadTypeError: If something else is asked for: tensors are asked for in `before_run`.
+            BadTypeError: If something else is asked for: tensors of a batch are asked for in `before_run`.
         """
         leaves, treedef = jax.tree.flatten(fetches, is_leaf=_is_fetch)
         leaves = [self._named(leaf) if isinstance(leaf, str) else leaf for leaf in leaves]
-        if feed_dict is not None or not all(map(_is_known, leaves)):
+        if feed_dict is not None or not all(map(self._is_known, leaves)):
             raise errors.BadTypeError(
-                "A hook's session gives the values of variables. Expected: a variable or its name. Tensors of the "
-                "model_fn are asked for in before_run, which returns SessionRunArgs(fetches). Received: "
-                f"fetches={shown(fetches)}."
+                "A hook's session gives what depends on variables alone. Expected: a variable, such a tensor, or the "
+                "name of one. Tensors that depend on the batch are asked for in before_run, which returns "
+                f"SessionRunArgs(fetches). Received: fetches={shown(fetches)}."
             )
-        return jax.tree.unflatten(treedef, [_present(leaf) for leaf in leaves])
+        return jax.tree.unflatten(treedef, [self._present(leaf) for leaf in leaves])
 
     def _named(self, name: str) -> Any:
-        """Return the variable of a name; the name itself if there is none."""
-        return self._variables.get(name.removesuffix(":0"), name)
+        """Return the variable or tensor of a name; the name itself if there is none."""
+        found, scope = name.removesuffix(":0"), self._model.scope
+        tensors = {} if scope is None else scope.tensors()
+        return self._model.state.variables.get(found, tensors.get(found, name))
+
+    def _is_known(self, leaf: object) -> bool:
+        """Return whether something has a value outside of a step."""
+        if isinstance(leaf, Operation):
+            return leaf.does_nothing
+        if isinstance(leaf, jax.core.Tracer):
+            scope = self._model.scope
+            return scope is not None and scope.is_known(leaf)
+        return isinstance(leaf, jax.Array | keras.Variable | np.ndarray | np.generic)
+
+    def _present(self, leaf: Any) -> Any:
+        scope = self._model.scope
+        if isinstance(leaf, Operation):
+            return None
+        if isinstance(leaf, keras.Variable):
+            (leaf,) = variable_store.read_all([leaf])
+        return np.asarray(leaf if scope is None else scope.value_later(leaf))
 
 
 class SessionHooks(engine.Hook):
@@ -262,20 +284,6 @@ def _results(outputs: Any, key: Key, steps: int) -> Any:
 
 def _is_fetch(leaf: object) -> bool:
     return isinstance(leaf, keras.Variable | Operation)
-
-
-def _is_known(leaf: object) -> bool:
-    """Return whether a session knows what something is worth outside of a step."""
-    if isinstance(leaf, Operation):
-        return leaf.does_nothing
-    is_computed = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
-    return is_computed or isinstance(leaf, keras.Variable | np.ndarray | np.generic)
-
-
-def _present(leaf: Any) -> Any:
-    if isinstance(leaf, Operation):
-        return None
-    return np.asarray(variable_store.read_all([leaf])[0] if isinstance(leaf, keras.Variable) else leaf)
 
 
 def _has_own(hook: Any, name: str) -> bool:

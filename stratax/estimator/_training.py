@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.distribute import Strategy
 from stratax.engine import Hook, StepInput, StepLoop, is_chief
 from stratax.estimator._beginning import Start, note_end
@@ -60,7 +61,7 @@ class Training:
         self._has_others = strategy.extended.membership.num_others > 0
         spec = model.spec
         given = [*hooks, *spec.training_hooks, *(spec.training_chief_hooks if chief else ())]
-        session = Session(config.model_dir or "", chief, self._save, model.state.variables, model.saver)
+        session = Session(model, config.model_dir or "", chief, self._save)
         saving = _saving(given, config, spec.scaffold, listeners)
         if self._has_others and not chief:
             saving, given = [], [hook for hook in given if not isinstance(hook, CheckpointSaverHook)]
@@ -194,6 +195,12 @@ def _saving(
         savers[0].add_listeners(listeners)
         return []
     if not (config.save_checkpoints_secs or config.save_checkpoints_steps):
+        if listeners:
+            raise errors.BadArgumentError(
+                "There should be a CheckpointSaverHook to use saving_listeners: nothing saves checkpoints. Set one of "
+                "RunConfig.save_checkpoints_steps and RunConfig.save_checkpoints_secs, or pass the hook in hooks. "
+                f"Received: saving_listeners={shown(list(listeners))}."
+            )
         return []
     return [
         CheckpointSaverHook(

@@ -93,9 +93,7 @@ class Saver:
         """The variables by the names that they have in checkpoints."""
         if self._given is not None:
             return dict(self._given)
-        every = {} if self._state is None else self._state.variables
-        # Sums of metrics begin anew with each evaluation.
-        return {name: variable for name, variable in every.items() if variable.aggregation != "sum"}
+        return {} if self._state is None else self._state.saved()
 
     def build(self) -> None:
         """Do nothing: there is no graph."""

@@ -69,6 +69,7 @@ class ModelState:
         skipped: The initializers that were not called, by name of the variable.
         given: What variables begin with instead of what their initializers give, by name: once the model is built, and
             the chief's in all workers.
+        local: The names of variables that no checkpoint has: those of the collection of local variables.
     """
 
     def __init__(self, seed: int | None = None, restored: Collection[str] = ()) -> None:
@@ -80,6 +81,11 @@ class ModelState:
         self.begun: set[tuple[str, str, str]] = set()
         self.skipped: dict[str, Any] = {}
         self.given: dict[str, np.ndarray] = {}
+        self.local: set[str] = set()
+
+    def saved(self) -> dict[str, keras.Variable]:
+        """Return the variables that a checkpoint holds, by name: neither local ones nor the sums that metrics keep."""
+        return {name: variable for name, variable in self.variables.items() if name not in self.local}
 
 
 class ModelScope(creation.Creator):
@@ -196,6 +202,10 @@ class ModelScope(creation.Creator):
         # An explicit full name is used for what it says; of others TensorFlow makes a new one.
         if self._full_name is None and not self._is_reusing:
             name = self._free_name(name)
+        # The sums of Keras' metrics, which it does not name so.
+        is_sum = kwargs.get("aggregation") == "sum" and not issubclass(cls, Variable)
+        if is_sum or _variables.is_local(kwargs.get("collections")):
+            self.state.local.add(name)
         found = self.state.variables.get(name)
         if found is None:
             # `tf.Variable` gives one whose assignments are operations.
@@ -216,11 +226,11 @@ class ModelScope(creation.Creator):
             variable._name = f"{name}:0"
             if not isinstance(variable, _variables.ModelVariable):
                 variable.op = _variables.VariableOperation(name)
-            # Sums of metrics are in no checkpoint, whatever else is called like them.
-            if name in self.state.restored and variable.aggregation != "sum":
+            self.state.variables[name] = self._used[name] = variable
+            # What is saved nowhere begins anew, whatever else a checkpoint has by its name.
+            if name in self.state.restored and name not in self.state.local:
                 self.state.skipped[name] = variable._initializer
                 variable._initializer = np.zeros
-            self.state.variables[name] = self._used[name] = variable
 
     def _free_name(self, name: str) -> str:
         if name not in self._used:
@@ -257,12 +267,18 @@ class ModelScope(creation.Creator):
         return self._shared[name]
 
     @contextlib.contextmanager
-    def sharing(self, name: str) -> Iterator[None]:
+    def sharing(self, name: str, *, is_local: bool = False) -> Iterator[None]:
         """Give the variable that is created in a block a full name by which `get_variable` finds it.
 
         If a layer of Keras has a variable of that name, the new one has a free name like it.
+
+        Args:
+            name: The full name.
+            is_local: Whether it begins anew in each session.
         """
         path = self._free_name(name)
+        if is_local:
+            self.state.local.add(path)
         with self.naming(path):
             yield
         self._shared[name] = self._used[path]
@@ -289,7 +305,8 @@ class ModelScope(creation.Creator):
         """
         if name in self._used:
             return self._used[name]
-        with self.sharing(name):
+        # The sums of metrics.
+        with self.sharing(name, is_local=aggregation == "sum"):
             return _variables.ModelVariable.of_initializer(
                 initializer,
                 tuple(shape),
@@ -300,11 +317,11 @@ class ModelScope(creation.Creator):
             )
 
     def global_variables(self) -> list[keras.Variable]:
-        """Return the variables that this trace has asked for."""
-        return list(self._used.values())
+        """Return the variables that this trace has asked for and that are no local ones."""
+        return [variable for name, variable in self._used.items() if name not in self.state.local]
 
     def trainable_variables(self) -> list[keras.Variable]:
-        """Return those of them that are trained."""
+        """Return those that this trace has asked for and that are trained."""
         return [variable for variable in self._used.values() if variable.trainable]
 
     def global_step(self) -> keras.Variable:
@@ -322,6 +339,18 @@ class ModelScope(creation.Creator):
         if self._known is None:
             raise IndexError
         return self._known.result(number)
+
+    def constant_of(self, value: Any) -> Any:
+        """Return the constant that a tensor of this trace is.
+
+        Raises:
+            LookupError: If it is none.
+        """
+        return value if self._known is None else self._known.constant_of(value)
+
+    def variable_of(self, value: object) -> keras.Variable | None:
+        """Return the variable that a tensor was read from, before anything was assigned to it; None for others."""
+        return None if self._known is None else self._known.variable_of(value)
 
     def value_now(self, value: Any) -> Any:
         """Return what a tensor is when the model is built, for the first value of a variable.

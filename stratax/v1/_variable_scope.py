@@ -15,7 +15,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.seams import keras as seam
 from stratax.v1._current import current, current_or_none
-from stratax.v1._variables import ModelVariable
+from stratax.v1._variables import ModelVariable, is_local
 
 _REGULARIZATION_LOSSES = "regularization_losses"
 
@@ -379,7 +379,7 @@ def _plain_getter(
         )
     kind = keras.backend.standardize_dtype(dtype if dtype is not None else around.dtype)
     initializer = initializer if initializer is not None else around.initializer
-    with scope.sharing(full):
+    with scope.sharing(full, is_local=is_local(collections)):
         if initializer is not None and not callable(initializer):
             if shape is not None:
                 raise errors.BadArgumentError(

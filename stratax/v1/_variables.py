@@ -186,6 +186,11 @@ class _OfInitializer(ModelVariable):
         keras.Variable.__init__(self, autocast=False, **arguments)
 
 
+def is_local(collections: Any) -> bool:
+    """Return whether a variable that was made with collections is in that of local variables, and in no checkpoint."""
+    return "local_variables" in (collections or ()) and "variables" not in collections
+
+
 def _last(name: str | None) -> str | None:
     """Return the last part of a name: Keras takes no slashes, the scope has the whole."""
     return None if name is None else name.rpartition("/")[2]

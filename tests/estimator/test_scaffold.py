@@ -61,7 +61,7 @@ def test_init_fn_gives_first_values_once(tmp_path, trained):
             bias.load(5.0, session)
             found = session.run({"bias": bias, "after": bias.assign_add(1.0), "nothing": initializer})
             assert found == {"bias": 6.0, "after": 6.0, "nothing": None}
-            with pytest.raises(errors.BadTypeError, match="gives the values of variables"):
+            with pytest.raises(errors.BadTypeError, match="depends on variables alone"):
                 session.run(loss)
             calls.append(mode)
 

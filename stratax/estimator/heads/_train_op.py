@@ -1,5 +1,6 @@
 """The operation of a training step: gradients, the optimizer's update, and what else is run (estimator layer)."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ import keras
 from stratax import errors, v1
 from stratax._shown import shown
 from stratax.core import regions
+from stratax.seams import keras as seam
 
 
 def train_op(
@@ -81,6 +83,10 @@ def of_this_trace(optimizer: keras.optimizers.Optimizer) -> keras.optimizers.Opt
     with regions.outside_scopes():
         # Its own variables are no model's: what they are now is a number.
         config = optimizer.get_config()
+    own = seam.to_snake_case(type(optimizer).__name__)
+    if re.fullmatch(rf"{own}(_\d+)?", config["name"]):
+        # Counted by Keras over the whole program: in a checkpoint it is counted over the model.
+        del config["name"]
     return type(optimizer).from_config(config)
 
 
