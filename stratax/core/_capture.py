@@ -69,8 +69,14 @@ class Spread(abc.ABC):
         variable: The variable.
     """
 
+    # Whether it is what one party holds, which the regions inside of the party's own hand on to one another.
+    is_share = False
+
     def __init__(self, variable: keras.Variable) -> None:
         self.variable = variable
+
+    def check(self, value: object) -> None:  # noqa: B027 (most take any value)
+        """Raise if a value can't be assigned by parties that hold parts of the variable."""
 
     @abc.abstractmethod
     def spread(self, value: object) -> Any:
@@ -79,6 +85,23 @@ class Spread(abc.ABC):
     @abc.abstractmethod
     def merge(self, array: TensorLike) -> Any:
         """Return the variable's one value of all parties' values."""
+
+
+def variable_of(source: object) -> Any:
+    """Return the variable itself, of what may be its values as replicas hold them."""
+    return source.variable if isinstance(source, Spread) else source
+
+
+def converted(value: object, given: object, wanted: object) -> Any:
+    """Return a variable's value, as one or as replicas hold it, in the other of these forms where that is wanted.
+
+    Bodies for elements of different structure differ in it: a remainder that does not divide is computed alike by all.
+    """
+    if isinstance(given, Spread) and not isinstance(wanted, Spread):
+        return given.merge(value)
+    if isinstance(wanted, Spread) and not isinstance(given, Spread):
+        return wanted.spread(value)
+    return value
 
 
 # Where a loop or branch stands in a program: its number in the part around it, and so on.
@@ -108,6 +131,10 @@ class Region(keras.StatelessScope):
         self.writes: dict[int, keras.Variable] = {}
         self.in_agreement: set[int] = set()
         self.spreads: dict[int, Spread] = {}
+        # Whether parties meet in a collective of the variables' in it, which all of them have to come to.
+        self.meets = False
+        # What the party holds of variables whose assignments are combined, by the variables' ids.
+        self._shares: dict[int, Spread] = {}
         self._values: dict[int, Any] = {}
 
     def __enter__(self) -> "Region":
@@ -130,6 +157,8 @@ class Region(keras.StatelessScope):
         key = id(variable)
         if isinstance(variable, Spread):
             return self._values[key] if key in self._values else self._spread(variable)
+        if key in self._shares and id(self._shares[key]) in self.writes:
+            self._combine(self._shares[key])
         if key in self.spreads:
             # Merged in this region's trace, not in that of whoever reads it: the latter may be over before
             # the value is.
@@ -146,6 +175,11 @@ class Region(keras.StatelessScope):
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
         """Record an assignment made inside this region."""
         variable, value = update
+        share = variable if isinstance(variable, Spread) and variable.is_share else self.share_of(variable)
+        if share is not None and (share is variable or not _agreement.depth):
+            self._hold(share, value)
+            return
+        self._let_go(id(variable))
         if isinstance(variable, Spread) and id(variable) not in self._values:
             # This region carries one value, and gets the parties' merged.
             variable, value = variable.variable, variable.merge(value)
@@ -165,6 +199,8 @@ class Region(keras.StatelessScope):
             if self.writes.pop(id(variable), None) is not None:
                 del self._values[id(variable)]
                 self.in_agreement.discard(id(variable))
+                if isinstance(variable, Spread):
+                    self._shares.pop(id(variable.variable), None)
 
     def adopt(self, spread: Spread) -> None:
         """Have this region carry a variable's value as the parties hold it."""
@@ -173,9 +209,64 @@ class Region(keras.StatelessScope):
             self.spreads[id(spread.variable)] = spread
 
     def _spread(self, spread: Spread) -> Any:
+        if spread.is_share and id(spread.variable) not in self._values:
+            self._shares[id(spread.variable)] = spread
+            self._values[id(spread)] = self.lift(spread)
+            return self._values[id(spread)]
         value = self.get_current_value(spread.variable)
         with jax_core.set_current_trace(self.trace):
             return spread.spread(value)
+
+    def share_of(self, variable: keras.Variable) -> Spread | None:
+        """Return what a party holds of a variable whose assignments are combined, if one computes here."""
+        return None if self.parent is None else self.parent.share_of(variable)
+
+    def agree(self, value: Any) -> Any:
+        """Return a number or boolean on which control flow depends, as all parties have it."""
+        return value if self.parent is None else self.parent.agree(value)
+
+    def gathered(self, value: PyTree) -> Any:
+        """Return arrays of all parties, stacked on a new leading dimension."""
+        return (
+            jax.tree.map(lambda own: own[None], value) if self.parent is None else self.parent.gathered(value)
+        )
+
+    def note_meeting(self) -> None:
+        """Note that the parties meet in this region, and so in all that it stands in."""
+        region: Region | None = self
+        while region is not None:
+            region.meets = True
+            region = region.parent
+
+    def _hold(self, share: Spread, value: Any) -> None:
+        """Record what the party holds of a variable from now on, until somebody looks at it."""
+        _check_belongs(self, share.variable, value)
+        share.check(value)
+        key = id(share.variable)
+        for found in (self.writes, self._values):
+            found.pop(key, None)
+        self.in_agreement.discard(key)
+        self._shares[key] = share
+        self.writes[id(share)] = share
+        self._values[id(share)] = value
+
+    def _let_go(self, key: int) -> None:
+        """Forget what the party holds of a variable that has one value from now on."""
+        share = self._shares.pop(key, None)
+        if share is not None:
+            self.writes.pop(id(share), None)
+            self._values.pop(id(share), None)
+
+    def _combine(self, share: Spread) -> None:
+        """Have a variable that is looked at have the value of what the parties hold."""
+        key = id(share.variable)
+        with jax_core.set_current_trace(self.trace):
+            value = share.merge(self._values[id(share)])
+        self._let_go(key)
+        self.writes[key] = share.variable
+        self._values[key] = value
+        self.in_agreement.add(key)
+        self.note_meeting()
 
     def take_over(self, variable: keras.Variable, value: object, *inner: "Region") -> None:
         """Record an assignment that regions inside this one have made (a loop's body, a condition's branches)."""
@@ -282,6 +373,18 @@ def current_region() -> Region | None:
     while scope is not None and not isinstance(scope, Region):
         scope = scope.original_scope
     return scope
+
+
+def share_of(variable: keras.Variable) -> Spread | None:
+    """Return what the party that is being traced holds of a variable whose assignments are combined, or None."""
+    region = current_region()
+    return None if region is None or _agreement.depth else region.share_of(variable)
+
+
+def held(variable: keras.Variable) -> Any:
+    """Return what an addition to a variable begins with: its value, or what the party that is traced holds of it."""
+    share, region = share_of(variable), current_region()
+    return variable.value if share is None or region is None else region.get_current_value(share)  # type: ignore[arg-type]
 
 
 def executing_eagerly() -> bool:

@@ -87,6 +87,7 @@ class Carry:
     Attributes:
         slots: The locals' arrays: their type, and the positions of the results that give them, one for each body.
         variables: The variables that a body writes.
+        meets: Whether parties meet in the body, which all of them have to run as often.
         initial: All values before the first iteration.
     """
 
@@ -104,7 +105,13 @@ class Carry:
         for body in bodies:
             for variable in body.region.writes.values():
                 # By the variable itself, whichever form a body writes it in.
-                written.setdefault(id(_variable_of(variable)), variable)
+                written.setdefault(id(_capture.variable_of(variable)), variable)
+        # A body that looks at what is carried as a party's share begins with a collective.
+        shared = {key for key, each in written.items() if isinstance(each, _capture.Spread) and each.is_share}
+        self.meets = any(id(source) in shared for body in bodies for source in body.region.inputs)
+        if self.meets:
+            parent.note_meeting()
+        self.meets |= any(body.region.meets for body in bodies)
         self.variables = list(written.values())
         self.initial += [parent.get_current_value(variable) for variable in self.variables]
         self._slot_of = {key: len(self.slots) + i for i, key in enumerate(written)}
@@ -113,7 +120,7 @@ class Carry:
             id(source): parent.get_current_value(source)
             for body in bodies
             for source in body.region.inputs
-            if isinstance(source, _STATE) and id(_variable_of(source)) not in self._slot_of
+            if isinstance(source, _STATE) and id(_capture.variable_of(source)) not in self._slot_of
         }
 
     def _collect_locals(self) -> None:
@@ -166,15 +173,17 @@ class Carry:
         for source in traced.region.inputs:
             if not isinstance(source, _STATE):
                 inputs.append(next(taken))
-            elif (slot := self._slot_of.get(id(_variable_of(source)))) is not None:
-                inputs.append(_converted(values[slot], self.variables[slot - len(self.slots)], source))
+            elif (slot := self._slot_of.get(id(_capture.variable_of(source)))) is not None:
+                inputs.append(
+                    _capture.converted(values[slot], self.variables[slot - len(self.slots)], source)
+                )
             else:
                 inputs.append(self._read[id(source)])
         arguments = [values[a.position] if isinstance(a, _Slot) else a for a in self._arguments]
         results = traced.block.run(inputs, [element, *arguments])
         new = [_locals.cast(results[places[number]], kind.dtype) for kind, places in self.slots]
         written = {
-            id(_variable_of(source)): (source, result)
+            id(_capture.variable_of(source)): (source, result)
             for source, result in zip(
                 # Not strict: the loop's condition may follow the variables.
                 traced.region.writes.values(),
@@ -185,8 +194,8 @@ class Carry:
         for variable, value, start in zip(
             self.variables, values[len(self.slots) :], self.initial[len(self.slots) :], strict=True
         ):
-            source, result = written.get(id(_variable_of(variable)), (variable, value))
-            new.append(_locals.cast(_converted(result, source, variable), start.dtype))
+            source, result = written.get(id(_capture.variable_of(variable)), (variable, value))
+            new.append(_locals.cast(_capture.converted(result, source, variable), start.dtype))
         return new, results
 
     def locals_after(self, values: Sequence[Any], *, always_runs: bool) -> list[Any]:
@@ -212,23 +221,6 @@ class Carry:
         if is_result and not always_runs and not _locals.is_unset(value):
             return value if isinstance(value, _locals.PartialReturn) else _locals.PartialReturn(value)
         return value
-
-
-def _variable_of(source: object) -> Any:
-    """Return the variable itself, of what may be its values as replicas hold them."""
-    return source.variable if isinstance(source, _capture.Spread) else source
-
-
-def _converted(value: object, given: object, wanted: object) -> Any:
-    """Return a variable's value, as one or as replicas hold it, in the other of these forms where that is wanted.
-
-    Bodies for elements of different structure differ in it: a remainder that does not divide is computed alike by all.
-    """
-    if isinstance(given, _capture.Spread) and not isinstance(wanted, _capture.Spread):
-        return given.merge(value)
-    if isinstance(wanted, _capture.Spread) and not isinstance(given, _capture.Spread):
-        return wanted.spread(value)
-    return value
 
 
 def _check_none(before: PyTree, name: str, after: _locals.Packed) -> None:
@@ -274,12 +266,20 @@ class Runner:
         carry: What is carried, and the body.
         elements: What the loop goes through.
         blocks: What it takes from streams, one array per input of the body, stacked over the iterations.
+        agree: Returns a number of iterations or a condition as all parties have it.
     """
 
-    def __init__(self, carry: Carry, elements: Elements, blocks: list[Any]) -> None:
+    def __init__(
+        self,
+        carry: Carry,
+        elements: Elements,
+        blocks: list[Any],
+        agree: Callable[[Any], Any] = lambda value: value,
+    ) -> None:
         self._carry = carry
         self._elements = elements
         self._blocks = blocks
+        self._agree = agree
 
     def scan(self, kept: Sequence[int] = ()) -> tuple[list[Any], list[Any]]:
         """Run a known number of iterations.
@@ -310,11 +310,13 @@ class Runner:
         def body(index: object, values: list[Any]) -> list[Any]:
             return self._carry.step(self._element(index), values, self._rows(index))[0]
 
-        return jax.lax.fori_loop(0, self._elements.length, body, self._carry.initial)
+        return jax.lax.fori_loop(0, self._agree(self._elements.length), body, self._carry.initial)
 
     def until(self, keep_going: Any) -> list[Any]:
         """Run iterations as long as a condition holds and elements are left."""
         length = self._elements.length
+        if length is not None and not isinstance(length, int):
+            length = self._agree(length)
 
         def test(state: tuple[Any, Any, list[Any]]) -> Any:
             index, go_on, _ = state
@@ -324,9 +326,10 @@ class Runner:
             index, _, values = state
             new, results = self._carry.step(self._element(index), values, ())
             # The body has computed the condition last; see `_Loop._trace_once`.
-            return index + 1, results[-1], new
+            return index + 1, self._agree(results[-1]), new
 
-        first = (jnp.zeros((), jnp.int32), _conditions.as_predicate(keep_going, "while"), self._carry.initial)
+        keep_going = self._agree(_conditions.as_predicate(keep_going, "while"))
+        first = (jnp.zeros((), jnp.int32), keep_going, self._carry.initial)
         return jax.lax.while_loop(test, body, first)[2]
 
     def _element(self, index: object) -> Any:

@@ -334,17 +334,21 @@ def _run(
     parent: _capture.Region, predicate: object, branches: tuple[_Branch, _Branch], merge: _Merge
 ) -> list[Any]:
     """Put the condition into the program; its variables get their new values."""
-    written = {key: v for branch in branches for key, v in branch.block.region.writes.items()}
+    written = _written(branches)
     # Read before the branches run: a variable that only one of them writes needs its old value in the other.
     current = {key: parent.get_current_value(variable) for key, variable in written.items()}
 
     def side(number: int) -> Callable[[], list[Any]]:
         branch = branches[number]
-        own = list(branch.block.region.writes)
+        own = list(branch.block.region.writes.values())
 
         def run() -> list[Any]:
             results = branch.block.run((), ())
-            new = dict(zip(own, results[len(results) - len(own) :], strict=True))
+            new = {
+                key: _capture.converted(value, variable, written[key])
+                for variable, value in zip(own, results[len(results) - len(own) :], strict=True)
+                for key in [id(_capture.variable_of(variable))]
+            }
             outputs = [_output(output, results, number) for output in merge.outputs]
             return outputs + [
                 # A variable that this branch leaves alone keeps its value: both branches of `jax.lax.cond` have to
@@ -358,6 +362,8 @@ def _run(
     # A branch without results and effects, such as one that only logs in Python: no need of a condition.
     if not merge.outputs and not written and not any(_matters(branch.block) for branch in branches):
         return []
+    if any(branch.block.region.meets for branch in branches):
+        predicate = parent.agree(predicate)
     if any(branch.block.is_driven for branch in branches):
         results = _driven.branch(parent, predicate, (side(0), side(1)))
     else:
@@ -365,6 +371,17 @@ def _run(
     for variable, value in zip(written.values(), results[len(merge.outputs) :], strict=True):
         parent.take_over(variable, value, *[branch.block.region for branch in branches])
     return results[: len(merge.outputs)]
+
+
+def _written(branches: Sequence[_Branch]) -> dict[int, Any]:
+    """Return what the branches write, by the ids of variables: as a party's share where one of them does."""
+    found: dict[int, Any] = {}
+    for branch in branches:
+        for variable in branch.block.region.writes.values():
+            key = id(_capture.variable_of(variable))
+            if key not in found or isinstance(variable, _capture.Spread):
+                found[key] = variable
+    return found
 
 
 def _matters(block: _body.TracedBlock) -> bool:

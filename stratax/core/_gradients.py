@@ -100,9 +100,16 @@ class GradientRegion(_capture.Region):
         self._arguments = {id(variable): tracer for variable, tracer in arguments}
 
     def lift(self, variable: keras.Variable) -> Any:
+        if isinstance(variable, _capture.Spread):
+            # Of the value that is differentiated, where it is an argument.
+            return variable.spread(self.get_current_value(variable.variable))
         if id(variable) in self._arguments:
             return self._arguments[id(variable)]
         return _value_in(self._outside, variable)
+
+    def share_of(self, variable: keras.Variable) -> "_capture.Spread | None":
+        # A scope of Keras' own, which takes over what is assigned here, knows one value of each variable.
+        return super().share_of(variable) if isinstance(self._outside, _capture.Region) else None
 
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
         variable, value = update

@@ -525,7 +525,7 @@ class _Loop:
     ) -> None:
         """Put the loop into the program and give locals and variables their values after it."""
         carry = _carry.Carry(self.parent, entry, [traced])
-        runner = _carry.Runner(carry, elements, blocks)
+        runner = _carry.Runner(carry, elements, blocks, *([self.parent.agree] if carry.meets else []))
         # `scan` wherever the number is known: `while_loop` can't be differentiated in reverse.
         if self.test is not None:
             values = runner.until(keep_going)

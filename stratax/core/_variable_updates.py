@@ -134,8 +134,32 @@ class Updated(keras.Variable):
         return positions
 
     def _updated(self, how: str, place: Any, values: Any) -> Any:
+        return self.assign(self._with_rows(how, place, values))
+
+    def _with_rows(self, how: str, place: Any, values: Any) -> Any:
+        """Return what an update of some elements assigns.
+
+        Where replicas' assignments are combined, the changes are: those of all replicas are made, one after another.
+        """
         values = jnp.asarray(values, self.dtype)
-        return self.assign(getattr(jnp.asarray(self.value).at[place], how)(values))
+        share, region = _capture.share_of(self), _capture.current_region()
+        combined = share is not None and self.aggregation != "only_first_replica"
+        if how in ("add", "subtract"):
+            # Sums and means of changes are changes of sums and means.
+            return getattr(jnp.asarray(_capture.held(self)).at[place], how)(values)
+        if share is None or region is None or not combined:
+            return getattr(jnp.asarray(self.value).at[place], how)(values)
+        if how not in ("multiply", "divide"):
+            raise errors.UnimplementedError(
+                f"Replicas' rows can't be combined where they replace others. Expected: a variable whose aggregation "
+                f"is 'only_first_replica' or 'none'. Received: {shown(self.path)} with aggregation="
+                f"{shown(self.aggregation)}. Combine the rows first, in get_replica_context().merge_call."
+            )
+        places, changes = region.gathered((place, values))
+        region.note_meeting()
+        if self.aggregation == "mean":
+            changes = changes / len(changes)
+        return share.spread(getattr(jnp.asarray(self.value).at[places], how)(changes))
 
     def is_initialized(self, name: str | None = None) -> bool:
         """Return whether it has a value: always."""

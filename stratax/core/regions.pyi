@@ -9,8 +9,11 @@ from ._capture import current_region as current_region
 from ._capture import current_trace as current_trace
 from ._capture import equal_on_all_replicas as equal_on_all_replicas
 from ._capture import executing_eagerly as executing_eagerly
+from ._capture import held as held
 from ._capture import initialize as initialize
 from ._capture import initialize_pending as initialize_pending
 from ._capture import outside_scopes as outside_scopes
+from ._capture import share_of as share_of
+from ._capture import variable_of as variable_of
 from ._mesh_types import without_mesh as without_mesh
 from ._moves import Move as Move

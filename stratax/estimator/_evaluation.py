@@ -92,8 +92,10 @@ def _program(model: Model, fetched: frozenset[Any], of_batches: Sequence[str]) -
             )
         updates = [update_of(metric) for metric in metrics.values()]
         found = model.fetched(scope, fetched, [updates, spec.loss])
-        total = scope.make_variable("eval_loss/total", (), aggregation="sum")
-        count = scope.make_variable("eval_loss/count", (), aggregation="sum")
+        total, count = (
+            scope.make_variable(f"eval_loss/{name}", (), aggregation="sum", synchronization="on_read")
+            for name in ("total", "count")
+        )
         # In the other steps every replica counts one; one that computes a remainder stands for all.
         replica = get_replica_context()
         weight = 1 if replica is None else replica.stands_for

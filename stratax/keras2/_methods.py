@@ -197,12 +197,17 @@ def _with_name_first(original: Callable[..., Any]) -> Callable[..., Any]:
             )
             args = ()
         # TensorFlow's options, which say nothing here.
-        for name in ("synchronization", "use_resource", "experimental_autocast", "partitioner", "getter"):
+        for name in ("use_resource", "experimental_autocast", "partitioner", "getter"):
             kwargs.pop(name, None)
+        synchronization = kwargs.pop("synchronization", None)
         # An enumeration's member, as `tf.VariableAggregation.SUM`.
         if hasattr(kwargs.get("aggregation"), "name"):
             kwargs["aggregation"] = kwargs["aggregation"].name.lower()
-        return original(self, *args, **kwargs)
+        variable = original(self, *args, **kwargs)
+        if synchronization is not None:
+            # Keras 3 takes it for variables, and not for weights.
+            variable._synchronization = str(getattr(synchronization, "name", synchronization)).lower()
+        return variable
 
     return add_weight
 

@@ -266,6 +266,7 @@ class Replaced:
 _TRAINER = "keras.src.trainers.trainer:Trainer"
 _JAX_TRAINER = "keras.src.backend.jax.trainer"
 _OPTIMIZERS = "keras.src.optimizers"
+_VARIABLE = "keras.src.backend.common.variables:Variable"
 _LOSS = "keras.src.losses.loss"
 _BATCH_NORMALIZATION = "keras:layers.BatchNormalization"
 
@@ -278,6 +279,7 @@ _HELD = "steps are given the arrays of variables to overwrite, also those that s
 _WHOLE = "a file that a callback saves appears whole or not at all"
 _LOGS = "a bare `except` around the wait for the devices swallows Ctrl-C and errors"
 _REPLICAS = "Keras asks `tf.distribute` on its TensorFlow backend, and does nothing on JAX"
+_COMBINED = "what replicas assign is combined by the variable's aggregation, which Keras ignores on JAX"
 _SUMMARY = "Keras' TensorBoard callback writes through TensorFlow, which need not be there"
 
 # What users call on a model, and may override.
@@ -313,6 +315,9 @@ REPLACED = (
     Replaced(f"{_JAX_TRAINER}:pythonify_logs", _LOGS),
     Replaced("keras.src.utils.python_utils:pythonify_logs", _LOGS),
     Replaced("keras.src.trainers.data_adapters:get_data_adapter", "models without a strategy take Datasets"),
+    Replaced(f"{_VARIABLE}.assign", _COMBINED),
+    Replaced(f"{_VARIABLE}.assign_add", _COMBINED),
+    Replaced(f"{_VARIABLE}.assign_sub", _COMBINED),
     Replaced(f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.apply", _REPLICAS),
     Replaced(
         f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.apply_gradients", "in a model_fn it is an operation"

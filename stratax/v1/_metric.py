@@ -143,7 +143,9 @@ def make_metric(
     scope = current()
     path = scope.unique_name(name)
     variables = {
-        key: scope.make_variable(f"{path}/{key}", jnp.shape(part), "float32", aggregation="sum")
+        key: scope.make_variable(
+            f"{path}/{key}", jnp.shape(part), "float32", aggregation="sum", synchronization="on_read"
+        )
         for key, part in sums.items()
     }
     for variable in variables.values():

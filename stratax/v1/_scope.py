@@ -292,6 +292,7 @@ class ModelScope(creation.Creator):
         *,
         trainable: bool = False,
         aggregation: str = "none",
+        synchronization: str = "auto",
     ) -> keras.Variable:
         """Return a variable by its full name, made if the model has none of the name yet.
 
@@ -302,6 +303,7 @@ class ModelScope(creation.Creator):
             initializer: Gives the first value: a function of a shape and a dtype, or the name of one of Keras'.
             trainable: Whether optimizers see it.
             aggregation: How the replicas' values become one.
+            synchronization: When they do.
         """
         if name in self._used:
             return self._used[name]
@@ -313,6 +315,7 @@ class ModelScope(creation.Creator):
                 dtype,
                 trainable=trainable,
                 aggregation=aggregation,
+                synchronization=synchronization,
                 name=name.rpartition("/")[2],
             )
 

@@ -319,8 +319,8 @@ def get_variable(
         use_resource: Ignored.
         custom_getter: Called instead, with this function as first argument.
         constraint: A function of the value, applied after each update of an optimizer.
-        synchronization: Ignored.
-        aggregation: How replicas' different values become one.
+        synchronization: When replicas' different values become one: `"on_read"`, or else where they are assigned.
+        aggregation: How they do.
 
     Raises:
         BadArgumentError: If the variable is there already and the scope does not share, or the other way round, or
@@ -338,6 +338,7 @@ def get_variable(
         "collections": collections,
         "constraint": constraint,
         "aggregation": aggregation,
+        "synchronization": synchronization,
     }
     if getter is not None:
         return getter(_plain_getter, around.full_name(name), **arguments)
@@ -354,6 +355,7 @@ def _plain_getter(
     collections: Sequence[str] | None = None,
     constraint: Any = None,
     aggregation: object = "none",
+    synchronization: object = None,
     **others: object,
 ) -> Any:
     del others
@@ -388,7 +390,12 @@ def _plain_getter(
                 )
             own_dtype = dtype if dtype is not None else None
             made: Any = ModelVariable(
-                initializer, trainable is not False, name=full, dtype=own_dtype, aggregation=aggregation
+                initializer,
+                trainable is not False,
+                name=full,
+                dtype=own_dtype,
+                aggregation=aggregation,
+                synchronization=synchronization,
             )
         else:
             if shape is None:
@@ -400,7 +407,8 @@ def _plain_getter(
                 _sizes(shape),
                 kind,
                 trainable=trainable is not False,
-                aggregation=str(getattr(aggregation, "name", aggregation) or "none").lower(),
+                aggregation=_word(aggregation, "none"),
+                synchronization=_word(synchronization, "auto"),
                 name=full.rpartition("/")[2],
             )
     made.constraint = constraint if constraint is not None else around.constraint
@@ -436,3 +444,8 @@ def _first_values(initializer: Any, dtype: str) -> Callable[..., Any]:
         return given if not isinstance(given, jax.core.Tracer) else current().value_now(given)
 
     return values
+
+
+def _word(option: object, default: str) -> str:
+    """Return the word of an option given as a string, as a member of an enumeration, or not at all."""
+    return str(getattr(option, "name", option) or default).lower()

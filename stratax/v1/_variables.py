@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import keras
 import numpy as np
 
@@ -42,6 +41,7 @@ class ModelVariable(Variable):
         name: Its name.
         dtype: Its dtype; by default that of the initial value.
         aggregation: How replicas' different values become one.
+        synchronization: When they do: `"on_read"`, or else where the variable is assigned.
         collections: More collections that it is added to, in a `model_fn`.
         constraint: A function of the value, applied after each update of an optimizer.
         **others: TensorFlow's other arguments, which have no meaning here.
@@ -58,6 +58,7 @@ class ModelVariable(Variable):
         name: str | None = None,
         dtype: object = None,
         aggregation: object = "none",
+        synchronization: object = None,
         collections: Sequence[str] | None = None,
         constraint: Callable[..., Any] | None = None,
         **others: object,
@@ -85,7 +86,12 @@ class ModelVariable(Variable):
                     f"initial_value={value}, name={shown(name)}."
                 ) from None
         super().__init__(
-            value, trainable is not False, name=_last(name), dtype=dtype, aggregation=aggregation
+            value,
+            trainable is not False,
+            name=_last(name),
+            dtype=dtype,
+            aggregation=aggregation,
+            synchronization=synchronization or "auto",
         )
         self.constraint = constraint
 
@@ -98,6 +104,7 @@ class ModelVariable(Variable):
         *,
         trainable: bool,
         aggregation: str,
+        synchronization: str = "auto",
         name: str,
     ) -> "ModelVariable":
         """Make a variable whose first value an initializer gives, once it is needed.
@@ -108,6 +115,7 @@ class ModelVariable(Variable):
             dtype: The dtype.
             trainable: Whether optimizers see it.
             aggregation: How replicas' different values become one.
+            synchronization: When they do.
             name: The last part of its name.
         """
         return _OfInitializer(
@@ -116,6 +124,7 @@ class ModelVariable(Variable):
             dtype=keras.backend.standardize_dtype(dtype),
             trainable=trainable,
             aggregation=aggregation,
+            synchronization=synchronization,
             name=name,
         )
 
@@ -135,7 +144,7 @@ class ModelVariable(Variable):
     ) -> Any:
         """Add to it; in a `model_fn`, when the operation is run."""
         return self._assigned(
-            delta, lambda: self.value + keras.ops.cast(delta, self.dtype), name or "AssignAdd"
+            delta, lambda: regions.held(self) + keras.ops.cast(delta, self.dtype), name or "AssignAdd"
         )
 
     def assign_sub(
@@ -143,14 +152,12 @@ class ModelVariable(Variable):
     ) -> Any:
         """Subtract from it; in a `model_fn`, when the operation is run."""
         return self._assigned(
-            delta, lambda: self.value - keras.ops.cast(delta, self.dtype), name or "AssignSub"
+            delta, lambda: regions.held(self) - keras.ops.cast(delta, self.dtype), name or "AssignSub"
         )
 
     def _updated(self, how: str, place: Any, values: Any) -> Any:
         # Computed of what the variable has when the operation runs, as others may have updated it.
-        return self._assigned(
-            values, lambda: _with_rows(self.value, how, place, jnp.asarray(values, self.dtype)), "Scatter"
-        )
+        return self._assigned(values, lambda: self._with_rows(how, place, values), "Scatter")
 
     def _assigned(self, given: object, compute: Callable[[], Any], name: str) -> Any:
         scope = current_or_none()
@@ -171,10 +178,6 @@ class ModelVariable(Variable):
     def initialized_value(self) -> Any:
         """Return its value: a variable has one as soon as it is there."""
         return self.value
-
-
-def _with_rows(value: Any, how: str, place: Any, rows: Any) -> Any:
-    return getattr(jnp.asarray(value).at[place], how)(rows)
 
 
 class _OfInitializer(ModelVariable):

@@ -357,3 +357,23 @@ def test_sizes_that_vary_become_one_in_a_structure_that_is_declared():
     stream = types.SimpleNamespace(element_spec={"a": sx.data.TensorSpec((None, 3), np.float64)})
     (leaf,) = jax.tree.leaves(_capture.declared_structure(stream))
     assert (leaf.shape, leaf.dtype) == ((1, 3), np.float32)
+
+
+class Halves(_capture.Spread):
+    """A variable's value as two parties hold it, each a half."""
+
+    def spread(self, value):
+        return jnp.stack([value / 2, value / 2])
+
+    def merge(self, array):
+        return array.sum()
+
+
+def test_bodies_that_hold_a_variable_in_other_ways_are_given_it_in_theirs():
+    variable = sx.Variable(0.0)
+    halves = Halves(variable)
+    assert float(_capture.converted(jnp.float32([1, 3]), halves, variable)) == 4.0
+    assert _capture.converted(jnp.float32(4), variable, halves).tolist() == [2.0, 2.0]
+    for kind in (variable, halves):
+        value = object()
+        assert _capture.converted(value, kind, kind) is value

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stratax import core
-from stratax.core import _carry, regions
+from stratax.core import _carry
 from stratax.core.functions import for_rows
 
 pytestmark = pytest.mark.exact
@@ -151,26 +151,6 @@ def test_elements_know_their_type_and_their_parts():
     assert (part.length, [part.at(index) for index in range(3)]) == (3, [20.0, 30.0, 40.0])
     counted = _carry.Elements(3)
     assert (counted.aval().shape, counted.aval().dtype) == ((), np.int32)
-
-
-class Halves(regions.Spread):
-    """A variable's value as two parties hold it, each a half."""
-
-    def spread(self, value):
-        return jnp.stack([value / 2, value / 2])
-
-    def merge(self, array):
-        return array.sum()
-
-
-def test_bodies_that_hold_a_variable_in_other_ways_are_given_it_in_theirs():
-    variable = core.Variable(0.0)
-    halves = Halves(variable)
-    assert float(_carry._converted(jnp.float32([1, 3]), halves, variable)) == 4.0
-    assert _carry._converted(jnp.float32(4), variable, halves).tolist() == [2.0, 2.0]
-    for kind in (variable, halves):
-        value = object()
-        assert _carry._converted(value, kind, kind) is value
 
 
 def test_results_that_are_kept_are_stacked_over_the_iterations():

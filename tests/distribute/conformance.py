@@ -11,6 +11,7 @@ import keras
 import numpy as np
 
 import stratax as sx
+from stratax.core.derivatives import IndexedSlices
 from stratax.distribute import compute_average_loss
 
 NUM_ROWS, FEATURES, CLASSES, BATCH = 42, 5, 3, 16
@@ -124,3 +125,54 @@ def check(losses, weights, accuracy, mean, iterations):
         np.testing.assert_allclose(value, theirs, atol=3e-6)
     np.testing.assert_allclose([accuracy, mean], [expected["accuracy"], expected["mean"]], rtol=1e-6)
     assert iterations == EPOCHS * len(BATCHES)
+
+
+def assigned_variables(strategy):
+    """Assign variables in replicas and look at them in the same step, twice; return what each replica saw, and values.
+
+    Returns:
+        For each step the replicas' values of each look, as lists of this process' replicas, and the variables' values.
+    """
+    with strategy.scope():
+        total = sx.Variable(0.0, aggregation="sum", trainable=False)
+        mean = sx.Variable(1.0, aggregation="mean", trainable=False)
+        first = sx.Variable(1.0, aggregation="only_first_replica", trainable=False)
+        rows = sx.Variable([1.0, 2.0, 3.0], aggregation="mean", trainable=False)
+
+    def replica_step():
+        index = jnp.asarray(sx.distribute.get_replica_context().replica_id_in_sync_group, "float32")
+        total.assign_add(index + 1)
+        seen = total.value
+        total.assign(total + seen)
+        mean.assign(0.5 * mean + index)
+        for _ in sx.range(3):
+            first.assign_add(index + first)
+        rows.scatter_mul(IndexedSlices(jnp.stack([index + 1, index + 2]), jnp.array([0, 2])))
+        return seen, total.value, mean.value, first.value, rows.value
+
+    step = sx.function(lambda: strategy.run(replica_step))
+    steps = []
+    for _ in range(2):
+        looks = [
+            [np.asarray(each).tolist() for each in strategy.experimental_local_results(look)]
+            for look in step()
+        ]
+        steps.append((looks, [v.numpy().tolist() for v in (total, mean, first, rows)]))
+    return steps
+
+
+def check_assigned_variables(steps, num_replicas, num_local):
+    """Raise unless all looks are TensorFlow's: each assignment is that of all replicas."""
+    indices = np.arange(num_replicas)
+    total, mean, first, rows = 0.0, 1.0, 1.0, np.array([1.0, 2.0, 3.0])
+    for looks, values in steps:
+        seen = total + np.sum(indices + 1)
+        total = num_replicas * 2 * seen
+        mean = 0.5 * mean + np.mean(indices)
+        for _ in range(3):
+            first += first
+        rows *= np.array([np.prod((indices + 1) / num_replicas), 1.0, np.prod((indices + 2) / num_replicas)])
+        for look, value in zip(looks, (seen, total, mean, first, rows), strict=True):
+            np.testing.assert_allclose(look, [value] * num_local, rtol=1e-5)
+        np.testing.assert_allclose(values[:3], [total, mean, first], rtol=1e-5)
+        np.testing.assert_allclose(values[3], rows, rtol=1e-5)

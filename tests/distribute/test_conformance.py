@@ -24,7 +24,14 @@ from stratax.distribute import (
     get_strategy,
 )
 from tests import stressed
-from tests.distribute.conformance import EPOCHS, RNG, Training, check
+from tests.distribute.conformance import (
+    EPOCHS,
+    RNG,
+    Training,
+    assigned_variables,
+    check,
+    check_assigned_variables,
+)
 
 pytestmark = pytest.mark.exact
 
@@ -144,3 +151,10 @@ def test_any_number_of_rows_gives_the_same_weights_loss_and_metrics(count):
         np.testing.assert_allclose([*w.numpy(), b.numpy()], theta, rtol=1e-5, atol=1e-5)
         assert float(error.result()) == pytest.approx(total / rows, rel=2e-5)
     assert step.num_programs == 6  # one for the full batch, one for each remainder of 1 to 5 rows
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_variable_has_the_combined_value_from_its_assignment_on(name):
+    strategy = STRATEGIES[name]()
+    count = strategy.num_replicas_in_sync
+    check_assigned_variables(assigned_variables(strategy), count, count)

@@ -22,6 +22,9 @@ from ._replica_region import PostponesUpdates as PostponesUpdates
 from ._replica_region import ReplicaRegion as ReplicaRegion
 from ._replica_region import ReplicaSpread as ReplicaSpread
 from ._replica_region import is_seed_state as is_seed_state
+from ._replica_share import adding as adding
+from ._replica_share import assigning as assigning
+from ._replica_share import subtracting as subtracting
 from ._share import Share as Share
 from ._turns import TurnRegion as TurnRegion
 from ._turns import Turns as Turns

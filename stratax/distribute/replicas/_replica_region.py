@@ -1,6 +1,7 @@
 """What variables mean inside one replica, and how the replicas' versions become one again (distribute layer)."""
 
 import abc
+import contextlib
 import dataclasses
 import re
 from collections.abc import Callable
@@ -14,7 +15,16 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax.core import regions
 from stratax.distribute.replicas._contexts import in_cross_replica_context
-from stratax.distribute.replicas._exchange import merged_or_packed, sum_over_replicas
+from stratax.distribute.replicas._exchange import merged_or_packed, over_replicas, sum_over_replicas
+from stratax.distribute.replicas._replica_share import (
+    ReplicaShare,
+    agreed,
+    first_only,
+    is_aggregated,
+    is_on_read,
+    summand,
+    summed_dtype,
+)
 from stratax.distribute.replicas._values import REPLICA_AXIS
 
 # Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
@@ -50,11 +60,12 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
     """The region of a function that runs once per replica, inside `shard_map`.
 
     How a variable that replicas change differently becomes one value again follows its `aggregation`, as in
-    TensorFlow: metrics (`"sum"`) start from zero on every replica but the first and are added up, so that each
-    update counts once; `"only_first_replica"` takes the first replica's; all others are averaged (BatchNorm's
-    statistics) or, where they are no floating point numbers, the first replica's. Variables that an optimizer wrote
-    are equal already, because gradients were reduced before. The states of seed generators differ between replicas
-    while they run: the replica's index is folded in.
+    TensorFlow. One with an aggregation has the combined value from an assignment on: a replica holds its `ReplicaShare`
+    until somebody looks at the variable, or to the end. One that is synchronized on read is each replica's own: metrics
+    (`"sum"`) start from zero on every replica but the first and are added up at the end, so that each update counts
+    once. All others are averaged (BatchNorm's statistics) or, where they are no floating point numbers, the first
+    replica's. Variables that an optimizer wrote are equal already, because gradients were reduced before. The states of
+    seed generators differ between replicas while they run: the replica's index is folded in.
 
     Args:
         parent: The region that `strategy.run` was called in.
@@ -70,22 +81,37 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         super().__init__(parent)
         self._local = local or {}
         self._num_replicas = num_replicas
+        self._shares_of: dict[int, ReplicaShare] = {}
         self.postponed: list[PostponedUpdate] = []
 
     def get_current_value(self, variable: keras.Variable) -> Any:
         # Read before it is updated, a variable would have the value of before the optimizer's step.
-        self._catch_up(variable)
+        self._catch_up(regions.variable_of(variable))
         value = super().get_current_value(variable)
         return sum_over_replicas(value) if _is_one_of_shares(variable) else value
 
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
         variable, value = update
-        self._catch_up(variable)
+        self._catch_up(regions.variable_of(variable))
         if _is_one_of_shares(variable):
             # What is assigned for all replicas counts once.
-            whole = jnp.asarray(value)
-            value = jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, whole, jnp.zeros_like(whole))
-        super().add_update((variable, value))
+            value = first_only(jnp.asarray(value))
+        in_merge_call = not isinstance(variable, ReplicaShare) and in_cross_replica_context()
+        with regions.equal_on_all_replicas() if in_merge_call else contextlib.nullcontext():
+            super().add_update((variable, value))
+
+    def share_of(self, variable: keras.Variable) -> ReplicaShare | None:
+        if not is_aggregated(variable) or in_cross_replica_context():
+            return None
+        if id(variable) not in self._shares_of:
+            self._shares_of[id(variable)] = ReplicaShare(variable, self._num_replicas)
+        return self._shares_of[id(variable)]
+
+    def agree(self, value: Any) -> Any:
+        return agreed(value)
+
+    def gathered(self, value: Any) -> Any:
+        return over_replicas(lambda own: jax.lax.all_gather(own, REPLICA_AXIS), value)
 
     def postpone(self, update: PostponedUpdate) -> None:
         self.postponed.append(update)
@@ -99,8 +125,13 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
                 update.make(update.arrays)
 
     def lift(self, variable: keras.Variable) -> Any:
+        if isinstance(variable, ReplicaShare):
+            key = id(variable.variable)
+            return self._local[key] if key in self._local else self._spread_share(variable)
         if id(variable) in self._local:
-            return self._local[id(variable)]
+            own = self._local[id(variable)]
+            share = self.share_of(variable)
+            return own if share is None else share.merge(own)
         value = self.parent.get_current_value(variable)
         with jax_core.set_current_trace(self.trace):
             if is_seed_state(variable):
@@ -108,42 +139,54 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
                 index = jax.lax.axis_index(REPLICA_AXIS).astype(value.dtype)
                 fold = jnp.stack([index * jnp.asarray(_FOLD, value.dtype), jnp.zeros((), value.dtype)])
                 return jnp.bitwise_xor(value, fold)
-            if variable.aggregation == "sum":
+            if variable.aggregation == "sum" and is_on_read(variable):
                 # The state so far counts once; the others add what they see.
-                return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
+                return first_only(value)
         return value
+
+    def _spread_share(self, share: ReplicaShare) -> Any:
+        value = self.parent.get_current_value(share.variable)
+        with jax_core.set_current_trace(self.trace):
+            return share.spread(value)
 
     def is_first_party(self) -> Any:
         return jax.lax.axis_index(REPLICA_AXIS) == 0
 
     def differing(self) -> list[keras.Variable]:
-        """Return the variables whose values differ between replicas, in the order of `writes`."""
-        # Agreement or not, a sum began at zero on all replicas but the first.
-        return [v for k, v in self.writes.items() if k not in self.in_agreement or v.aggregation == "sum"]
+        """Return the variables whose values differ between replicas and need not be combined before the step ends."""
+        found = [regions.variable_of(source) for source in self.writes.values() if self._is_part(source)]
+        # A variable that is read as it was before the step has to be one by then.
+        return [each for each in found if not (is_aggregated(each) and id(each) in self.reads)]
+
+    def parts(self) -> dict[int, Any]:
+        """Return the replica's own values of the variables that it wrote and that stay spread, by their ids."""
+        found = {}
+        for key, source in self.writes.items():
+            variable = regions.variable_of(source)
+            if id(variable) not in self._local:
+                continue
+            found[id(variable)] = self.final_value(source)
+            if is_aggregated(variable) and key == id(variable):
+                found[key] = ReplicaShare(variable, self._num_replicas).spread(found[key])
+        return found
 
     def merged(self) -> tuple[list[keras.Variable], list[Any]]:
         """Combine the variables that were written and do not stay spread into one value; one collective per dtype."""
         # Those that stay spread (a loop carries them) are merged behind the loop, once.
-        variables = [v for key, v in self.writes.items() if key not in self._local]
-        values = [self.final_value(variable) for variable in variables]
-        differing = {id(variable) for variable in self.differing()}
-        to_sum = [index for index, variable in enumerate(variables) if id(variable) in differing]
-        shares = [self._share(variables[index], values[index]) for index in to_sum]
+        sources = [each for each in self.writes.values() if id(regions.variable_of(each)) not in self._local]
+        variables = [regions.variable_of(source) for source in sources]
+        values = [self.final_value(source) for source in sources]
+        to_sum = [index for index, source in enumerate(sources) if self._is_part(source)]
+        shares = [summand(variables[index], self._num_replicas, values[index]) for index in to_sum]
         totals = merged_or_packed(_merged_sum, _packed_sum, shares) if shares else []
         for index, total in zip(to_sum, totals, strict=True):
             values[index] = total.astype(values[index].dtype)
         return variables, values
 
-    def _share(self, variable: keras.Variable, value: object) -> Any:
-        """Return what this replica contributes to the sum that becomes the variable's value."""
-        value = jnp.asarray(value)
-        if variable.aggregation == "sum":
-            return value
-        if _is_averaged(variable, value.dtype):
-            # The shares add up to the mean, so that sums and means travel in one collective.
-            return value / self._num_replicas
-        # The first replica's value, as a sum in which the others are zero.
-        return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
+    def _is_part(self, source: keras.Variable) -> bool:
+        """Return whether what was written is a replica's own, and no value of all."""
+        # Agreement or not, a sum began at zero on all replicas but the first.
+        return id(source) not in self.in_agreement or (source.aggregation == "sum" and is_on_read(source))
 
 
 class ReplicaSpread(regions.Spread):
@@ -186,6 +229,8 @@ def _is_averaged(variable: keras.Variable, dtype: Any) -> bool:
 
 def _is_one_of_shares(variable: keras.Variable) -> bool:
     """Return whether replicas hold shares of a variable that add up, and all of it is read or written: `merge_call`."""
+    if isinstance(variable, ReplicaShare) or not is_on_read(variable):
+        return False
     return variable.aggregation == "sum" and in_cross_replica_context()
 
 
@@ -197,7 +242,7 @@ def is_seed_state(variable: keras.Variable) -> bool:
 
 def _merged_sum(values: list[Any]) -> list[Any]:
     """Sum over the replicas, each value by itself."""
-    totals: list[Any] = sum_over_replicas([value.astype(_summed_dtype(value)) for value in values])
+    totals: list[Any] = sum_over_replicas([value.astype(summed_dtype(value)) for value in values])
     return totals
 
 
@@ -205,7 +250,7 @@ def _packed_sum(values: list[Any]) -> list[Any]:
     """Sum over the replicas, all values of one dtype in one buffer."""
     by_dtype: dict[Any, list[int]] = {}
     for index, value in enumerate(values):
-        by_dtype.setdefault(_summed_dtype(value), []).append(index)
+        by_dtype.setdefault(summed_dtype(value), []).append(index)
     results: list[Any] = [None] * len(values)
     for dtype, indices in by_dtype.items():
         flat = jnp.concatenate([jnp.ravel(values[index]).astype(dtype) for index in indices])
@@ -216,8 +261,3 @@ def _packed_sum(values: list[Any]) -> list[Any]:
             results[index] = total[start : start + size].reshape(values[index].shape)
             start += size
     return results
-
-
-def _summed_dtype(value: Any) -> Any:
-    # Of booleans only the first replica's share is not zero, so the sum is 0 or 1.
-    return jnp.dtype(jnp.int32) if value.dtype == jnp.bool_ else value.dtype

@@ -263,7 +263,7 @@ class MeshExecution(Execution, OverMesh):
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
                 # Inside of the mapped function, where the replicas' values can be combined.
                 written, merged = replica.merged()
-                kept = {key: replica.final_value(v)[None] for key, v in replica.writes.items() if key in mine}
+                kept = {key: value[None] for key, value in replica.parts().items()}
                 found.append(_Traced(replica, outputs, structure, written))
                 return (arrays, kept), (merged, [update.arrays for update in replica.postponed])
 

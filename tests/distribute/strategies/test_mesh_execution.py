@@ -275,8 +275,8 @@ def test_results_that_are_variables_are_their_values_and_what_is_no_array_stays(
 
 
 def test_in_a_loop_replicas_keep_their_own_versions_until_it_is_over(strategy, numbers):
-    last = sx.Variable(0.0, aggregation="only_first_replica", trainable=False)
-    mean = sx.Variable(1.0, aggregation="mean", trainable=False)
+    last = sx.Variable(0.0, aggregation="only_first_replica", trainable=False, synchronization="on_read")
+    mean = sx.Variable(1.0, aggregation="mean", trainable=False, synchronization="on_read")
 
     @sx.function
     def loop(values):
