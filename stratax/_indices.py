@@ -1,8 +1,10 @@
 """Which indices and dimensions are out of range, where their values are known (a low layer)."""
 
+import dataclasses
+import functools
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,10 +50,82 @@ def dim_of(axis: Any, rank: int, name: str = "axis") -> int:
     return number % rank
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A range that whole numbers have to lie in.
+
+    Attributes:
+        low: The first number of the range, or None if there is none.
+        high: The number behind the last.
+        describe: Makes the message of all numbers, of one that is out of range, and of where it stands.
+    """
+
+    low: int | None
+    high: int
+    describe: Callable[[np.ndarray, int, str], str]
+
+    def holds(self, numbers: np.ndarray) -> bool:
+        """Return whether all numbers are in the range; of fractions, their whole part."""
+        if not numbers.size:
+            return True
+        if self.low == 0 and type(numbers) is np.ndarray and numbers.dtype.kind == "i":
+            # One pass instead of two: a negative number is a large one without its sign.
+            return bool(numbers.view(f"u{numbers.dtype.itemsize}").max() < self.high)
+        return not ((self.low is not None and numbers.min() <= self.low - 1) or numbers.max() >= self.high)
+
+    def check(self, numbers: np.ndarray, lead: Sequence[str] = ()) -> None:
+        """Raise if a number is out of range.
+
+        Args:
+            numbers: The numbers.
+            lead: What their first dimensions count that the message names apart.
+
+        Raises:
+            BadArgumentError: The first one that is.
+        """
+        if self.holds(numbers):
+            return
+        whole = np.asarray(numbers).astype(np.int64)
+        wrong = np.argwhere((whole >= self.high) | (False if self.low is None else whole < self.low))[0]
+        own = wrong[len(lead) :]
+        place = f"[{','.join(map(str, own))}]" if len(own) else ""
+        beside = ", ".join(f"{name} {part}" for name, part in zip(lead, wrong, strict=False))
+        shown_there = whole[tuple(wrong[: len(lead)])]
+        message = self.describe(shown_there, int(whole[tuple(wrong)]), place)
+        raise BadArgumentError(f"{message} It was given to {beside} of the call." if beside else message)
+
+
+# Told of numbers that are known only when a compiled program runs, with their `Bound`. JAX need not be there.
+_listeners: list[Callable[[Any, Bound], None]] = []
+
+
+def tell_of_unknown(listener: Callable[[Any, Bound], None]) -> None:
+    """Have a function be told of numbers that can't be looked at when they are checked."""
+    _listeners.append(listener)
+
+
+def check_bound(numbers: Any, bound: Bound) -> None:
+    """Raise for known numbers that are out of range; have the program that is being traced watch for others.
+
+    Args:
+        numbers: Whole numbers, which may have the dtype of fractions.
+        bound: The range.
+
+    Raises:
+        BadArgumentError: As TensorFlow on a CPU.
+    """
+    if is_known(numbers):
+        bound.check(numbers if hasattr(type(numbers), "__array_ufunc__") else np.asarray(numbers))
+        return
+    for listener in _listeners:
+        listener(numbers, bound)
+
+
 def check_indices(index: Sequence[Any], shape: Sequence[int]) -> None:
     """Raise for indices that are not in an array, as TensorFlow does on a CPU, where they are known.
 
-    NumPy counts negative ones from the end, and JAX answers with NaN or leaves out what is to be assigned.
+    NumPy counts negative ones from the end, and JAX answers with NaN or leaves out what is to be assigned. What a
+    compiled function is given is looked at before it runs.
 
     Args:
         index: Arrays of whole numbers, one for each of the first dimensions.
@@ -61,14 +135,11 @@ def check_indices(index: Sequence[Any], shape: Sequence[int]) -> None:
         BadArgumentError: If one is out of range.
     """
     for part, size in zip(index, shape, strict=False):
-        if not is_known(part):
-            continue
-        numbers = part if hasattr(type(part), "__array_ufunc__") else np.asarray(part)
-        if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
-            numbers = np.asarray(numbers)
-            wrong = np.argwhere((numbers < 0) | (numbers >= size))[0]
-            place = f"[{','.join(map(str, wrong))}]" if numbers.ndim else ""
-            raise BadArgumentError(
-                f"An index is out of range: indices{place} = {numbers[tuple(wrong)]} is not in [0, {size}) in an array "
-                f"of shape {tuple(shape)}. Received: {shown(numbers)}."
-            )
+        check_bound(part, Bound(0, size, functools.partial(_not_in_array, size, tuple(shape))))
+
+
+def _not_in_array(size: int, shape: tuple[int, ...], numbers: np.ndarray, wrong: int, place: str) -> str:
+    return (
+        f"An index is out of range: indices{place} = {wrong} is not in [0, {size}) in an array of shape {shape}. "
+        f"Received: {shown(numbers)}."
+    )

@@ -1,11 +1,15 @@
 """The file that makes a folder a checkpoint: the other files' sizes and checksums (checkpoint layer)."""
 
+import concurrent.futures
 import contextlib
 import dataclasses
+import hashlib
 import os
 import pathlib
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import crc32c
 
@@ -16,9 +20,14 @@ from stratax.io import sealed, unsealed
 # Written last: a folder without it is no checkpoint, whatever is in it.
 FILE = "commit.json"
 # Raised when an older reader would misread the file.
-_FORMAT = 1
+_FORMAT = 2
+# In the first one a file's checksum is its CRC32C. That of a file which ends in its own CRC32C, as OCDBT's do, is one
+# constant, whatever is in the file.
+_WITH_CRC = 1
 # Bytes that a checksum reads at a time.
 _PIECE = 1 << 22
+# Hashing is bound by the processor, flushing by the disk, and large arrays lie in many files.
+_THREADS = min(4, os.cpu_count() or 1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,12 +37,18 @@ class Commit:
     Attributes:
         sequence: The checkpoint's number among those of its folder, in the order in which they were written.
         saved_at: When it was written, in seconds since 1970.
-        files: The size and the checksum of every other file.
+        files: The size and the checksum of every other file, `sha256` or, of old checkpoints, `crc32c`.
     """
 
     sequence: int
     saved_at: float
-    files: dict[str, dict[str, int]]
+    files: dict[str, dict[str, Any]]
+
+
+# What this process has hashed, written or found whole: of each checkpoint its commit and what its files looked like.
+_whole: dict[pathlib.Path, tuple[Commit, Any]] = {}
+_whole_lock = threading.Lock()
+_MOST_REMEMBERED = 64
 
 
 def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
@@ -44,15 +59,17 @@ def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
         sequence: See `Commit`.
         without: The name of a file that does not belong to it.
     """
-    files = {}
     # All but the lock, which is removed when the checkpoint is in its place.
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path != folder / without:
-            files[path.relative_to(folder).as_posix()] = {
-                "size": path.stat().st_size,
-                "crc32c": _checksum(path),
-            }
-            flush(path)
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / without]
+
+    def described(path: pathlib.Path) -> dict[str, Any]:
+        # The hash first: what is flushed is then on its way to the disk already.
+        entry = {"size": path.stat().st_size, "sha256": _sha256(path)}
+        flush(path)
+        return entry
+
+    names = [path.relative_to(folder).as_posix() for path in found]
+    files = dict(zip(names, _on_threads(described, found), strict=True))
     body = {"format": _FORMAT, "sequence": sequence, "saved_at": time.time(), "files": files}
     # With a checksum of its own, as nothing else vouches for it.
     (folder / FILE).write_bytes(sealed(body))
@@ -145,11 +162,41 @@ def check_contents(folder: pathlib.Path) -> None:
         FileAccessError: If a file may not be read.
         DataLossError: If the checkpoint is damaged.
     """
-    for name, file in check_sizes(folder).files.items():
+    commit = check_sizes(folder)
+    seen = commit, _looks_of(folder, commit)
+    with _whole_lock:
+        if _whole.get(folder) == seen:
+            return
+
+    def check(name: str) -> None:
+        kind = "sha256" if "sha256" in commit.files[name] else "crc32c"
         with _reading(folder, name):
-            checksum = _checksum(folder / name)
-        if checksum != file["crc32c"]:
+            checksum = _CHECKSUMS[kind](folder / name)
+        if checksum != commit.files[name][kind]:
             raise _damaged(folder, name, "its checksum is wrong")
+
+    _on_threads(check, commit.files)
+    with _whole_lock:
+        _whole.pop(folder, None)
+        _whole[folder] = seen
+        while len(_whole) > _MOST_REMEMBERED:
+            del _whole[next(iter(_whole))]
+
+
+def _looks_of(folder: pathlib.Path, commit: Commit) -> Any:
+    """Return what changes with the files of a checkpoint, so that they need not be hashed once more."""
+    looks = []
+    for name in commit.files:
+        with _reading(folder, name):
+            status = (folder / name).stat()
+        looks.append((status.st_ino, status.st_dev, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    return looks
+
+
+def _on_threads(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """Return what a function gives for each item; the first error."""
+    with concurrent.futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="stratax-checksum") as threads:
+        return list(threads.map(function, items))
 
 
 def flush(path: pathlib.Path) -> None:
@@ -184,12 +231,12 @@ def _reading(folder: pathlib.Path, name: str) -> Iterator[None]:
 
 
 def _parsed(content: bytes) -> Commit | None:
-    try:
-        found = unsealed(content, format=_FORMAT)
-        del found["format"]
-        return Commit(**found)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
+    for number in (_FORMAT, _WITH_CRC):
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
+            found = unsealed(content, format=number)
+            del found["format"]
+            return Commit(**found)
+    return None
 
 
 def _damaged(folder: pathlib.Path, name: str, why: str) -> errors.DataLossError:
@@ -200,9 +247,17 @@ def _damaged(folder: pathlib.Path, name: str, why: str) -> errors.DataLossError:
     )
 
 
-def _checksum(path: pathlib.Path) -> int:
+def _sha256(path: pathlib.Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _crc32c(path: pathlib.Path) -> int:
     value = 0
     with path.open("rb") as file:
         while piece := file.read(_PIECE):
             value = crc32c.crc32c(piece, value)
     return value
+
+
+_CHECKSUMS: dict[str, Callable[[pathlib.Path], object]] = {"sha256": _sha256, "crc32c": _crc32c}

@@ -20,9 +20,10 @@ _ASIDE = re.compile(r"^\.(.+)\.replaced$")
 def latest_checkpoint(checkpoint_dir: str | os.PathLike, latest_filename: str | None = None) -> str | None:
     """Return the checkpoint of a folder that was written last, as ``tf.train.latest_checkpoint``.
 
-    Waits for a checkpoint that this process is just writing there, or the chief of its cluster. One that is not whole
-    is passed over with a warning; what was cut off while it was written is not seen at all. In a folder without any
-    it is TensorFlow's last one, as its file ``checkpoint`` says.
+    Waits for a checkpoint that this process is just writing there, or the chief of its cluster. One that is damaged is
+    passed over with a warning; what was cut off while it was written is not seen at all. The files of the last one are
+    read for it, once: restoring it does not read them again to check them. In a folder without any it is TensorFlow's
+    last one, as its file ``checkpoint`` says.
 
     Args:
         checkpoint_dir: The folder.
@@ -64,6 +65,8 @@ def get_checkpoint_state(
 ) -> CheckpointState | None:
     """Return the complete checkpoints of a folder, as ``tf.train.get_checkpoint_state``; None if there are none.
 
+    The last one's checksums were looked at, of the others the files' sizes.
+
     Args:
         checkpoint_dir: The folder.
         latest_filename: For TensorFlow's signature; not used: there is no file of that kind.
@@ -79,7 +82,7 @@ def get_checkpoint_state(
     """
     folder = located(checkpoint_dir)
     unfinished.wait_for(folder)
-    found = {path: commit.saved_at for path, commit in complete_checkpoints(folder).items()}
+    found = {path: commit.saved_at for path, commit in without_damage(complete_checkpoints(folder)).items()}
     # Where a training of TensorFlow goes on here, the checkpoints of both are in one folder, and ours are newer.
     found = found or {path: _tensorflow.written_at(path) for path in _tensorflow.listed(folder)}
     paths = tuple(os.fspath(path) for path in found)
@@ -131,6 +134,25 @@ def complete_checkpoints(folder: pathlib.Path, name: str | None = None) -> dict[
             found[path] = commit
     # By the number in the commit: names are the user's to choose.
     return dict(sorted(found.items(), key=lambda pair: (pair[1].sequence, pair[0].name)))
+
+
+def without_damage(found: dict[pathlib.Path, _commit.Commit]) -> dict[pathlib.Path, _commit.Commit]:
+    """Return checkpoints without the last ones, as far as their files are not what was written.
+
+    Args:
+        found: Complete checkpoints, the last written at the end.
+    """
+    left = dict(found)
+    for path in reversed(found):
+        try:
+            _commit.check_contents(_commit.located(path))
+            break
+        except errors.FileMissingError:
+            pass  # Another program has just removed it.
+        except (errors.DataLossError, errors.FileAccessError) as error:
+            _logger.warning("%s It is passed over.", error)
+        del left[path]
+    return left
 
 
 def located(path: StrPath) -> pathlib.Path:

@@ -79,12 +79,17 @@ def _next(
 ) -> tuple[pathlib.Path, _commit.Commit] | None:
     """Return the latest checkpoint as soon as it is another one than the last; None when the time is over."""
     deadline = None if timeout is None else time.monotonic() + timeout
+    damaged: list[tuple[pathlib.Path, _commit.Commit]] = []
     while True:
         unfinished.wait_for(folder)
         found = list(_folder.complete_checkpoints(folder).items())
         # Compared with its commit: a checkpoint may be written again under the same name.
-        if found and found[-1] != last:
-            return found[-1]
+        if found and found[-1] not in (last, *damaged):
+            whole = list(_folder.without_damage(dict(found)).items())
+            # Not looked at again and again.
+            damaged = found[len(whole) :]
+            if whole and whole[-1] != last:
+                return whole[-1]
         left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
         if left <= 0:
             return None

@@ -104,9 +104,9 @@ class CheckpointManager:
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The path of the last complete checkpoint; None if there is none."""
+        """The path of the last complete checkpoint that is not damaged; None if there is none."""
         self._wait()
-        found = list(self._complete())
+        found = list(_folder.without_damage(self._complete()))
         return os.fspath(found[-1]) if found else None
 
     def save(

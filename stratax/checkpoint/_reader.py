@@ -155,7 +155,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
     # The path may be one checkpoint or a folder of several; of these the last one counts.
     if (path / _commit.FILE).exists():
         return CheckpointReader(_Stored(_store.read_index(path)))
-    found = list(_folder.complete_checkpoints(path))
+    found = list(_folder.without_damage(_folder.complete_checkpoints(path)))
     if not found and (
         theirs := [path] if _tensorflow.is_written_by_tensorflow(path) else _tensorflow.listed(path)
     ):

@@ -164,7 +164,14 @@ def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
     # `partial_restore`, as other arrays of the checkpoint are left alone; 0 stands for a leaf of any kind.
     request = ocp.args.PyTreeRestore(item=dict.fromkeys(rest, 0), restore_args=how, partial_restore=True)
     with _unchanged(index.folder, index.commit), contextlib.closing(_orbax()) as orbax:
-        found = orbax.restore(index.folder / _ARRAYS, args=request)
+        try:
+            found = orbax.restore(index.folder / _ARRAYS, args=request)
+        except (ValueError, KeyError) as error:
+            # What TensorStore says of files that are not one checkpoint's; their checksums were right a moment ago.
+            raise errors.DataLossError(
+                f"The arrays of a checkpoint can't be read: {_first_line(error)}. Restore an earlier one. Received: "
+                f"path={shown(os.fspath(index.folder))}."
+            ) from error
     return empty | {key: np.asarray(found[key]) for key in rest}
 
 

@@ -21,7 +21,7 @@ from stratax._typing import PyTree, TensorLike
 from stratax.core import _body, _capture, _stream
 
 if TYPE_CHECKING:
-    from stratax.core import _carry
+    from stratax.core import _carry, _ranges
 
 # At most how many iterations are dispatched at once. What is on its way can't be taken back by Ctrl-C.
 WINDOW_STEPS = 64
@@ -72,6 +72,7 @@ class Step:
         constants: Where the constants are among the loop's, or, of a step that was traced later, in the program.
         is_driven: Whether a loop in it has to be driven, too.
         capacities: How many rows the windows have that were compiled.
+        watches: What rows must not hold; None until it is asked for.
     """
 
     jaxpr: jax_core.ClosedJaxpr
@@ -81,6 +82,7 @@ class Step:
     constants: list[Any]
     is_driven: bool
     capacities: list[int] = dataclasses.field(default_factory=list)
+    watches: "list[_ranges.Watch] | None" = None
 
     @property
     def window(self) -> int:

@@ -27,6 +27,7 @@ from stratax.core import (
     _dispatches,
     _driven,
     _placement,
+    _ranges,
     _stages,
     _stream,
     _variable_store,
@@ -350,6 +351,9 @@ class _LoopRun:
         most = step.window if loop.test is None else min(step.window, _driven.WATCHED_STEPS)
         capacity = 1 if step.is_driven else _capacity(loop, step, count, most)
         blocks = self._blocks(count, capacity, available)
+        for watch in self._watches(step):
+            # A loop that may end early may not come to the others.
+            watch.check(blocks[watch.source], count if loop.test is None else 1)
         if loop.test is None:
             self._pass_over(count, available)
         constants = [self._constant(source) for source in step.constants]
@@ -378,6 +382,13 @@ class _LoopRun:
             )
             self._commit(new)
         return ran, list(new), flag
+
+    def _watches(self, step: _driven.Step) -> list[_ranges.Watch]:
+        if step.watches is None:
+            # In front of the rows stand what is carried, and the iteration's number.
+            first = len(self._loop.results) + 1
+            step.watches = _ranges.watches_of_rows(step.jaxpr, first, len(step.rows), self._run._placement)
+        return step.watches
 
     def _commit(self, carried: list[Any]) -> None:
         for position, variable in self._loop.variables.items():

@@ -31,6 +31,7 @@ from stratax.core import (
     _log_placement,
     _moves,
     _program,
+    _ranges,
     _reads,
     _rebound,
     _retracing,
@@ -652,6 +653,7 @@ def build_program(
         "outputs": outputs,
         "can_fail": can_fail,
         "sites": sites,
+        "watches": _ranges.watches_of(closed, sources, region.placement),
     }
     placement, storage = region.placement, region.storage
     if placement is not None and storage is not None and storage != placement:

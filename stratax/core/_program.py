@@ -26,6 +26,7 @@ from stratax.core import (
     _driver,
     _extension,
     _placement,
+    _ranges,
     _shared,
     _stream,
     _variable_store,
@@ -64,6 +65,7 @@ class Program:
         placement: Where variables have to be for this program, or None for wherever they are.
         can_fail: Whether the running program can raise (it calls back into Python).
         sites: Where it asserts something.
+        watches: What it must not be given.
     """
 
     # Whether there are loops in it that the host drives.
@@ -81,6 +83,7 @@ class Program:
         placement: jax.sharding.Sharding | None,
         can_fail: bool,
         sites: list[_checks.Site],
+        watches: list[_ranges.Watch],
     ) -> None:
         self.compiled = compiled
         self.donated = donated
@@ -90,6 +93,7 @@ class Program:
         self.placement = placement
         self.can_fail = can_fail
         self.sites = sites
+        self.watches = watches
         # Flattened once: only the leaves change from call to call.
         self._output_leaves, self._output_tree = jax.tree.flatten(outputs, is_leaf=_is_output)
         # Where in `kept` each variable that is only read stands.
@@ -163,6 +167,8 @@ class Program:
         _placement.check_fits(arguments)
         # Before Ctrl-C is held back: input may be long in coming.
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
+        if self.watches:
+            _ranges.check(self.watches, arguments, fed)
         _arrivals.settle_before_run()
         with InterruptDeferred():
             # From here to `write_all` the old buffers may be gone and the new ones not yet assigned.
@@ -313,6 +319,7 @@ class DrivenProgram(Program):
             # Of a driven program it also says that windows must not overwrite what they are given.
             can_fail=can_fail or not donate,
             sites=sites,
+            watches=_ranges.watches_of(closed, sources, region.placement),
         )
         self.storage = region.storage
         self._jaxpr = closed.jaxpr
@@ -338,6 +345,7 @@ class DrivenProgram(Program):
         retrace: Retrace | None = None,
     ) -> Any:
         _placement.check_fits(arguments)
+        _ranges.check(self.watches, arguments, {})
         _arrivals.settle_before_run()
         values = dict(self._constants)
         values.update(zip(self._jaxpr.invars, self._moved(arguments), strict=True))
@@ -366,7 +374,11 @@ class DrivenProgram(Program):
                         f"Expected: {count} elements of {shown(feed.structure)}. Take elements whose shapes "
                         "vary by a loop."
                     )
-                for leaf, value in _taken(feed, stream, count).items():
+                taken = _taken(feed, stream, count)
+                _ranges.check(
+                    [watch for watch in self.watches if not isinstance(watch.source, int)], [], taken
+                )
+                for leaf, value in taken.items():
                     into[self._markers[self.kept.index(leaf)]] = value
 
         run = _driver.Run(

@@ -2,7 +2,9 @@
 
 from stratax.keras import _compile
 from stratax.keras._creator import DatasetCreator
+from stratax.ops import classes
 
 _compile.install()
+classes.install_in_keras()
 
 __all__ = ["DatasetCreator"]

@@ -24,6 +24,7 @@ from stratax.keras import (
     _epochs,
     _logs,
     _plain_input,
+    _plain_ranges,
     _plain_state,
     _steps,
     _tensorboard,
@@ -51,6 +52,7 @@ def install() -> None:
     _epochs.install()
     _logs.install()
     _plain_input.install()
+    _plain_ranges.install()
     _plain_state.install()
     _steps.install()
     _tensorboard.install()
@@ -151,7 +153,12 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
             with contextlib.suppress(TypeError):  # Keras itself says which argument is wrong.
                 given = signature.bind(self, *args, **kwargs).arguments
                 _plain_input.warn_of_lost_position(given.get("callbacks"), given.get("x"))
-        return original(self, *args, **kwargs)
+        try:
+            return original(self, *args, **kwargs)
+        except BaseException:
+            # Keras gives variables their values back behind the last batch only, but for those of `fit`.
+            self.jax_state_sync()
+            raise
 
     return call
 

@@ -376,8 +376,8 @@ def gather(
     Args:
         params: An array, on a device or on the host.
         indices: Whole numbers of any shape.
-        validate_indices: Ignored. In a compiled function an index out of range gives NaN, or the smallest whole
-            number; TensorFlow gives 0 on a GPU and raises on a CPU.
+        validate_indices: Ignored. An index out of range that a compiled function computes itself gives NaN, or the
+            smallest whole number; TensorFlow gives 0 on a GPU and raises on a CPU.
         axis: The dimension of `params` that the indices count; 0 if None.
         batch_dims: How many leading dimensions both have in common, and are gone through together; then the default
             of `axis` is the first dimension behind them.
@@ -388,7 +388,7 @@ def gather(
         a `model_fn` looks up by its results is known after the step: what is returned can be a prediction.
 
     Raises:
-        BadArgumentError: If shapes do not fit `batch_dims`, or a known index is out of range.
+        BadArgumentError: If shapes do not fit `batch_dims`, or an index is out of range.
         BadTypeError: If traced indices look up text outside of a `model_fn`.
     """
     if batch_dims:
@@ -403,7 +403,6 @@ def gather(
 
 @or_text("params")
 def _gather(params: Any, indices: Any, axis: int) -> Any:
-    # A compiled program can't raise for an index out of range; what is known can be refused.
     check_indices([indices], [np.shape(params)[axis]])
     return _library(params, indices).take(params, indices, axis=axis)
 

@@ -1,19 +1,19 @@
-"""Labels that are no class: errors where they are known, and NaN in compiled functions (ops layer)."""
+"""Labels that are no class, and ids of no row: errors where a program is given them, else NaN (ops layer)."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stratax._indices import is_known
+from stratax._indices import Bound, check_bound, dim_of, is_known
 from stratax._shown import shown
-from stratax.errors import BadArgumentError
 from stratax.seams import keras as seam
 
 
 def check_labels(labels: Any, count: int) -> None:
-    """Raise for a label that is known and is not the number of a class.
+    """Raise for a label that is not the number of a class, where it is known or is given to a compiled function.
 
     Args:
         labels: Whole numbers, which may have the dtype of fractions.
@@ -22,20 +22,26 @@ def check_labels(labels: Any, count: int) -> None:
     Raises:
         BadArgumentError: As TensorFlow on a CPU.
     """
-    if not is_known(labels):
-        return
-    numbers = np.asarray(labels).astype(np.int64)
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
-        wrong = numbers[(numbers < 0) | (numbers >= count)][0]
-        raise BadArgumentError(
-            f"Received a label value of {wrong} which is outside the valid range of [0, {count}). Label values: "
-            f"{shown(numbers)}. Give the logits a number for each class."
-        )
+    check_bound(labels, Bound(0, count, functools.partial(_no_class, count)))
+
+
+def _no_class(count: int, numbers: np.ndarray, wrong: int, place: str) -> str:
+    return (
+        f"Received a label value of {wrong} which is outside the valid range of [0, {count}): labels{place} = {wrong}. "
+        f"Label values: {shown(numbers)}. Give the logits a number for each class."
+    )
 
 
 def install_in_keras() -> None:
-    """Have Keras' losses take labels of classes only: on JAX any other one would cost nothing."""
-    seam.install("stratax.ops", {"keras.src.backend.jax.nn:sparse_categorical_crossentropy": _of_classes})
+    """Have Keras take labels of classes and ids of rows only: on JAX any other one would cost nothing, or be NaN."""
+    seam.install(
+        "stratax.ops",
+        {
+            "keras.src.backend.jax.nn:sparse_categorical_crossentropy": _of_classes,
+            "keras.src.backend.jax.numpy:take": _of_rows,
+            "keras.src.backend.jax.numpy:take_along_axis": _of_rows,
+        },
+    )
 
 
 def _of_classes(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,8 +56,28 @@ def _of_classes(original: Callable[..., Any]) -> Callable[..., Any]:
             return losses
         import jax.numpy as jnp
 
-        # A compiled program can't raise. There the loss is NaN, as in TensorFlow on a GPU.
+        # What the program computes itself is not looked at. There the loss is NaN, as in TensorFlow on a GPU.
         labels = jnp.asarray(target).astype("int32").reshape(losses.shape)
         return jnp.where((labels < 0) | (labels >= count), jnp.nan, losses)
 
     return sparse_categorical_crossentropy
+
+
+def _of_rows(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def take(x: Any, indices: Any, axis: int | None = None) -> Any:
+        shape = np.shape(x)
+        size = math.prod(shape) if axis is None else shape[dim_of(axis, len(shape))]
+        # Not a symbol of JAX', which an export has in the place of a size.
+        if type(size) is int:
+            check_bound(indices, Bound(-size, size, functools.partial(_no_row, size)))
+        return original(x, indices, axis=axis)
+
+    return take
+
+
+def _no_row(size: int, numbers: np.ndarray, wrong: int, place: str) -> str:
+    return (
+        f"indices{place} = {wrong} is not in [{-size}, {size}), the rows of an array or embedding. "
+        f"Received: {shown(numbers)}. Give an Embedding an input_dim above every id."
+    )

@@ -1,7 +1,7 @@
 """Functions of `tf` that take parts of arrays, or put parts into them, by index (ops layer).
 
-An index out of range raises, as TensorFlow's does on a CPU. A compiled program can't raise: there a gathered element is
-NaN or the smallest whole number, and what is scattered is left out.
+An index out of range raises, as TensorFlow's does on a CPU. What a compiled function computes itself is not looked at:
+there a gathered element is NaN or the smallest whole number, and what is scattered is left out.
 """
 
 import builtins
@@ -190,7 +190,7 @@ def gather_nd(
         An array of shape `indices.shape[:-1] + params.shape[k:]`, where `params` is.
 
     Raises:
-        BadArgumentError: If the vectors are too long, or a known index is out of range.
+        BadArgumentError: If the vectors are too long, or an index is out of range.
     """
     if batch_dims < 0:
         raise BadArgumentError(
@@ -303,7 +303,7 @@ def scatter_nd(
         An array of that shape and the dtype of `updates`; on the host if the operands are.
 
     Raises:
-        BadArgumentError: If the shapes do not fit, or a known index is out of range.
+        BadArgumentError: If the shapes do not fit, or an index is out of range.
     """
     sizes = sizes_of("shape", shape)
 
@@ -361,7 +361,7 @@ Returns:
     An array of the shape and dtype of `tensor`; on the host if all operands are.
 
 Raises:
-    BadArgumentError: If the shapes do not fit, or a known index is out of range."""
+    BadArgumentError: If the shapes do not fit, or an index is out of range."""
 
 tensor_scatter_nd_update = _tensor_scatter("tensor_scatter_nd_update", "set", "elements replaced")
 tensor_scatter_nd_add = _tensor_scatter("tensor_scatter_nd_add", "add", "`updates` added to elements")
@@ -387,7 +387,7 @@ def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None
         Whole numbers, shape `[len(dims), number of indices]`; on the host if `indices` is.
 
     Raises:
-        BadArgumentError: If a known index is out of range.
+        BadArgumentError: If an index is out of range.
     """
     sizes = sizes_of("dims", dims)
 

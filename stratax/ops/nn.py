@@ -59,7 +59,7 @@ def sparse_softmax_cross_entropy_with_logits(
         The losses, shape `(...)`, of the logits' dtype.
 
     Raises:
-        BadArgumentError: If shapes do not fit, or a label that is known is not the number of a class.
+        BadArgumentError: If shapes do not fit, or a label is not the number of a class.
     """
     log_probabilities = ops.log_softmax(on_device(logits), axis=-1)
     numbers = ops.cast(on_device(labels), "int32")
@@ -72,7 +72,7 @@ def sparse_softmax_cross_entropy_with_logits(
     check_labels(numbers, num_classes)
     # Subtracted, not negated: what is certain costs 0, as in TensorFlow, and not -0.
     losses = jax.lax.platform_dependent(numbers, 0.0 - log_probabilities, cpu=_gathered, default=_chosen)
-    # A compiled program can't raise. There a label out of range gives NaN, as in TensorFlow on a GPU.
+    # What a compiled function computes itself is not looked at. There the loss is NaN, as in TensorFlow on a GPU.
     return ops.where((numbers < 0) | (numbers >= num_classes), np.nan, losses)
 
 

@@ -4,16 +4,17 @@ Lists beside an array become arrays of its dtype. What TensorFlow refuses and JA
 far as it is known: an index out of range, which JAX moves inwards, and a division of whole numbers by zero.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stratax._indices import is_known
+from stratax._indices import Bound, check_bound, is_known
 from stratax._shown import cut, shown
 from stratax._tracing import as_numbers
 from stratax.errors import BadArgumentError, BadTypeError, OperandError
-from stratax.ops._host import if_constant
+from stratax.ops._host import if_constant, is_traced
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import device_dtype
 
@@ -198,9 +199,15 @@ def _check_index(shape: Any, parts: tuple[Any, ...]) -> None:
                     f"slice index {number} of dimension {dim} out of bounds. Received: an array of shape "
                     f"{tuple(shape)}."
                 )
+        elif taken == 1 and is_traced(part) and np.dtype(part.dtype).kind in "iu" and not part.ndim:
+            check_bound(part, Bound(-shape[dim], shape[dim], functools.partial(_no_slice, dim, tuple(shape))))
         elif isinstance(part, slice) and isinstance(part.step, int) and part.step == 0:
             raise BadArgumentError(f"strides[{dim}] must be non-zero. Received: {shown(part)}.")
         dim += taken
+
+
+def _no_slice(dim: int, shape: tuple[int, ...], _: np.ndarray, number: int, __: str) -> str:
+    return f"slice index {number} of dimension {dim} out of bounds. Received: an array of shape {shape}."
 
 
 def _place(parts: tuple[Any, ...]) -> int:

@@ -4,11 +4,12 @@ NumPy arrays stay on the host. A result that is as long as the largest number sa
 compiled function its length has to be given.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from stratax._indices import is_known
+from stratax._indices import Bound, check_bound, is_known
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.errors import BadArgumentError
@@ -92,11 +93,7 @@ def _unsorted(name: str, how: str, what: str) -> Any:
                     "The shape of data must begin with that of segment_ids. Received: data of shape "
                     f"{tuple(data.shape)}, segment_ids of shape {tuple(ids.shape)}."
                 )
-            if is_known(ids) and ids.size and ids.max() >= count:
-                raise BadArgumentError(
-                    f"A segment's number is out of range. Expected: below {count}. Received: "
-                    f"segment_ids={shown(ids)}."
-                )
+            check_bound(ids, Bound(None, count, functools.partial(_no_segment, count)))
             return _totals(xp, data, ids, count, how)
 
         return computed(combine, data, segment_ids)
@@ -104,6 +101,19 @@ def _unsorted(name: str, how: str, what: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Return {what} of each segment, as `tf.math.{name}`.\n\n{_UNSORTED_DOC}"
     return nameable(function)
+
+
+def _no_class(count: int, numbers: np.ndarray, wrong: int, place: str) -> str:
+    return (
+        f"A class is out of range. Expected: from 0 to {count - 1}. Received: {wrong}, of {shown(numbers)}."
+    )
+
+
+def _no_segment(count: int, numbers: np.ndarray, wrong: int, place: str) -> str:
+    return (
+        f"A segment's number is out of range. Expected: below {count}. Received: segment_ids{place} = {wrong}, of "
+        f"segment_ids={shown(numbers)}."
+    )
 
 
 _UNSORTED_DOC = """Args:
@@ -116,8 +126,8 @@ Returns:
     An array whose first dimension counts the segments; on the host if the operands are.
 
 Raises:
-    BadArgumentError: If the shapes do not fit, or a known number is out of range; in a compiled function its slice is
-        left out."""
+    BadArgumentError: If the shapes do not fit, or a number is out of range. Of what a compiled function
+        computes itself the slice is left out."""
 
 
 def _sorted_segments(name: str, how: str, what: str) -> Any:
@@ -288,6 +298,11 @@ def confusion_matrix(
             f"A class is out of range. Expected: from 0 to {num_classes - 1}. Received: labels={shown(labels)}, "
             f"predictions={shown(predictions)}."
         )
+
+    bound = Bound(0, num_classes, functools.partial(_no_class, num_classes))
+    for each in (labels, predictions):
+        if is_traced(each):
+            check_bound(each, bound)
 
     def count(xp: Any, labels: Any, predictions: Any, weights: Any) -> Any:
         kind = dtype_in(xp, dtype)

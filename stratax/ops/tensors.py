@@ -50,7 +50,6 @@ def install_in_keras() -> None:
     """Give Keras' symbolic tensors and variables the same, as far as they have it."""
     import keras
 
-    from stratax.ops import classes
     from stratax.seams import keras as seam
 
     methods = {
@@ -61,7 +60,6 @@ def install_in_keras() -> None:
     seam.give_attributes(keras.Variable, {**methods, "__array_priority__": 100})
     for kind in (keras.KerasTensor, keras.Variable):
         seam.give_shapes(kind, TensorShape)
-    classes.install_in_keras()
 
 
 def install() -> None:

@@ -8,6 +8,7 @@
 - `call_back`: `jax.debug.callback` wraps its function, so that a program does not tell what it calls.
 - `lower_as_delivery`: JAX' own callbacks copy what they are given to a device of the host, and one that waits for the
   copy of a large array may wait for the very thread that it keeps.
+- `lower_as_nothing`: a mark in a program that nothing is compiled for.
 - `lower_as_call`: for the same reason, where the function on the host gives results.
 - `Operation`, `operation_of`: a value that is traced may follow from constants alone; JAX knows how it came about, and
   asks nobody.
@@ -52,6 +53,7 @@ __all__ = [
     "lines_of",
     "lower_as_call",
     "lower_as_delivery",
+    "lower_as_nothing",
     "lowering_for_cpus",
     "make_gloo_tcp_collectives",
     "operation_of",
@@ -182,6 +184,13 @@ def lower_as_delivery(primitive: jax.extend.core.Primitive) -> None:
     partial_eval.partial_eval_jaxpr_custom_rules[primitive] = functools.partial(
         debugging._debug_partial_eval_custom, primitive=primitive
     )
+
+
+def lower_as_nothing(primitive: jax.extend.core.Primitive) -> None:
+    """Have a primitive without results and effects be no part of what is compiled; gradients and batches pass it by."""
+    mlir.register_lowering(primitive, lambda *_, **__: [])
+    ad.primitive_jvps[primitive] = lambda primals, _, **params: (primitive.bind(*primals, **params), [])
+    batching.primitive_batchers[primitive] = lambda args, _, **params: (primitive.bind(*args, **params), [])
 
 
 def lower_as_call(primitive: jax.extend.core.Primitive) -> None:

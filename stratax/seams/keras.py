@@ -311,6 +311,7 @@ REPLACED = (
     Replaced(f"{_JAX_TRAINER}:JAXTrainer._get_jax_state", _HELD),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.jax_state_sync", _HELD),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.make_train_function", _HELD),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer._make_function", "a label that is no class costs nothing"),
     Replaced(f"{_JAX_TRAINER}:JAXEpochIterator", "Keras' loop takes the input of a strategy"),
     Replaced(f"{_JAX_TRAINER}:pythonify_logs", _LOGS),
     Replaced("keras.src.utils.python_utils:pythonify_logs", _LOGS),
@@ -334,6 +335,8 @@ REPLACED = (
     Replaced(
         "keras.src.backend.jax.nn:sparse_categorical_crossentropy", "a label that is no class costs nothing"
     ),
+    Replaced("keras.src.backend.jax.numpy:take", "an id of no row gives NaN"),
+    Replaced("keras.src.backend.jax.numpy:take_along_axis", "an index of no element gives NaN"),
     Replaced(f"{_LOSS}:scale_loss_for_distribution", _REPLICAS),
     Replaced(f"{_LOSS}:unscale_loss_for_distribution", _REPLICAS),
     Replaced(f"{_LOSS}:reduce_values", "a mean over examples is one over those of all replicas"),

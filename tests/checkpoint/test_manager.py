@@ -116,8 +116,10 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning(tmp_path, how, caplo
         assert manager.restore_or_initialize() == str(tmp_path / "ckpt-1")
     assert float(manager.checkpoint.v) == 1.0
     assert "damaged" in caplog.text
-    if how != "changed":
-        assert latest_checkpoint(tmp_path) == str(tmp_path / "ckpt-1")
+    assert latest_checkpoint(tmp_path) == str(tmp_path / "ckpt-1")
+    assert manager.latest_checkpoint == str(tmp_path / "ckpt-1")
+    assert next(sx.train.checkpoints_iterator(tmp_path, timeout=0)) == str(tmp_path / "ckpt-1")
+    assert float(sx.train.load_checkpoint(tmp_path).get_tensor("v")) == 1.0
 
 
 def test_a_damaged_commit_file_is_noticed(tmp_path):

@@ -7,14 +7,16 @@ import os
 import pathlib
 import threading
 
+import crc32c
 import ml_dtypes
 import numpy as np
 import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint import _store
+from stratax.checkpoint import _commit, _store
 from stratax.data import Dataset
+from stratax.io import sealed
 from stratax.train import Checkpoint, CheckpointManager, CheckpointOptions, latest_checkpoint, load_checkpoint
 
 WAIT = CheckpointOptions(enable_async=False)
@@ -285,3 +287,59 @@ def test_an_interruption_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         _store.write(tmp_path / "ckpt", contents)
     assert list(tmp_path.iterdir()) == []
+
+
+def saved_twice(folder):
+    checkpoint = Checkpoint(v=sx.Variable(np.zeros(1000, "float32")))
+    for number in (1, 2):
+        checkpoint.v.assign(np.random.default_rng(number).random(1000))
+        checkpoint.save(folder / "ckpt", options=WAIT)
+    return checkpoint
+
+
+def test_files_of_another_checkpoint_are_noticed_and_the_one_before_is_taken(tmp_path):
+    checkpoint = saved_twice(tmp_path)
+    # Both end in their own CRC32C, so that those of the whole files are equal, too.
+    mine, theirs = (tmp_path / f"ckpt-{number}" / "arrays" / "manifest.ocdbt" for number in (2, 1))
+    assert mine.stat().st_size == theirs.stat().st_size
+    assert mine.read_bytes() != theirs.read_bytes()
+    assert crc32c.crc32c(mine.read_bytes()) == crc32c.crc32c(theirs.read_bytes())
+    mine.write_bytes(theirs.read_bytes())
+    with pytest.raises(errors.DataLossError, match="its checksum is wrong"):
+        checkpoint.restore(tmp_path / "ckpt-2")
+    assert latest_checkpoint(tmp_path) == str(tmp_path / "ckpt-1")
+    checkpoint.restore(latest_checkpoint(tmp_path))
+    np.testing.assert_array_equal(checkpoint.v, np.random.default_rng(1).random(1000).astype("float32"))
+
+
+def test_a_checkpoint_with_checksums_of_the_first_format_is_read(tmp_path):
+    checkpoint = checkpoint_of(3.0)
+    path = pathlib.Path(checkpoint.save(tmp_path / "ckpt", options=WAIT))
+    commit = json.loads((path / "commit.json").read_bytes())
+    for name, file in commit["files"].items():
+        del file["sha256"]
+        file["crc32c"] = crc32c.crc32c((path / name).read_bytes())
+    del commit["crc32c"]
+    (path / "commit.json").write_bytes(sealed({**commit, "format": 1}))
+    checkpoint.v.assign(0.0)
+    checkpoint.restore(latest_checkpoint(tmp_path))
+    assert float(checkpoint.v) == 3.0
+    (path / "index.json").write_bytes((path / "index.json").read_bytes().replace(b"float32", b"float16"))
+    with pytest.raises(errors.DataLossError, match="of the file 'index.json', its checksum is wrong"):
+        checkpoint.restore(path)
+
+
+def test_what_was_looked_at_is_read_again_only_if_it_changed(tmp_path, monkeypatch):
+    path = pathlib.Path(checkpoint_of(3.0).save(tmp_path / "ckpt", options=WAIT))
+    hashed = []
+    of_file = _commit._CHECKSUMS["sha256"]
+    monkeypatch.setitem(_commit._CHECKSUMS, "sha256", lambda file: hashed.append(file.name) or of_file(file))
+    assert latest_checkpoint(tmp_path) == str(path)
+    assert "index.json" in hashed
+    hashed.clear()
+    assert latest_checkpoint(tmp_path) == str(path)
+    checkpoint_of(0.0).restore(path)
+    assert not hashed
+    os.utime(path / "index.json")
+    assert latest_checkpoint(tmp_path) == str(path)
+    assert "index.json" in hashed

@@ -299,7 +299,9 @@ def test_a_checkpoint_that_is_cut_off_is_passed_over(tmp_path, caplog):
     assert any("model.ckpt-2" in record.getMessage() for record in caplog.records)
 
 
-def test_a_checkpoint_whose_content_is_damaged_is_named_and_can_be_removed(tmp_path):
+def test_a_checkpoint_whose_content_is_damaged_is_passed_over_and_named_where_it_is_asked_for(
+    tmp_path, caplog
+):
     estimator(tmp_path, save_checkpoints_steps=1).train(data, steps=2)
     for path in (tmp_path / "model.ckpt-2" / "arrays").rglob("d/*"):
         content = bytearray(path.read_bytes())
@@ -308,7 +310,10 @@ def test_a_checkpoint_whose_content_is_damaged_is_named_and_can_be_removed(tmp_p
     with pytest.raises(
         errors.DataLossError, match="checksum is wrong.*Or remove the folder '.*model.ckpt-2'"
     ):
-        estimator(tmp_path).train(data, steps=1)
+        estimator(tmp_path).evaluate(data, steps=1, checkpoint_path=str(tmp_path / "model.ckpt-2"))
+    estimator(tmp_path).train(data, steps=2)
+    assert estimator(tmp_path).get_variable_value("global_step") == 3
+    assert any("checksum is wrong" in record.getMessage() for record in caplog.records)
 
 
 FULL = """

@@ -136,9 +136,11 @@ def test_a_list_of_indices_is_one_for_each_dimension():
     assert float(tf.constant(MATRIX)[[1, 2]]) == 5.0
 
 
-def test_an_index_on_a_device_is_looked_at_where_it_is_known():
+def test_an_index_on_a_device_is_looked_at_where_it_is_known_or_given():
     index = tf.constant(2)
     with pytest.raises(tf.errors.InvalidArgumentError, match="slice index 2 of dimension 0"):
         tf.constant(MATRIX)[index]
-    # A compiled program takes the nearest.
-    assert tf.function(lambda x, i: x[i])(tf.constant(MATRIX), index).tolist() == MATRIX[1].tolist()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="slice index 2 of dimension 0"):
+        tf.function(lambda x, i: x[i])(tf.constant(MATRIX), index)
+    # Of what it computes itself, a compiled program takes the nearest.
+    assert tf.function(lambda x, i: x[i * i])(tf.constant(MATRIX), index).tolist() == MATRIX[1].tolist()

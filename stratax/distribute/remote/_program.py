@@ -9,7 +9,7 @@ import jax
 import keras
 import numpy as np
 
-from stratax.core import arrivals, programs, regions, variable_store
+from stratax.core import arrivals, programs, ranges, regions, variable_store
 from stratax.core.dispatches import InterruptDeferred
 from stratax.core.placement import check_fits
 from stratax.distribute.remote._bound import bounded
@@ -150,6 +150,7 @@ def build(
         placement=None,
         can_fail=can_fail,
         sites=programs.sites_of(closed.jaxpr) if can_fail else [],
+        watches=ranges.watches_of(closed, region.inputs, None),
     )
 
 
@@ -217,6 +218,8 @@ class RemoteProgram(programs.Program):
     ) -> Any:
         check_fits(arguments)
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
+        if self.watches:
+            ranges.check(self.watches, arguments, fed)
         arrivals.settle_before_run()
         # Nothing is overwritten, so that Ctrl-C may come while servers or the devices are waited for.
         compute = functools.partial(self._computed, fed, arguments)
