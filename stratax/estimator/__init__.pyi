@@ -32,6 +32,8 @@ from .canned import DNNRegressor as DNNRegressor
 from .canned import LinearClassifier as LinearClassifier
 from .canned import LinearEstimator as LinearEstimator
 from .canned import LinearRegressor as LinearRegressor
+from .canned import RNNClassifier as RNNClassifier
+from .canned import RNNEstimator as RNNEstimator
 from .canned import add_metrics as add_metrics
 from .canned import classifier_parse_example_spec as classifier_parse_example_spec
 from .canned import regressor_parse_example_spec as regressor_parse_example_spec

@@ -14,3 +14,5 @@ from ._linear import LinearEstimator as LinearEstimator
 from ._linear import LinearRegressor as LinearRegressor
 from ._parse_specs import classifier_parse_example_spec as classifier_parse_example_spec
 from ._parse_specs import regressor_parse_example_spec as regressor_parse_example_spec
+from ._rnn import RNNClassifier as RNNClassifier
+from ._rnn import RNNEstimator as RNNEstimator

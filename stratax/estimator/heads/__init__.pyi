@@ -17,4 +17,5 @@ from ._multi_label import MultiLabelHead as MultiLabelHead
 from ._regression import LogisticRegressionHead as LogisticRegressionHead
 from ._regression import PoissonRegressionHead as PoissonRegressionHead
 from ._regression import RegressionHead as RegressionHead
+from ._sequential import SequentialHead as SequentialHead
 from ._train_op import minimize as minimize

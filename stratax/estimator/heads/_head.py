@@ -276,15 +276,25 @@ class LogitsHead(Head):
         regularization_losses: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
         del mode
+        measures = self._checked_measures(eval_metrics, regularization_losses)
+        update_keras(eval_metrics, measures, self._batch(features, logits, labels, regularization_losses))
+        return eval_metrics
+
+    def _checked_measures(
+        self, eval_metrics: Mapping[str, Any], regularization_losses: Sequence[Any] | None
+    ) -> dict[str, Measure]:
+        """Return what is measured, by key.
+
+        Raises:
+            BadArgumentError: If `eval_metrics` lacks one.
+        """
         measures = self._all_measures(regularization_losses)
-        missing = [key for key in measures if key not in eval_metrics]
-        if missing:
+        if any(key not in eval_metrics for key in measures):
             raise errors.BadArgumentError(
                 f"eval_metrics must be what metrics() gave. Expected: metrics {shown(list(measures))}. Received: "
                 f"{shown(sorted(eval_metrics))}."
             )
-        update_keras(eval_metrics, measures, self._batch(features, logits, labels, regularization_losses))
-        return eval_metrics
+        return measures
 
     def metric_pairs(
         self, features: Any, logits: Any, labels: Any, regularization_losses: Sequence[Any] | None
@@ -306,7 +316,10 @@ class LogitsHead(Head):
             measures[self._key(MetricKeys.LOSS_REGULARIZATION)] = Measure(kind="regularization")
         return measures
 
-    def _batch(self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None) -> Batch:
+    def _batch(
+        self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None = None
+    ) -> Batch:
+        """Return what of a batch is measured."""
         logits = _checks.checked_logits(logits, self.logits_dimension)
         losses, weights, processed = self._weighed(labels, logits, features)
         scores, class_ids = self._scores(logits)

@@ -1,4 +1,6 @@
 from stratax.estimator import InMemoryEvaluatorHook as InMemoryEvaluatorHook
+from stratax.estimator import RNNClassifier as RNNClassifier
+from stratax.estimator import RNNEstimator as RNNEstimator
 from stratax.estimator import (
     build_raw_supervised_input_receiver_fn as build_raw_supervised_input_receiver_fn,
 )
