@@ -544,9 +544,9 @@ class Dataset(Selecting, Grouping):
         compression: str | None = None,
         reader_func: Callable[["Dataset"], "Dataset"] | None = None,
     ) -> "Dataset":
-        """Read the elements that :meth:`save` wrote, file after file, as they were: structure, dtypes, strings.
+        """Read the elements that :meth:`save` wrote, as they were: structure, dtypes, strings.
 
-        Uncompressed files of this machine are read at any position, so a `shuffle` is one of all elements, and a
+        Of several files as many take turns as the machine has processors, as in TensorFlow. Uncompressed files of this machine are read at any position, so a `shuffle` is one of all elements, and a
         pipeline over them is restored at once. A namedtuple comes back with its names, as a class of its own unless
         `element_spec` brings the old one.
 

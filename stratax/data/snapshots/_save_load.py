@@ -9,11 +9,11 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.data.elements import DatasetSpec, Nested, Structure, TensorSpec, flatten, spec_kind
+from stratax.data.elements import AUTOTUNE, DatasetSpec, Nested, Structure, TensorSpec, flatten, spec_kind
 from stratax.data.iteration import DatasetIterator
 from stratax.data.plan import Node, check_callable
 from stratax.data.snapshots._snapshot import SPEC_FILE, Snapshot, read_snapshot
-from stratax.data.snapshots._source import source_of
+from stratax.data.snapshots._source import is_indexable, source_of
 from stratax.data.snapshots._writer import SnapshotWriter, positions_of
 from stratax.data.sources import RowsSource
 from stratax.data.vectorise import call, on_host
@@ -113,11 +113,16 @@ def load(
             f"compression={shown(snapshot.compression)}, or None. "
             f"Received: compression={shown(compression)}."
         )
-    if reader_func is None:
-        return wrap(source_of(snapshot, spec))
-    check_callable("reader_func", reader_func)
+    # As TensorFlow, which reads so many files at a time.
+    num_turns = os.cpu_count() or 1
+    if reader_func is None and (len(snapshot.shards) < 2 or is_indexable(snapshot)):
+        return wrap(source_of(snapshot, spec, num_turns=num_turns))
     parts = [[wrap(source_of(snapshot, spec, [shard]))] for shard in snapshot.shards]
-    found = reader_func(wrap(RowsSource(parts, DatasetSpec(spec))))
+    files: Any = wrap(RowsSource(parts, DatasetSpec(spec)))
+    if reader_func is None:
+        return files.interleave(lambda file: file, cycle_length=num_turns, num_parallel_calls=AUTOTUNE)
+    check_callable("reader_func", reader_func)
+    found = reader_func(files)
     if not isinstance(found, Nested):
         raise DataError(
             f"reader_func has to return a Dataset. Received: {shown(found)} of type {type(found).__name__}. "

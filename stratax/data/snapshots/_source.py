@@ -1,6 +1,7 @@
 """Reading written elements: at any position where their files lie on this machine, else in order (data layer)."""
 
 import dataclasses
+import heapq
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -76,10 +77,12 @@ class SnapshotFiles:
 
     Args:
         snapshot: What lies in the folder; uncompressed, on this machine.
+        order: Where the elements stand in the files, one after another; as they stand if None.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, order: np.ndarray | None = None) -> None:
         self._snapshot = snapshot
+        self._order = order
         self._dtypes = [spec.dtype for spec in flatten(snapshot.spec)[0]]
         self._bounds = np.cumsum([0, *(shard.count for shard in snapshot.shards)])
         self._open: dict[int, _OpenShard] = {}
@@ -89,12 +92,14 @@ class SnapshotFiles:
     def index(self) -> np.ndarray:
         """Offset, length and number of the shapes of each element, int64 [n, 3]."""
         tables = [read_index(shard) for shard in self._snapshot.shards]
-        return np.concatenate([np.empty((0, 3), np.int64), *tables])
+        index = np.concatenate([np.empty((0, 3), np.int64), *tables])
+        return index if self._order is None else index[self._order]
 
     def gather(self, indices: np.ndarray) -> Block:
         """Return the elements at some positions, as far as they have the shapes of the first."""
-        shards = np.searchsorted(self._bounds, indices, side="right") - 1
         entries = self.index[indices]
+        indices = indices if self._order is None else self._order[indices]
+        shards = np.searchsorted(self._bounds, indices, side="right") - 1
         records: list[bytes] = [b""] * len(indices)
         for number in np.unique(shards).tolist():
             chosen = np.flatnonzero(shards == number)
@@ -152,14 +157,28 @@ class _Elements(Node):
 
 
 class SnapshotSource(_Elements):
-    """The elements of a folder, at any position; uncompressed, on this machine."""
+    """The elements of a folder, at any position; uncompressed, on this machine.
+
+    Args:
+        snapshot: What lies in the folder.
+        spec: Structure of the specs of the elements.
+        num_turns: How many files take turns.
+    """
 
     is_indexable = True
 
-    def __init__(self, snapshot: Snapshot, spec: PyTree) -> None:
+    def __init__(self, snapshot: Snapshot, spec: PyTree, num_turns: int = 1) -> None:
         super().__init__(snapshot, spec)
+        counts = [shard.count for shard in snapshot.shards]
+        self._num_turns = min(num_turns, len(counts))
+        self._order = _in_turns(counts, num_turns) if self._num_turns > 1 else None
         self._index: np.ndarray | None = None
         self._lock = OwnLock()
+
+    def describe(self) -> str:
+        """Return the writing, and how many files take turns, on which the order depends."""
+        turns = f", {self._num_turns} turns" if self._num_turns > 1 else ""
+        return super().describe()[:-1] + turns + ")"
 
     @property
     def is_uniform(self) -> bool:
@@ -170,7 +189,7 @@ class SnapshotSource(_Elements):
         key = ("snapshot", id(self))
         with self._lock:
             if key not in run.memo:
-                run.memo[key] = files = SnapshotFiles(self._snapshot)
+                run.memo[key] = files = SnapshotFiles(self._snapshot, self._order)
                 if self._index is None:
                     self._index = files.index
                 # Past the cached property: every iterator uses one table, read once.
@@ -264,10 +283,37 @@ class SnapshotCursor(Cursor):
         self._records.close()
 
 
-def source_of(snapshot: Snapshot, spec: PyTree, shards: Sequence[Shard] | None = None) -> Node:
-    """Return the node that reads a folder, or some of its files."""
+def _in_turns(counts: Sequence[int], num_turns: int) -> np.ndarray:
+    """Return the positions of elements in the order of a parallel `interleave` of files of so many elements each."""
+    # The round in which each place of the cycle finds that its file has ended: the next one begins with its next turn.
+    free = [(-1, place) for place in range(num_turns)]
+    rounds, places = [], []
+    for count in counts:
+        ended, place = heapq.heappop(free)
+        rounds.append(np.arange(ended + 1, ended + 1 + count))
+        places.append(np.full(count, place))
+        heapq.heappush(free, (ended + 1 + count, place))
+    return np.lexsort((np.concatenate(places), np.concatenate(rounds)))
+
+
+def source_of(
+    snapshot: Snapshot, spec: PyTree, shards: Sequence[Shard] | None = None, num_turns: int = 1
+) -> Node:
+    """Return the node that reads a folder, or some of its files.
+
+    Args:
+        snapshot: What lies in the folder.
+        spec: Structure of the specs of the elements.
+        shards: The files; all if None.
+        num_turns: How many files take turns, if any element can be read.
+    """
     if shards is not None:
         snapshot = dataclasses.replace(snapshot, shards=tuple(shards))
-    # Only local files without compression can be read at any offset.
-    is_indexable = snapshot.is_local and not snapshot.compression
-    return SnapshotSource(snapshot, spec) if is_indexable else SnapshotStream(snapshot, spec)
+    if is_indexable(snapshot):
+        return SnapshotSource(snapshot, spec, num_turns)
+    return SnapshotStream(snapshot, spec)
+
+
+def is_indexable(snapshot: Snapshot) -> bool:
+    """Return whether any element can be read at once: of local files without compression."""
+    return snapshot.is_local and not snapshot.compression
