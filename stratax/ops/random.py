@@ -5,6 +5,7 @@ compiled function too, and every replica draws its own.
 """
 
 import functools
+import secrets
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -90,15 +91,17 @@ _uniform = _in_one_program(keras.random.uniform)
 _whole_numbers = _in_one_program(keras.random.randint)
 
 
-def set_seed(seed: int) -> None:
+def set_seed(seed: int | None) -> None:
     """Fix what every later random number follows from, as `tf.random.set_seed`.
 
     It seeds Keras (weights, dropout), NumPy and Python, and so the order of a `Dataset.shuffle` without a seed.
     TensorFlow's seeds TensorFlow alone.
 
     Args:
-        seed: A whole number from 0 to 2**32 - 1.
+        seed: A whole number from 0 to 2**32 - 1; None for one that nobody knows.
     """
+    if seed is None:
+        seed = secrets.randbits(31)
     keras.utils.set_random_seed(seed)
     # Also the generator that functions without a seed share; compiled programs hold its state.
     reset(seed)

@@ -1,7 +1,7 @@
 """Dataset: a pipeline of elements with tf.data's names and meaning (data layer)."""
 
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,6 @@ from stratax.data.dataset._selecting import Selecting
 from stratax.data.elements import (
     INFINITE_CARDINALITY,
     Count,
-    as_components,
-    as_dtype,
     flatten,
 )
 from stratax.data.iteration import DatasetIterator, Epochs, Iteration, tracing_region
@@ -36,6 +34,7 @@ from stratax.data.ops import (
     make_map,
     make_padded_batch,
     make_prefetch,
+    make_rebatch,
     make_repeat,
     make_shard,
     make_shuffle,
@@ -44,7 +43,15 @@ from stratax.data.ops import (
     make_unbatch,
 )
 from stratax.data.plan import Node, as_count, check_callable, make_order, threads_of, walk
-from stratax.data.sources import Random, Range, as_slices, make_generator, make_range, matching_files
+from stratax.data.sources import (
+    Random,
+    Range,
+    as_slices,
+    make_counter,
+    make_generator,
+    make_range,
+    matching_files,
+)
 from stratax.data.vectorise import made_tensors, name_of, on_host, user_code
 from stratax.errors import BadArgumentError, BadTypeError, DataError, OutOfRangeError
 
@@ -140,11 +147,10 @@ class Dataset(Selecting, Grouping):
 
     @staticmethod
     def counter(
-        start: int = 0, step: int = 1, dtype: DTypeLike = np.int64, name: str | None = None
+        start: float = 0, step: float = 1, dtype: DTypeLike = np.int64, name: str | None = None
     ) -> "Dataset":
         """Count from `start` in steps of `step`, without an end."""
-        first, distance = as_count("start", start, None), as_count("step", step, None)
-        return Dataset(Range(first, distance, INFINITE_CARDINALITY, as_dtype(dtype)))
+        return Dataset(make_counter(start, step, dtype))
 
     @staticmethod
     def list_files(
@@ -423,10 +429,22 @@ class Dataset(Selecting, Grouping):
         """Split each element into its slices along the first axis."""
         return self._derived(make_unbatch(self._node))
 
-    def rebatch(self, batch_size: int, drop_remainder: bool = False, name: str | None = None) -> "Dataset":
-        """Form batches of another size of the same elements in the same order."""
-        as_count("batch_size", batch_size, 1)
-        return self.unbatch().batch(batch_size, drop_remainder)
+    def rebatch(
+        self, batch_size: int | Sequence[int], drop_remainder: bool = False, name: str | None = None
+    ) -> "Dataset":
+        """Form batches of another size of the same elements in the same order.
+
+        Args:
+            batch_size: Elements of a batch; or several such numbers, which take turns.
+            drop_remainder: Whether the last batch is left out if it is short.
+            name: Ignored.
+
+        Example:
+            >>> from stratax.data import Dataset
+            >>> [batch.tolist() for batch in Dataset.range(8).batch(4).rebatch([1, 3])]
+            [[0], [1, 2, 3], [4], [5, 6, 7]]
+        """
+        return self._derived(make_rebatch(self._node, batch_size, drop_remainder=bool(drop_remainder)))
 
     def window(
         self,
@@ -723,7 +741,7 @@ class Dataset(Selecting, Grouping):
             function an array that it computes.
 
         Raises:
-            DataError: If the function gives a state of another structure, dtype or rank.
+            BadTypeError: If the function gives a state of another structure, dtype or rank.
         """
         check_callable("reduce_func", reduce_func)
         if TRACING.depth and tracing_region() is not None:
@@ -734,7 +752,7 @@ class Dataset(Selecting, Grouping):
         with iter(self) as elements:
             for element in elements:
                 with on_host(), user_code(name_of(reduce_func)):
-                    new = as_components(reduce_func(state.argument(), argument_of(element)))
+                    new = reduce_func(state.argument(), argument_of(element))
                 # Checks that structure and dtypes stay, as a compiled loop would demand.
                 state.follow(new)
         return made_tensors(state.value())

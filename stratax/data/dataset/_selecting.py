@@ -104,7 +104,7 @@ class Selecting(Deriving):
         """Say how many elements there are: see `tf.data.experimental.assert_cardinality`.
 
         Args:
-            expected_cardinality: The number, or INFINITE_CARDINALITY. While iterating, another one is a DataError.
+            expected_cardinality: The number, or INFINITE_CARDINALITY. While iterating, another one is a FailedPreconditionError.
         """
         expected = as_count("expected_cardinality", expected_cardinality, INFINITE_CARDINALITY)
         if self._node.length == expected:
@@ -132,7 +132,7 @@ class Selecting(Deriving):
 
         Raises:
             BadArgumentError: There is no Dataset, or not a weight for each.
-            DataError: Their elements differ in structure or dtypes.
+            BadTypeError: Weights are no floats, or the Datasets' elements differ in structure or dtypes.
 
         Example:
             >>> from stratax.data import Dataset
@@ -143,6 +143,8 @@ class Selecting(Deriving):
         members = _members("sample_from_datasets", datasets)
         draws: Node = Random(make_order(seed, reshuffle=bool(rerandomize_each_iteration)))
         if isinstance(weights, Deriving):
+            if weights._node.has_known_spec:
+                _check_weights(weights._node.spec.dtype, weights)
             draws = Weighted(Zip((draws, weights._node), flatten((0, 0))[1]))
         else:
             shares = _shares(weights, len(members))
@@ -172,8 +174,7 @@ class Selecting(Deriving):
 
         Raises:
             BadArgumentError: There is no Dataset.
-            BadTypeError: Something is no Dataset.
-            DataError: Elements differ in structure or dtypes, or the choices are no numbers.
+            BadTypeError: Something is no Dataset, elements differ in structure or dtypes, or the choices are no int64.
 
         Example:
             >>> from stratax.data import Dataset
@@ -201,13 +202,24 @@ def _members(where: str, datasets: Sequence[Any]) -> list[Any]:
 
 
 def _shares(weights: Any, count: int) -> np.ndarray:
-    shares = np.ones(count) if weights is None else np.asarray(weights, np.float64)
+    given = np.ones(count) if weights is None else np.asarray(weights)
+    _check_weights(given.dtype, weights)
+    shares = given.astype(np.float64)
     if shares.shape != (count,) or (shares < 0).any() or not np.isfinite(shares).all():
         raise BadArgumentError(
             "sample_from_datasets needs a weight, a number of at least 0, for each Dataset. "
             f"Expected: {count} weights. Received: weights={shown(weights)}."
         )
     return shares
+
+
+def _check_weights(dtype: np.dtype, weights: object) -> None:
+    """Raise unless weights are fractions, as TensorFlow wants: whole numbers are often meant as numbers of elements."""
+    if dtype not in (np.float32, np.float64):
+        raise BadTypeError(
+            f"Weights of sample_from_datasets are float32 or float64. Received: weights={shown(weights)} of dtype "
+            f"{dtype}. Pass floats, such as [0.5, 0.5]."
+        )
 
 
 def _chosen(choices: Node, members: list[Any], stops_on_empty: bool) -> Any:

@@ -149,7 +149,7 @@ class DatasetSpec:
         return hash(repr(self._element_spec))
 
     def __repr__(self) -> str:
-        return f"DatasetSpec({self._element_spec!r})"
+        return f"DatasetSpec({self._element_spec!r}, TensorShape([]))"
 
 
 def is_shape_of(types: object) -> Callable[[Any], bool]:

@@ -10,6 +10,7 @@ worker processes need no JAX.
 import collections
 import contextlib
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,7 +25,7 @@ from stratax._typing import PyTree, TensorLike
 from stratax.data.elements._array import Count, ElementArray
 from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
 from stratax.data.elements._text import as_plain, encoded, without_tensors
-from stratax.errors import DataError, TracingError
+from stratax.errors import BadArgumentError, DataError, TracingError
 
 # An `optree.PyTreeSpec`; two are equal if the same leaves stand in the same places (keys of a dict in any order).
 Structure = Any
@@ -81,7 +82,7 @@ def _parts_of(kind: type) -> "tuple[Callable[[Any], tuple[Any, Any]], Callable[[
             constant, parts = value.__tf_flatten__()
             return parts, constant
 
-        return to_parts, kind.__tf_unflatten__
+        return to_parts, _unflatten_of(kind)
     fields = getattr(kind, "__attrs_attrs__", None)
     if fields is None:
         return None
@@ -95,6 +96,15 @@ def _parts_of(kind: type) -> "tuple[Callable[[Any], tuple[Any, Any]], Callable[[
         return made
 
     return lambda value: ([getattr(value, name) for name in names], None), of_parts
+
+
+def _unflatten_of(kind: Any) -> Callable[[Any, Any], Any]:
+    """Return how a class puts its values together: by a method of the class, or as TensorFlow calls it, of a value."""
+    found = inspect.getattr_static(kind, "__tf_unflatten__")
+    if isinstance(found, classmethod | staticmethod):
+        return kind.__tf_unflatten__  # type: ignore[no-any-return]
+    # TensorFlow calls it on the value that was taken apart, of which there is none here; it is only asked for its class.
+    return lambda constant, parts: kind.__tf_unflatten__(object.__new__(kind), constant, parts)
 
 
 def _adopt(example: Any) -> None:
@@ -282,7 +292,13 @@ def spec_of_leaf(leaf: object) -> TensorSpec | DatasetSpec:
     return TensorSpec.from_array(leaf)
 
 
-def check_same(row: Row, structure: Structure, spec: PyTree, where: str) -> None:
+def check_same(
+    row: Row,
+    structure: Structure,
+    spec: PyTree,
+    where: str,
+    error: type[BadArgumentError] = DataError,
+) -> None:
     """Raise unless an element has the structure, dtypes and rank (known sizes may differ) of `spec`.
 
     Args:
@@ -290,13 +306,14 @@ def check_same(row: Row, structure: Structure, spec: PyTree, where: str) -> None
         structure: Structure of the element.
         spec: Structure of TensorSpec that earlier elements had.
         where: Who made the element, for the message.
+        error: What is raised.
 
     Raises:
-        DataError: The two differ; the message names both.
+        BadArgumentError: The two differ; the message names both.
     """
     specs, expected = flatten(spec)
     if structure != expected:
-        raise DataError(
+        raise error(
             f"{where} gave elements of different structure. Expected, as before: {shown(spec)}. "
             f"Received: element={shown(spec_of_row(row, structure))}. Return the same structure for every element."
         )
@@ -307,7 +324,7 @@ def check_same(row: Row, structure: Structure, spec: PyTree, where: str) -> None
             continue
         ranks_differ = want.shape is not None and len(want.shape) != len(have.shape or ())
         if have.dtype != want.dtype or ranks_differ:
-            raise DataError(
+            raise error(
                 f"{where} gave elements of different {'shape rank' if ranks_differ else 'dtype'}. Expected, as "
                 f"before: {name}={shown(want)}. Received: {name}={shown(have)}. Return the same for every element, for "
                 "instance with an explicit dtype."

@@ -36,6 +36,7 @@ from .batch._padded import PaddedBatch as PaddedBatch
 from .batch._padded import make_padded_batch as make_padded_batch
 from .batch._ragged import make_ragged_batch as make_ragged_batch
 from .batch._ragged import make_sparse_batch as make_sparse_batch
+from .batch._rebatch import make_rebatch as make_rebatch
 from .batch._unbatch import Unbatch as Unbatch
 from .batch._unbatch import make_unbatch as make_unbatch
 from .interleave._node import FlatMap as FlatMap

@@ -5,7 +5,7 @@ from typing import Any
 from stratax.data.elements import INFINITE_CARDINALITY, Block
 from stratax.data.plan import Node, Run
 from stratax.data.position import Cursor, CursorOver, State
-from stratax.errors import DataError
+from stratax.errors import FailedPreconditionError
 
 
 class AssertCardinality(Node):
@@ -60,9 +60,9 @@ class _CountingCursor(CursorOver):
             raise self._error(f"at least {self._count}")
         return block
 
-    def _error(self, found: str) -> DataError:
+    def _error(self, found: str) -> FailedPreconditionError:
         expected = "an endless number of" if self._expected == INFINITE_CARDINALITY else self._expected
-        return DataError(
+        return FailedPreconditionError(
             f"Input dataset was expected to contain {expected} elements but contained {found}. "
             "Correct the number given to assert_cardinality."
         )

@@ -20,7 +20,7 @@ from stratax.data.elements import (
 from stratax.data.ops._concatenate import common_spec
 from stratax.data.plan import Node, Passes, Run, feed_of
 from stratax.data.position import Cursor, Feed, State
-from stratax.errors import DataError
+from stratax.errors import BadTypeError, DataError
 
 _WORDS = 2.0**32
 
@@ -106,11 +106,11 @@ class Choose(Node):
         """What describes the elements of all.
 
         Raises:
-            DataError: Their structures or dtypes differ, or the choices are no numbers.
+            BadTypeError: Their structures or dtypes differ, or the choices are no numbers.
         """
         choice = self.children[0].spec
         if not isinstance(choice, TensorSpec) or choice.dtype != np.int64 or choice.shape not in ((), None):
-            raise DataError(
+            raise BadTypeError(
                 "choice_dataset gives int64 scalars, the numbers of Datasets. "
                 f"Received: element_spec={shown(choice)}. Cast its elements: map(lambda x: tf.cast(x, tf.int64))."
             )

@@ -13,15 +13,15 @@ from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
     Columns,
+    DatasetSpec,
     Row,
     Rows,
     flatten,
-    unflatten,
 )
 from stratax.data.ops._successive import SuccessiveCursor
-from stratax.data.plan import Node, Passes, Run, select_passes
+from stratax.data.plan import Node, Passes, Run, merged_specs, select_passes
 from stratax.data.position import Cursor
-from stratax.errors import DataError
+from stratax.errors import BadTypeError, DataError
 
 
 class Concatenate(Node):
@@ -37,7 +37,7 @@ class Concatenate(Node):
         """What describes both.
 
         Raises:
-            DataError: Their structures or dtypes differ.
+            BadTypeError: Their structures or dtypes differ.
         """
         return common_spec("Concatenated Datasets", self.children)
 
@@ -97,7 +97,7 @@ class Concatenate(Node):
         def open_child(number: int) -> Cursor:
             return self.children[number].open(run, passes)
 
-        return SuccessiveCursor(open_child, len(self.children), ends_if_empty=False)
+        return SuccessiveCursor(open_child, len(self.children))
 
 
 def common_spec(what: str, nodes: Sequence[Node]) -> Any:
@@ -108,7 +108,7 @@ def common_spec(what: str, nodes: Sequence[Node]) -> Any:
         nodes: The nodes.
 
     Raises:
-        DataError: Their structures or dtypes differ.
+        BadTypeError: Their structures or dtypes differ.
     """
     return functools.reduce(functools.partial(_merged_specs, what), [node.spec for node in nodes])
 
@@ -116,16 +116,19 @@ def common_spec(what: str, nodes: Sequence[Node]) -> Any:
 def _merged_specs(what: str, mine: PyTree, other: PyTree) -> Any:
     specs, structure = flatten(mine)
     others, other_structure = flatten(other)
-    fits = structure == other_structure and all(
-        a.dtype == b.dtype for a, b in zip(specs, others, strict=True)
-    )
+    fits = structure == other_structure and all(map(_are_alike, specs, others))
     if not fits:
-        raise DataError(
+        raise BadTypeError(
             f"{what} need elements of the same structure and dtypes. "
             f"Received: element_spec={shown(mine)} and element_spec={shown(other)}. "
             "Bring them to one form with map first."
         )
-    return unflatten(structure, [a.merged(b) for a, b in zip(specs, others, strict=True)])
+    return merged_specs(mine, other)
+
+
+def _are_alike(spec: Any, other: Any) -> bool:
+    are_datasets = isinstance(spec, DatasetSpec) or isinstance(other, DatasetSpec)
+    return bool(spec == other if are_datasets else spec.dtype == other.dtype)
 
 
 def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: np.ndarray) -> Columns:

@@ -8,6 +8,7 @@ import numpy as np
 from stratax._typing import PyTree
 from stratax.data.elements import (
     TensorSpec,
+    as_components,
     as_dtype,
     as_element,
     as_row,
@@ -19,6 +20,7 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.vectorise import uses_jax
+from stratax.errors import BadTypeError
 
 _WIDE = {"int32": "int64", "uint32": "uint64", "float32": "float64", "complex64": "complex128"}
 
@@ -60,15 +62,17 @@ class Folded:
         """Take the next state.
 
         Raises:
-            DataError: If it is not like those before it.
+            BadTypeError: If it is not like those before it.
         """
-        leaves, structure = as_row(new)
+        # A list stands for an array where the state is one, else for its components.
+        leaves, structure = as_row(new if self._structure.num_children == 0 else as_components(new))
         # Another structure is reported by the check below.
         if structure == self._structure:
             for index, leaf in enumerate(leaves):
                 if self._is_on_device[index]:
                     self._specs[index], leaves[index] = _widened(self._specs[index], leaf)
-        check_same(leaves, structure, unflatten(self._structure, self._specs), self._name)
+        expected = unflatten(self._structure, self._specs)
+        check_same(leaves, structure, expected, self._name, BadTypeError)
         self._leaves = leaves
 
 

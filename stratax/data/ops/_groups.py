@@ -77,7 +77,7 @@ class Keyed(Drawing):
         name = name_of(self._key_func)
         try:
             with on_host(), element_scope(lambda: self.name_of(run, passes, number)), user_code(name):
-                key = np.asarray(as_array(call(self._key_func, self.child.structure, copies)))
+                key = _int64(call(self._key_func, self.child.structure, copies))
         except Exception as e:
             e.add_note(f"The function {name} given to {self.operation} failed on element {number}.")
             run.origins.tell(e, row)
@@ -88,6 +88,12 @@ class Keyed(Drawing):
                 f"dtype={key.dtype}, shape={key.shape} on element {number}. Return tf.cast(key, tf.int64)."
             )
         return int(key)
+
+
+def _int64(value: object) -> Any:
+    """Return what a function has given as an array; whole numbers without a tensor's dtype are int64, as in TensorFlow."""
+    is_plain = isinstance(value, int | np.integer | np.bool_)
+    return np.asarray(np.int64(value) if is_plain else as_array(value))  # type: ignore[call-overload]
 
 
 class Groups(Keyed):

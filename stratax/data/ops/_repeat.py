@@ -4,7 +4,7 @@ import numpy as np
 
 from stratax.data.elements import INFINITE_CARDINALITY
 from stratax.data.ops._reindexed import Reindexed
-from stratax.data.ops._successive import SuccessiveCursor
+from stratax.data.ops._successive import MANY_EMPTY, SuccessiveCursor
 from stratax.data.plan import Node, Passes, Run, as_count, mix_pass
 from stratax.data.position import Cursor
 
@@ -41,12 +41,16 @@ class Repeat(Reindexed):
         return indices - numbers * length, mix_pass(passes, numbers)
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """Pass after pass; without a count an empty one is the last, or nothing would ever come."""
+        """Pass after pass; without a count an empty one is the last, or nothing would ever come.
+
+        Directly behind a `shuffle` only the first one is, as in TensorFlow, which makes one operation of the two.
+        """
 
         def open_pass(number: int) -> Cursor:
             return self.child.open(run, int(mix_pass(passes, number)))
 
-        return SuccessiveCursor(open_pass, self.count, ends_if_empty=self.count < 0)
+        may_be_empty = MANY_EMPTY if self.child.repeats_over_empty else 0
+        return SuccessiveCursor(open_pass, self.count, may_be_empty if self.count < 0 else None)
 
 
 def make_repeat(node: Node, count: object) -> Node:

@@ -8,7 +8,6 @@ from stratax.data.elements import (
     Block,
     Row,
     Rows,
-    as_components,
     as_row,
     check_same,
     element_scope,
@@ -111,8 +110,9 @@ class Scan(Drawing):
                 "The function given to scan returns a pair: the next state and the new element. Received: "
                 f"{shown(given)} from {name_of(self._function)}. Return (state, element)."
             )
-        made = as_row(as_components(given[1]))
-        folded.follow(as_components(given[0]))
+        # Lists in what it returns are arrays, as in TensorFlow.
+        made = as_row(given[1])
+        folded.follow(given[0])
         return made
 
     def _checked(self, row: Row, structure: Any) -> Row:

@@ -1,5 +1,6 @@
 """Check the arguments that several operations have (data layer)."""
 
+import contextlib
 import inspect
 import operator
 from collections.abc import Callable
@@ -19,10 +20,10 @@ _MAX_THREADS = 16
 
 
 def as_count(name: str, value: Any, minimum: int | None) -> int:
-    """Return an integer argument, at least `minimum`."""
+    """Return an integer argument, at least `minimum`; of a variable or an array, the number that it holds now."""
     try:
         # An array of one integer without axes counts as that integer, of whatever integer type.
-        number = operator.index(value.item() if isinstance(value, np.ndarray) and not value.ndim else value)
+        number = operator.index(_held(value))
     except (TypeError, AttributeError) as e:
         if TRACING.depth:
             raise TracingError(
@@ -40,6 +41,19 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
             f"{name} has to be an integer{limit}. Received: {name}={shown(value)}. Pass a number{limit}."
         )
     return number
+
+
+def _held(value: Any) -> Any:
+    """Return the number that an array without axes, or a variable, holds; everything else as it is."""
+    if isinstance(value, int) or getattr(value, "shape", None) != ():
+        return value
+    if TRACING.depth:
+        from stratax.core.known import constant_of
+
+        # What follows from constants alone has a value while a function is traced.
+        with contextlib.suppress(LookupError):
+            return np.asarray(constant_of(value)).item()
+    return np.asarray(value).item()
 
 
 def check_callable(name: str, function: Callable[..., Any], node: Node | None = None) -> None:

@@ -30,10 +30,12 @@ class Node(abc.ABC):
     Attributes:
         label: The operation's name, for messages and `repr`.
         children: The nodes it reads from.
+        repeats_over_empty: Whether an endless `repeat` of it goes on behind a pass without elements.
     """
 
     label: str
     children: tuple["Node", ...] = ()
+    repeats_over_empty = False
 
     @property
     @abc.abstractmethod

@@ -6,6 +6,7 @@ from ._generator import make_generator as make_generator
 from ._memory import Random as Random
 from ._memory import Range as Range
 from ._memory import as_slices as as_slices
+from ._memory import make_counter as make_counter
 from ._memory import make_range as make_range
 from ._named_files import CurrentFile as CurrentFile
 from ._named_files import NamedFiles as NamedFiles

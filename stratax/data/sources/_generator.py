@@ -93,6 +93,9 @@ class Generator(Node):
     def _converted(self, element: PyTree, number: int) -> Row:
         leaves, structure = flatten(self._tuples(element))
         if structure != self.structure:
+            # A tuple that stands where the signature has one array, is one.
+            leaves = self._up_to_signature(element)
+        if leaves is None:
             raise DataError(
                 f"The generator {self.name} gave an element that does not fit its output_signature. "
                 f"Expected: structure {shown(self._signature)}. Received: element {number}={shown(element)}. "
@@ -102,6 +105,14 @@ class Generator(Node):
             self._convert(leaf, spec, name, number)
             for leaf, spec, name in zip(leaves, self._specs, self._names, strict=True)
         ]
+
+    def _up_to_signature(self, element: PyTree) -> Row | None:
+        """Return what stands in the signature's places; None if the element has not its structure."""
+        try:
+            leaves: Row = self.structure.flatten_up_to(self._tuples(element))
+        except ValueError:
+            return None
+        return [list(leaf) if type(leaf) is tuple else leaf for leaf in leaves]
 
     def _tuples(self, element: PyTree) -> Any:
         """Convert a yielded list to a tuple where the signature has a tuple, as TensorFlow does."""

@@ -1,6 +1,7 @@
 """Where elements come from: arrays in memory, ranges, random numbers, Python generators (data layer)."""
 
 import collections
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from stratax.data.elements import (
     INFINITE_CARDINALITY,
     Block,
     Columns,
+    DatasetSpec,
+    Nested,
     RaggedTensor,
     SparseTensor,
     Structure,
@@ -24,7 +27,7 @@ from stratax.data.elements import (
     random_integers,
     unflatten,
 )
-from stratax.data.plan import Node, Order, Passes, Run, as_count
+from stratax.data.plan import Node, Order, Passes, Run, as_count, merged_specs
 from stratax.data.sources._rows import RowsSource
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
@@ -95,7 +98,7 @@ class Range(Node):
     is_uniform = True
     batch_size = None
 
-    def __init__(self, start: int, step: int, length: int, dtype: np.dtype) -> None:
+    def __init__(self, start: float, step: float, length: int, dtype: np.dtype) -> None:
         self._start = start
         self._step = step
         self._length = length
@@ -168,6 +171,8 @@ def as_slices(label: str, tensors: PyTree, *, add_axis: bool) -> Node:
             f"A Dataset needs at least one component. Received: tensors={shown(tensors)}. Pass an array, or a tuple or "
             "dict of arrays."
         )
+    if not add_axis and any(map(_are_datasets, leaves)):
+        return _of_datasets(label, leaves, structure)
     if add_axis:
         return Slices(label, [_whole(as_array(leaf))[None] for leaf in leaves], structure)
     parts, whole = flatten(tensors, _is_sliced)
@@ -176,6 +181,28 @@ def as_slices(label: str, tensors: PyTree, *, add_axis: bool) -> Node:
     arrays = [_whole(as_array(leaf)) for leaf in leaves]
     _check_lengths(arrays, structure)
     return Slices(label, arrays, structure)
+
+
+def _are_datasets(leaf: object) -> bool:
+    return isinstance(leaf, list) and bool(leaf) and all(isinstance(part, Nested) for part in leaf)
+
+
+def _of_datasets(label: str, leaves: Sequence[Any], structure: Structure) -> Node:
+    """Make the source node of lists of Datasets, and of arrays beside them."""
+    columns, specs = [], []
+    for leaf in leaves:
+        if _are_datasets(leaf):
+            column = np.empty(len(leaf), object)
+            column[:] = leaf
+            spec: Any = DatasetSpec(functools.reduce(merged_specs, [part.element_spec for part in leaf]))
+        else:
+            column = _whole(as_array(leaf))
+            spec = TensorSpec(column.shape[1:], column.dtype)
+        columns.append(column)
+        specs.append(spec)
+    _check_lengths(columns, structure)
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    return RowsSource(rows, unflatten(structure, specs), label)
 
 
 def _check_lengths(arrays: Sequence[Any], structure: Structure) -> None:
@@ -272,4 +299,29 @@ def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
         raise BadArgumentError(
             f"The numbers of a range are int64. Received: args={shown(args)}. Pass numbers from -2**63 to 2**63 - 1."
         )
-    return Range(start, step, len(range(start, stop, step)), as_dtype(output_type))
+    return Range(start, step, len(range(start, stop, step)), _counted_dtype("output_type", output_type))
+
+
+def make_counter(start: Any, step: Any, dtype: Any) -> Range:
+    """Make an endless range, whose numbers may be fractions if `dtype` is of such."""
+    kind = _counted_dtype("dtype", dtype)
+    first, distance = (
+        value if isinstance(value, float | np.floating) and kind.kind in "fc" else as_count(name, value, None)
+        for name, value in (("start", start), ("step", step))
+    )
+    return Range(first, distance, INFINITE_CARDINALITY, kind)
+
+
+def _counted_dtype(name: str, dtype: Any) -> np.dtype:
+    """Return the dtype of numbers of a range.
+
+    Raises:
+        BadTypeError: It is one of text or of truth values.
+    """
+    kind = as_dtype(dtype)
+    if kind.hasobject or kind.kind == "b":
+        raise BadTypeError(
+            f"The elements of a range are numbers. Received: {name}={shown(dtype)}. Pass a dtype such as tf.int64, and "
+            "convert the numbers in a map."
+        )
+    return kind

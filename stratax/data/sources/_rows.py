@@ -8,7 +8,17 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.data.elements import Block, Row, Rows, as_row, check_same, spec_of_row
+from stratax.data.elements import (
+    Block,
+    Row,
+    Rows,
+    TensorSpec,
+    as_row,
+    check_same,
+    flatten,
+    spec_of_row,
+    unflatten,
+)
 from stratax.data.plan import Node, Passes, Run, merged_specs
 from stratax.errors import BadArgumentError
 
@@ -63,6 +73,14 @@ def as_rows(elements: Sequence[Any]) -> RowsSource:
             "one element."
         )
     specs = [spec_of_row(*each) for each in given]
-    for each in given:
-        check_same(*each, specs[0], "from_list")
+    for row, structure in given:
+        # Ranks may differ.
+        check_same(row, structure, _of_any_rank(specs[0]), "from_list")
     return RowsSource([row for row, _ in given], functools.reduce(merged_specs, specs))
+
+
+def _of_any_rank(spec: PyTree) -> Any:
+    specs, structure = flatten(spec)
+    return unflatten(
+        structure, [TensorSpec(None, each.dtype) if isinstance(each, TensorSpec) else each for each in specs]
+    )

@@ -83,7 +83,7 @@ def test_reduce_folds():
 
 
 def test_reduce_refuses_a_state_that_changes():
-    with pytest.raises(DataError, match="given to reduce gave elements of different dtype"):
+    with pytest.raises(BadTypeError, match="given to reduce gave elements of different dtype"):
         Dataset.range(3).reduce(0, lambda state, x: float(x))
     with pytest.raises(BadTypeError, match="reduce_func has to be callable"):
         Dataset.range(3).reduce(0, None)
@@ -187,3 +187,14 @@ def test_bad_arguments_are_refused_before_iterating(make, message):
 
 def test_counts_may_be_numpy_numbers():
     assert as_lists(Dataset.range(np.int64(5)).take(np.array(2)).batch(np.int32(2))) == [[0, 1]]
+
+
+def test_a_state_that_is_an_array_may_be_given_as_a_list():
+    def following(state, _):
+        return [state[1], state[0] + state[1]]
+
+    assert Dataset.range(6).reduce(np.array([0, 1]), following).tolist() == [8, 13]
+    numbers = Dataset.range(6).scan([0, 1], lambda state, x: (following(state, x), state[1]))
+    assert as_lists(numbers) == [1, 1, 2, 3, 5, 8]
+    # A list in what the function returns is an array.
+    assert as_lists(Dataset.range(2).scan(0, lambda state, x: (state, [x, x]))) == [[0, 0], [1, 1]]

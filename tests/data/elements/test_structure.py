@@ -84,15 +84,23 @@ class Protocol:
         return cls(*leaves, *metadata)
 
 
+@dataclasses.dataclass
+class OfValues(Protocol):
+    """As classes of TensorFlow's own tests have it: a method of a value."""
+
+    def __tf_unflatten__(self, metadata, leaves):
+        return OfValues(*leaves, *metadata)
+
+
 def elements_of(kind):
     rows = kind(np.arange(12, dtype="float32").reshape(6, 2), np.arange(6))
     return sx.data.Dataset.from_tensor_slices(rows)
 
 
-@pytest.fixture(params=["protocol", "attrs"])
+@pytest.fixture(params=["protocol", "of values", "attrs"])
 def kind(request):
-    if request.param == "protocol":
-        return Protocol
+    if request.param != "attrs":
+        return Protocol if request.param == "protocol" else OfValues
     attr = pytest.importorskip("attr")
     return attr.make_class("Attributes", ["image", "label"])
 

@@ -49,7 +49,7 @@ def test_the_end_of_a_dataset_ends_all_or_is_passed_over(stops):
         (([Dataset.range(2)] * 2, [-1.0, 1.0]), BadArgumentError, "Expected: 2 weights"),
         (
             ([Dataset.range(2), Dataset.range(3, output_type=np.int32)],),
-            DataError,
+            BadTypeError,
             "same structure and dtypes",
         ),
     ],
@@ -60,7 +60,7 @@ def test_wrong_arguments_are_refused(arguments, error, match):
 
 
 def test_choices_are_numbers_of_datasets():
-    with pytest.raises(DataError, match="int64 scalars.*Received: element_spec"):
+    with pytest.raises(BadTypeError, match="int64 scalars.*Received: element_spec"):
         Dataset.choose_from_datasets([Dataset.range(2)], Dataset.from_tensors("a"))
     with pytest.raises(DataError, match="0 <= number < 1.*Received: 1"):
         list(Dataset.choose_from_datasets([Dataset.range(9)], Dataset.range(3)))
@@ -102,3 +102,18 @@ def test_classes_come_as_often_as_they_should(initial):
 def test_classes_that_come_as_they_should_are_taken_as_they_come():
     made = Dataset.range(10).rejection_resample(lambda x: x % 2, [0.5, 0.5], [0.5, 0.5])
     assert [int(x) for _, x in made] == list(range(10))
+
+
+@pytest.mark.parametrize("weights", [[1, 1], np.array([1, 1]), np.array([1, 1], np.float16), ["a", "b"]])
+def test_weights_are_floats(weights):
+    with pytest.raises(BadTypeError, match="float32 or float64.*Received: weights"):
+        Dataset.sample_from_datasets([Dataset.range(2), Dataset.range(2)], weights)
+    with pytest.raises(BadTypeError, match="float32 or float64.*Received: weights"):
+        Dataset.sample_from_datasets(
+            [Dataset.range(2), Dataset.range(2)], Dataset.from_tensors(np.asarray(weights)).repeat()
+        )
+
+
+def test_weights_may_mix_numbers_and_floats():
+    sampled = Dataset.sample_from_datasets([Dataset.range(2), Dataset.range(2)], [1, 0.5])
+    assert sorted(int(x) for x in sampled) == [0, 0, 1, 1]

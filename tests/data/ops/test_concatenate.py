@@ -35,10 +35,10 @@ def test_concatenating_functions_called_one_by_one_keeps_the_order():
 
 
 def test_concatenate_refuses_another_structure():
-    with pytest.raises(DataError, match="same structure and dtypes"):
+    with pytest.raises(BadTypeError, match="same structure and dtypes"):
         Dataset.range(3).concatenate(Dataset.from_tensors((1, 2)))
     opaque = Dataset.range(3).map(lambda x: (x, str(x)))
-    with pytest.raises(DataError, match="same structure and dtypes"):
+    with pytest.raises(BadTypeError, match="same structure and dtypes"):
         iter(opaque.concatenate(Dataset.range(2)))
 
 
@@ -51,3 +51,10 @@ def test_concatenate_and_zip_refuse_what_is_no_dataset():
         Dataset.zip()
     with pytest.raises(DataError, match="at least one Dataset"):
         Dataset.zip(())
+
+
+def test_windows_are_concatenated():
+    windows = Dataset.range(2).window(2).concatenate(Dataset.range(3).window(2))
+    assert [[int(x) for x in window] for window in windows] == [[0, 1], [0, 1], [2]]
+    with pytest.raises(BadTypeError, match="same structure and dtypes"):
+        Dataset.range(2).window(2).concatenate(Dataset.range(2))

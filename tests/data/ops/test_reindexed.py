@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stratax.data import INFINITE_CARDINALITY, Dataset
+from stratax.errors import DataError
 from tests.data.reference import apply_chain, as_lists, model
 
 counts = st.integers(0, 12)
@@ -129,3 +130,24 @@ def test_a_stream_has_no_positions():
     node = Dataset.range(3).filter(lambda x: x > 0)._node
     with pytest.raises(NotImplementedError, match="Filter can only be iterated"):
         node.gather(np.array([0]), 0, None)
+
+
+def _passes(*sizes):
+    """Return a Dataset whose passes have so many elements."""
+    remaining = iter(sizes)
+    return Dataset.from_generator(lambda: range(next(remaining)), "int64", [])
+
+
+def test_an_endless_repeat_ends_with_an_empty_pass_unless_it_is_shuffled():
+    assert as_lists(_passes(1, 0, 2, 9).repeat()) == [0]
+    assert as_lists(_passes(0, 2, 9).shuffle(10).repeat()) == []
+    # As TensorFlow, which makes one operation of the two.
+    assert sorted(as_lists(_passes(1, 0, 2, 9).shuffle(10).repeat().take(3))) == [0, 0, 1]
+    assert sorted(as_lists(_passes(0, 2, 0, 1).shuffle(10).repeat(4))) == [0, 0, 1]
+
+
+def test_a_shuffled_source_that_has_ended_for_good_is_no_endless_wait():
+    numbers = iter(range(3))
+    used_up = Dataset.from_generator(lambda: numbers, "int64", []).shuffle(10).repeat()
+    with pytest.raises(DataError, match="passes without an element, one after another"):
+        list(used_up)

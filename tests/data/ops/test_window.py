@@ -72,4 +72,4 @@ def test_windows_flatten_to_batches():
     dataset = Dataset.range(6).window(3, shift=1, drop_remainder=True).flat_map(lambda w: w.batch(3))
     assert as_lists(dataset) == [[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5]]
     assert hash(DatasetSpec(1)) == hash(DatasetSpec(1))
-    assert repr(DatasetSpec(1)) == "DatasetSpec(1)"
+    assert repr(DatasetSpec(1)) == "DatasetSpec(1, TensorShape([]))"

@@ -1,6 +1,7 @@
 """`from_generator`."""
 
 import numpy as np
+import optree
 import pytest
 
 from stratax.data import UNKNOWN_CARDINALITY, Dataset, TensorSpec
@@ -52,7 +53,8 @@ def test_the_old_form_of_the_signature_works():
 @pytest.mark.parametrize(
     ("element", "signature", "message"),
     [
-        ((1, 2), INT, "structure"),
+        ((1, 2), INT, r"shape=\(2,\)"),
+        ((1, 2), (INT, INT, INT), "structure"),
         ([1, 2], INT, r"shape=\(2,\)"),
         (1.5, INT, "of dtype=float32"),
         (np.zeros(3), TensorSpec((2,), "float64"), r"shape=\(3,\)"),
@@ -79,3 +81,19 @@ def test_the_arguments_of_from_generator_are_checked():
         Dataset.from_generator(list, output_signature=np.float32)
     with pytest.raises(BadArgumentError, match="output_shapes needs the structure"):
         Dataset.from_generator(list, ("int32", "int32"), ((),))
+
+
+@pytest.mark.parametrize(
+    ("element", "signature", "expected"),
+    [
+        ((1, 2, 3), TensorSpec((3,), "int32"), [1, 2, 3]),
+        (((1, 2), (3, 4)), TensorSpec((2, 2), "int32"), [[1, 2], [3, 4]]),
+        (((1, 2), 3), (TensorSpec((2,), "int32"), INT), ([1, 2], 3)),
+        ([(1, 2), 3], (TensorSpec((None,), "int32"), INT), ([1, 2], 3)),
+        ({"x": (1, 2)}, {"x": TensorSpec((2,), "int32")}, {"x": [1, 2]}),
+    ],
+)
+def test_a_tuple_stands_for_an_array_where_the_signature_has_one(element, signature, expected):
+    dataset = Dataset.from_generator(lambda: iter([element]), output_signature=signature)
+    (found,) = dataset
+    assert optree.tree_map(np.ndarray.tolist, found) == optree.tree_map(lambda part: part, expected)

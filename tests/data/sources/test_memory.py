@@ -56,3 +56,30 @@ def test_range_refuses_what_is_no_range():
 def test_one_string_keeps_the_zero_bytes_at_its_end():
     assert list(Dataset.from_tensors(b"a\0")) == [b"a\0"]
     assert Dataset.from_tensors("a").element_spec.dtype == object
+
+
+@pytest.mark.parametrize("dtype", ["string", bool])
+def test_ranges_are_of_numbers(dtype):
+    with pytest.raises(BadTypeError, match="elements of a range are numbers.*output_type"):
+        Dataset.range(3, output_type=dtype)
+    with pytest.raises(BadTypeError, match="elements of a range are numbers.*dtype"):
+        Dataset.counter(dtype=dtype)
+
+
+def test_a_counter_counts_in_fractions():
+    counted = as_lists(Dataset.counter(0.5, 0.25, "float32").take(3))
+    assert counted == [0.5, 0.75, 1.0]
+    with pytest.raises(BadTypeError, match="start has to be an integer"):
+        Dataset.counter(0.5)
+
+
+def test_datasets_in_a_list_are_elements():
+    parts = [Dataset.range(2), Dataset.range(3)]
+    nested = Dataset.from_tensor_slices(parts)
+    assert as_lists(nested.flat_map(lambda part: part)) == [0, 1, 0, 1, 2]
+    assert as_lists(nested.interleave(lambda part: part, cycle_length=2)) == [0, 0, 1, 1, 2]
+    assert nested.element_spec.element_spec == TensorSpec((), "int64")
+    beside = [(as_lists(part), int(n)) for part, n in Dataset.from_tensor_slices((parts, [5, 6]))]
+    assert beside == [([0, 1], 5), ([0, 1, 2], 6)]
+    with pytest.raises(DataError, match="the same first dimension"):
+        Dataset.from_tensor_slices((parts, [5]))

@@ -115,4 +115,38 @@ CASES = [
         "tf.data.experimental.get_next_as_optional(iter(tf.data.Dataset.range(2))).get_value()",
         modes=("host",),
     ),
+    _listed("tf.data.Dataset.range(4).group_by_window(lambda x: 0, lambda k, w: w.batch(4), window_size=2)"),
+    _listed(
+        "tf.data.Dataset.range(4).group_by_window(lambda x: True, lambda k, w: w.batch(4), window_size=2)"
+    ),
+    _listed(
+        "tf.data.Dataset.range(4).group_by_window(lambda x: tf.cast(x, tf.int32), lambda k, w: w, window_size=2)"
+    ),
+    _listed("tf.data.Dataset.range(4).group_by_window(lambda x: [0], lambda k, w: w, window_size=2)"),
+    _listed(
+        "tf.data.Dataset.range(5).group_by_window(lambda x: x % 2, lambda k, w: w.batch(4), "
+        "window_size_func=lambda k: k + 1)"
+    ),
+    _listed("tf.data.Dataset.range(6).scan([0, 1], lambda s, _: ([s[1], s[0] + s[1]], s[1]))"),
+    _listed("tf.data.Dataset.range(6).scan((0, 1), lambda s, _: ((s[1], s[0] + s[1]), s[1]))"),
+    _listed("tf.data.Dataset.range(2).scan(0, lambda s, x: (s, [x, x]))"),
+    _listed("tf.data.Dataset.range(2).scan(0, lambda s, x: (1.0, x))"),
+    _listed("tf.data.Dataset.range(8).batch(4).rebatch([1, 3])"),
+    _listed("tf.data.Dataset.range(7).batch(4).rebatch([2, 3], drop_remainder=True)"),
+    _listed("tf.data.Dataset.range(2).repeat(tf.Variable(2, dtype=tf.int64))"),
+    _listed(
+        "tf.data.Dataset.range(9).skip(tf.constant(1, tf.int64)).take(tf.Variable(4, dtype=tf.int64)).batch(3)"
+    ),
+    _listed("tf.data.experimental.from_list([[[1]], [2, 3]])"),
+    _listed(
+        "tf.data.Dataset.from_tensor_slices([tf.data.Dataset.range(2), tf.data.Dataset.range(3)]).flat_map(lambda x: x)"
+    ),
+    _listed("tf.data.Dataset.range(2).concatenate(tf.data.Dataset.from_tensors(1.0))"),
+    _listed(
+        "tf.data.Dataset.sample_from_datasets([tf.data.Dataset.range(2), tf.data.Dataset.range(2)], weights=[1, 1])"
+    ),
+    _listed("tf.data.Dataset.range(3, output_type=tf.string)"),
+    _listed("tf.data.Dataset.counter(dtype=tf.string).take(2)"),
+    _listed("tf.data.Dataset.counter(0.5, 0.5, dtype=tf.float32).take(2)"),
+    Case("tf.random.set_seed(None)", modes=("host",)),
 ]

@@ -31,6 +31,7 @@ class Shuffle(Reindexed):
     """
 
     label = "Shuffle"
+    repeats_over_empty = True
 
     def __init__(self, child: Node, buffer_size: int, order: Order) -> None:
         super().__init__(child)

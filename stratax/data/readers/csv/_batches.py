@@ -58,8 +58,7 @@ def make_csv_dataset(
         file_pattern: Names of files or patterns of names (`*`, `?`, `[...]`): one or a sequence.
         batch_size: Rows of a batch.
         column_names: The columns' names; the first file's header if None.
-        column_defaults: For each column that is read (or for each of all) a dtype or a default, as for
-            :class:`CsvDataset`.
+        column_defaults: For each column that is read a dtype or a default, as for :class:`CsvDataset`.
         label_name: A column that is given beside the others: elements are then `(features, label)`.
         select_columns: Names or numbers of the columns that are read; all if None.
         field_delim: One character between two fields.
@@ -114,7 +113,7 @@ def make_csv_dataset(
     if column_defaults is None:
         defaults = inferred_defaults(files, compression, style, selected, len(names), num_rows_for_inference)
     else:
-        defaults = _given_defaults(column_defaults, selected, len(names))
+        defaults = _given_defaults(column_defaults, selected)
     keys = [names[i] for i in selected]
     _check_label(label_name, keys)
 
@@ -233,15 +232,13 @@ def _selected(select_columns: Sequence[int | str] | None, names: Sequence[str]) 
     return sorted(positions)
 
 
-def _given_defaults(column_defaults: Sequence[Any], selected: Sequence[int], count: int) -> list[Any]:
-    if len(column_defaults) == len(selected):
-        return list(column_defaults)
-    if len(column_defaults) == count:
-        return [column_defaults[i] for i in selected]
-    raise BadArgumentError(
-        "column_defaults needs an entry for each column that is read, or for each of all. Expected: "
-        f"{len(selected)} or {count} entries. Received: {len(column_defaults)}."
-    )
+def _given_defaults(column_defaults: Sequence[Any], selected: Sequence[int]) -> list[Any]:
+    if len(column_defaults) != len(selected):
+        raise BadArgumentError(
+            f"column_defaults needs an entry for each column that is read. Expected: {len(selected)} entries. "
+            f"Received: {len(column_defaults)}. Leave out those of columns that select_columns does not name."
+        )
+    return list(column_defaults)
 
 
 def _check_label(label_name: str | None, keys: Sequence[str]) -> None:

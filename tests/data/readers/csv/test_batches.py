@@ -118,11 +118,13 @@ def test_columns_are_selected_by_name_or_number_and_defaults_given(folder):
     file = str(folder / "part0.csv")
     (first, *_) = make_csv_dataset(file, 5, num_epochs=1, shuffle=False, select_columns=["name", 0])
     assert set(first) == {"id", "name"}
-    defaults = [np.int64(0), 0.0, "", np.float64(0)]
-    for columns, given in [(["label", "id"], [np.int64(0), np.float64(0)]), (["label", "id"], defaults)]:
-        dataset = make_csv_dataset(file, 5, column_defaults=given, select_columns=columns, num_epochs=1)
-        assert dataset.element_spec["label"].dtype == np.float64
-        assert dataset.element_spec["id"].dtype == np.int64
+    columns, defaults = ["label", "id"], [np.int64(0), np.float64(0)]
+    dataset = make_csv_dataset(file, 5, column_defaults=defaults, select_columns=columns, num_epochs=1)
+    assert dataset.element_spec["label"].dtype == np.float64
+    assert dataset.element_spec["id"].dtype == np.int64
+    for wrong in ([np.int64(0), 0.0, "", np.float64(0)], [np.int64(0)]):
+        with pytest.raises(BadArgumentError, match=r"an entry for each column that is read.*Expected: 2"):
+            make_csv_dataset(file, 5, column_defaults=wrong, select_columns=columns, num_epochs=1)
     named = make_csv_dataset(
         file, 5, column_names=["a", "b", "c", "d"], num_epochs=1, prefetch_buffer_size=AUTOTUNE
     )
