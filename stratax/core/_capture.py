@@ -556,6 +556,7 @@ class ProgramRegion(Region):
             where none can.
         notes: What other packages note about the program while it is traced, by the name of a host value.
         handed_on: What the program gives besides its results.
+        afterwards: What is done on the host after each run.
         builder: Makes the program of what was traced, where it is not to be run here as it is:
             ``builder(closed, region, outputs, name)``.
     """
@@ -581,6 +582,8 @@ class ProgramRegion(Region):
         self._host_values: dict[str, Any] = {}
         self.notes: dict[str, Any] = {}
         self.handed_on: list[HandedOn] = []
+        # What `_afterwards` notes: it needs regions itself.
+        self.afterwards: list[Any] = []
         self.builder: Callable[..., Any] | None = None
 
     @property
@@ -687,6 +690,8 @@ class ProgramRegion(Region):
             loop.replace_streams(places)
         for made in self.passes.values():
             made.source = places.get(id(made.source), made.source)
+        for later in self.afterwards:
+            later.detach(places)
         self.inputs = [
             FeedLeaf(feeds[id(source.feed)], source.index) if isinstance(source, FeedLeaf) else source
             for source in self.inputs

@@ -144,10 +144,10 @@ class Run:
             with observer.dispatching() if known else observer.compiling():
                 results = compiled(*arguments)
             self._cuts.compiled.add(key)
-            observer.dispatched(next(iter(jax.tree.leaves(results)), None))
+            observer.dispatched(next(iter(jax.tree.leaves(_listed(results))), None))
         # A callback's error has to come out before the values are committed.
         if self._can_fail:
-            jax.block_until_ready(results)
+            jax.block_until_ready(_listed(results))
             _checks.raise_failures(self._sites, self._placement)
         return results
 
@@ -496,3 +496,8 @@ def wait(value: Any) -> None:
         # `block_until_ready` waits in C++; Python's handler of Ctrl-C would run when it is over.
         while not value.is_ready():  # type: ignore[attr-defined]
             time.sleep(_POLL_SECONDS)
+
+
+def _listed(results: Any) -> Any:
+    """Return a part's results without its variables, which can't be put in the order that leaves of a dict have."""
+    return list(results.values()) if isinstance(results, dict) else results

@@ -393,6 +393,7 @@ class Function(_signature.Alias):
         if _compiling.is_heard():
             self._make_retraceable(program, arguments, region)
         _log_placement.note(name, region.placement)
+        program.afterwards = region.afterwards
         program.result_types = [
             _concrete.TensorType(tuple(aval.shape), aval.dtype)
             for aval in closed.out_avals[len(region.writes) : len(closed.out_avals) - region.num_handed_on]

@@ -37,7 +37,7 @@ def elements(value: object) -> _carry.Elements:
 def combined(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return what `iter`, `enumerate` or `zip` of streams and datasets stands for, or None where Python's does."""
     if function is iter and len(args) == 1:
-        return _iterator(args[0])
+        return iterator(args[0])
     if function is enumerate and args and is_stream(args[0]):
         start = args[1] if len(args) > 1 else kwargs.get("start", 0)
         return _Enumerated(args[0], start)
@@ -54,7 +54,7 @@ def combined(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     return _Zipped(args)
 
 
-def _iterator(value: object) -> Any:
+def iterator(value: object) -> Any:
     """Return what `iter(value)` gives: for a dataset a pass that begins in every call of the function."""
     if isinstance(value, (_stream.Stream, _stream.CallPass)):
         return value

@@ -16,6 +16,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.core import (
+    _afterwards,
     _arrivals,
     _body,
     _capture,
@@ -108,6 +109,8 @@ class Program:
         self._placed_ids: list[int] = [0] * len(self._read)
         # The types of the results, which whoever traced the program may set.
         self.result_types: Sequence[Any] = ()
+        # What is done on the host after each run, set likewise.
+        self.afterwards: Sequence[_afterwards.Afterwards] = ()
         self._has_feeds = bool(feeds)
         self._spans_processes = placement is not None and not placement.is_fully_addressable
         self._has_run = False
@@ -190,7 +193,14 @@ class Program:
             _variable_store.write_all(self.written, written)
             # The program leaves its results where it needs them: the next call need not look at them again.
             self._placed_ids[: len(self.donated)] = map(id, written[: len(self.donated)])
+        if self.afterwards:
+            self._act(streams, traced)
         return self._outputs(results)
+
+    def _act(self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream]) -> None:
+        """Do what the function wants done with datasets."""
+        for later in self.afterwards:
+            later.act(_stand_in(later.source, streams, traced))
 
     def output_types(self) -> Any:
         """Return the structure of the results, with their types in the places of arrays."""
@@ -410,6 +420,8 @@ class DrivenProgram(Program):
             # A pass that was opened while tracing, and that no run went on with, has threads and files.
             for made in (*self._passes, *begun.values()):
                 made.close()  # type: ignore[attr-defined]
+        if self.afterwards:
+            self._act(streams, traced)
         return self._outputs(results[len(self.written) :])
 
     def matches(

@@ -1,3 +1,5 @@
+from ._afterwards import after_run as after_run
+from ._afterwards import single as single
 from ._autograph import convert as convert
 from ._concrete import ConcreteFunction as ConcreteFunction
 from ._concrete import as_declared as as_declared

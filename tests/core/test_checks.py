@@ -219,3 +219,19 @@ def test_an_assertion_that_fails_in_one_worker_ends_the_step_of_all():
     assert second.report["outcomes"][:3] == [40.0, "not positive: 0.0", 56.0]
     assert {first.report["outcomes"][3], second.report["outcomes"][3]} == {"too large: 120.0", elsewhere}
     assert first.report["total"] == second.report["total"]
+
+
+def test_an_assertion_between_elements_that_a_function_takes():
+    @tf.function
+    def squared(dataset):
+        elements, found = iter(dataset), []
+        for _ in range(2):
+            x = next(elements)
+            check(tf.reduce_max(x) < 8, [x], lambda value: f"too large: {value}")
+            found.append(x * x)
+        return found
+
+    dataset = tf.data.Dataset.from_tensor_slices(np.arange(4.0, dtype="float32")).batch(2)
+    assert [x.tolist() for x in squared(dataset)] == [[0, 1], [4, 9]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"too large: \[8. 9.\]"):
+        squared(tf.data.Dataset.from_tensor_slices(np.arange(6.0, 10, dtype="float32")).batch(2))

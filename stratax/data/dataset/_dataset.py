@@ -532,7 +532,8 @@ class Dataset(Selecting, Grouping):
     ) -> None:
         """Write all elements into a folder, for :meth:`load`.
 
-        The folder counts as written only when all is there; what was saved there before stays until then.
+        The folder counts as written only when all is there; what was saved there before stays until then. In a compiled
+        function it is written whenever the function has run.
 
         Args:
             path: The folder, or URL of one that fsspec writes to.
@@ -551,6 +552,14 @@ class Dataset(Selecting, Grouping):
             >>> list(Dataset.load(folder).as_numpy_iterator())
             [{'n': np.int64(0)}, {'n': np.int64(1)}, {'n': np.int64(2)}]
         """
+        if TRACING.depth and tracing_region() is not None:
+            from stratax.core import functions
+
+            # As in TensorFlow, whenever the function runs.
+            functions.after_run(
+                self, lambda dataset: dataset.save(path, compression, shard_func, checkpoint_args)
+            )
+            return
         from stratax.data.snapshots import save
 
         save(iter(self), self.element_spec, path, compression, shard_func, checkpoint_args)
@@ -564,7 +573,9 @@ class Dataset(Selecting, Grouping):
     ) -> "Dataset":
         """Read the elements that :meth:`save` wrote, as they were: structure, dtypes, strings.
 
-        Of several files as many take turns as the machine has processors, as in TensorFlow. Uncompressed files of this machine are read at any position, so a `shuffle` is one of all elements, and a
+        Of several files as many take turns as the machine has processors, as in TensorFlow.
+
+        Uncompressed files of this machine are read at any position, so a `shuffle` is one of all elements, and a
         pipeline over them is restored at once. A namedtuple comes back with its names, as a class of its own unless
         `element_spec` brings the old one.
 
@@ -667,13 +678,18 @@ class Dataset(Selecting, Grouping):
             >>> Dataset.range(3).batch(3).get_single_element().tolist()
             [0, 1, 2]
         """
+        advice = (
+            f"Expected: exactly one element. Received: {shown(self)}. Batch all elements, or use take(1)."
+        )
+        none, several = f"Dataset was empty. {advice}", f"Dataset had more than one element. {advice}"
+        if TRACING.depth and tracing_region() is not None:
+            from stratax.core import functions
+
+            return functions.single(self, none, several)
         with self.take(2)._iterator() as elements:
             found = list(elements)
         if len(found) != 1:
-            raise BadArgumentError(
-                f"Dataset {'was empty' if not found else 'had more than one element'}. Expected: exactly one element. "
-                f"Received: {shown(self)}. Batch all elements, or use take(1)."
-            )
+            raise BadArgumentError(several if found else none)
         return found[0]
 
     def __len__(self) -> int:

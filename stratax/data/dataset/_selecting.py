@@ -104,7 +104,8 @@ class Selecting(Deriving):
         """Say how many elements there are: see `tf.data.experimental.assert_cardinality`.
 
         Args:
-            expected_cardinality: The number, or INFINITE_CARDINALITY. While iterating, another one is a FailedPreconditionError.
+            expected_cardinality: The number, or INFINITE_CARDINALITY. While iterating, another one raises a
+                FailedPreconditionError.
         """
         expected = as_count("expected_cardinality", expected_cardinality, INFINITE_CARDINALITY)
         if self._node.length == expected:

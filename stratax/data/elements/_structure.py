@@ -103,7 +103,7 @@ def _unflatten_of(kind: Any) -> Callable[[Any, Any], Any]:
     found = inspect.getattr_static(kind, "__tf_unflatten__")
     if isinstance(found, classmethod | staticmethod):
         return kind.__tf_unflatten__  # type: ignore[no-any-return]
-    # TensorFlow calls it on the value that was taken apart, of which there is none here; it is only asked for its class.
+    # TensorFlow calls it on the value that was taken apart, of which there is none here.
     return lambda constant, parts: kind.__tf_unflatten__(object.__new__(kind), constant, parts)
 
 

@@ -91,9 +91,10 @@ class Keyed(Drawing):
 
 
 def _int64(value: object) -> Any:
-    """Return what a function has given as an array; whole numbers without a tensor's dtype are int64, as in TensorFlow."""
-    is_plain = isinstance(value, int | np.integer | np.bool_)
-    return np.asarray(np.int64(value) if is_plain else as_array(value))  # type: ignore[call-overload]
+    """Return what a function has given as an array; a whole number that is no tensor is int64, as in TensorFlow."""
+    if isinstance(value, int | np.integer | np.bool_):
+        return np.array(int(value), np.int64)
+    return np.asarray(as_array(value))
 
 
 class Groups(Keyed):

@@ -91,7 +91,8 @@ class Generator(Node):
             return self._converted(element, number)
 
     def _converted(self, element: PyTree, number: int) -> Row:
-        leaves, structure = flatten(self._tuples(element))
+        found, structure = flatten(self._tuples(element))
+        leaves: Row | None = found
         if structure != self.structure:
             # A tuple that stands where the signature has one array, is one.
             leaves = self._up_to_signature(element)

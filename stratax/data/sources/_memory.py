@@ -305,11 +305,12 @@ def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
 def make_counter(start: Any, step: Any, dtype: Any) -> Range:
     """Make an endless range, whose numbers may be fractions if `dtype` is of such."""
     kind = _counted_dtype("dtype", dtype)
-    first, distance = (
-        value if isinstance(value, float | np.floating) and kind.kind in "fc" else as_count(name, value, None)
-        for name, value in (("start", start), ("step", step))
-    )
-    return Range(first, distance, INFINITE_CARDINALITY, kind)
+
+    def number(name: str, value: Any) -> float:
+        is_fraction = isinstance(value, float | np.floating) and kind.kind in "fc"
+        return float(value) if is_fraction else as_count(name, value, None)
+
+    return Range(number("start", start), number("step", step), INFINITE_CARDINALITY, kind)
 
 
 def _counted_dtype(name: str, dtype: Any) -> np.dtype:

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 
+import stratax as sx
 from stratax.data import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
@@ -15,7 +16,7 @@ from stratax.data import (
     Options,
     TensorSpec,
 )
-from stratax.errors import BadTypeError, DataError, StrataxError
+from stratax.errors import BadArgumentError, BadTypeError, StrataxError
 from tests.data.reference import as_lists
 
 Point = collections.namedtuple("Point", ["x", "y"])
@@ -198,3 +199,15 @@ def test_a_state_that_is_an_array_may_be_given_as_a_list():
     assert as_lists(numbers) == [1, 1, 2, 3, 5, 8]
     # A list in what the function returns is an array.
     assert as_lists(Dataset.range(2).scan(0, lambda state, x: (state, [x, x]))) == [[0, 0], [1, 1]]
+
+
+def test_a_compiled_function_gets_the_single_element():
+    @sx.function
+    def single(dataset):
+        return dataset.get_single_element() + 1
+
+    assert single(Dataset.range(3).batch(3)).tolist() == [1, 2, 3]
+    assert single(Dataset.range(3, 6).batch(3)).tolist() == [4, 5, 6]
+    for dataset, message in [(Dataset.range(3), "more than one"), (Dataset.range(3).take(0), "was empty")]:
+        with pytest.raises(BadArgumentError, match=message):
+            single(dataset)

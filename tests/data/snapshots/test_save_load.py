@@ -14,6 +14,7 @@ import crc32c
 import numpy as np
 import pytest
 
+import stratax as sx
 from stratax.data import Dataset, TensorSpec
 from stratax.data.snapshots._snapshot import FORMAT, SPEC_FILE, VERSION
 from stratax.errors import (
@@ -23,6 +24,7 @@ from stratax.errors import (
     DataLossError,
     FileAccessError,
     FileMissingError,
+    TracingError,
 )
 from stratax.io import sealed, unsealed
 from tests.data.reference import as_lists
@@ -426,3 +428,31 @@ def test_a_description_with_other_files_or_counts_is_damaged(tmp_path, shard):
     described(tmp_path, shards=[{**first, **shard}])
     with pytest.raises(DataLossError, match="description of saved elements is damaged: (name|count)"):
         load(tmp_path)
+
+
+def test_a_compiled_function_saves_whenever_it_runs(tmp_path):
+    texts = Dataset.from_tensor_slices(["a", "b"])
+
+    @sx.function
+    def saved(dataset, x):
+        dataset.save(tmp_path / "numbers")
+        texts.save(tmp_path / "texts")
+        return x + 1
+
+    assert float(saved(Dataset.range(3), 1.0)) == 2.0
+    assert [int(n) for n in Dataset.load(tmp_path / "numbers")] == [0, 1, 2]
+    assert list(Dataset.load(tmp_path / "texts").as_numpy_iterator()) == [b"a", b"b"]
+    # The dataset of this call, though the program is that of the first.
+    saved(Dataset.range(3, 6), 1.0)
+    assert [int(n) for n in Dataset.load(tmp_path / "numbers")] == [3, 4, 5]
+    assert saved.num_programs == 1
+
+
+def test_saving_in_a_loop_of_a_compiled_function_is_refused(tmp_path):
+    @sx.function
+    def saved():
+        for _ in sx.range(2):
+            Dataset.range(3).save(tmp_path)
+
+    with pytest.raises(TracingError, match="A dataset is saved in a loop.*Save it outside"):
+        saved()
