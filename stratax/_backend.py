@@ -37,7 +37,7 @@ def choose_backend() -> None:
         how = f"Keras was imported before Stratax and runs on {shown(chosen)}{_configured()}"
     raise errors.BackendError(
         f"Stratax needs Keras on its JAX backend. Expected: KERAS_BACKEND=jax, or none. Received: {how}. Set "
-        "KERAS_BACKEND=jax in the environment, or import stratax before keras."
+        "KERAS_BACKEND=jax in the environment, or import stratax before keras and what imports it, such as TensorFlow."
     )
 
 

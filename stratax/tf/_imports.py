@@ -142,7 +142,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         """
         place, _, name = fullname.rpartition(".")
         parent = sys.modules.get(place)
-        if parent is None or not fullname.startswith((f"{_OWN}.", f"{_TENSORFLOW}.")):
+        if parent is None or not (fullname.startswith(f"{_OWN}.") or _is_taken_for_tensorflow(fullname)):
             return None
         inside = fullname.removeprefix(f"{_TENSORFLOW}.").removeprefix(f"{_OWN}.").split(".")
         if inside[0] == "python" or (inside[0] == "contrib" and "python" in inside):
@@ -156,6 +156,14 @@ class _Finder(importlib.abc.MetaPathFinder):
         if isinstance(found, types.ModuleType):
             return _as_spec(fullname, found)
         raise _error(place, name, is_there=found is not None)
+
+
+def _is_taken_for_tensorflow(fullname: str) -> bool:
+    """Return whether a module is below `tensorflow` where that is Stratax; beside it there may be TensorFlow itself."""
+    if not fullname.startswith(f"{_TENSORFLOW}."):
+        return False
+    root = sys.modules[_TENSORFLOW]
+    return root is sys.modules.get(_OWN) or _is_stand_in(root.__spec__)
 
 
 def _find_private(fullname: str, path: str) -> importlib.machinery.ModuleSpec:

@@ -119,6 +119,27 @@ def test_an_installed_tensorflow_is_hidden_in_that_mode_only_and_the_log_says_so
     )
 
 
+def test_an_installed_tensorflow_can_be_imported_beside_it(tmp_path):
+    for name in ("", "python", "python/framework"):
+        (tmp_path / "tensorflow" / name).mkdir(exist_ok=True)
+        (tmp_path / "tensorflow" / name / "__init__.py").touch()
+    # As TensorFlow's own begins: with what Stratax has not, and with what it has under the same path.
+    (tmp_path / "tensorflow/__init__.py").write_text(
+        "from tensorflow.python import pywrap_tensorflow\nfrom tensorflow.python.framework import ops\n"
+    )
+    (tmp_path / "tensorflow/python/pywrap_tensorflow.py").touch()
+    (tmp_path / "tensorflow/python/framework/ops.py").write_text("name = 'the real one'\n")
+    program = """
+        import stratax.tf as tf
+        assert tf.constant(1.0).numpy() == 1.0
+        import stratax.tf.python.framework.ops as ours
+        import tensorflow
+        print(tensorflow.ops.name, hasattr(ours, "name"), tf.reduce_sum([1.0, 2.0]).numpy())
+    """
+    done = run("-c", textwrap.dedent(program), cwd=tmp_path)
+    assert done.stdout == "the real one False 3.0\n", done.stderr
+
+
 def test_a_notebook_and_a_program_can_ask_for_it_themselves():
     program = """
         import stratax.tf, sys
