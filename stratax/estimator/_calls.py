@@ -39,7 +39,7 @@ def check_model_fn(model_fn: Any, params: Mapping[str, Any] | None) -> None:
         raise errors.BadArgumentError(
             f"model_fn must take features as an argument. Received: arguments {', '.join(names) or 'none'}."
         )
-    if params is not None and "params" not in names and not takes_any(model_fn):
+    if params is not None and "params" not in names:
         raise errors.BadArgumentError(
             f"model_fn does not take params, but params was given to the Estimator. Received: params={shown(params)}. "
             "Add the argument, or leave params out."
@@ -61,22 +61,21 @@ def check_model_fn(model_fn: Any, params: Mapping[str, Any] | None) -> None:
 def call_model_fn(
     model_fn: Callable[..., Any], features: Any, labels: Any, mode: str, params: Any, config: Any
 ) -> Any:
-    """Call a `model_fn` with any of TensorFlow's signatures.
+    """Call a `model_fn` with any of TensorFlow's signatures; `**kwargs` get nothing, as there.
 
     Raises:
         BadArgumentError: If there are labels and it takes none.
     """
     names = arguments_of(model_fn)
-    every = takes_any(model_fn)
     arguments: dict[str, Any] = {}
-    if "labels" in names or every:
+    if "labels" in names:
         arguments["labels"] = labels
     elif labels is not None:
         raise errors.BadArgumentError(
             "model_fn does not take labels, but input_fn returns labels. Add the argument, or return features only."
         )
     for name, value in (("mode", mode), ("params", params), ("config", config)):
-        if name in names or every:
+        if name in names:
             arguments[name] = value
     return model_fn(features=features, **arguments)
 

@@ -181,6 +181,8 @@ def variable_value(path: str, name: str) -> np.ndarray:
         BadArgumentError: If there is no such variable.
     """
     values = values_of(path)
+    # As variables name themselves, too: "dense/kernel:0".
+    name = name.removesuffix(":0")
     # The reader's own error names all that there are.
     return values.value(name) if name in values else load_checkpoint(path).get_tensor(name)
 

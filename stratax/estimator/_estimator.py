@@ -269,19 +269,16 @@ class Estimator:
             input_fn: Returns features; labels are passed over. Each replica takes one of its batches.
             predict_keys: Which of the predictions to give, where they are a dict; None for all.
             hooks: Session hooks.
-            checkpoint_path: The checkpoint; by default the last one.
+            checkpoint_path: The checkpoint; by default the last one. Without one the model is applied as it is made.
             yield_single_examples: Whether to give the predictions of each example by itself.
 
         Yields:
             Predictions: NumPy arrays, or dicts of them.
 
         Raises:
-            FileMissingError: If there is no checkpoint.
             BadArgumentError: If no prediction has one of `predict_keys`.
         """
         path = checkpoint_path or self.latest_checkpoint()
-        if path is None and not self._has_values:
-            path = self._trained()
         strategy = self._predicting()
         model = self._model(ModeKeys.PREDICT, strategy, path)
         model.predict_keys = _prediction.as_keys(predict_keys)
@@ -513,7 +510,7 @@ class Estimator:
 
     @property
     def _has_values(self) -> bool:
-        """Whether variables begin with values of another model, which are worth a prediction."""
+        """Whether variables begin with values of another model, which are worth an export."""
         return self._warm_start is not None
 
     def _trained(self) -> str:

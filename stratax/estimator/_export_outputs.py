@@ -51,7 +51,11 @@ class PredictOutput(ExportOutput):
     method = PREDICT
 
     def __init__(self, outputs: Any) -> None:
-        self.outputs: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {"output": outputs}
+        given = dict(outputs) if isinstance(outputs, Mapping) else {"output": outputs}
+        # Of a model with several heads, the head's name is the first part.
+        self.outputs = {
+            "/".join(name) if isinstance(name, tuple) else name: each for name, each in given.items()
+        }
         wrong = [each for each in self.outputs if not isinstance(each, str)]
         if wrong or not self.outputs:
             raise errors.BadArgumentError(

@@ -1,7 +1,7 @@
 """What an `input_fn` returns, as the input of steps (estimator layer)."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from stratax.estimator._model import Model
 
 
-_TENSORS = (jax.Array, np.ndarray, np.generic, int, float, str, bytes)
+_OF_PYTHON = (bool, int, float, str, bytes)
+_TENSORS = (jax.Array, np.ndarray, np.generic, list, *_OF_PYTHON)
 
 
 class ModelInput:
@@ -174,11 +175,54 @@ def as_dataset(given: Any) -> Dataset:
     of_parts = dataset_of_parts(given)
     if of_parts is not None:
         return of_parts
-    leaves = jax.tree.leaves(given)
     # Text alone, a path most likely, is no batch.
-    if leaves and not isinstance(given, str | bytes) and all(isinstance(leaf, _TENSORS) for leaf in leaves):
-        return Dataset.from_tensors(given).repeat()
+    if not isinstance(given, str | bytes):
+        tensors = _as_tensors(given, is_pair=isinstance(given, list | tuple))
+        if all(isinstance(leaf, _TENSORS) for leaf in jax.tree.leaves(tensors)):
+            return Dataset.from_tensors(tensors if jax.tree.leaves(tensors) else _layout.EMPTY).repeat()
     raise errors.BadTypeError(
         "input_fn must return a Dataset of (features, labels), or these tensors themselves. "
         f"Received: {shown(given)}."
     )
+
+
+class _Number(int):
+    """A whole number as the key of a feature beside others that are text: the order of both is known."""
+
+    def __lt__(self, other: Any) -> bool:
+        return isinstance(other, str) or int(self) < other
+
+    def __gt__(self, other: Any) -> bool:
+        return not isinstance(other, str) and int(self) > other
+
+    __eq__, __hash__ = int.__eq__, int.__hash__
+
+
+def _as_tensors(given: Any, *, is_pair: bool = False) -> Any:
+    """Return tensors, in a structure of dicts and tuples; nested numbers and texts of Python are tensors, too.
+
+    Args:
+        given: What an `input_fn` returned, or a part of it.
+        is_pair: Whether a tuple or list is one of features and labels.
+    """
+    if isinstance(given, Mapping):
+        is_mixed = len({isinstance(key, str) for key in given}) > 1
+        return {
+            _Number(key) if is_mixed and isinstance(key, int) else key: _as_tensors(value)
+            for key, value in given.items()
+        }
+    if not isinstance(given, list | tuple) or hasattr(given, "_fields"):
+        return given
+    if not is_pair and given and _is_of_python(given):
+        return _as_lists(given)
+    return tuple(_as_tensors(each) for each in given)
+
+
+def _is_of_python(value: Any) -> bool:
+    return (
+        all(map(_is_of_python, value)) if isinstance(value, list | tuple) else isinstance(value, _OF_PYTHON)
+    )
+
+
+def _as_lists(given: Any) -> Any:
+    return [_as_lists(each) for each in given] if isinstance(given, list | tuple) else given

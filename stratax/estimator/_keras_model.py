@@ -92,7 +92,7 @@ def model_to_estimator(
 
 
 class _OfKerasModel(Estimator):
-    """An Estimator whose variables begin with those of a model: it predicts without a training, too."""
+    """An Estimator whose variables begin with those of a model: it is exported without a training, too."""
 
     @property
     def _has_values(self) -> bool:

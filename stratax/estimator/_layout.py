@@ -21,6 +21,10 @@ Numbers = dict[str, Any]
 Given = dict[str, dict[str, Any]]
 
 
+# What stands for the elements of an input that has neither features nor labels.
+EMPTY = {"no features": 0}
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Slot:
     """A feature or label of an element.
@@ -125,7 +129,7 @@ class Layout:
             for slot in self._slots
         ]
         features, labels = jax.tree.unflatten(self._treedef, leaves)
-        return features, labels
+        return {} if isinstance(features, dict) and features.keys() == EMPTY.keys() else features, labels
 
     def choose_packing(
         self, inputs: HostInputs, element: Any, gathered: Callable[[bytes], Sequence[bytes]]

@@ -17,6 +17,7 @@ from stratax.engine import StepLoop, StepProgram
 from stratax.estimator._model import FETCHED, LOSS, Constant, Key, Model
 from stratax.estimator._results import ResultsHook
 from stratax.estimator.hooks import SessionRunContext, SessionRunHook, SessionRunValues
+from stratax.summary.forms import SummaryRecord
 from stratax.v1 import Operation, entering, reading
 from stratax.v1.train import Saver
 
@@ -248,7 +249,7 @@ class SessionHooks(engine.Hook):
         each = [None if key[0] == "operation" else np.asarray(_results(outputs, key, steps)) for key in keys]
         last = [None if values is None else values[-1] for values in each]
         return SessionRunValues(
-            results=jax.tree.unflatten(treedef, last),
+            results=jax.tree.map(_encoded, jax.tree.unflatten(treedef, last), is_leaf=_is_summary),
             options=None,
             run_metadata=None,
             each_step=jax.tree.unflatten(treedef, each),
@@ -268,6 +269,15 @@ class SessionHooks(engine.Hook):
                 "last checkpoint is from before it. Lower the learning rate; or look for a logarithm of 0 in the loss, "
                 "for labels that are no class, and for NaN in the input."
             )
+
+
+def _is_summary(value: object) -> bool:
+    return isinstance(value, SummaryRecord)
+
+
+def _encoded(value: Any) -> Any:
+    """Return the bytes of a summary, which are its value in TensorFlow; everything else as it is."""
+    return value.to_proto().SerializeToString() if isinstance(value, SummaryRecord) else value
 
 
 def _is_computed(key: Key) -> bool:

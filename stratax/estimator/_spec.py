@@ -9,6 +9,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.estimator._export_outputs import outputs_of
 from stratax.estimator._mode_keys import MODES, ModeKeys
 from stratax.estimator._scaffold import Scaffold
 from stratax.estimator.hooks import SessionRunHook, check_hooks
@@ -44,10 +45,12 @@ class EstimatorSpec(
         loss: A tensor with one element.
         train_op: The operation, or tensor, that makes a training step.
         eval_metric_ops: By name, a Keras metric, or a pair `(value, update_op)` as functions of `tf.metrics` return.
-        export_outputs: By name, what an export answers with; None for one output with the predictions.
+        export_outputs: By name, what an export answers with; None for one output with the predictions. For prediction,
+            one of them is also under the default's name.
         training_chief_hooks: Hooks of training on the chief only.
         training_hooks: Hooks of training.
-        scaffold: A `Scaffold`, which says how variables get their first values and how they are saved.
+        scaffold: A `Scaffold`, which says how variables get their first values and how they are saved; by default one
+            that says nothing.
         evaluation_hooks: Hooks of evaluation.
         prediction_hooks: Hooks of prediction.
 
@@ -85,7 +88,7 @@ class EstimatorSpec(
             train_op=_checked_train_op(train_op, mode),
             loss=_checked_loss(loss, mode),
             predictions=_checked_predictions(predictions, mode),
-            export_outputs=_checked_export_outputs(export_outputs),
+            export_outputs=_checked_export_outputs(export_outputs, predictions, mode),
             training_hooks=check_hooks(training_hooks, "training_hooks"),
             evaluation_hooks=check_hooks(evaluation_hooks, "evaluation_hooks"),
             prediction_hooks=check_hooks(prediction_hooks, "prediction_hooks"),
@@ -170,20 +173,20 @@ def _checked_predictions(predictions: Any, mode: str) -> Any:
     return predictions
 
 
-def _checked_export_outputs(export_outputs: Any) -> Any:
+def _checked_export_outputs(export_outputs: Any, predictions: Any, mode: str) -> Any:
     if export_outputs is not None and not isinstance(export_outputs, Mapping):
         raise errors.BadTypeError(
             f"export_outputs must be a dict by name. Received: export_outputs={shown(export_outputs)}."
         )
-    return export_outputs
+    return outputs_of(predictions, export_outputs) if mode == ModeKeys.PREDICT else export_outputs
 
 
-def _checked_scaffold(scaffold: Any) -> Scaffold | None:
+def _checked_scaffold(scaffold: Any) -> Scaffold:
     if scaffold is not None and not isinstance(scaffold, Scaffold):
         raise errors.BadTypeError(
             f"scaffold must be a tf.compat.v1.train.Scaffold. Received: scaffold={shown(scaffold)}."
         )
-    return scaffold
+    return scaffold or Scaffold()
 
 
 def _checked_metrics(metrics: Any) -> dict[str, Any]:

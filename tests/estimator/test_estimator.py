@@ -234,7 +234,6 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
         (lambda made: made.train(3, steps=1), errors.BadTypeError, "input_fn must be a function"),
         (lambda made: made.train(lambda rows: None, steps=1), errors.BadArgumentError, "Received: rows"),
         (lambda made: made.train(lambda: "text", steps=1), errors.BadTypeError, "must return a Dataset"),
-        (lambda made: next(made.predict(data)), errors.FileMissingError, "Could not find trained model"),
         (lambda made: made.get_variable_names(), errors.FileMissingError, "Could not find trained model"),
         (lambda made: made.train(data, steps=1, hooks=[3]), errors.BadTypeError, "SessionRunHook"),
     ],
@@ -249,12 +248,36 @@ def test_wrong_calls_raise(tmp_path, call, error, message):
     [
         (lambda x: None, None, "must take features"),
         (lambda features: None, {"a": 1}, "does not take params"),
+        (lambda features, **others: None, {"a": 1}, "does not take params"),
         (lambda features, other: None, None, "Received: other"),
     ],
 )
 def test_functions_that_are_no_model_fn_raise(function, params, message):
     with pytest.raises(errors.BadArgumentError, match=message):
         Estimator(function, params=params)
+
+
+def test_arguments_of_any_name_get_nothing(tmp_path):
+    def function(features, labels, mode, **others):
+        assert not others
+        return model_fn(features, labels, mode, {})
+
+    Estimator(function, str(tmp_path)).train(data, steps=1)
+
+
+def test_a_model_that_was_not_trained_predicts_as_it_is_made(tmp_path):
+    def constant(features, labels, mode):
+        bias = tf.compat.v1.get_variable("bias", [], initializer=tf.compat.v1.ones_initializer())
+        return EstimatorSpec(mode, predictions=features[:, 0] * 0 + bias)
+
+    made = Estimator(constant, str(tmp_path))
+    assert list(made.predict(functools.partial(data, repeat=False)))[:2] == [1.0, 1.0]
+
+
+def test_a_variable_is_found_by_the_name_that_it_gives_itself(tmp_path):
+    made = estimator(tmp_path)
+    made.train(data, steps=1)
+    assert made.get_variable_value("global_step:0") == 1
 
 
 def test_a_model_fn_that_returns_something_else_raises(tmp_path):

@@ -133,6 +133,21 @@ def test_summaries_hold_constants(tmp_path):
     assert (found["constant"], found["int"]) == (0.5, 3.0)
 
 
+def test_a_hook_gets_the_bytes_of_a_summary(tmp_path):
+    class Merged(Watch):
+        def begin(self):
+            self._fetches = {"merged": v1.summary.merge_all()}
+
+    def give(weight, features):
+        v1.summary.scalar("mine", weight + 2.0)
+        return {}
+
+    hook = Merged(None)
+    estimator(tmp_path, give).train(data, hooks=[hook], steps=1)
+    (value,) = v1.summary.Summary.FromString(hook.got[0]["merged"]).value
+    assert (value.tag, value.simple_value) == ("mine", 2.0)
+
+
 def test_a_session_gives_tensors_that_depend_on_variables_alone(tmp_path):
     hooks = []
 

@@ -8,6 +8,8 @@ import pytest
 
 from stratax import errors
 from stratax.estimator import EstimatorSpec, ModeKeys, SessionRunHook
+from stratax.estimator.export import RegressionOutput
+from stratax.tf.compat.v1.train import Scaffold
 from stratax.v1 import ModelScope, ModelState, group, no_op
 
 LOSS = jnp.float32(1.0)
@@ -27,7 +29,13 @@ def test_fields_have_tensorflows_order_and_defaults():
         *("mode", "predictions", "loss", "train_op", "eval_metric_ops", "export_outputs"),
         *("training_chief_hooks", "training_hooks", "scaffold", "evaluation_hooks", "prediction_hooks"),
     )
-    assert tuple(made) == ("infer", {"a": LOSS}, None, None, {}, None, (), (), None, (), ())
+    assert tuple(made)[:5] == ("infer", {"a": LOSS}, None, None, {})
+    # As in TensorFlow, a prediction has an output under the default's name, and every spec a Scaffold.
+    assert [made.export_outputs[name].outputs for name in made.export_outputs] == [{"a": LOSS}]
+    assert list(made.export_outputs) == ["serving_default"]
+    assert isinstance(made.scaffold, Scaffold)
+    assert (made.training_chief_hooks, *made[7:8], *made[9:]) == ((), (), (), ())
+    assert spec("eval", loss=LOSS).export_outputs is None
 
 
 def test_each_mode_needs_what_it_uses():
@@ -106,8 +114,13 @@ def test_metrics_are_pairs_or_keras_metrics():
 
 
 def test_export_outputs_are_a_dict():
-    outputs = {"serving_default": object()}
-    assert spec("infer", predictions=LOSS, export_outputs=outputs).export_outputs is outputs
+    output = RegressionOutput(LOSS)
+    made = spec("infer", predictions=LOSS, export_outputs={"one": output})
+    assert made.export_outputs == {"one": output, "serving_default": output}
+    with pytest.raises(errors.BadTypeError, match="must be ExportOutput objects"):
+        spec("infer", predictions=LOSS, export_outputs={"serving_default": object()})
+    with pytest.raises(errors.BadArgumentError, match="none of them is specified as the default"):
+        spec("infer", predictions=LOSS, export_outputs={"one": output, "two": output})
     with pytest.raises(errors.BadTypeError, match="export_outputs must be a dict by name"):
         spec("infer", predictions=LOSS, export_outputs=[1])
 

@@ -12,7 +12,7 @@ from stratax.data.examples._features import VarLenFeature
 from stratax.errors import BadArgumentError, DataError
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
 class RaggedFeature:
     """A feature with any number of values, as `tf.io.RaggedFeature`; it is parsed to rows, of one Example to an array.
 
@@ -54,7 +54,7 @@ class RaggedFeature:
         return RaggedTensor(found.values, splits_of_lengths(counts.astype(as_dtype(self.row_splits_dtype))))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
 class SparseFeature:
     """Values and their indices in two or more features, as `tf.io.SparseFeature`; parsed to a `SparseTensor`.
 

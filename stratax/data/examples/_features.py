@@ -35,6 +35,18 @@ class ParsedFeature(Unchanging, abc.ABC):
     def many(self, ragged: Ragged, where: Where) -> Any:
         """Return the result for a batch of Examples."""
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and _said(self) == _said(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+def _said(feature: Any) -> list[Any]:
+    """Return what a feature was made with, as values that compare; arrays may be among them."""
+    given = (getattr(feature, each.name) for each in dataclasses.fields(feature) if each.init)
+    return [value.tolist() if isinstance(value, np.ndarray) else value for value in given]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FixedLenFeature(ParsedFeature):

@@ -3,6 +3,8 @@
 import os
 from typing import Any
 
+import jax
+
 from stratax import cluster, errors
 from stratax import io as files
 from stratax._shown import shown
@@ -56,6 +58,7 @@ class SummarySaverHook(SessionRunHook):
         self._writer = check_writer(summary_writer)
         self._scaffold = scaffold
         self._summary_op = summary_op
+        self._form: Any = None
         self._is_due = False
 
     def begin(self) -> None:
@@ -72,7 +75,9 @@ class SummarySaverHook(SessionRunHook):
         # What is fetched is part of the program, which has to be the same in all workers: neither a worker's clock nor
         # whether it has a writer says so.
         is_asked = self._is_due or (self._is_by_clock and cluster.current() is not None)
-        return SessionRunArgs(summaries) if is_asked and summaries else None
+        # The arrays themselves: a hook gets a summary as bytes, and the writer makes these on its own thread.
+        arrays, self._form = jax.tree.flatten(summaries)
+        return SessionRunArgs(arrays) if is_asked and summaries else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Write what was asked for."""
@@ -82,7 +87,7 @@ class SummarySaverHook(SessionRunHook):
         self._timer.update_last_triggered_step(session.global_step)
         if self._writer is None or not session.is_chief:
             return
-        for found in run_values.results:
+        for found in jax.tree.unflatten(self._form, run_values.results):
             write(self._writer, found, session.global_step)
 
     def end(self, session: Session) -> None:

@@ -12,6 +12,8 @@ from stratax.data import (
     FixedLenSequenceFeature,
     FloatList,
     Int64List,
+    RaggedFeature,
+    SparseFeature,
     SparseTensor,
     VarLenFeature,
     parse_example,
@@ -328,3 +330,21 @@ def test_records_have_to_be_bytes():
         parse_example(np.array([record(a=int64(1))]), features)
     with pytest.raises(BadTypeError, match="is one `bytes`.*type int"):
         parse_example(3, features)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda size: FixedLenFeature((size,), np.float32, [0.5] * size),
+        lambda size: FixedLenFeature([size], np.float32, np.zeros(size)),
+        lambda size: FixedLenSequenceFeature([size], np.int64),
+        lambda size: VarLenFeature(np.int64 if size == 1 else np.float32),
+        lambda size: RaggedFeature(np.int64, f"key{size}"),
+        lambda size: SparseFeature("a", "b", np.int64, size),
+    ],
+)
+def test_features_are_equal_that_say_the_same(make):
+    assert make(1) == make(1)
+    assert hash(make(1)) == hash(make(1))
+    assert make(1) != make(2)
+    assert make(1) != VarLenFeature(np.dtype(object))

@@ -77,7 +77,7 @@ def test_other_workers_than_the_chief_write_nothing(tmp_path):
 
 def test_a_worker_without_a_writer_asks_for_the_same():
     hook, session = SummarySaverHook(save_steps=2, summary_op={"loss": "loss"}), loop.Session(is_chief=False)
-    assert hook.before_run(types.SimpleNamespace(session=session)) == SessionRunArgs([{"loss": "loss"}])
+    assert hook.before_run(types.SimpleNamespace(session=session)) == SessionRunArgs(["loss"])
     loop.run([hook], 3, tensors={"loss": np.float32})
 
 
