@@ -24,7 +24,7 @@ _logger = logging.getLogger("stratax")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 # Of versions that are no more, the last ones of which it is told how they ended.
 _MOST_ENDED = 16
-# Of a version that is copied file by file: their names, sizes and times.
+# Of a version that is copied file by file: their names, sizes and times, or why they can't be looked at.
 _Files: TypeAlias = tuple[tuple[str, int, int], ...]
 # gRPC's names of the codes in `stratax.errors`.
 _CODES = {
@@ -172,7 +172,9 @@ class Model:
 
     def _found(self) -> dict[int, str]:
         with os.scandir(self._base) as entries:
-            names = sorted(each.name for each in entries if _NUMBER.fullmatch(each.name) and each.is_dir())
+            names = sorted(
+                each.name for each in entries if _NUMBER.fullmatch(each.name) and _may_be_folder(each)
+            )
         return {int(name): os.path.join(self._base, name) for name in names}
 
 
@@ -187,6 +189,8 @@ class Models:
     def __init__(self, models: Mapping[str, Model], poll_seconds: float) -> None:
         self._models = dict(models)
         self._poll_seconds = poll_seconds
+        # Of folders that can't be read, by model.
+        self._troubles: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Model]:
         return iter(self._models.values())
@@ -206,8 +210,12 @@ class Models:
         for model in self:
             try:
                 await model.refresh()
+                self._troubles.pop(model.name, None)
             except OSError as error:
-                _logger.warning("serving: the folder of %s can't be read: %s", shown(model.name), error)
+                # Said once, not at every look.
+                if self._troubles.get(model.name) != str(error):
+                    _logger.warning("serving: the folder of %s can't be read: %s", shown(model.name), error)
+                self._troubles[model.name] = str(error)
 
     async def watch(self) -> None:
         """Look for versions of all models again and again."""
@@ -226,13 +234,31 @@ def _tidy() -> None:
     gc.freeze()
 
 
+def _may_be_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return True  # A loop of links, say: a version that can't be served, as is told when it is loaded.
+
+
 def _files(path: str) -> _Files:
-    found = []
-    for folder, _, names in os.walk(path):
-        for name in names:
-            try:
-                state = os.stat(os.path.join(folder, name))
-            except FileNotFoundError:
-                continue
-            found.append((os.path.join(folder, name), state.st_size, state.st_mtime_ns))
+    """Return what tells whether a version that can't be served has changed; whatever it is, it harms no other."""
+    found: list[tuple[str, int, int]] = []
+
+    def note(path: str) -> None:
+        try:
+            state = os.stat(path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            found.append((path, -1, error.errno or 0))
+            return
+        # Not when it was written: who may read it can change, too.
+        found.append((path, state.st_size, state.st_ctime_ns))
+
+    note(path)
+    # Folders that may not be read are passed over.
+    for folder, folders, names in os.walk(path):
+        for name in (*folders, *names):
+            note(os.path.join(folder, name))
     return tuple(sorted(found))

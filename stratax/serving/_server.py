@@ -3,11 +3,14 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import ctypes
 import functools
 import json
 import logging
 import signal
 import socket
+import struct
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -36,8 +39,21 @@ _NUM_THREADS = 2
 # In which a request's head has to come.
 _HEAD_SECONDS = 10
 _KEEP_ALIVE_SECONDS = 75
-_CLOSING_SECONDS = 1
 _BACKLOG = 2048
+# When it ends: for what is on its way through the kernel, and for what comes next over a connection that is kept.
+_ARRIVING_SECONDS = 0.1
+_GRACE_SECONDS = 2
+_POLL_SECONDS = 0.05
+_CLOSE_HEADER = (b"connection", b"close")
+_SO_ATTACH_FILTER = 26  # Linux'; Python has no name for it.
+# Classic BPF over the TCP header: of flags SYN and ACK, SYN alone, a new connection, is dropped.
+_WITHOUT_SYN = (
+    (0x30, 0, 0, 13),  # Load byte 13, the flags.
+    (0x54, 0, 0, 0x12),  # And with SYN | ACK.
+    (0x15, 0, 1, 0x02),  # If it is SYN, go on, else pass over one.
+    (0x06, 0, 0, 0),  # Drop.
+    (0x06, 0, 0, 0xFFFFFFFF),  # Take all of it.
+)
 
 
 class ModelServer:
@@ -118,7 +134,8 @@ class ModelServer:
                 },
                 options.poll_seconds,
             )
-            server = _Server(_configuration(Application(models, options, metrics), options))
+            ending = threading.Event()
+            server = _Server(_configuration(Application(models, options, metrics), options, ending), ending)
             listener = _listener(options)
             self.port = listener.getsockname()[1]
             self._loop, self._server = asyncio.get_running_loop(), server
@@ -141,10 +158,43 @@ class ModelServer:
 
 
 class _Server(uvicorn.Server):
-    """Ends orderly, and with exit code 0, on SIGTERM: Uvicorn's raises the signal again."""
+    """Ends orderly, and with exit code 0, on SIGTERM: Uvicorn's raises the signal again.
+
+    Uvicorn's also closes connections without a request in progress at once, on whose way to it one may be.
+
+    Args:
+        config: Uvicorn's configuration.
+        ending: Set when it ends.
+    """
+
+    def __init__(self, config: uvicorn.Config, ending: threading.Event) -> None:
+        super().__init__(config)
+        self._ending = ending
 
     def end(self) -> None:
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer what was sent before connections are closed: what is accepted, or lies in a socket."""
+        self._ending.set()
+        connections: set[Any] = self.server_state.connections
+        for connection in list(connections):
+            connection.close_after_answer()
+        # The kernel has made connections that nobody has accepted; to close the socket would reset them.
+        for listener in sockets or ():
+            _refuse_new(listener)
+        await asyncio.sleep(_ARRIVING_SECONDS)
+        for server in self.servers:
+            server.close()
+        for listener in sockets or ():
+            listener.close()
+        deadline = asyncio.get_running_loop().time() + _GRACE_SECONDS
+        # What computes has its own time limit, which the rest of the shutdown waits for.
+        while any(connection.is_idle() for connection in connections):
+            if asyncio.get_running_loop().time() > deadline:
+                break
+            await asyncio.sleep(_POLL_SECONDS)
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -164,11 +214,11 @@ class _Server(uvicorn.Server):
 class _Protocol(H11Protocol):
     """HTTP of clients that may be slow, many or broken: heads have to come in time, and errors are JSON."""
 
-    def __init__(self, *args: Any, max_connections: int, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, max_connections: int, ending: threading.Event, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._max_connections = max_connections
+        self._ending = ending
         self._head_timer: asyncio.TimerHandle | None = None
-        self._closing_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -178,19 +228,34 @@ class _Protocol(H11Protocol):
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        if self._closing_timer is not None:
-            return
         super().data_received(data)
-        if self._closing_timer is not None or self.conn.their_state is not h11.IDLE:
+        if self.conn.their_state is not h11.IDLE:
             self._forget_head()
         elif self._head_timer is None and self.timeout_keep_alive_task is None:
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget_head()
-        if self._closing_timer is not None:
-            self._closing_timer.cancel()
         super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        if self._ending.is_set():
+            self.close_after_answer()
+
+    def is_idle(self) -> bool:
+        """Return whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def close_after_answer(self) -> None:
+        """Have the answer to the request in progress, if there is one, be the last, and say so."""
+        if self.is_idle():
+            return
+        self.cycle.keep_alive = False
+        # Uvicorn copies it from the request to an answer that has not begun.
+        headers = self.cycle.scope["headers"]
+        if _CLOSE_HEADER not in headers:
+            self.cycle.scope["headers"] = [*headers, _CLOSE_HEADER]
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, msg)
@@ -241,11 +306,24 @@ def _listener(options: ServingOptions) -> socket.socket:
     return found
 
 
-def _configuration(application: Application, options: ServingOptions) -> uvicorn.Config:
+def _refuse_new(listener: socket.socket) -> None:
+    """Have the kernel make no more connections, without an answer, and keep those that it has made."""
+    code = b"".join(struct.pack("HBBI", *instruction) for instruction in _WITHOUT_SYN)
+    buffer = ctypes.create_string_buffer(code)
+    program = struct.pack("HP", len(_WITHOUT_SYN), ctypes.addressof(buffer))
+    # Elsewhere, and in sandboxes without it, a connection that comes in the last microseconds is reset.
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
+
+
+def _configuration(
+    application: Application, options: ServingOptions, ending: threading.Event
+) -> uvicorn.Config:
     found = uvicorn.Config(
         application.asgi(),
         loop="none",
-        http=functools.partial(_Protocol, max_connections=options.max_connections),  # type: ignore[arg-type]
+        http=functools.partial(_Protocol, max_connections=options.max_connections, ending=ending),  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         log_config=None,

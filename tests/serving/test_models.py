@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import logging
 import shutil
 import weakref
 
@@ -104,3 +105,69 @@ def test_of_versions_that_can_not_be_read_the_last_ones_are_told(tmp_path, expor
         assert {model.statuses[number].error_code for number in ended} == {"NOT_FOUND"}
 
     with_model(tmp_path, {}, body)
+
+
+def loop_of_links(folder):
+    folder.mkdir()
+    (folder / "export.json").symlink_to(folder / "export.json")
+
+
+def link_to_itself(folder):
+    folder.symlink_to(folder)
+
+
+def without_permission(folder):
+    folder.mkdir()
+    (folder / "export.json").write_text("{}")
+    folder.chmod(0)
+
+
+@pytest.mark.parametrize("spoil", [loop_of_links, link_to_itself, without_permission])
+def test_a_version_that_can_not_even_be_looked_at_harms_no_other(tmp_path, exports, caplog, spoil):
+    async def body(model):
+        shutil.copytree(exports / "1", tmp_path / "1")
+        spoil(tmp_path / "2")
+        models = _models.Models({"m": model}, 1.0)
+        with caplog.at_level(logging.INFO, logger="stratax"):
+            for _ in range(3):
+                await models.refresh()
+        assert list(model.versions) == [1]
+        told = model.statuses[2].as_json(2)
+        assert told["state"] == "END"
+        assert told["status"]["error_code"] != "OK"
+        assert told["status"]["error_message"]
+        assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
+        # Once it is mended it is taken.
+        if spoil is without_permission:
+            (tmp_path / "2").chmod(0o700)
+        if (tmp_path / "2").is_symlink():
+            (tmp_path / "2").unlink()
+        shutil.rmtree(tmp_path / "2", ignore_errors=True)
+        shutil.copytree(exports / "2", tmp_path / "2")
+        await model.refresh()
+        assert list(model.versions) == [2]
+
+    with_model(tmp_path, {}, body)
+
+
+def test_a_base_that_can_not_be_read_is_told_once(tmp_path, caplog):
+    base = tmp_path / "base"
+
+    async def body(model):
+        models = _models.Models({"m": model}, 1.0)
+        with caplog.at_level(logging.INFO, logger="stratax"):
+            for _ in range(3):
+                await models.refresh()
+            assert len(caplog.records) == 1
+            base.mkdir()
+            await models.refresh()
+            base.rmdir()
+            await models.refresh()
+        assert len(caplog.records) == 2
+
+    base.mkdir()
+    options = ServingOptions(models={"m": str(base)})
+    base.rmdir()
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        computing = _models.Computing(options=options, executor=executor, computed=lambda model, rows: None)
+        asyncio.run(body(_models.Model("m", str(base), {}, computing)))
