@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from stratax.core import arrivals
+from stratax.core import arrivals, regions
 from stratax.seams import keras as seam
 
 
@@ -41,8 +41,9 @@ def _built_before(original: Callable[..., None]) -> Callable[..., None]:
         if arrivals.is_anything_waiting() and not self.built and trainable_variables is not None:
             # It may be an iterator, and is used twice.
             trainable_variables = list(trainable_variables)
-            # As Keras does in `apply`, so that the variables get the same names.
-            with keras.name_scope(self.name):
+            # Some of Keras' optimizers make variables of values, which a scope without state refuses. Named as by
+            # Keras itself in `apply`.
+            with regions.outside_scopes(), keras.name_scope(self.name):
                 self.build(trainable_variables)
             self.built = True
             arrivals.settle()

@@ -2,6 +2,7 @@
 
 A `model_fn` is traced several times and means the same variables each time, whoever creates them (`get_variable`, a
 Keras layer, a metric). Keras has no hook for it, so the class's `__new__` and `__init__` ask the innermost creator.
+Without one, a variable that a compiled function makes of a value is made at once, as those of initializers are later.
 """
 
 import abc
@@ -11,8 +12,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
 import keras
 
+from stratax.core import _capture
 from stratax.seams import keras as seam
 
 # The attribute of a variable that a creator has given again: its `__init__` has nothing to do then.
@@ -95,12 +98,29 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
             initializer = _constant(initializer)
         if creator is not None and isinstance(kwargs.get("name"), str):
             kwargs = kwargs | {"name": last_name(kwargs["name"])}
-        original(self, initializer, *args, **kwargs)
+        if (
+            creator is None
+            and not callable(initializer)
+            and not isinstance(initializer, str | jax.core.Tracer)
+        ):
+            _of_value(functools.partial(original, self, initializer, *args, **kwargs), self)
+        else:
+            original(self, initializer, *args, **kwargs)
         if creator is not None:
             creator.note_made(self)
             self.__dict__[_IS_MADE] = True
 
     return __init__
+
+
+def _of_value(make: Callable[[], None], variable: keras.Variable) -> None:
+    """Make a variable of a value that is known, for real: Keras refuses it while a function is traced."""
+    if _capture.current_region() is None:
+        make()
+        return
+    with _capture.outside_scopes():
+        make()
+    _capture.note_created(variable)
 
 
 def _constant(number: float) -> Callable[..., Any]:

@@ -21,6 +21,7 @@ from stratax.core import (
     _body,
     _capture,
     _checks,
+    _creation,
     _cuts,
     _dispatches,
     _driven,
@@ -33,6 +34,9 @@ from stratax.core import (
     _variable_store,
 )
 from stratax.core._interrupts import REFERENCES_IN_LIST, InterruptDeferred
+
+# Before anything is traced, in which Keras refuses variables of values.
+_creation.install()
 
 # The primitives of JAX 0.10, and our own, that call Python while a program runs.
 _CALLBACKS = (

@@ -271,7 +271,7 @@ _LOSS = "keras.src.losses.loss"
 _BATCH_NORMALIZATION = "keras:layers.BatchNormalization"
 
 _FOLLOWS = "a model follows the strategy in whose scope it was created"
-_AGAIN = "a `model_fn` that is traced again means the variables that there are"
+_AGAIN = "a variable may be one that there is already, or one of a value inside a compiled function"
 _OWNER = "a variable belongs to the strategy in whose scope it is created"
 _STEP = "a user's step may have TensorFlow's signature, `(self, data)`, and call its parent's"
 _LATE = "restored values reach variables that exist only when a layer or an optimizer is built"

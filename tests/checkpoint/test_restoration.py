@@ -319,3 +319,30 @@ def test_tasks_that_read_the_same_go_on_from_one_place_however_many_they_are(tmp
     iterator = iter(dataset)
     sx.train.Checkpoint(iterator=iterator).restore(tmp_path / "ckpt")
     assert strategy.gather(next(iterator), axis=0).tolist() == [20, 21, 22, 23]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: keras.optimizers.Adafactor(0.1), lambda: keras.optimizers.Adam(0.1)],
+    ids=["values", "zeros"],
+)
+def test_an_optimizer_is_built_in_a_replica_while_another_restoration_waits(tmp_path, make):
+    """Adafactor makes variables of values, which Keras refuses in a traced function; who waits may be anybody."""
+    # Before the restoration, whose hook is the outer one then.
+    strategy = sx.distribute.OneDeviceStrategy("/cpu:0")
+    other = Checkpoint(here=sx.Variable(1.0), later=sx.Variable(2.0))
+    path = other.save(tmp_path / "other")
+    pending = Checkpoint(here=sx.Variable(0.0))
+    pending.restore(path).expect_partial()
+
+    def trained():
+        with strategy.scope():
+            weight, optimizer = sx.Variable([1.0, 2.0]), make()
+        strategy.run(lambda: optimizer.apply_gradients([(2 * weight.value, weight)]))
+        return weight.numpy()
+
+    found = trained()
+    assert arrivals.is_anything_waiting()
+    pending.later = sx.Variable(0.0)
+    pending.restore(path).assert_consumed()
+    np.testing.assert_array_equal(found, trained())
