@@ -1,8 +1,8 @@
 # Everything from a fresh clone, with nothing but python3 (3.11 or newer), make and the package index.
 #
 #   make demo     a network learns handwritten digits on 8 simulated TPU cores, then with another strategy
-#   make test     the tests                     (ARGS="-k name" is handed to pytest; WORKERS=1 for one process)
-#   make stress   what is done many times because it rarely goes wrong, and the tests of numbers with XLA as users have it
+#   make test     the tests, those that compare numbers first (ARGS="-k name" is handed to pytest; WORKERS=1 for one process)
+#   make stress   what is done many times because it rarely goes wrong, and further cases of the same
 #   make check    format, lint, types, import contract, doctests
 #   make docs     the documentation as a site, in docs/_build; a link that leads nowhere is an error
 #   make bench    the figures, as a table and as JSON
@@ -46,11 +46,11 @@ demo: setup
 	@$(BIN)/stratax demo --strategy mirrored --simulate gpu:4
 
 test: setup
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not stress" $(ARGS)
+	@tools/test.sh $(BIN)/python -n $(WORKERS) --dist worksteal $(ARGS)
 
 # An empty XLA_FLAGS leaves XLA as users have it: tests/conftest.py.
 stress: setup
-	@XLA_FLAGS= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "stress or exact" $(ARGS)
+	@XLA_FLAGS= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m stress $(ARGS)
 
 check: format-check lint types contract doctest
 	@echo "check: all passed"

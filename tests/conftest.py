@@ -15,7 +15,7 @@ os.environ["KERAS_BACKEND"] = "jax"
 os.environ.setdefault("STRATAX_SIMULATE", "cpu:8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-# Most of the time of these tests would be XLA's, which compiles thousands of tiny programs. `make stress` leaves
+# Most of the time of these tests would be XLA's, which compiles thousands of tiny programs. `make test` leaves
 # XLA_FLAGS empty, as users have it, for the tests that compare numbers (the marker `exact`).
 os.environ.setdefault("XLA_FLAGS", quick_xla.FLAGS)
 

@@ -8,7 +8,7 @@ import pytest
 def but(quick: Callable[..., bool], cases: Iterable) -> list:
     """All cases; those that `quick` is not true of have the marker `stress`.
 
-    For tests with the marker `exact`, all of which `make stress` runs: what has been left to it costs nothing more.
+    For tests of many cases, of which few find what the others would.
     """
 
     def parameters(case):

@@ -1,0 +1,78 @@
+"""`make test` runs its two halves, and fails if either does."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# In the place of pytest: says what it was asked for, and exits as the half's mark says.
+FAKE = """#!/bin/sh
+case "$*" in
+  *"not exact"*) code=$REST ;;
+  *) code=$NUMBERS ;;
+esac
+echo "ran XLA_FLAGS=${XLA_FLAGS-unset}: $*"
+echo "=== short test summary info ==="
+echo "summary $code"
+exit $code
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    fake = tmp_path / "python"
+    fake.write_text(FAKE)
+    fake.chmod(0o755)
+
+    def run(numbers, rest, *arguments):
+        return subprocess.run(
+            [ROOT / "tools" / "test.sh", fake, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={"PATH": "/usr/bin:/bin", "NUMBERS": str(numbers), "REST": str(rest)},
+        )
+
+    return run
+
+
+def test_numbers_run_with_xla_as_users_have_it_and_all_gets_the_arguments(run):
+    done = run(0, 0, "-n", "2", "-k", "a name")
+    numbers, _, _, rest, *_ = done.stdout.splitlines()
+    assert numbers == "ran XLA_FLAGS=: -m pytest -q -m exact and not stress -n 2 -k a name"
+    assert rest == "ran XLA_FLAGS=unset: -m pytest -q -m not exact and not stress -n 2 -k a name"
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("numbers", "rest", "code"),
+    [(1, 0, 1), (0, 1, 1), (1, 1, 1), (5, 0, 0), (0, 5, 0), (5, 1, 1), (1, 5, 1), (5, 5, 5), (0, 4, 4)],
+)
+def test_it_fails_if_a_half_does_and_not_for_want_of_tests_in_one(run, numbers, rest, code):
+    done = run(numbers, rest)
+    assert done.returncode == code
+    assert done.stdout.splitlines()[-1] == f"summary {1 if 1 in (numbers, rest) else rest}"
+
+
+@pytest.mark.parametrize("code", [2, 3, 4])
+def test_what_interrupts_the_first_half_ends_both(run, code):
+    done = run(code, 0)
+    assert (done.returncode, done.stdout.count("ran ")) == (code, 1)
+
+
+def test_the_gate_runs_the_readmes_command():
+    gate = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert gate[-1] == "make --no-print-directory test"
+    assert "make test " in (ROOT / "README.md").read_text(encoding="utf-8")
+    planned = subprocess.run(
+        ["make", "-n", f"PYTHON={sys.executable}", "test", "ARGS=-k name", "WORKERS=1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "tools/test.sh .venv/bin/python -n 1 --dist worksteal -k name" in planned.stdout
