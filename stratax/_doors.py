@@ -31,6 +31,12 @@ _LINE = re.compile(
 )
 
 
+# How alike two names are, from 0 to 1, for one to be a likely misspelling of the other: `squeze` and `squeeze` are
+# 0.92, `summary` and `square` 0.62.
+_LEAST_LIKENESS = 0.75
+_NUM_MEANT = 2
+
+
 class Origin(NamedTuple):
     """Where a name is made: an attribute of a module, or, where that is empty, the module itself."""
 
@@ -64,12 +70,13 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
 
     def __getattr__(name: str) -> Any:
         if name not in table:
-            for library in libraries:
+            # Python and its tools ask every module for reserved names: nothing is imported or read for those.
+            for library in libraries if not _is_reserved(name) else sys.modules.keys() & libraries:
                 found = importlib.import_module(library)
                 # Not kept: a library's name may come to mean something else.
                 if hasattr(found, name):
                     return getattr(found, name)
-            raise _no_attribute(door, name) if missing is None else missing(name)
+            raise _no_attribute(door, name, names) if missing is None or _is_reserved(name) else missing(name)
         origin = table[name]
         module = importlib.import_module(origin.module)
         # Imported at the first use: `import stratax` stays quick, and the stub is the only list of names.
@@ -86,8 +93,31 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
     return __getattr__, __dir__, names.copy()
 
 
-def _no_attribute(door: str, name: str) -> AttributeError:
-    return AttributeError(f"module {shown(door)} has no attribute {shown(name)}", name=name)
+def _is_reserved(name: str) -> bool:
+    # The version is what programs ask for.
+    return name.startswith("__") and name != "__version__"
+
+
+def _no_attribute(door: str, name: str, names: list[str]) -> AttributeError:
+    said = f"module {shown(door)} has no attribute {shown(name)}"
+    meant = [] if name.startswith("_") else _meant(door, name, names)
+    if meant:
+        said = f"{said}. Did you mean {' or '.join(meant)}?"
+    return AttributeError(said, name=name)
+
+
+def _meant(door: str, name: str, names: list[str]) -> list[str]:
+    """Return the paths of what has just this name in a door for users, and of what is most like it in its own."""
+    import difflib
+
+    root = os.path.basename(_ROOT)
+    topics = read_table(root, os.path.join(_ROOT, "__init__.pyi"))
+    tables = {
+        each: read_table(each, stub) for each, stub in _stubs(_ROOT, root) if each[len(root) + 1 :] in topics
+    }
+    elsewhere = sorted(f"{each}.{name}" for each, table in tables.items() if name in table)
+    close = difflib.get_close_matches(name, names, _NUM_MEANT, _LEAST_LIKENESS)
+    return [*elsewhere, *(f"{door}.{near}" for near in close)][:_NUM_MEANT]
 
 
 def read_table(door: str, file: str) -> dict[str, Origin]:

@@ -207,6 +207,30 @@ def test_a_name_that_a_door_does_not_have_is_an_attribute_error():
         _ = door.knob
 
 
+@pytest.mark.parametrize(
+    ("door", "name", "meant"),
+    [
+        ("stratax.distribute", "MiroredStrategy", "stratax.distribute.MirroredStrategy"),
+        ("stratax", "MirroredStrategy", "stratax.distribute.MirroredStrategy"),
+        ("stratax", "Checkpoint", "stratax.train.Checkpoint"),
+        ("stratax.data", "Datset", "stratax.data.Dataset"),
+    ],
+)
+def test_the_error_for_a_missing_name_says_what_is_near(door, name, meant):
+    with pytest.raises(AttributeError, match=rf"has no attribute '{name}'\. Did you mean .*\b{meant}\b.*\?$"):
+        getattr(importlib.import_module(door), name)
+
+
+@pytest.mark.parametrize("name", ["__wrapped__", "__path_hook__", "_private"])
+def test_names_that_tools_ask_for_fail_at_once(monkeypatch, name):
+    """Without a file that is read or a library that is imported, and with nothing said of other names."""
+    doors = [importlib.import_module(door) for door in ("stratax", "stratax.distribute", "stratax.tf.keras")]
+    monkeypatch.setattr(_doors, "read_table", None)
+    for door in doors:
+        with pytest.raises(AttributeError, match=rf"^module '{door.__name__}' has no attribute '{name}'$"):
+            getattr(door, name)
+
+
 def test_a_name_is_found_without_the_door_once_it_was_used(tmp_path, monkeypatch):
     (tmp_path / "house").mkdir()
     (tmp_path / "house" / "__init__.py").write_text(

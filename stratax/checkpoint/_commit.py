@@ -94,11 +94,15 @@ def located(folder: pathlib.Path) -> pathlib.Path:
     # A program that was killed between two renames has left the old one aside.
     if not folder.exists() and is_complete(aside(folder)):
         return aside(folder)
-    what = "it is not a checkpoint, or not a whole one" if folder.exists() else "there is nothing"
+    what = (
+        "what is at this path is none, or not a whole one"
+        if folder.exists()
+        else "no file or folder has this path"
+    )
     # TensorFlow's checkpoints are files `prefix.index` and `prefix.data-*`.
     if folder.with_name(f"{folder.name}.index").exists():
         what = (
-            "it is one of TensorFlow's, which can't be read into objects; load_checkpoint reads its arrays, and "
+            "this is one of TensorFlow's, which can't be read into objects; load_checkpoint reads its arrays, and "
             "`stratax convert checkpoint` makes one of Stratax of it"
         )
     raise errors.FileMissingError(

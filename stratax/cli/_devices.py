@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import platform
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -117,31 +118,45 @@ def _host_memory() -> int | None:
 
 
 def _print_report(report: HostReport) -> None:
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    what = f"simulated {report.simulated}s" if report.simulated else "real devices"
+    click.echo(versions)
+    click.echo(
+        f"{what} on a host with {report.num_cores} cores and {_gibibytes(report.memory_bytes)} of memory"
+    )
+    rows = [("device", "kind", "hardware", "memory", "in use"), *map(_row, report.devices)]
+    # A terminal gets a table that fits it, all else a line for each device.
+    (_print_table if sys.stdout.isatty() else _print_lines)(rows)
+
+
+def _row(device: DeviceReport) -> tuple[str, ...]:
+    own = device.memory_bytes is not None
+    memory = (
+        (_gibibytes(device.memory_bytes), _gibibytes(device.memory_in_use_bytes))
+        if own
+        else ("the host's", "")
+    )
+    return (device.name, device.kind, device.model, *memory)
+
+
+def _print_table(rows: list[tuple[str, ...]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
-    console.print(
-        ", ".join(f"{name} {version}" for name, version in report.versions.items()), highlight=False
-    )
-    what = f"simulated {report.simulated}s" if report.simulated else "real devices"
-    console.print(
-        f"{what} on a host with {report.num_cores} cores and {_gibibytes(report.memory_bytes)} of memory",
-        highlight=False,
-    )
+    heading, *devices = rows
     table = Table(show_edge=False)
-    for heading in ("device", "kind", "hardware", "memory", "in use"):
-        table.add_column(heading, no_wrap=heading == "device")
-    for device in report.devices:
-        own = device.memory_bytes is not None
-        table.add_row(
-            device.name,
-            device.kind,
-            device.model,
-            _gibibytes(device.memory_bytes) if own else "the host's",
-            _gibibytes(device.memory_in_use_bytes) if own else "",
-        )
-    console.print(table)
+    for name in heading:
+        table.add_column(name, no_wrap=name == "device")
+    for device in devices:
+        table.add_row(*device)
+    Console().print(table)
+
+
+def _print_lines(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        click.echo("  ".join(cells).rstrip())
 
 
 def _gibibytes(num_bytes: int | None) -> str:

@@ -5,6 +5,9 @@ import sys
 
 import click
 
+from stratax._shown import shown
+from stratax.errors import BadArgumentError
+
 
 @click.command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
@@ -22,6 +25,12 @@ def run(program: tuple[str, ...]) -> None:
     """
     from stratax.tf.migration import environment_as_tensorflow
 
+    # Options are Python's business, and what they lead to; a folder or an archive may be a program, too.
+    if not program[0].startswith("-") and not os.path.exists(program[0]):
+        raise BadArgumentError(
+            "There is no such program. Expected: a Python file, -m and a module, -c and code, or -. Received: "
+            f"program={shown(program[0])}."
+        )
     sys.stdout.flush()
     # The process becomes Python's: nothing of this command is left that a signal or a traceback could meet.
     os.execve(sys.executable, [sys.executable, *program], environment_as_tensorflow())

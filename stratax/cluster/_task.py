@@ -14,6 +14,7 @@ import time
 from typing import IO, Protocol
 
 from stratax._shown import shown
+from stratax.cluster._interrupted import Interrupted
 from stratax.errors import FileAccessError
 
 # Enough for a traceback, which the launcher's summary quotes.
@@ -57,6 +58,7 @@ class Task:
         num_lines: How many lines of it have been read.
         is_left_out: Whether the others go on however it has ended.
         is_renewed: Whether it was started again alone, so that the run may be done before it is.
+        is_interrupted: Whether it was sent Ctrl-C, after which the traceback of that is not shown; the log has it.
     """
 
     job: str
@@ -69,6 +71,7 @@ class Task:
     num_lines: int = 0
     is_left_out: bool = False
     is_renewed: bool = False
+    is_interrupted: bool = False
     _readers: list[threading.Thread] = dataclasses.field(default_factory=list)
 
     @property
@@ -104,6 +107,7 @@ class Task:
 
     def signal(self, number: int) -> None:
         """Send a signal to everything that the task started."""
+        self.is_interrupted = self.is_interrupted or number == signal.SIGINT
         with contextlib.suppress(ProcessLookupError):
             # `start_new_session` made the task the leader of a group with its own number.
             os.killpg(self.process.pid, number)
@@ -153,6 +157,7 @@ class Task:
     def _show(self, stream: IO[bytes], log: IO[bytes] | None, screen: Screen, is_error: bool) -> None:
         # Incremental: a piece of a long line may end inside of a character.
         decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+        interrupted = Interrupted()
         with stream, log or contextlib.nullcontext():
             # A longer line is shown in pieces, so that the memory it takes has a limit.
             while raw := stream.readline(_LONGEST_LINE):
@@ -162,11 +167,17 @@ class Task:
                 line = _visible(decode(raw, len(raw) < _LONGEST_LINE or raw.endswith(b"\n")))
                 if is_error:
                     self.last_lines.append(line)
-                if self.unshown is None:
-                    try:
-                        screen.show(self.name, line, is_error=is_error)
-                    except OSError as error:
-                        self.unshown = error
+                for each in interrupted.pass_on(line) if self.is_interrupted else (line,):
+                    self._say(each, screen, is_error)
+            for each in interrupted.rest():
+                self._say(each, screen, is_error)
+
+    def _say(self, line: str, screen: Screen, is_error: bool) -> None:
+        if self.unshown is None:
+            try:
+                screen.show(self.name, line, is_error=is_error)
+            except OSError as error:
+                self.unshown = error
 
     def _kept(self, raw: bytes, log: IO[bytes] | None, screen: Screen) -> IO[bytes] | None:
         """Write to the log; return where the next output is kept: nowhere once that has failed."""

@@ -272,7 +272,7 @@ def test_every_task_gets_the_random_state_that_it_had(together):
 def test_what_one_task_can_not_do_raises_in_all(together):
     _, reports = together
     for report in reports:
-        assert "there is nothing" in report["none"]
+        assert "no file or folder has this path" in report["none"]
         assert "do not save the same" in report["differ"]
         assert "/job:worker/task:1" in report["differ"]
         assert "could not be written" in report["failed"]

@@ -42,9 +42,9 @@ def test_what_a_killed_process_left_is_neither_listed_nor_kept(tmp_path, has_loc
     manager.save()
     manager.sync()
     assert not left.exists()
-    with pytest.raises(errors.FileMissingError, match="not a checkpoint, or not a whole one"):
+    with pytest.raises(errors.FileMissingError, match="is none, or not a whole one"):
         manager.checkpoint.restore(tmp_path / "ckpt-9")
-    with pytest.raises(errors.FileMissingError, match="there is nothing"):
+    with pytest.raises(errors.FileMissingError, match="no file or folder has this path"):
         manager.checkpoint.restore(tmp_path / "ckpt-8")
 
 
@@ -187,13 +187,13 @@ def test_a_moment_without_a_checkpoint_is_waited_over_when_the_next_one_is_put_t
 
     def missing(folder):
         if next(misses, None) is not None:
-            raise errors.FileMissingError("there is nothing")
+            raise errors.FileMissingError("no file or folder has this path")
         return located(folder)
 
     monkeypatch.setattr(_store._commit, "located", missing)
     assert _store.read_index(tmp_path / "ckpt").shapes == {}
     misses = iter([1, 2, 3])
-    with pytest.raises(errors.FileMissingError, match="there is nothing"):
+    with pytest.raises(errors.FileMissingError, match="no file or folder has this path"):
         _store.read_index(tmp_path / "ckpt")
 
 

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 
 import pytest
 
@@ -32,7 +33,11 @@ def test_processes_show_a_table_with_a_row_per_device_and_what_is_simulated():
     assert f"stratax {__version__}" in text
     assert all(f"device:GPU:{i}" in text for i in range(3))
     assert "GPU:3" not in text
-    assert "the host's" in text
+    # What is no terminal gets a line for each device, with columns that are aligned.
+    heading, *rows = text.splitlines()[2:]
+    assert heading.split() == ["device", "kind", "hardware", "memory", "in", "use"]
+    assert [row[heading.index("kind") :].split()[0] for row in rows] == ["CPU", "GPU", "GPU", "GPU"]
+    assert all(row.endswith("the host's") and row.isascii() for row in rows)
 
 
 def test_processes_obey_the_environment_variable():
@@ -52,6 +57,15 @@ def test_devices_can_not_be_simulated_once_jax_runs(capsys):
     jax.devices()
     assert _main.run(["devices", "--simulate", "tpu:3"]) == 2
     assert "JAX has started already" in capsys.readouterr().err
+
+
+def test_a_terminal_gets_a_table_that_fits_it(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert _main.run(["devices"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("│" in line for line in lines)
+    assert max(len(re.sub(r"\x1b\[\d+m", "", line)) for line in lines[2:]) <= 60
 
 
 @pytest.mark.parametrize(

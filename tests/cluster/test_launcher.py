@@ -357,6 +357,19 @@ def test_a_signal_before_a_restart_ends_the_run(launch, number):
     assert (outcome.code, len(lines)) == (203, 1)
 
 
+def test_ctrl_c_shows_no_traceback_of_it_which_the_log_has(launch, tmp_path):
+    class Interrupting(Screen):
+        def show(self, name, line, is_error):
+            super().show(name, line, is_error)
+            if line == "ready":
+                os.kill(os.getpid(), signal.SIGINT)
+
+    source = "import time; print('ready', flush=True); time.sleep(100)"
+    outcome, lines, _ = launch(source, screen=Interrupting(), workers=1, log_dir=tmp_path / "logs")
+    assert (outcome.code, [line for _, line, _ in lines]) == (130, ["ready"])
+    assert "KeyboardInterrupt" in (tmp_path / "logs" / "worker-0.err").read_text()
+
+
 def test_a_signal_while_the_tasks_are_started_reaches_those_that_were_not_yet(launch, monkeypatch):
     def start_one(job, index, *rest):
         if index == 1:

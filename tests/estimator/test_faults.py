@@ -103,7 +103,7 @@ def test_a_spec_that_lacks_something_is_refused(tmp_path, fields, call, error, m
         (
             lambda made: made.evaluate(evaluation, checkpoint_path="/nowhere/model.ckpt-1"),
             errors.FileMissingError,
-            "no checkpoint to read: there is nothing.*'/nowhere/model.ckpt-1'",
+            "no checkpoint to read: no file or folder has this path.*'/nowhere/model.ckpt-1'",
         ),
         (
             lambda made: made.train(lambda: (FEATURES, LABELS, LABELS), steps=1),
