@@ -24,7 +24,7 @@ def title_of(curve: "Curve") -> str:
 
 
 def as_text(curve: "Curve") -> str:
-    """Draw examples per second as bars, and behind each what linear scaling from the smallest slice would add.
+    """Draw examples per second as bars, and behind each what is missing to the slice's best, chip for chip.
 
     Args:
         curve: The curve.
@@ -60,7 +60,7 @@ def as_svg(curves: "Sequence[Curve]", name: str) -> str:
     """
     shown = [curve for curve in curves if _fitting(curve)]
     points = [point for curve in shown for point in _fitting(curve)]
-    height = _TOP + _PANEL_HEIGHT + 56 + _LINE_HEIGHT * (len(curves) + 1)
+    height = _TOP + _PANEL_HEIGHT + 56 + _LINE_HEIGHT * (len(curves) + 2)
     width = _LEFT + 2 * _PANEL_WIDTH + _GAP + 24
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -185,6 +185,8 @@ def _marker(x: float, y: float, bound: str, color: str) -> str:
     match bound:
         case "links":
             return f'<path d="M{x:.1f},{y - 6:.1f} l6,10 h-12 z" fill="{color}"/>'
+        case "latency" | "dispatch":
+            return f'<path d="M{x:.1f},{y - 6:.1f} l6,6 -6,6 -6,-6 z" fill="none" stroke="{color}" stroke-width="1.5"/>'
         case "memory":
             return f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="{color}"/>'
         case _:
@@ -204,12 +206,13 @@ def _legend(curves: "Sequence[Curve]", top: float) -> list[str]:
         parts.append(f'<text x="{_LEFT + 32}" y="{y}">{escape(title_of(curve) + note)}</text>')
     y = top + _LINE_HEIGHT * len(curves)
     x = _LEFT + 4
-    for bound in ("compute", "memory", "links"):
+    for bound in ("compute", "memory", "links", "latency"):
         parts.append(_marker(x, y - 4, bound, "#44546a"))
         parts.append(f'<text class="note" x="{x + 12}" y="{y}">bound by {bound}</text>')
         x += 130
+    x, y = _LEFT + 4, y + _LINE_HEIGHT
     parts.append(_line([(x, y - 4), (x + 24, y - 4)], "#44546a", dashed=True))
-    parts.append(f'<text class="note" x="{x + 32}" y="{y}">as many from each chip as on the smallest</text>')
+    parts.append(f'<text class="note" x="{x + 32}" y="{y}">as many from each chip as where it is most</text>')
     return parts
 
 

@@ -93,7 +93,8 @@ def plan(
 
     PROGRAM runs on simulated devices until it dispatches what is wanted, which is then compiled for each slice: with
     each --batch divided among the slice's devices, or without one, with as large a batch on each device as in the run.
-    Of each slice the step is estimated at the maker's peaks, as `stratax compile` does; a real one is slower. Prices
+    Of each slice the step is estimated at the maker's peaks, with the latencies of dispatches and collectives, as
+    `stratax compile` does; a real one is slower. Prices
     are yours: of those slices that have one, it is told where an example costs least.
 
     Needs `pip install 'stratax-train[tpu-compile]'`. The exit code is 0 if the program fits at least one slice, else 1;
@@ -228,9 +229,29 @@ def _table(curves: "Sequence[Curve]", best: "Point | None", examples: int | None
 
 def _told(curve: "Curve") -> str:
     title = _curves.title_of(curve)
+    if curve.too_short is not None and curve.smallest is not None:
+        return (
+            f"{title}: at {curve.too_short.report.topology.name} a step is shorter than its latencies: what the host "
+            f"does for a dispatch, and what collectives take from chip to chip. Rent {_least(curve)}; more chips "
+            "pay only with a larger batch or more steps in a dispatch (steps_per_execution)."
+        )
     if curve.turn is None:
         return f"{title}: communication takes over on none of these slices."
     return f"{title}: communication takes over at {curve.turn.report.topology.name}."
+
+
+def _least(curve: "Curve") -> str:
+    """Return the largest slice that still has enough to do, or the smallest that the program fits."""
+    busy = [
+        point
+        for point in curve.points
+        if point.report.estimate is not None
+        and point.report.fits
+        and not point.report.estimate.is_shorter_than_latencies
+    ]
+    if busy:
+        return f"{busy[-1].report.topology.name} at most"
+    return "the smallest" if curve.smallest is None else curve.smallest.report.topology.name
 
 
 def _failed(point: "Point") -> str:
@@ -271,6 +292,7 @@ def _as_dict(
                 "generation": curve.generation,
                 "batch": curve.batch or None,
                 "communication_takes_over": curve.turn and curve.turn.report.topology.name,
+                "shorter_than_latencies": curve.too_short and curve.too_short.report.topology.name,
             }
             for curve in curves
         ],

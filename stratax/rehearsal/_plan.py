@@ -12,8 +12,8 @@ class Point:
 
     Attributes:
         report: What it takes there.
-        efficiency: Its examples per second and chip, as a share of those on the smallest slice of its curve that it
-            fits; 0 where it does not fit.
+        efficiency: Its examples per second and chip, as a share of the most on any slice of its curve; 0 where it does
+            not fit.
         price: What the slice costs in an hour; None where no price is known.
     """
 
@@ -49,7 +49,17 @@ class Curve:
     @property
     def turn(self) -> Point | None:
         """The smallest slice that communication holds up; None if there is none among these."""
-        return next((each for each in self.points if _bound(each) == "links"), None)
+        return next((each for each in self.points if _bound(each) in ("links", "latency")), None)
+
+    @property
+    def too_short(self) -> Point | None:
+        """The smallest slice on which a step is shorter than its latencies; None if there is none among these."""
+        return next((each for each in self.points if _is_too_short(each)), None)
+
+    @property
+    def smallest(self) -> Point | None:
+        """The smallest slice that the program fits; None if there is none."""
+        return next((each for each in self.points if each.report.fits), None)
 
 
 def plan(reports: Sequence[ProgramReport], prices: Mapping[str, float]) -> list[Curve]:
@@ -72,21 +82,26 @@ def plan(reports: Sequence[ProgramReport], prices: Mapping[str, float]) -> list[
 
 
 def _points(reports: Sequence[ProgramReport], prices: Mapping[str, float]) -> list[Point]:
-    first = 0.0
+    reports = sorted(reports, key=lambda each: each.topology.num_chips)
+    speeds = [each.examples_per_second / each.topology.num_chips if each.fits else 0.0 for each in reports]
+    # Not the smallest slice's: where parts of a batch fit into a chip's caches, a larger one computes more with each.
+    most = max(speeds)
     points = []
-    for report in sorted(reports, key=lambda each: each.topology.num_chips):
-        topology = report.topology
-        each = report.examples_per_second / topology.num_chips if report.fits else 0.0
-        first = first or each
-        price = prices.get(topology.generation.name)
+    for report, speed in zip(reports, speeds, strict=True):
+        price = prices.get(report.topology.generation.name)
         points.append(
             Point(
                 report=report,
-                efficiency=each / first if first else 0.0,
-                price=None if price is None else price * topology.num_chips,
+                efficiency=speed / most if most else 0.0,
+                price=None if price is None else price * report.topology.num_chips,
             )
         )
     return points
+
+
+def _is_too_short(point: Point) -> bool:
+    estimate = point.report.estimate
+    return point.report.fits and estimate is not None and estimate.is_shorter_than_latencies
 
 
 def _bound(point: Point) -> str:
@@ -95,11 +110,18 @@ def _bound(point: Point) -> str:
 
 
 def cheapest(curves: Sequence[Curve]) -> Point | None:
-    """Return where an example costs least, the fastest of these; None where nothing fits or no price is known."""
-    points = [point for curve in curves for point in curve.points]
+    """Return where an example costs least, the fastest of these; None where nothing fits or no price is known.
+
+    A slice on which a step is shorter than its latencies counts only if there is no other; then it is the cheapest to
+    rent: what larger ones would compute meanwhile is nothing that this program asks for.
+    """
     priced = [
-        (point.price / point.report.examples_per_second, -point.report.examples_per_second, index)
-        for index, point in enumerate(points)
+        point
+        for curve in curves
+        for point in curve.points
         if point.report.fits and point.price is not None and point.report.examples_per_second
     ]
-    return points[min(priced)[2]] if priced else None
+    busy = [point for point in priced if not _is_too_short(point)]
+    if busy:
+        return min(busy, key=lambda each: (each.cost(1), -each.report.examples_per_second))
+    return min(priced, key=lambda each: (each.price, -each.report.examples_per_second), default=None)

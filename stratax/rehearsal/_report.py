@@ -144,6 +144,7 @@ class ProgramReport:
                 "seconds": self.estimate.seconds,
                 "one_by_one": self.estimate.one_by_one,
                 "bound": self.estimate.bound,
+                "is_shorter_than_latencies": self.estimate.is_shorter_than_latencies,
             }
         return found
 

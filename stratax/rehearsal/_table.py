@@ -66,10 +66,13 @@ def _rows(report: ProgramReport, examples: float) -> list[tuple[str, str]]:
     rows.append(("links", _collectives(report)))
     if estimate is not None:
         times = ", ".join(
-            f"{name} {in_seconds(getattr(estimate, name))}" for name in ("compute", "memory", "links")
+            f"{name} {in_seconds(getattr(estimate, name))}"
+            for name in ("compute", "memory", "links", "latency", "dispatch")
         )
         rows.append(("step", f"at least {in_seconds(estimate.seconds)}, bound by {estimate.bound} ({times})"))
         rows.append(("", f"{in_seconds(estimate.one_by_one)} if none of these overlap"))
+        if estimate.is_shorter_than_latencies:
+            rows.append(("", "what it computes takes less: give a dispatch more steps or a larger batch"))
     if report.examples:
         speed = report.examples_per_second
         rows.append(("examples", f"{report.examples} in a step, at most {short(speed)}/s"))

@@ -62,6 +62,11 @@ class Topology:
             2 if self._is_ring(size) else 1 for size in self.shape if size > 1
         )
 
+    @property
+    def num_hops(self) -> int:
+        """How many links lie between the two chips that are farthest from one another."""
+        return sum(size // 2 if self._is_ring(size) else size - 1 for size in self.shape)
+
     def _is_ring(self, size: int) -> bool:
         full = self.generation.full_dim
         if self.generation.rings_by_cubes:

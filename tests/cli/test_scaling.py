@@ -83,7 +83,10 @@ def test_a_plan_is_values_of_json():
     found = json.loads(json.dumps(_scaling._as_dict(curves, cheapest(curves), 640, [])))
     assert [point["fits"] for point in found["points"]] == [True, False]
     assert found["points"][0]["hours"] == pytest.approx(1 / 3600)
-    assert found["curves"] == [{"generation": "v5e", "batch": 64, "communication_takes_over": None}]
+    (told,) = found["curves"]
+    assert told["generation"] == "v5e"
+    assert told["batch"] == 64
+    assert told["communication_takes_over"] is told["shorter_than_latencies"] is None
     assert (found["cheapest"]["topology"], found["cheapest"]["batch"]) == ("v5e:2x4", 64)
 
 
@@ -109,3 +112,15 @@ def test_a_program_is_planned_for_slices_and_batches(tmp_path):
     ]
     assert found[3]["failure"]["kind"] == "batch"
     assert "v5e, batch 64" in picture.read_text()
+
+
+def test_a_step_that_is_shorter_than_its_latencies_is_told_so():
+    names = ("v5e-8", "v5e-16")
+    curves = plan([report(name, 1e-8, dispatch=2e-4) for name in names], {"v5e": 1.0})
+    found = _scaling._table(curves, cheapest(curves), None)
+    assert "at v5e:2x4 a step is shorter than its latencies" in found
+    assert "Rent v5e:2x4; more chips pay only with" in found
+    assert "An example costs least on v5e:2x4" in found
+    curves = plan([report("v5e-8", 0.1, batch=64), report("v5e-16", 1e-8, batch=64, dispatch=2e-4)], {})
+    assert "Rent v5e:2x4 at most" in _scaling._table(curves, None, None)
+    assert "dispatch" in _scaling._table(curves, None, None)

@@ -13,7 +13,8 @@ def test_a_step_takes_as_long_as_what_holds_it_up():
     v5e = parse_topology("v5e:2x4")
     found = estimate(v5e, 197e12, 819e9 / 2, [])
     assert (found.compute, found.memory, found.links) == (1.0, 0.5, 0.0)
-    assert (found.seconds, found.one_by_one, found.bound) == (1.0, 1.5, "compute")
+    assert (found.seconds, found.bound) == (1.0, "compute")
+    assert found.one_by_one == pytest.approx(1.5, rel=1e-3)
     assert estimate(v5e, 1, 819e9, []).bound == "memory"
 
 
@@ -43,3 +44,34 @@ def test_what_stands_outside_of_the_loop_of_steps_is_divided_among_them():
 
 def test_one_chip_has_no_links():
     assert estimate(parse_topology("v5e-1"), 1, 1, []).links == 0.0
+
+
+def test_collectives_take_their_way_however_small_they_are():
+    # Along dimensions of 2 and 4 chips that are no rings: 1 and 3 links, there and back.
+    found = estimate(parse_topology("v5e:2x4"), 0, 0, [all_reduce(16)], steps=1000)
+    assert found.latency == pytest.approx(8e-6 / 1000)
+    found = estimate(parse_topology("v5e:2x4"), 0, 0, [all_reduce(16, times=None)], steps=1000)
+    assert found.latency == pytest.approx(8e-6)
+    assert (found.bound, found.is_shorter_than_latencies) == ("latency", True)
+    # A ring of 16 is used in both directions.
+    ring = estimate(parse_topology("v5e:16x16"), 0, 0, [all_reduce(16, group=256)])
+    assert ring.latency == pytest.approx(32e-6)
+    # Four chips of them are on no longer way than that.
+    assert estimate(parse_topology("v5e:16x16"), 0, 0, [all_reduce(16, group=4)]).latency == pytest.approx(
+        4e-6
+    )
+    gather = Collective(kind="all-gather", bytes=8, group=8, times=1)
+    assert estimate(parse_topology("v5e:2x4"), 0, 0, [gather]).latency == pytest.approx(4e-6)
+    permute = Collective(kind="collective-permute", bytes=8, group=0, times=1)
+    assert estimate(parse_topology("v5e:2x4"), 0, 0, [permute]).latency == pytest.approx(1e-6)
+    large = estimate(parse_topology("v5e:2x4"), 0, 0, [all_reduce(1e9)])
+    assert (large.bound, large.is_shorter_than_latencies) == ("links", False)
+
+
+def test_a_dispatch_takes_the_host_its_time_which_its_steps_share():
+    v5e = parse_topology("v5e:2x4")
+    found = estimate(v5e, 1e6, 1e3, [])
+    assert found.seconds == found.dispatch > 1e-5
+    assert (found.bound, found.is_shorter_than_latencies) == ("dispatch", True)
+    assert estimate(v5e, 1e6, 1e3, [], steps=50).dispatch == pytest.approx(found.dispatch / 50)
+    assert not estimate(v5e, 197e12, 1e3, []).is_shorter_than_latencies

@@ -9,7 +9,7 @@ SMALL = Memory(
 )
 
 
-def report(name, seconds, links=0.0, batch=0):
+def report(name, seconds, links=0.0, batch=0, dispatch=0.0):
     topology = parse_topology(name)
     return ProgramReport(
         name="step",
@@ -17,7 +17,7 @@ def report(name, seconds, links=0.0, batch=0):
         compile_seconds=1.0,
         memory=SMALL,
         examples=batch or 32 * topology.num_devices,
-        estimate=Estimate(compute=seconds, memory=0.0, links=links),
+        estimate=Estimate(compute=seconds, memory=0.0, links=links, dispatch=dispatch),
         batch=batch,
     )
 
@@ -75,3 +75,27 @@ def test_jobs_cost_what_their_hours_do():
     (curve,) = plan([report("v5e-8", 1.0)], {"v3": 1.5})
     assert curve.points[0].price is None
     assert curve.points[0].cost(100) is None
+
+
+def test_no_slice_is_more_than_efficient():
+    # With a quarter of the batch on each device, what a step reads and writes stays on the chip.
+    small, large = report("v5e-8", 0.4, batch=64), report("v5e-16", 0.1, batch=64)
+    (curve,) = plan([small, large], {"v5e": 1.0})
+    assert [point.efficiency for point in curve.points] == [pytest.approx(0.5), 1.0]
+    assert cheapest([curve]).report is large
+
+
+def test_what_is_shorter_than_its_latencies_gets_the_smallest_slice():
+    names_ = ("v5e-8", "v5e-16", "v5e-256")
+    (curve,) = plan([report(name, 1e-8, dispatch=2e-4) for name in names_], {"v5e": 1.0})
+    assert [point.efficiency for point in curve.points] == [1.0, 1.0, 1.0]
+    assert curve.too_short is curve.smallest is curve.points[0]
+    assert cheapest([curve]) is curve.points[0]
+    # With a batch that is divided it is so from some slice on.
+    seconds = (1.0, 0.5, 1e-4)
+    reports = [
+        report(name, each, dispatch=2e-4, batch=512) for name, each in zip(names_, seconds, strict=True)
+    ]
+    (curve,) = plan(reports, {"v5e": 1.0})
+    assert curve.too_short is curve.points[2]
+    assert cheapest([curve]) is curve.points[1]
