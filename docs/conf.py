@@ -22,6 +22,7 @@ PARTS = {
         *(
             "keras_fit",
             "custom_loops",
+            "jax_libraries",
             "estimator",
             "strategies",
             "many_workers",

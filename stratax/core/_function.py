@@ -26,6 +26,7 @@ from stratax.core import (
     _dispatches,
     _eagerly,
     _extension,
+    _in_place,
     _iterators,
     _known,
     _log_placement,
@@ -332,10 +333,12 @@ class Function(_signature.Alias):
             # streams.
             region.arguments = {id(tracer): index for index, tracer in enumerate(dynamic)}
             args, kwargs = arguments.rebuild(dynamic)
+            noted = _in_place.note_objects((args, kwargs))
             with region, _known.keeping(self._keeps_known):
                 if self.converted is self.python_function:
                     _iterators.check_surroundings(self.python_function, args, kwargs)
                 result = self.converted(*args, **kwargs)
+                _in_place.check_objects(noted, result)
                 arrays, structure = _sort_outputs(result)
                 outputs.append(structure)
                 written = list(region.writes.values())
@@ -349,6 +352,10 @@ class Function(_signature.Alias):
                 closed = jax.make_jaxpr(body)(*[_abstract(value) for value in arguments.dynamic])
         except _FOREIGN_ERRORS as error:
             raise errors.TracingError(_explain(self, error)) from error
+        except Exception as error:
+            if _in_place.is_of_outer_module(error):
+                raise errors.TracingError(_OUTER_MODULE + str(error).partition("\n")[0][:200]) from error
+            raise
         finally:
             # Also when the trace failed: the layers that it built keep their variables, and the next call expects
             # values.
@@ -383,7 +390,8 @@ class Function(_signature.Alias):
         self._history.add(arguments)
         if self._declared_specs is None and not arguments.streams:
             kinds = [
-                _concrete.TensorType(tuple(each.shape), np.dtype(each.dtype)) for each in arguments.dynamic
+                _concrete.TensorType(tuple(each.shape), _signature.plain_dtype(each.dtype))
+                for each in arguments.dynamic
             ]
             self._note_kind(*arguments.rebuild(kinds))
         # The program outlives this call's streams; later calls give theirs by position.
@@ -726,6 +734,11 @@ _LEAK = (
     "appends to, an attribute that it sets). Expected: values leave a loop as local variables, or in a "
     "stratax.Variable. Give the loop an array to write to (`array = array.at[i].set(x)`)."
 )
+_OUTER_MODULE = (
+    "A function that is compiled (by strategy.run or stratax.function) changes or differentiates a module of Flax NNX "
+    "that was made outside of it, whose values are no part of the program. Expected: the module's state in variables, "
+    "and the module merged in the function (`nnx.split`, `nnx.merge`), as docs/jax_libraries.md shows. Received: "
+)
 _FOREIGN_ERRORS = (
     jax.errors.UnexpectedTracerError,
     jax.errors.ConcretizationTypeError,
@@ -774,6 +787,9 @@ def _sort_outputs(result: object) -> tuple[list[Any], Any]:
 
 
 def _abstract(value: Any) -> Any:
+    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
+        # A key of `jax.random`, which NumPy has no dtype for.
+        return jax.ShapeDtypeStruct(value.shape, value.dtype)
     # NumPy's kinds of objects, bytes, text, dates and durations.
     if np.dtype(value.dtype).kind in "OSUMm":
         raise errors.BadTypeError(

@@ -234,5 +234,10 @@ def describe(leaf: object) -> str:
     """Describe a leaf in an error message or warning: arrays by type, everything else by value."""
     if isinstance(leaf, _ARRAYS):
         weak = "weakly typed " if getattr(leaf, "weak_type", False) else ""
-        return f"{weak}{np.dtype(leaf.dtype).name}[{','.join(map(str, leaf.shape))}]"
+        return f"{weak}{plain_dtype(leaf.dtype).name}[{','.join(map(str, leaf.shape))}]"
     return repr(leaf)
+
+
+def plain_dtype(dtype: Any) -> Any:
+    """Return NumPy's dtype, or JAX' own of the keys of `jax.random`, which NumPy has none for."""
+    return dtype if jax.dtypes.issubdtype(dtype, jax.dtypes.extended) else np.dtype(dtype)

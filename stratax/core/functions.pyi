@@ -10,6 +10,8 @@ from ._function import kinds_of as kinds_of
 from ._functional import choose as choose
 from ._functional import repeat as repeat
 from ._host_calls import call_on_host as call_on_host
+from ._in_place import check_objects as check_objects
+from ._in_place import note_objects as note_objects
 from ._log_placement import get_log_device_placement as get_log_device_placement
 from ._log_placement import set_log_device_placement as set_log_device_placement
 from ._loops import for_rows as for_rows

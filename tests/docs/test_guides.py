@@ -1,3 +1,4 @@
+import importlib.util
 import os
 import pathlib
 import re
@@ -47,10 +48,20 @@ def program_of(path):
     return "\n".join(lines)
 
 
+# What a page needs that a user of the others does not have.
+LIBRARIES = {"jax_libraries": ("equinox", "flax", "optax")}
+
+
 def guides():
-    return [
+    found = [
         path for path in GUIDES if path.stem not in OTHERS and any(b[0] == "python" for b in blocks_of(path))
     ]
+    return [pytest.param(path, marks=_needs(LIBRARIES.get(path.stem, ())), id=path.stem) for path in found]
+
+
+def _needs(libraries):
+    missing = [name for name in libraries if importlib.util.find_spec(name) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}: make setup")
 
 
 def run(path, folder):
@@ -65,7 +76,7 @@ def run(path, folder):
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("path", guides(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", guides())
 def test_processes_run_the_code_of_a_guide_and_it_prints_what_the_guide_says(path, tmp_path):
     done = run(path, tmp_path)
     assert done.returncode == 0, done.stderr

@@ -47,13 +47,16 @@ def tensor_repr(array: Any) -> str:
 
 
 def _values(array: Any, text_of: Callable[[Any], str]) -> str:
+    if str(getattr(array, "dtype", "")).startswith("key<"):
+        # A key of `jax.random`, which is no array of NumPy's.
+        return text_of(array)
     values = bytes(array) if isinstance(array, bytes) else np.asarray(array)
     text = text_of(values) if isinstance(values, bytes) or values.ndim else str(values)
     return f"\n{text}" if "\n" in text else text
 
 
 def _dtype_name(array: Any) -> str:
-    return "string" if array.dtype.kind == "O" else str(array.dtype.name)
+    return "string" if getattr(array.dtype, "kind", "") == "O" else str(array.dtype.name)
 
 
 class TensorMethods:

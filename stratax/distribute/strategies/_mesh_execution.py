@@ -224,11 +224,13 @@ class MeshExecution(Execution, OverMesh):
         """Run on one replica that stands for all: on its device, or, for a remainder, on all devices alike."""
         plain = [_only_component(leaf) if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
         args, kwargs = jax.tree.unflatten(treedef, plain)
+        noted = functions.note_objects((args, kwargs))
         with entered(
             self._strategy,
             ReplicaContext(self._strategy, 1, stands_for=self.num_replicas),
         ):
             result = fn(*args, **kwargs)
+        functions.check_objects(noted, result)
         if self.num_replicas == 1:
             return result
         return jax.tree.map(
@@ -253,11 +255,13 @@ class MeshExecution(Execution, OverMesh):
                 is_of_steps = isinstance(leaves[index], StepsPerReplica)
                 own[index] = StepsPerReplica(component) if is_of_steps else jnp.squeeze(component, 0)
             args, kwargs = jax.tree.unflatten(treedef, own)
+            noted = functions.note_objects((args, kwargs))
             # `shard_map` gives each replica its slice, with a leading dimension of 1.
             mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
             replica = ReplicaRegion(region, self.num_replicas, mine)
             with replica, entered(self._strategy, context):
                 result = fn(*args, **kwargs)
+                functions.check_objects(noted, result)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
                 # A leading dimension of 1 on each replica is the replica dimension of the whole.
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
