@@ -29,6 +29,7 @@ from .canned import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
 from .canned import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
 from .canned import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
 from .canned import DNNRegressor as DNNRegressor
+from .canned import KMeans as KMeans
 from .canned import LinearClassifier as LinearClassifier
 from .canned import LinearEstimator as LinearEstimator
 from .canned import LinearRegressor as LinearRegressor

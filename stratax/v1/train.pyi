@@ -1,3 +1,4 @@
+from stratax.data.dataset import limit_epochs as limit_epochs
 from stratax.summary.files import summary_iterator as summary_iterator
 
 from ._averages import ExponentialMovingAverage as ExponentialMovingAverage

@@ -7,6 +7,7 @@ from ._dataset import Dataset as Dataset
 from ._dataset import opened as opened
 from ._one_shot import OneShotIterator as OneShotIterator
 from ._one_shot import dataset_of_parts as dataset_of_parts
+from ._one_shot import limit_epochs as limit_epochs
 from ._one_shot import symbolic_iterators as symbolic_iterators
 from ._passes import Passes as Passes
 from ._passes import count_as as count_as

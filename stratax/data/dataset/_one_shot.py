@@ -201,3 +201,23 @@ def dataset_of_parts(value: Any) -> Dataset | None:
         return unflatten(structure, [components[place] for place in places])
 
     return (datasets[0] if len(datasets) == 1 else Dataset.zip(tuple(datasets))).map(rebuilt)
+
+
+def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
+    """Return a tensor of an `input_fn` that there is so many times, as `tf.compat.v1.train.limit_epochs`.
+
+    Args:
+        tensor: A batch, which every step takes; or a structure of arrays.
+        num_epochs: In how many steps; None for all.
+        name: Ignored.
+
+    Returns:
+        What stands for it in every step, to be returned by the `input_fn`; elsewhere the tensor itself.
+
+    Raises:
+        BadArgumentError: `num_epochs` is not positive.
+    """
+    del name
+    if num_epochs is not None and not num_epochs > 0:
+        raise BadArgumentError(f"num_epochs must be > 0, or None. Received: num_epochs={shown(num_epochs)}.")
+    return make_one_shot_iterator(Dataset.from_tensors(tensor).repeat(num_epochs)).get_next()

@@ -9,6 +9,7 @@ from ._combined import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
 from ._dnn import DNNClassifier as DNNClassifier
 from ._dnn import DNNEstimator as DNNEstimator
 from ._dnn import DNNRegressor as DNNRegressor
+from ._kmeans import KMeans as KMeans
 from ._linear import LinearClassifier as LinearClassifier
 from ._linear import LinearEstimator as LinearEstimator
 from ._linear import LinearRegressor as LinearRegressor

@@ -1,4 +1,5 @@
 from stratax.estimator import InMemoryEvaluatorHook as InMemoryEvaluatorHook
+from stratax.estimator import KMeans as KMeans
 from stratax.estimator import RNNClassifier as RNNClassifier
 from stratax.estimator import RNNEstimator as RNNEstimator
 from stratax.estimator import (
