@@ -4,6 +4,7 @@
 #   make test     the tests, those that compare numbers first (ARGS="-k name" is handed to pytest; WORKERS=1 for one process)
 #   make stress   what is done many times because it rarely goes wrong, and further cases of the same
 #   make check    format, lint, types, import contract, doctests
+#   make package  the source distribution and the wheel in dist/, checked, and the wheel tried in a fresh environment
 #   make docs     the documentation as a site, in docs/_build; a link that leads nowhere is an error
 #   make bench    the figures, as a table and as JSON
 #   make api      rewrites tests/public_api.txt after an intended change of the public API
@@ -25,7 +26,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PIP := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test stress check format-check lint types contract doctest docs bench api names format lock clean
+.PHONY: help setup demo test stress check format-check lint types contract doctest package docs bench api names format lock clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -69,6 +70,9 @@ contract: setup
 
 doctest: setup
 	@STRATAX_SIMULATE=cpu:8 $(BIN)/python -m pytest -q --doctest-modules stratax
+
+package: setup
+	@$(BIN)/python -m tools.package dist
 
 docs: setup
 	@$(BIN)/python -m sphinx -q -W --keep-going -j 2 docs docs/_build/html

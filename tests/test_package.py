@@ -1,11 +1,15 @@
 """The package: its name, and what of it people are told to install."""
 
+import contextlib
 import pathlib
 import re
 import subprocess
 import tomllib
+import zipfile
 
 import pytest
+
+from tools import package
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -70,6 +74,40 @@ def test_the_extras_that_people_are_told_to_install_exist():
     named = {extra for _, line in lines() for found in EXTRAS.findall(line) for extra in found.split(",")}
     assert named <= set(PROJECT["optional-dependencies"])
     assert {"images", "servers", "tpu-compile"} <= named
+
+
+def test_the_gate_builds_checks_and_tries_the_package():
+    gate = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.search(r"^make .*\bpackage\b", gate, re.MULTILINE)
+
+
+def wheel_of(path, content):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("stratax/__init__.py", content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda folder: (folder / "CHANGELOG.md").unlink(), r"lacks \['CHANGELOG.md'\] and has \[\]"),
+        (
+            lambda folder: (folder / "tests" / "test_lock.py").touch(),
+            r"lacks \[\] and has \['tests/test_lock.py'\]",
+        ),
+        (lambda folder: wheel_of(folder.parent / "direct.whl", "1"), r"differ in \['stratax/__init__.py'\]"),
+        (lambda folder: None, ""),
+    ],
+)
+def test_a_package_that_lacks_or_has_what_it_should_not_is_found(tmp_path, change, message):
+    folder = tmp_path / "unpacked"
+    for name in (*package.WANTED, "tests/"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).mkdir() if name.endswith("/") else (folder / name).touch()
+    wheels = [wheel_of(tmp_path / name, "") for name in ("built.whl", "direct.whl")]
+    change(folder)
+    with pytest.raises(SystemExit, match=message) if message else contextlib.nullcontext():
+        package.check_contents(folder, *wheels)
 
 
 def test_the_distribution_the_import_and_the_command_have_their_names():
