@@ -11,7 +11,27 @@ class _Tracing(threading.local):
     depth = 0
 
 
+class _Pipelines(threading.local):
+    """How many functions of pipelines this thread is in.
+
+    Attributes:
+        depth: The number.
+        computes: Whether it is in a function that `gives_tensors`.
+        tracing: In how many regions of compiled functions the thread was when the innermost of them was called.
+    """
+
+    depth = 0
+    computes = False
+    tracing = 0
+
+
 TRACING = _Tracing()
+PIPELINES = _Pipelines()
+
+
+def is_tracing() -> bool:
+    """Return whether what is computed now becomes part of a program, and not of an element of a pipeline."""
+    return TRACING.depth > (PIPELINES.tracing if PIPELINES.depth else 0)
 
 
 def is_symbolic_size(size: object) -> bool:

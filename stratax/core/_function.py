@@ -17,6 +17,7 @@ from jax.sharding import NamedSharding
 
 from stratax import _tracebacks, errors
 from stratax._shown import shown
+from stratax._tracing import PIPELINES
 from stratax._typing import PyTree
 from stratax.core import (
     _autograph,
@@ -104,6 +105,8 @@ class Function(_signature.Alias):
         self._input_signature: _concrete.InputSignature | None = None
         self._num_traces = 0
         self._keeps_known = False
+        # Whether a dataset that calls the function has it run in Python, as it can't be compiled.
+        self._in_pipelines_eagerly = False
         self._programs: collections.OrderedDict[Any, _Variants] = collections.OrderedDict()
         self._kinds: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self._bound: dict[int, Function] = {}
@@ -148,6 +151,8 @@ class Function(_signature.Alias):
         """
         if self._may_run_eagerly and _eagerly.functions_run_eagerly():
             return self._run_eagerly(args, kwargs)
+        if self._in_pipelines_eagerly and PIPELINES.depth and not in_stateless_scope():
+            return self._run_eagerly(args, kwargs)
         if self._declared_specs is not None:
             args, kwargs = self._signature_of_inputs().bind(args, kwargs)
         # A compiled function is opaque to an eager tape: it would see neither the operations nor the reads of
@@ -164,7 +169,15 @@ class Function(_signature.Alias):
                 if self._may_run_eagerly and _texts.is_taken(arguments.dynamic):
                     return jax.tree.map(_texts.as_result, self._run_eagerly(args, kwargs))
                 variants = self._new_variants(key)
-            program, traced = self._find(variants, arguments)
+            try:
+                program, traced = self._find(variants, arguments)
+            except Exception:
+                if not PIPELINES.depth or self._declared_specs is not None:
+                    raise
+                # What a compiled function can't do, such as shapes that depend on values, works for one element.
+                result = self._run_eagerly(args, kwargs)
+                self._in_pipelines_eagerly = True
+                return result
             try:
                 if not program.is_driven:
                     return program(arguments.dynamic, arguments.streams, traced)

@@ -6,11 +6,14 @@ import threading
 from collections.abc import Callable, Iterator
 
 import keras
+import numpy as np
 
+from stratax._tracing import is_tracing
 from stratax.core import _capture
 from stratax.seams.keras import without_distribution
 
 _MAX_SEED = 2**31 - 1
+_ODD = 1_000_003
 
 
 class _Default:
@@ -20,6 +23,21 @@ class _Default:
         self._lock = threading.Lock()
         self._generator: keras.random.SeedGenerator | None = None
         self._seed: int | None = None
+        # Of operations with a seed of their own, by that.
+        self._numbered: dict[int, keras.random.SeedGenerator] = {}
+
+    def numbered(self, seed: int) -> keras.random.SeedGenerator:
+        # A program keeps the generator that it was traced with; each of its runs goes on where the last one ended.
+        if is_tracing():
+            return _make(self._mixed(seed))
+        with self._lock:
+            if seed not in self._numbered:
+                self._numbered[seed] = _make(self._mixed(seed))
+            return self._numbered[seed]
+
+    def _mixed(self, seed: int) -> int:
+        # Two seeds give one, as the program's seed has a part in what TensorFlow's operations draw.
+        return seed % _MAX_SEED if self._seed is None else (self._seed * _ODD + seed) % _MAX_SEED
 
     def generator(self) -> keras.random.SeedGenerator:
         # Two threads must not get two generators.
@@ -36,6 +54,7 @@ class _Default:
     def reset(self, seed: int) -> None:
         with self._lock:
             self._seed = seed % _MAX_SEED
+            self._numbered.clear()
             if self._generator is not None:
                 # The generator stays the same object, since compiled programs hold its variable.
                 self._generator.state.assign([self._seed, 0])
@@ -70,11 +89,16 @@ _default = _Default()
 
 
 def generator_of(seed: int | keras.random.SeedGenerator | None) -> int | keras.random.SeedGenerator:
-    """Return what `keras.random` is to draw from: `seed`, or for None the default generator, or that of a model.
+    """Return what `keras.random` is to draw from: for None the default generator, or that of a model.
+
+    A number has a generator of its own, which goes on from call to call: of the operation in a compiled function, else
+    of all operations with that number since the program's seed was set.
 
     Keras' own default generator refuses to be used in compiled programs. The state of this one is a variable, which
     they capture.
     """
+    if isinstance(seed, int | np.integer):
+        return _default.numbered(int(seed))
     if seed is not None:
         return seed
     return _default.generator() if _making.of_model is None else _making.of_model()

@@ -15,9 +15,9 @@ import numpy as np
 from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.core.generators import generator_of
 from stratax.errors import BadArgumentError
 from stratax.ops._host import is_traced
+from stratax.ops._seeds import source_of
 from stratax.ops.creation import on_device
 from stratax.ops.embeddings import rows_of
 from stratax.ops.naming import nameable
@@ -61,7 +61,7 @@ def _sampled(
             f"Received: true_classes of shape {tuple(true.shape)}, num_true={shown(num_true)}, "
             f"num_sampled={shown(num_sampled)} of {chances.shape[0]} classes."
         )
-    generator = generator_of(seed)
+    generator = source_of(seed)
     if unique:
         uniform = keras.random.uniform(chances.shape, minval=1e-30, seed=generator)
         times = -jnp.log(uniform) / chances

@@ -10,9 +10,9 @@ from keras import random
 from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
-from stratax.core.generators import generator_of
 from stratax.errors import BadArgumentError
 from stratax.ops._keras_ops import ops
+from stratax.ops._seeds import source_of
 from stratax.ops.classes import check_labels
 from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.naming import nameable
@@ -209,7 +209,7 @@ def dropout(
     if isinstance(rate, int | float) and not 0 <= rate < 1:
         raise BadArgumentError(f"The rate is from 0 up to but not 1. Received: rate={shown(rate)}.")
     shape = None if noise_shape is None else sizes_of("noise_shape", noise_shape)
-    return random.dropout(on_device(x), rate, noise_shape=shape, seed=generator_of(seed))
+    return random.dropout(on_device(x), rate, noise_shape=shape, seed=source_of(seed))
 
 
 @nameable

@@ -1,10 +1,13 @@
-"""Random numbers on a device, from Keras' generators (ops layer).
+"""Random numbers (ops layer).
 
-The numbers are other ones than TensorFlow's. Without a seed they follow from the one given to :func:`set_seed`, in a
-compiled function too, and every replica draws its own.
+Without a seed they come from Keras' generators, on a device, and are other ones than TensorFlow's: they follow from the
+seed given to :func:`set_seed`, in a compiled function too, and every replica draws its own. With a seed each call gives
+the next numbers of a sequence: TensorFlow's own where a value is drawn at once (`_seeds`), others in a compiled
+function.
 """
 
 import functools
+import math
 import secrets
 import threading
 from collections.abc import Callable
@@ -15,12 +18,12 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
-from stratax.core.generators import generator_of, reset
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
-from stratax.ops import stateless
+from stratax.ops import _philox, stateless
 from stratax.ops._host import in_pipeline, is_traced
 from stratax.ops._keras_ops import ops
+from stratax.ops._seeds import place_of, set_program_seed, source_of
 from stratax.ops.creation import lengths_of, on_device
 from stratax.ops.dtypes import as_dtype, device_dtype
 from stratax.ops.naming import nameable
@@ -91,6 +94,46 @@ _uniform = _in_one_program(keras.random.uniform)
 _whole_numbers = _in_one_program(keras.random.randint)
 
 
+def _floats(exact: Any, on_a_device: Any, shape: Any, dtype: Any, seed: Any) -> Any:
+    """Return floats that one of two functions draws: of TensorFlow's sequence, or with a generator of a device."""
+    sizes, kind = lengths_of("shape", shape), as_dtype(dtype)
+    place = (
+        place_of((exact.__name__, str(kind)), seed, math.prod(sizes) * _philox.RESERVED)
+        if _philox.is_drawn(kind)
+        else None
+    )
+    if place is None:
+        return on_a_device(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=source_of(seed))
+    return _made(exact(*place, sizes, kind))
+
+
+def _integers(sizes: tuple[int, ...], low: Any, high: Any, kind: np.dtype, seed: Any) -> Any:
+    """Return whole numbers, likewise."""
+    place = None
+    if (
+        _philox.is_drawn(kind)
+        and not is_traced(low)
+        and not is_traced(high)
+        and np.ndim(low) == np.ndim(high) == 0
+    ):
+        place = place_of(("integers", str(kind)), seed, math.prod(sizes) * _philox.RESERVED)
+    if place is None:
+        return _whole_numbers(sizes, low, high, dtype=device_dtype(kind), seed=source_of(seed))
+    return _made(_philox.integers(*place, sizes, int(low), int(high), kind))
+
+
+def _scaled(drawn: Any, factor: Any, offset: Any) -> Any:
+    """Return numbers scaled and moved: here, so that both may be traced values, or arrays that broadcast."""
+    numbers = drawn * factor + offset
+    # NumPy makes float32 of a bfloat16 and a number of Python.
+    return numbers.astype(drawn.dtype) if isinstance(drawn, np.ndarray) else numbers
+
+
+def _made(numbers: np.ndarray) -> Any:
+    """Return numbers where they are wanted: as a pipeline's elements, or on a device."""
+    return as_element(numbers) if in_pipeline() else on_device(numbers)
+
+
 def set_seed(seed: int | None) -> None:
     """Fix what every later random number follows from, as `tf.random.set_seed`.
 
@@ -98,13 +141,12 @@ def set_seed(seed: int | None) -> None:
     TensorFlow's seeds TensorFlow alone.
 
     Args:
-        seed: A whole number from 0 to 2**32 - 1; None for one that nobody knows.
+        seed: A whole number; None for one that nobody knows.
     """
-    if seed is None:
-        seed = secrets.randbits(31)
-    keras.utils.set_random_seed(seed)
-    # Also the generator that functions without a seed share; compiled programs hold its state.
-    reset(seed)
+    number = secrets.randbits(31) if seed is None else seed
+    # NumPy takes 32 bits.
+    keras.utils.set_random_seed(number % (1 << 32))
+    set_program_seed(number, is_known=seed is not None)
 
 
 @nameable
@@ -123,8 +165,8 @@ def normal(
         mean: Their mean.
         stddev: Their standard deviation.
         dtype: A floating-point dtype.
-        seed: None; or a `keras.random.SeedGenerator`; or a number, with which every call gives the same (TensorFlow:
-            the next numbers of a sequence of the operation's own).
+        seed: None; or a `keras.random.SeedGenerator`; or a number, with which every call gives the next numbers of a
+            sequence: outside of compiled functions those of TensorFlow, also for each element of a dataset.
         name: By which hooks find the result, in a `model_fn`.
 
     Returns:
@@ -135,11 +177,8 @@ def normal(
         >>> tf.random.normal((2, 3)).shape
         TensorShape([2, 3])
     """
-    sizes = lengths_of("shape", shape)
-    return (
-        # Scaled here, so that mean and deviation may be traced values or arrays that broadcast.
-        _normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed)) * stddev + mean
-    )
+    drawn = _floats(_philox.normal, _normal, shape, dtype, seed)
+    return _scaled(drawn, stddev, mean)
 
 
 @nameable
@@ -152,10 +191,7 @@ def truncated_normal(
     name: str | None = None,
 ) -> Any:
     """Normally distributed numbers at most two standard deviations away; arguments as for :func:`normal`."""
-    sizes = lengths_of("shape", shape)
-    return (
-        _truncated_normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed)) * stddev + mean
-    )
+    return _scaled(_floats(_philox.truncated_normal, _truncated_normal, shape, dtype, seed), stddev, mean)
 
 
 @nameable
@@ -183,16 +219,16 @@ def uniform(
     Raises:
         BadArgumentError: If whole numbers are asked for without `maxval`, or there are none between the ends.
     """
-    sizes, kind = lengths_of("shape", shape), device_dtype(dtype)
+    sizes = lengths_of("shape", shape)
     if as_dtype(dtype).kind in "iu":
         if maxval is None:
             raise BadArgumentError(
                 f"Random whole numbers need an upper end. Received: maxval=None, dtype={shown(dtype)}. Pass maxval."
             )
         stateless.check_ends(minval, maxval)
-        return _whole_numbers(sizes, minval, maxval, dtype=kind, seed=generator_of(seed))
+        return _integers(sizes, minval, maxval, as_dtype(dtype), seed)
     top = 1 if maxval is None else maxval
-    return _uniform(sizes, 0.0, 1.0, dtype=kind, seed=generator_of(seed)) * (top - minval) + minval
+    return _scaled(_floats(_philox.uniform, _uniform, sizes, dtype, seed), top - minval, minval)
 
 
 @nameable
@@ -201,7 +237,13 @@ def shuffle(value: object, seed: int | TensorLike | None = None, name: str | Non
     """`value` with its first dimension in random order, as `tf.random.shuffle`; `seed` as for :func:`normal`."""
     array = on_device(value)
     # One number has one order.
-    return keras.random.shuffle(array, seed=generator_of(seed)) if array.ndim else array
+    if not array.ndim:
+        return array
+    count = array.shape[0]
+    place = place_of("shuffle", seed, -(-(count - 1) // 4))
+    if place is None:
+        return keras.random.shuffle(array, seed=source_of(seed))
+    return array[_philox.permutation(*place, count)]
 
 
 @nameable
@@ -221,13 +263,13 @@ def categorical(
     Returns:
         Whole numbers, shape `(examples, num_samples)`.
     """
-    drawn = keras.random.categorical(on_device(logits), num_samples, seed=generator_of(seed))
+    drawn = keras.random.categorical(on_device(logits), num_samples, seed=source_of(seed))
     return ops.cast(drawn, device_dtype(np.int64 if dtype is None else dtype))
 
 
 def _seed_of(seed: Any) -> Any:
     """Return a seed of stateless functions: the next of the generator, or that of a number."""
-    source = generator_of(seed)
+    source = source_of(seed)
     if isinstance(source, keras.random.SeedGenerator):
         return stateless.as_seed(source.next())
     return stateless.split(np.array([source, 0]), 1)[0]

@@ -81,7 +81,13 @@ def test_a_seed_fixes_the_draw_outside_of_a_pipeline(name):
     np.testing.assert_array_equal(drawn(name, FLOATS, 5), drawn(name, FLOATS, 5))
     assert len({drawn(name, FLOATS, seed).tobytes() for seed in range(40)}) > 1
     on_device = jax.numpy.asarray(FLOATS)
-    np.testing.assert_array_equal(drawn(name, on_device, 5), drawn(name, on_device, 5))
+    calls = []
+    for _ in range(2):
+        # On a device each call gives the next of a sequence.
+        tf.random.set_seed(1)
+        calls.append([np.asarray(drawn(name, on_device, 5)) for _ in range(8)])
+    np.testing.assert_array_equal(*calls)
+    assert len({one.tobytes() for one in calls[0]}) > 1
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

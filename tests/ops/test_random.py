@@ -35,7 +35,62 @@ def test_threads_of_a_pipeline_draw_different_numbers():
     assert len({float(number) for number in dataset}) == 64
 
 
-def test_a_seed_gives_the_same_numbers_in_every_call():
-    dataset = tf.data.Dataset.range(3).map(lambda _: tf.random.normal([2], seed=5))
-    for numbers in dataset:
-        np.testing.assert_array_equal(numbers, tf.random.normal([2], seed=5))
+def test_every_call_with_a_seed_gives_the_next_numbers():
+    calls = {
+        "normal": lambda: tf.random.normal([2], seed=5),
+        "categorical": lambda: tf.random.categorical([[0.0] * 100], 4, seed=5),
+        "gamma": lambda: tf.random.gamma([2], 1.0, seed=5),
+        "poisson": lambda: tf.random.poisson([4], 1000.0, seed=5),
+        "shuffle": lambda: tf.random.shuffle(tf.range(100), seed=5),
+        "dropout": lambda: tf.nn.dropout(tf.ones([100]), 0.5, seed=5),
+    }
+    for name, call in calls.items():
+        for function in (call, tf.function(lambda call=call: call())):
+            tf.random.set_seed(1)
+            assert len({np.asarray(function()).tobytes() for _ in range(4)}) == 4, name
+        elements = tf.data.Dataset.range(4).map(lambda _, call=call: call())
+        assert len({numbers.numpy().tobytes() for numbers in elements}) == 4, name
+
+
+def test_the_seed_of_the_program_begins_the_sequences_anew():
+    for call in (
+        lambda: tf.random.normal([2], seed=5),
+        lambda: tf.random.categorical([[0.0] * 9], 9, seed=5),
+    ):
+        tf.random.set_seed(3)
+        first = [np.asarray(call()) for _ in range(3)]
+        tf.random.set_seed(3)
+        np.testing.assert_array_equal([np.asarray(call()) for _ in range(3)], first)
+
+
+def test_an_element_has_its_numbers_in_whatever_thread_and_after_a_restart():
+    dataset = tf.data.Dataset.range(32).map(lambda x: tf.random.uniform([], seed=5))
+    expected = [float(number) for number in dataset]
+    assert len(set(expected)) == 32
+    threads = tf.data.Dataset.range(32).map(lambda x: tf.random.uniform([], seed=5), num_parallel_calls=4)
+    assert [float(number) for number in threads] == expected
+    iterator = iter(dataset)
+    for _ in range(20):
+        next(iterator)
+    restored = iter(dataset)
+    restored.set_state(iterator.get_state())
+    assert [float(number) for number in restored] == expected[20:]
+
+
+def test_passes_and_inner_datasets_have_numbers_of_their_own():
+    def inner(_):
+        return tf.data.Dataset.range(4).map(lambda x: tf.random.uniform([], seed=5)).repeat(3)
+
+    drawn = [float(number) for number in tf.data.Dataset.range(4).flat_map(inner)]
+    assert len(set(drawn)) == 48
+
+
+def test_a_function_that_a_dataset_calls_draws_for_each_element():
+    @tf.function
+    def noisy(x):
+        return tf.cast(x, tf.float32) * 0 + tf.random.uniform([], seed=5)
+
+    tf.random.set_seed(1)
+    found = [float(number) for number in tf.data.Dataset.range(3).map(noisy)]
+    tf.random.set_seed(1)
+    assert found == [float(tf.random.uniform([], seed=5)) for _ in range(3)]

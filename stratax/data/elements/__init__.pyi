@@ -29,8 +29,10 @@ from ._ragged_splits import as_splits as as_splits
 from ._ragged_splits import lengths_of as lengths_of
 from ._ragged_splits import row_ids as row_ids
 from ._ragged_splits import splits_of_lengths as splits_of_lengths
+from ._random import ElementName as ElementName
 from ._random import SeedToDraw as SeedToDraw
 from ._random import element_scope as element_scope
+from ._random import element_turn as element_turn
 from ._random import element_uniform as element_uniform
 from ._sparse import SparseTensor as SparseTensor
 from ._sparse import empty_value as empty_value

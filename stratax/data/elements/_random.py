@@ -5,6 +5,7 @@ process, before a restart or after it. The numbers are a function of (seed of th
 the element, how many draws came before).
 """
 
+import dataclasses
 import math
 import random
 from collections.abc import Callable, Sequence
@@ -13,6 +14,56 @@ from contextvars import ContextVar, Token
 import numpy as np
 
 from stratax.data.elements._keyed import MAX_HASHED, generator, hashed, packed, packed_pair, uniform
+
+# Odd, so that no number is lost, and they spread small ones over all bits: those of passes, and those of elements.
+_MIX = 0x9E3779B97F4A7C15
+_MIX_INNER = 0xC2B2AE3D27D4EB4F
+_MASK = (1 << 62) - 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Turn:
+    """Where an element comes in what a function is called for.
+
+    Attributes:
+        group: Tells apart passes, and the plans that a function makes of elements: 0 of a plan's first pass.
+        position: How many elements of the group come before it.
+    """
+
+    group: int
+    position: int
+
+    def start(self, count: int) -> int:
+        """Return the first of `count` numbers that are this element's alone."""
+        return (self.group + self.position * count) & _MASK
+
+    def within(self) -> int:
+        """Return what tells apart the plans that are made of this element."""
+        return ((self.group + self.position + 1) * _MIX_INNER) & _MASK
+
+
+class ElementName(tuple[int, ...]):
+    """What names an element to a random function: the order in a pass, and its position in the whole.
+
+    Attributes:
+        turn: Where it comes.
+    """
+
+    turn: Turn
+
+    @classmethod
+    def of(cls, key: Sequence[int], number: int, position: int, outer: int) -> "ElementName":
+        """Make the name of an element.
+
+        Args:
+            key: The key of the order.
+            number: The number of the pass.
+            position: The position of the element.
+            outer: What :meth:`Turn.within` gives of the element that the plan was made of; 0 if of none.
+        """
+        name = cls((*key, position))
+        name.turn = Turn((outer + number * _MIX) & _MASK, position)
+        return name
 
 
 class _Draws:
@@ -42,6 +93,11 @@ class _Draws:
             self._packed = packed(self._named())
         return hashed(shape, self._packed + packed_pair(self.count, seed))
 
+    def turn(self) -> "Turn":
+        """Return the pass and the position of the element that is being made."""
+        name = self._named()
+        return name.turn if isinstance(name, ElementName) else Turn(0, 0)
+
     def _named(self) -> Sequence[int]:
         if self._key is None:
             self._key = self._name()
@@ -70,6 +126,12 @@ class element_scope:
 
     def __exit__(self, *exc_info: object) -> None:
         _CURRENT.reset(self._token)
+
+
+def element_turn() -> Turn | None:
+    """Return the pass and the position of the element that is being made; None outside of a function of elements."""
+    draws = _CURRENT.get()
+    return None if draws is None else draws.turn()
 
 
 def element_generator(seed: int | None = None) -> np.random.Generator:
@@ -112,10 +174,14 @@ class SeedToDraw:
     """The seed of a plan that was given none, drawn when it is needed.
 
     Where a function of an element makes the plan, the seed belongs to that element; else it is a random one.
+
+    Attributes:
+        outer: Tells that element apart; 0 if there is none.
     """
 
     def __init__(self) -> None:
         draws = _CURRENT.get()
+        self.outer = 0 if draws is None else draws.turn().within()
         # Counted when the plan is made, so that the function's later draws stay what they were.
         self._later = None if draws is None else draws.next(-1)
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from stratax.data.elements import INFINITE_CARDINALITY, Block, Rows, Structure, flatten
+from stratax.data.elements import INFINITE_CARDINALITY, Block, ElementName, Rows, Structure, flatten
 from stratax.data.plan._order import Order
 from stratax.data.plan._run import Passes, Run
 from stratax.data.position import Cursor, State
@@ -168,7 +168,8 @@ class Drawing(Node):
 
     def name_of(self, run: Run, number: int, position: int) -> tuple[int, ...]:
         """Return what names an element to a random function: the order in a pass, and its position in the whole."""
-        return (*self._order.key(run, number), position * self._stride + self._offset)
+        place = position * self._stride + self._offset
+        return ElementName.of(self._order.key(run, number), number, place, self._order.outer)
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -22,6 +22,11 @@ class Order:
         self.reshuffle = reshuffle
 
     @property
+    def outer(self) -> int:
+        """What tells apart the element whose function made the plan; 0 if none did."""
+        return self._later.outer
+
+    @property
     def seed(self) -> int:
         """The seed, drawn now if need be."""
         with self._lock:

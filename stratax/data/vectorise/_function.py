@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
@@ -12,7 +11,7 @@ import numpy as np
 from stratax import _tracebacks
 from stratax._recording import NOT_RECORDED, RECORDING
 from stratax._refusals import refused
-from stratax._tracing import TRACING
+from stratax._tracing import PIPELINES, TRACING
 from stratax.data.elements import (
     Row,
     Structure,
@@ -44,19 +43,9 @@ def uses_jax() -> bool:
     return "jax" in sys.modules
 
 
-class _Pipelines(threading.local):
-    """How many functions of pipelines this thread is in, and whether it is in one that `gives_tensors`."""
-
-    depth = 0
-    computes = False
-
-
-_pipelines = _Pipelines()
-
-
 def in_pipeline() -> bool:
     """Return whether the caller runs in a function that a pipeline calls, where numbers keep their 64 bits."""
-    return _pipelines.depth > 0
+    return PIPELINES.depth > 0
 
 
 def made_tensors(result: Any) -> Any:
@@ -64,7 +53,7 @@ def made_tensors(result: Any) -> Any:
 
     That is in programs that have imported `stratax.tf`; in compiled functions only text.
     """
-    if not has_tensors() or _pipelines.computes:
+    if not has_tensors() or PIPELINES.computes:
         return result
     return _text_tensor(result) if TRACING.depth else as_tensors(result)
 
@@ -88,10 +77,10 @@ def gives_tensors(function: Operation) -> Operation:
             recorded = RECORDING.recorder.called(made, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
-        if _pipelines.computes:
+        if PIPELINES.computes:
             return function(*args, **kwargs)
         is_outermost = has_tensors() and not TRACING.depth
-        _pipelines.computes = is_outermost
+        PIPELINES.computes = is_outermost
         try:
             try:
                 result = function(*args, **kwargs)
@@ -103,7 +92,7 @@ def gives_tensors(function: Operation) -> Operation:
             _tracebacks.shorten(error)
             raise
         finally:
-            _pipelines.computes = False
+            PIPELINES.computes = False
         if is_outermost:
             return as_tensors(result)
         return _text_tensor(result) if has_tensors() else result
@@ -136,14 +125,16 @@ def gives_elements(function: Operation) -> Operation:
 def on_host() -> Iterator[None]:
     """Run a function of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
     # What asks for elements may itself be a function that `gives_tensors`.
-    computes, _pipelines.computes = _pipelines.computes, False
-    _pipelines.depth += 1
+    computes, PIPELINES.computes = PIPELINES.computes, False
+    tracing, PIPELINES.tracing = PIPELINES.tracing, TRACING.depth
+    PIPELINES.depth += 1
     try:
         with _jax_on_cpu():
             yield
     finally:
-        _pipelines.depth -= 1
-        _pipelines.computes = computes
+        PIPELINES.depth -= 1
+        PIPELINES.tracing = tracing
+        PIPELINES.computes = computes
 
 
 @contextlib.contextmanager

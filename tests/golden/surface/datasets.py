@@ -149,4 +149,15 @@ CASES = [
     _listed("tf.data.Dataset.counter(dtype=tf.string).take(2)"),
     _listed("tf.data.Dataset.counter(0.5, 0.5, dtype=tf.float32).take(2)"),
     Case("tf.random.set_seed(None)", modes=("host",)),
+    _listed(
+        "tf.data.Dataset.from_tensor_slices([[0, 2, 3], [5, 0, 0]]).map(tf.function(lambda x: tf.where(x > 1)))"
+    ),
+    _listed(
+        "tf.data.Dataset.from_tensor_slices([[0, 2, 3], [5, 0, 0]])"
+        ".map(tf.function(lambda x: (tf.boolean_mask(x, x > 1), tf.unique(x).y)))"
+    ),
+    _listed(
+        "tf.data.Dataset.from_tensor_slices(([[0, 2, 3], [5, 0, 0]], [2, 1]))"
+        ".map(tf.function(lambda x, n: x[:n] + tf.ones([n], tf.int32)))"
+    ),
 ]
