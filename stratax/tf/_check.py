@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
-from stratax.tf import _different, _reader
+from stratax.tf import _different, _extras, _reader
 
 _NOTEBOOK = ".ipynb"
 # Copies that notebooks' servers keep, and installed packages.
@@ -135,6 +135,7 @@ def _without_commands(cell: str) -> str:
 def _check_texts(texts: Sequence[_Text], file: str) -> list[Finding]:
     """Return what the parts of a program use, of which a name of one is known in those that follow."""
     findings = []
+    read: list[tuple[_Text, _reader.Reader]] = []
     space: dict[str, _reader.Known] = {}
     for text in texts:
         try:
@@ -146,20 +147,37 @@ def _check_texts(texts: Sequence[_Text], file: str) -> list[Finding]:
             continue
         reader = _reader.Reader(space)
         reader.visit(tree)
-        for use in dict.fromkeys(reader.uses):
-            if judged := _judge(use):
+        read.append((text, reader))
+    run = _run_by_program([reader for _, reader in read])
+    for text, reader in read:
+        told: set[tuple[int, str]] = set()
+        for use in reader.uses:
+            if (use.line, use.name) not in told and (judged := _judge(use, in_graph=use.function not in run)):
+                told.add((use.line, use.name))
                 kind, message = judged
                 findings.append(
                     Finding(
                         file=file, cell=text.cell, line=use.line, kind=kind, name=use.name, message=message
                     )
                 )
-    return findings
+    return sorted(findings, key=lambda each: each.cell or 0)
 
 
-def _judge(use: _reader.Use) -> tuple[Literal["missing", "different"], str] | None:
+def _run_by_program(readers: Sequence[_reader.Reader]) -> set[str]:
+    """Return the functions that a program calls itself, and "" for the program: no Estimator traces them."""
+    found, new = set(), {""}
+    while new:
+        found |= new
+        called = {name for reader in readers for function in new for name in reader.calls.get(function, ())}
+        new = called - found
+    return found
+
+
+def _judge(use: _reader.Use, *, in_graph: bool) -> tuple[Literal["missing", "different"], str] | None:
     for name in (use.name, *use.others):
-        found = _different.find(name)
+        if lacking := _extras.lacking(name):
+            return "missing", lacking
+        found = _different.find(name, in_graph=in_graph)
         if found is not None and (found.is_refused or use.complaint is None):
             return "missing" if found.is_refused else "different", found.row.sentence()
     return None if use.complaint is None else ("missing", use.complaint)

@@ -3,8 +3,8 @@
 Below headings with topics (`#`) and their parts (`##`), a row is `names | text`, or `names | what | TensorFlow | here`
 where both are set side by side; the texts are Markdown. The names, which may be none, are those of TensorFlow whose
 use in a program is worth a look: a module, class or function, a method `tf.data.Dataset.save` or an argument
-`tf.function(jit_compile=)`. `!` in front of a name says that using it raises. `stratax check` and
-`docs/compatibility.md` read the same rows.
+`tf.function(jit_compile=)`. `!` in front of a name says that using it raises, `^` that it does outside of a
+`model_fn`. `stratax check` and `docs/compatibility.md` read the same rows.
 """
 
 import functools
@@ -51,13 +51,14 @@ class Found(NamedTuple):
     is_refused: bool
 
 
-def find(name: str) -> Found | None:
+def find(name: str, *, in_graph: bool = True) -> Found | None:
     """Return the row of a name, or of what it stands in.
 
     Args:
         name: A name of TensorFlow's, in full.
+        in_graph: Whether it is used where a `model_fn` may be traced.
     """
-    found = _by_name()
+    found = _by_name() if in_graph else _by_name() | _of_graphs()
     for spelling in _missing.spellings(name):
         parts = spelling.split(".")
         for length in range(len(parts), 1, -1):
@@ -68,7 +69,18 @@ def find(name: str) -> Found | None:
 
 @functools.cache
 def _by_name() -> dict[str, Found]:
-    return {name.removeprefix("!"): Found(row, name.startswith("!")) for row in read() for name in row.names}
+    return {
+        name.removeprefix("!"): Found(row, name.startswith("!"))
+        for row in read()
+        for name in row.names
+        if not name.startswith("^")
+    }
+
+
+@functools.cache
+def _of_graphs() -> dict[str, Found]:
+    """Return the rows of what raises where no graph is, by name."""
+    return {name[1:]: Found(row, True) for row in read() for name in row.names if name.startswith("^")}
 
 
 @functools.cache

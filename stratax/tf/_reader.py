@@ -47,12 +47,14 @@ class Use(NamedTuple):
         name: What is used, in full, such as `tf.lite` or `tf.nn.lrn(alpha=)`.
         others: Its names as an attribute of base classes.
         complaint: What is said about it if it is not there; None if it is.
+        function: The name of the function that it stands in; empty for the program itself.
     """
 
     line: int
     name: str
     others: tuple[str, ...]
     complaint: str | None
+    function: str
 
 
 class Reader(ast.NodeVisitor):
@@ -63,11 +65,14 @@ class Reader(ast.NodeVisitor):
 
     Attributes:
         uses: What has been found.
+        calls: By the name of each function, and "" for the program itself, the names that it calls.
     """
 
     def __init__(self, space: dict[str, Known]) -> None:
         self.uses: list[Use] = []
+        self.calls: dict[str, set[str]] = {}
         self._space = space
+        self._function = ""
 
     def visit_Import(self, node: ast.Import) -> None:
         """Follow `import tensorflow.x as y`."""
@@ -119,7 +124,9 @@ class Reader(ast.NodeVisitor):
         for parameter in (*given, parameters.vararg, parameters.kwarg):
             if parameter is not None:
                 self._bind_name(parameter.arg, None)
+        around, self._function = self._function, getattr(node, "name", "<lambda>")
         self.generic_visit(node)
+        self._function = around
         self._restore(outside)
         if not isinstance(node, ast.Lambda):
             self._bind_name(node.name, None)
@@ -187,6 +194,13 @@ class Reader(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         """Note the use of arguments."""
         self.generic_visit(node)
+        called = self.calls.setdefault(self._function, set())
+        if isinstance(node.func, ast.Name):
+            called.add(node.func.id)
+        elif ast.unparse(node.func).endswith("app.run"):
+            # Of absl, or of TensorFlow 1: `main`, if it is given no other.
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            called |= {each.id for each in given if isinstance(each, ast.Name)} | {"main"}
         known = self._infer(node.func)
         if known is None or known.is_instance:
             return
@@ -253,7 +267,7 @@ class Reader(ast.NodeVisitor):
     def _note(
         self, node: ast.stmt | ast.expr, name: str, complaint: str | None, others: tuple[str, ...] = ()
     ) -> None:
-        self.uses.append(Use(node.lineno, name, others, complaint))
+        self.uses.append(Use(node.lineno, name, others, complaint, self._function))
 
 
 def _catches_missing(caught: ast.expr | None) -> bool:

@@ -1,12 +1,16 @@
 """What is found in the text of a program that Stratax does not have."""
 
 import json
+import pathlib
 import textwrap
+import tomllib
 
 import pytest
 
 from stratax import errors
-from stratax.tf import migration
+from stratax.tf import _extras, migration
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 def names(text):
@@ -230,3 +234,71 @@ def test_other_private_modules_are_refused():
 def test_local_devices_are_described():
     device = migration.list_local_devices()[0]
     assert (device.name, device.device_type) == ("/device:CPU:0", "CPU")
+
+
+GRAPHS = "import tensorflow.compat.v1 as tf\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("w = tf.get_variable('w', [2])", [2]),
+        ("with tf.variable_scope('a'):\n    y = tf.layers.dense(x, 2)", [2, 3]),
+        ("def net():\n    return tf.get_variable('w', [2])\nnet()", [3]),
+        ("def main(_):\n    net()\ndef net():\n    tf.layers.dense(x, 2)\ntf.app.run()", [5]),
+        (
+            "def main(_):\n    tf.metrics.accuracy(a, b)\nif __name__ == '__main__':\n    tf.app.run(main=main)",
+            [3],
+        ),
+        ("tf.train.AdamOptimizer(0.1).minimize(loss)", [2]),
+        # What an Estimator traces, and what nothing says is called.
+        (
+            "def model_fn(features, labels, mode):\n    tf.layers.dense(x, 2)\ntf.estimator.Estimator(model_fn)",
+            [],
+        ),
+        ("def net(x):\n    return tf.layers.dense(x, 2)\ndef model_fn(f, l):\n    return net(f)", []),
+        ("make = lambda: tf.get_variable('w', [2])", []),
+        ("optimizer = tf.train.AdamOptimizer(0.1)\ny = tf.layers.flatten(x)", []),
+        ("def receiver():\n    return tf.placeholder(tf.float32)", None),
+    ],
+)
+def test_what_adds_to_a_graph_is_missing_where_there_is_none(text, lines):
+    found = [each for each in migration.check_source(GRAPHS + text) if each.kind == "missing"]
+    assert [each.line for each in found] == (lines or [])
+    assert all("model_fn" in each.message for each in found)
+
+
+def test_a_function_of_one_cell_is_called_in_another(tmp_path):
+    cells = [GRAPHS + "def net():\n    return tf.get_variable('w', [2])", "net()"]
+    notebook = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
+    (tmp_path / "a.ipynb").write_text(json.dumps(notebook))
+    (found,) = migration.check([tmp_path])
+    assert (found.cell, found.line, found.kind) == (1, 3, "missing")
+
+
+@pytest.mark.parametrize(
+    ("text", "extra"),
+    [
+        ("tf.estimator.Estimator(model_fn)", "tensorboard"),
+        ("tf.summary.create_file_writer('logs')", "tensorboard"),
+        ("tf.keras.callbacks.TensorBoard('logs')", "tensorboard"),
+        ("tf.io.decode_jpeg(content)", "images"),
+        ("tf.image.decode_image(content)", "images"),
+        ("tf.distribute.ParameterServerStrategy(resolver)", "servers"),
+        ("tf.distribute.experimental.ParameterServerStrategy()", "servers"),
+    ],
+)
+def test_what_needs_an_extra_that_is_not_installed_is_told(monkeypatch, text, extra):
+    program = f"import tensorflow as tf\n{text}"
+    assert [each for each in migration.check_source(program) if each.kind == "missing"] == []
+    monkeypatch.setattr(_extras, "_is_installed", lambda package: False)
+    (found,) = [each for each in migration.check_source(program) if each.kind == "missing"]
+    assert f"pip install 'stratax-train[{extra}]'" in found.message
+
+
+def test_packages_of_extras_are_those_that_the_package_declares():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    modules = {"PIL": "pillow"}
+    for extra, (packages, _) in _extras._EXTRAS.items():
+        declared = " ".join(project[extra])
+        assert all(modules.get(package, package) in declared for package in packages), extra

@@ -63,13 +63,17 @@ def test_dtypes_are_promoted_and_narrow():
         tf.constant(2**40)
 
 
-def test_an_index_out_of_range_does_not_raise_in_a_compiled_function():
-    gather = tf.function(tf.gather)
-    assert np.isnan(gather(tf.constant([1.0, 2.0]), tf.constant([5]))).all()
-    assert gather(tf.constant([1, 2]), tf.constant([5])).item() == np.iinfo(np.int32).min
-    for array in (np.array, tf.constant):
+def test_an_index_out_of_range_raises_in_a_compiled_function_unless_it_computes_it_itself():
+    computed = tf.function(lambda params, index: tf.gather(params, index * index))
+    assert np.isnan(computed(tf.constant([1.0, 2.0]), tf.constant([5]))).all()
+    assert computed(tf.constant([1, 2]), tf.constant([5])).item() == np.iinfo(np.int32).min
+    for gather, array in (
+        (tf.gather, np.array),
+        (tf.gather, tf.constant),
+        (tf.function(tf.gather), tf.constant),
+    ):
         with pytest.raises(errors.BadArgumentError, match=r"indices\[0\] = 5 is not in \[0, 2\)"):
-            tf.gather(array([1, 2]), array([5]))
+            gather(array([1, 2]), array([5]))
 
 
 def test_ranges_of_whole_numbers_are_those_of_loops_and_compute_as_arrays():

@@ -4,7 +4,7 @@ import pytest
 
 from stratax.tf import _different, _reader, _sources, migration
 
-NAMES = [name.removeprefix("!") for row in _different.read() for name in row.names]
+NAMES = [name.lstrip("!^") for row in _different.read() for name in row.names]
 
 
 def of(path):
