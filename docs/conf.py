@@ -1,14 +1,17 @@
-"""How the pages become a site: `make docs`. The pages themselves are plain Markdown, to be read without the site too."""
+"""How the pages become a site: `make docs`. The pages are plain Markdown, to be read without the site too."""
 
 import os
 import re
 import sys
+from collections.abc import Iterator
 
+import click
 from sphinx.application import Sphinx
 
 sys.path.insert(0, os.path.abspath(".."))
 
 from stratax import __version__
+from stratax.cli._main import program
 
 PARTS = {
     "Begin": [
@@ -33,7 +36,7 @@ PARTS = {
             "serving",
             "summaries",
         ),
-        *("data", "input_files", "recipes", "troubleshooting"),
+        *("data", "input_files", "recipes", "costs", "troubleshooting"),
     ],
     "From TensorFlow": ["compatibility", "from_tensorflow1", "programs/README"],
     "Reference": [
@@ -44,7 +47,13 @@ PARTS = {
             "reference/stratax.distribute",
         ),
         *("reference/stratax.estimator", "reference/stratax.estimator.tpu", "reference/stratax.summary"),
-        *("reference/stratax.train", "reference/stratax.export", "glossary", "benchmarks"),
+        *(
+            "reference/stratax.train",
+            "reference/stratax.export",
+            "reference/stratax.serving",
+            "reference/stratax.tpu",
+        ),
+        *("reference/stratax.errors", "reference/command_line", "glossary", "benchmarks"),
     ],
     "The project": ["architecture", "project/contributing", "project/changelog"],
 }
@@ -64,7 +73,7 @@ author = "the developers of Stratax"
 project_copyright = author
 release = version = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 root_doc = "index"
 exclude_patterns = ["_build"]
 # A notebook holds what it has shown; the tests run it again.
@@ -72,12 +81,21 @@ nb_execution_mode = "off"
 myst_heading_anchors = 4
 
 autodoc_member_order = "alphabetical"
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+# A signature that is longer has a line for each argument.
+python_maximum_signature_line_length = 100
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 # "The packs: for each, ..." is a sentence, not a type and what it is.
 napoleon_use_rtype = False
 
+# Only what one would run: no prompts, and no output of it.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
 html_theme = "furo"
 html_title = f"Stratax {version}"
 
@@ -93,11 +111,25 @@ def _prepare(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += "".join(_contents(part, pages) for part, pages in PARTS.items())
     if page == "programs/README":
         source[0] += _contents("Programs", PROGRAMS)
+    if page == "reference/command_line":
+        source[0] += "".join(_commands(program, "stratax"))
     folder = os.path.dirname(page)
     for name, shown in ELSEWHERE.items():
         source[0] = re.sub(
             rf"\]\((?:\.\./)+{re.escape(name)}(?=[)#])", f"]({os.path.relpath(shown, folder)}", source[0]
         )
+
+
+def _commands(command: click.Command, path: str, parent: click.Context | None = None) -> Iterator[str]:
+    """Yield what a command and those below it say of themselves, each as a section."""
+    # Wide enough that no option's text is broken into a narrow column, narrow enough for the page.
+    context = click.Context(
+        command, parent, info_name=path.rpartition(" ")[2], max_content_width=96, terminal_width=96
+    )
+    if parent is not None:
+        yield f"\n{'#' * (path.count(' ') + 1)} {path}\n\n```text\n{command.get_help(context)}\n```\n"
+    for name, each in sorted(getattr(command, "commands", {}).items()):
+        yield from _commands(each, f"{path} {name}", context)
 
 
 def _mark_code(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:

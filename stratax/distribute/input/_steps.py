@@ -2,6 +2,7 @@
 
 import enum
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import jax
 import numpy as np
 
 from stratax import errors
+from stratax._callers import stack_level
 from stratax.data.elements import Columns
 from stratax.distribute.replicas import PerReplica, Share
 
@@ -157,9 +159,11 @@ def dividing(num_replicas: int, share: Share) -> AsSteps:
     if num_replicas == 1:
         return of_one_replica
     mine = share.of(num_replicas)
+    undivided = _Undivided(num_replicas, tells=share.index == 0)
 
     def divided(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
         size = batch_size(leaves, 1)
+        undivided.note(size, count)
         # Not cut: examples are never dropped, and one replica stands for all in this step.
         if size % num_replicas:
             return Steps(leaves, count, treedef, Kind.SOLO)
@@ -168,6 +172,39 @@ def dividing(num_replicas: int, share: Share) -> AsSteps:
         return Steps(spread, count, treedef, Kind.SPREAD)
 
     return divided
+
+
+class _Undivided:
+    """Says once what it costs if no batch of some input divides among the replicas; a last one alone costs little.
+
+    Args:
+        num_replicas: How many replicas there are.
+        tells: Whether this process is the one that says it.
+    """
+
+    def __init__(self, num_replicas: int, *, tells: bool) -> None:
+        self._num_replicas = num_replicas
+        self._is_open = tells
+        self._steps = 0
+
+    def note(self, size: int, count: int) -> None:
+        """Take note of so many steps with batches of a size."""
+        if not self._is_open:
+            return
+        # One that divides settles it: the others are the last of their pass.
+        self._is_open = size % self._num_replicas != 0
+        self._steps += count
+        if self._is_open and self._steps > 1:
+            self._is_open = False
+            below = size - size % self._num_replicas
+            near = f"{below} or {below + self._num_replicas}" if below else str(self._num_replicas)
+            warnings.warn(
+                f"No batch divides among the {self._num_replicas} replicas, so each of them computes whole batches: "
+                f"{self._num_replicas} times the work. Expected: a global batch that is a multiple of "
+                f"{self._num_replicas}. Received: batches of {size}. Take {near}.",
+                RuntimeWarning,
+                stacklevel=stack_level(),
+            )
 
 
 def batch_size(leaves: list[Any], dim: int) -> int:
