@@ -146,6 +146,13 @@ class NoTPUError(BadArgumentError):
     """There is no TPU here, neither a real nor a simulated one."""
 
 
+class UnknownNameError(BadArgumentError, KeyError):
+    """A graph has no tensor and no operation of a name."""
+
+    # That of KeyError shows the message as a text in quotes.
+    __str__ = Exception.__str__
+
+
 class OptionError(BadArgumentError, AttributeError):
     """An attribute of an object that holds options was set, and there is no such option."""
 

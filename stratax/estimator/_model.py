@@ -182,6 +182,7 @@ class Model:
         scope = self._latest = ModelScope(self.state, self.mode)
         scope.host = host
         with scope.entered(numbers):
+            scope.name_inputs(jax.tree.leaves((features, labels)))
             # First, as in TensorFlow: it is there before the model's own variables.
             scope.global_step()
             spec = self._call(features, labels)
@@ -299,8 +300,11 @@ class Model:
             raise errors.ModelScopeError("The model has not been built yet.")
         if isinstance(fetch, str):
             name = fetch.removesuffix(":0")
-            if name in scope.tensors():
+            if scope.is_named(name):
                 return "name", name
+            if name in scope.tensors():
+                # Its name was asked for, perhaps in this trace alone.
+                return self.key_of(scope.tensors()[name])
             if name in self.state.variables:
                 return "variable", name
             known = [*scope.tensors(), *self.state.variables]

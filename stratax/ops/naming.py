@@ -47,6 +47,26 @@ def telling(
         _listener.note, _listener.note_rows = before
 
 
+def is_told() -> bool:
+    """Return whether somebody is told of names on this thread: a `model_fn` is traced."""
+    return _listener.note is not None
+
+
+class _Graphs:
+    # Gives the operation of a tensor, once there are graphs: whoever makes them says so, once.
+    operation_of: Callable[[Any], Any] | None = None
+
+
+def find_operations_by(function: Callable[[Any], Any]) -> None:
+    """Have a function give the operations of tensors; None for a tensor that belongs to no graph."""
+    _Graphs.operation_of = staticmethod(function)
+
+
+def operation_of(tensor: Any) -> Any:
+    """Return the operation that a tensor of a graph is the result of; None for others."""
+    return None if _Graphs.operation_of is None else _Graphs.operation_of(tensor)
+
+
 def _holds_ragged(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return whether there is a RaggedTensor among operands, or in a list that begins with one."""
     # This is asked at every call: nothing is looked at but types.

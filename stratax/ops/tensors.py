@@ -1,14 +1,17 @@
 """What JAX' arrays are given in programs that import `stratax.tf`: the methods of TensorFlow's tensors (ops layer)."""
 
 import functools
+import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
+from stratax._callers import is_library
 from stratax.core.texts import take_text
-from stratax.data.elements import TensorMethods, TensorShape, as_array, as_tensor
+from stratax.data.elements import DType, TensorMethods, TensorShape, as_array, as_tensor
 from stratax.errors import StrategyError
-from stratax.ops import operators
+from stratax.ops import naming, operators
 from stratax.seams import jax_arrays
 
 _METHODS = ("get_shape", "set_shape", "ref", "experimental_ref", "eval", "consumers", "name", "op", "graph")
@@ -46,6 +49,32 @@ def _no_value(self: Any) -> NoReturn:
     )
 
 
+def _of_graph(name: str, attribute: Callable[[Any, Any], Any]) -> property:
+    """Return an attribute that a traced value has if it is a tensor of a graph."""
+    otherwise = vars(TensorMethods)[name].fget
+
+    def found(self: Any) -> Any:
+        operation = naming.operation_of(self)
+        return otherwise(self) if operation is None else attribute(self, operation)
+
+    return property(found)
+
+
+_OF_GRAPHS = {
+    "name": _of_graph("name", lambda tensor, operation: operation.name_of(tensor)),
+    "op": _of_graph("op", lambda tensor, operation: operation),
+    "graph": _of_graph("graph", lambda tensor, operation: operation.graph),
+}
+
+
+def _dtype_of(dtype: Any) -> Any:
+    """Return the dtype that a `model_fn` sees: TensorFlow's, with its attributes; to libraries it is NumPy's."""
+    if not naming.is_told() or not isinstance(dtype, np.dtype):
+        return dtype
+    # Behind this function and the property.
+    return dtype if is_library(sys._getframe(2).f_code.co_filename) else DType(dtype)
+
+
 def install_in_keras() -> None:
     """Give Keras' symbolic tensors and variables the same, as far as they have it."""
     import keras
@@ -66,8 +95,11 @@ def install() -> None:
     """Give JAX' arrays the methods, the operators, and shapes that are `TensorShape`s."""
     methods = {name: vars(TensorMethods)[name] for name in _METHODS}
     methods["assign"] = property(_assign)
-    jax_arrays.give_attributes({**methods, "numpy": numpy}, {**methods, "numpy": property(_no_value)})
+    jax_arrays.give_attributes(
+        {**methods, "numpy": numpy}, {**methods, **_OF_GRAPHS, "numpy": property(_no_value)}
+    )
     jax_arrays.give_shapes(TensorShape)
+    jax_arrays.give_dtypes_to_tracers(_dtype_of)
     jax_arrays.give_operators(
         {
             "getitem": operators.getitem,

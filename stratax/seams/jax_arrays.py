@@ -17,7 +17,13 @@ from jax import tree_util
 from jax._src import core, dtypes, source_info_util
 from jax._src.array import ArrayImpl
 
-__all__ = ["give_attributes", "give_conversion", "give_operators", "give_shapes"]
+__all__ = [
+    "give_attributes",
+    "give_conversion",
+    "give_dtypes_to_tracers",
+    "give_operators",
+    "give_shapes",
+]
 
 
 def give_attributes(to_arrays: Mapping[str, Any], to_tracers: Mapping[str, Any]) -> None:
@@ -78,3 +84,13 @@ def give_shapes(kind: type[tuple[Any, ...]]) -> None:
     for owner in owners:
         owner.shape = property(shape_of, doc="The shape of the array.")
     tree_util.register_pytree_node(kind, lambda shape: (tuple(shape), None), lambda _, sizes: tuple(sizes))
+
+
+def give_dtypes_to_tracers(made_of: Callable[[Any], Any]) -> None:
+    """Have arrays that stand for values while a function is traced give other dtypes.
+
+    Args:
+        made_of: Called with JAX' dtype by the property, which has been asked for it; returns what takes its place.
+    """
+    owner: Any = core.Tracer
+    owner.dtype = property(lambda self: made_of(self.aval.dtype), doc="The dtype of the array.")

@@ -17,6 +17,7 @@ class DefaultGraph:
     def __init__(self) -> None:
         self._collections: dict[str, list[Any]] = {}
         self._names: dict[str, int] = {}
+        self.graph: Any = None
 
     def reset(self) -> None:
         """Forget what was added."""
@@ -42,6 +43,18 @@ class DefaultGraph:
             steps.append(Variable(0, trainable=False, name=_GLOBAL_STEP, aggregation="only_first_replica"))
         step: keras.Variable = steps[0]
         return step
+
+    def collection_keys(self) -> list[str]:
+        """Return the names of collections in which there is something."""
+        return [key for key, values in self._collections.items() if values]
+
+    def operations(self) -> list[Any]:
+        """Return operations: there are none."""
+        return []
+
+    def name_of(self, tensor: object) -> str:
+        """Return a name: no tensor has one."""
+        raise AttributeError(f"Tensors outside of a model_fn have no names. Received: {tensor!r}.")
 
     def tensors(self) -> dict[str, Any]:
         """Return tensors by name: there are none."""

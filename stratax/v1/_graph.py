@@ -34,6 +34,15 @@ class Graph:
         self._scope = scope
 
     @property
+    def has_tensors(self) -> bool:
+        """Whether it is that of a `model_fn`, in which something is computed."""
+        return isinstance(self._scope, ModelScope)
+
+    def name_of(self, tensor: Any) -> str:
+        """Return the name of a tensor of a `model_fn`, which it gets if it has none."""
+        return self._scope.name_of(tensor)
+
+    @property
     def building_function(self) -> bool:
         """Whether a compiled function is being traced."""
         return not executing_eagerly()
@@ -71,20 +80,114 @@ class Graph:
         return self._scope.unique_name(name)
 
     def get_tensor_by_name(self, name: str) -> Any:
-        """Return the tensor that was given a name.
+        """Return the tensor, or variable, of a name.
 
         Args:
             name: Such as `"softmax"` or `"softmax:0"`.
 
         Raises:
-            BadArgumentError: If there is none.
+            UnknownNameError: If there is none.
         """
-        tensors = self._scope.tensors()
-        if (found := name.removesuffix(":0")) not in tensors:
-            raise errors.BadArgumentError(
-                f"No tensor has this name. Expected: one of {shown(list(tensors))}. Received: name={shown(name)}."
-            )
-        return tensors[found]
+        found, tensors = name.removesuffix(":0"), self._scope.tensors()
+        variables = {variable.path: variable for variable in self._scope.get_collection("variables")}
+        for known in (tensors, variables):
+            if found in known:
+                return known[found]
+        raise errors.UnknownNameError(
+            f"The name {shown(name)} refers to a Tensor which does not exist. Expected: one of "
+            f"{shown([*tensors, *variables])}. Name a tensor with tf.identity(tensor, name=...)."
+        )
+
+    def get_operation_by_name(self, name: str) -> Any:
+        """Return the operation of a name: a tensor's, a variable's, or one that runs.
+
+        Args:
+            name: Its name.
+
+        Raises:
+            UnknownNameError: If there is none.
+        """
+        for operation in self.get_operations():
+            if operation.name == name:
+                return operation
+        raise errors.UnknownNameError(
+            f"The name {shown(name)} refers to an Operation not in the graph. Expected: one of "
+            f"{shown([operation.name for operation in self.get_operations()])}."
+        )
+
+    def get_operations(self) -> list[Any]:
+        """Return the operations: of variables, of tensors that have names, and those that run."""
+        of_tensors = {
+            (operation := TensorOperation(self, tensor)).name: operation
+            for tensor in self._scope.tensors().values()
+        }
+        of_variables = [variable.op for variable in self._scope.get_collection("variables")]
+        return [*of_variables, *of_tensors.values(), *self._scope.operations()]
+
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """Return the tensor or operation of a name, or what is one already, as `tf.Graph.as_graph_element`.
+
+        Args:
+            obj: A name, a tensor, a variable or an operation.
+            allow_tensor: Whether a name may be a tensor's.
+            allow_operation: Whether a name may be an operation's.
+        """
+        if not isinstance(obj, str):
+            return obj
+        if allow_tensor and (":" in obj or not allow_operation):
+            return self.get_tensor_by_name(obj)
+        return self.get_operation_by_name(obj)
+
+    def get_all_collection_keys(self) -> list[str]:
+        """Return the names of the collections in which there is something."""
+        return self._scope.collection_keys()
+
+
+class TensorOperation:
+    """The operation that a tensor is the result of, of which programs read the name: a tensor's `op`.
+
+    Args:
+        graph: The graph.
+        tensor: The tensor.
+
+    Attributes:
+        graph: The graph.
+        outputs: The tensor, alone.
+    """
+
+    def __init__(self, graph: Graph, tensor: Any) -> None:
+        self.graph = graph
+        self.outputs = [tensor]
+
+    @property
+    def name(self) -> str:
+        """Its name, such as `"softmax"`."""
+        return self.name_of(self.outputs[0]).partition(":")[0]
+
+    @property
+    def device(self) -> str:
+        """An empty text: a strategy places what is computed."""
+        return ""
+
+    def name_of(self, tensor: Any) -> str:
+        """Return the name of the tensor, such as `"softmax:0"`."""
+        name = self.graph.name_of(tensor)
+        return name if ":" in name else f"{name}:0"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorOperation) and self.outputs[0] is other.outputs[0]
+
+    def __hash__(self) -> int:
+        return id(self.outputs[0])
+
+    def __repr__(self) -> str:
+        return f"<operation {self.name!r}>"
+
+
+def operation_of(tensor: Any) -> TensorOperation | None:
+    """Return the operation of a tensor of a `model_fn`; None where there is none."""
+    graph = get_default_graph()
+    return TensorOperation(graph, tensor) if graph.has_tensors else None
 
 
 class ConfigProto:
@@ -110,7 +213,9 @@ class ConfigProto:
 
 def get_default_graph() -> Graph:
     """Return what stands for the graph: of a `model_fn`, or the one outside, in which nothing is computed."""
-    return Graph(readable())
+    scope = readable()
+    scope.graph = scope.graph or Graph(scope)
+    return scope.graph
 
 
 def reset_default_graph() -> None:

@@ -6,6 +6,7 @@ traced (:class:`HostInputs`), runs on the host on each batch before the step, an
 the step. What strings are made of the step's results (labels of classes) is a :class:`HostResult`.
 """
 
+import collections
 import functools
 import itertools
 import threading
@@ -18,7 +19,8 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.ops import labels
+from stratax.data.elements import TensorShape
+from stratax.ops import labels, naming
 from stratax.v1 import _names
 
 # Rows have numbers of 32 bits.
@@ -44,7 +46,7 @@ class HostTensor(labels.TextSymbol):
 
     def __init__(self, name: str, shape: Sequence[int] | None, dtype: Any = object) -> None:
         self.name = name
-        self.shape = None if shape is None else tuple(shape)
+        self.shape = None if shape is None else TensorShape(shape)
         self.dtype = np.dtype(dtype)
 
     @property
@@ -52,9 +54,19 @@ class HostTensor(labels.TextSymbol):
         """The number of its dimensions, or None."""
         return None if self.shape is None else len(self.shape)
 
-    def get_shape(self) -> tuple[int, ...] | None:
-        """Return its shape; None where it is not known."""
-        return self.shape
+    def get_shape(self) -> TensorShape:
+        """Return its shape, which may be unknown."""
+        return TensorShape(self.shape)
+
+    @property
+    def op(self) -> Any:
+        """Its operation, of which programs read the name."""
+        return naming.operation_of(self)
+
+    @property
+    def graph(self) -> Any:
+        """The graph of the `model_fn`."""
+        return self.op.graph
 
     def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
         """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
@@ -127,7 +139,7 @@ class HostInputs:
     def __init__(self) -> None:
         self._functions: dict[str, tuple[Compute, tuple[str, ...]]] = {}
         self._fills: dict[str, dict[str, float]] = {}
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[tuple[str, int], Kept] = {}
         self._strings: dict[str, tuple[Callable[[dict[str, Any]], np.ndarray], tuple[str, ...]]] = {}
 
     def __bool__(self) -> bool:
@@ -158,9 +170,9 @@ class HostInputs:
         """Return what a function's result is filled up with; None if its shape is always the same."""
         return self._fills[key].get(part)
 
-    def kept(self, name: str) -> "Kept":
-        """Return what keeps the values of a feature until the step after it is over."""
-        return self._kept.setdefault(name, Kept(name))
+    def kept(self, name: str, number: int) -> "Kept":
+        """Return what keeps the values of a feature until the step after it is over, one for each of its results."""
+        return self._kept.setdefault((name, number), Kept(name))
 
     def apply(self, batch: Batch, keys: Iterable[str] | None = None) -> dict[str, dict[str, np.ndarray]]:
         """Return what the functions make of a batch, by key.
@@ -250,6 +262,7 @@ class HostTrace:
         self._given = given
         self._example = example
         self._keys = _names.Names()
+        self._num_kept: collections.Counter[str] = collections.Counter()
         self.requested: dict[Hashable, Callable[[], dict[str, Any]]] = {}
 
     def name_of(self, value: object) -> str | None:
@@ -322,7 +335,8 @@ class HostTrace:
         Args:
             name: The feature.
         """
-        kept = self._inputs.kept(name)
+        kept = self._inputs.kept(name, self._num_kept[name])
+        self._num_kept[name] += 1
         return HostResult(kept.take, self.input(kept.put, [name], f"kept/{name}")["rows"])
 
     def _placeholder(self, array: np.ndarray) -> Any:

@@ -47,6 +47,16 @@ def _of_symbols(function: Callable[..., Any], operands: Sequence[Any], name: str
     return of_symbols(function, operands, name, gives)
 
 
+def _operation_of(tensor: Any) -> Any:
+    # That module needs this one.
+    from stratax.v1._graph import operation_of
+
+    return operation_of(tensor)
+
+
+naming.find_operations_by(_operation_of)
+
+
 class DerivativesError(errors.TapeError):
     """A trace was asked for a derivative of a higher order than it follows; the next one will follow it."""
 
@@ -103,11 +113,14 @@ class ModelScope(creation.Creator):
         slot_path: Gives the full name of an optimizer's slot, of the variable's path, the slot and what the optimizer
             calls it; a second slot of the name gets `_1` behind it.
         host: What this trace takes from the host, if a driver provides it.
+        graph: What stands for its graph, once a program has asked for that.
     """
 
     def __init__(self, state: ModelState, mode: str) -> None:
         self.state = state
         self.mode = mode
+        # What `tf.get_default_graph` returns, once it is asked for.
+        self.graph: Any = None
         self._is_making = False
         self._around: regions.Region | None = None
         self.variable_scope = VariableScope("")
@@ -125,6 +138,10 @@ class ModelScope(creation.Creator):
         # By id of what is in a collection, which keeps it.
         self._item_names: dict[int, str] = {}
         self._tensors: dict[str, Any] = {}
+        # By id, with the tensor itself.
+        self._tensor_names: dict[int, tuple[Any, str]] = {}
+        # Those that nobody gave.
+        self._own_names: set[str] = set()
         self._operations: list[Operation] = []
         self._controls: list[list[Operation]] = []
         # By order: operations whose updates variables have now, although the others' wait.
@@ -445,6 +462,17 @@ class ModelScope(creation.Creator):
             return found
         return [value for value in found if re.match(scope, self._item_name(value))]
 
+    def collection_keys(self) -> list[str]:
+        """Return the names of collections in which there is something."""
+        of_variables = [
+            key for key in (GLOBAL_STEP, "variables", "trainable_variables") if self.get_collection(key)
+        ]
+        return [*of_variables, *(key for key, values in self._collections.items() if values)]
+
+    def operations(self) -> list[Operation]:
+        """Return the operations of this trace."""
+        return list(self._operations)
+
     def _item_name(self, value: Any) -> str:
         if isinstance(value, keras.Variable):
             return value.path
@@ -453,14 +481,43 @@ class ModelScope(creation.Creator):
     def name_tensor(self, name: str, tensor: Any) -> str:
         """Give a tensor a name by which hooks fetch it; return the name, made unique."""
         name = self.unique_name(name)
-        self._tensors[name] = tensor
+        self._note_name(name, tensor)
         return name
+
+    def _note_name(self, name: str, tensor: Any) -> None:
+        self._tensors[name] = tensor
+        # The first one stays.
+        self._tensor_names.setdefault(id(tensor), (tensor, name))
+
+    def name_inputs(self, tensors: Iterable[Any]) -> None:
+        """Give features and labels, in the order of their structure, the names that TensorFlow's have."""
+        operation = self.unique_name("IteratorGetNext")
+        for index, tensor in enumerate(tensors):
+            self._note_name(f"{operation}:{index}" if index else operation, tensor)
+
+    def name_of(self, tensor: Any) -> str:
+        """Return the name of a tensor, without the number of a first output; it gets one if it has none."""
+        found = self._tensor_names.get(id(tensor))
+        if found is None or found[0] is not tensor:
+            name = self.unique_name("Tensor")
+            self._tensor_names[id(tensor)] = found = tensor, name
+            self._tensors[name] = tensor
+            self._own_names.add(name)
+        return found[1]
+
+    def is_named(self, name: str) -> bool:
+        """Return whether the `model_fn` gave a tensor this name, which is in every trace of it then."""
+        return name in self._tensors and name not in self._own_names
 
     def _note(self, name: str | None, result: Any) -> Any:
         """Take note of what a function of `stratax.ops` gives: its name, and what it has to run behind."""
         if isinstance(result, jax.Array):
             result = self.note_behind(result)
         if name is not None:
+            if isinstance(result, jax.core.Tracer) and id(result) in self._tensor_names:
+                # What has a name already stays what it is: another tensor of the same value.
+                source, result = result, jax.numpy.array(result, copy=True)
+                self.note_same_rows(result, source)
             self.name_tensor(name, result)
         return result
 

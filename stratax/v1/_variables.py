@@ -1,6 +1,7 @@
 """Variables as TensorFlow 1 has them: assignments are operations while a `model_fn` is traced (v1 layer)."""
 
 import dataclasses
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,9 +10,11 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax._callers import is_library
 from stratax._shown import shown
 from stratax.checkpoint.named import give
 from stratax.core import Variable, creation, regions
+from stratax.data.elements import DType
 from stratax.v1._current import current, current_or_none
 from stratax.v1._operations import assignment
 
@@ -22,9 +25,11 @@ class VariableOperation:
 
     Attributes:
         name: The variable's full name, such as ``"dense/kernel"``.
+        type: What kind of operation it is in TensorFlow.
     """
 
     name: str
+    type: str = "VarHandleOp"
 
 
 class ModelVariable(Variable):
@@ -127,6 +132,20 @@ class ModelVariable(Variable):
             synchronization=synchronization,
             name=name,
         )
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype: TensorFlow's, with its attributes; to Keras and JAX it is a name."""
+        found = keras.Variable.dtype.fget(self)
+        return found if is_library(sys._getframe(1).f_code.co_filename) else DType(found)
+
+    @property
+    def graph(self) -> Any:
+        """The graph of the `model_fn`."""
+        # That module needs this one.
+        from stratax.v1._graph import get_default_graph
+
+        return get_default_graph()
 
     @property
     def op(self) -> VariableOperation:

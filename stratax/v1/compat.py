@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax.data.elements import use_dimensions
 from stratax.errors import BadArgumentError, BadTypeError
 
 bytes_or_text_types = (bytes, str)
@@ -118,16 +119,35 @@ def _switch(name: str, meaning: str) -> Callable[[], None]:
 
 
 _MODEL_FN = "graphs are what a model_fn makes, and all else runs eagerly or as a function"
-disable_v2_behavior = _switch("disable_v2_behavior", _MODEL_FN)
-enable_v2_behavior = _switch("enable_v2_behavior", _MODEL_FN)
 disable_eager_execution = _switch("disable_eager_execution", _MODEL_FN)
-disable_v2_tensorshape = _switch("disable_v2_tensorshape", "shapes hold numbers")
-enable_v2_tensorshape = _switch("enable_v2_tensorshape", "shapes hold numbers")
 disable_control_flow_v2 = _switch("disable_control_flow_v2", "control flow is XLA's")
 enable_control_flow_v2 = _switch("enable_control_flow_v2", "control flow is XLA's")
 disable_resource_variables = _switch("disable_resource_variables", "there is one kind of variables")
 enable_resource_variables = _switch("enable_resource_variables", "there is one kind of variables")
 enable_tensor_equality = _switch("enable_tensor_equality", "arrays are compared element by element")
+
+
+def disable_v2_tensorshape() -> None:
+    """Have the sizes of shapes be `Dimension`s, numbers with a `value`, as `tf.compat.v1.disable_v2_tensorshape`."""
+    use_dimensions(True)
+
+
+def enable_v2_tensorshape() -> None:
+    """Have the sizes of shapes be plain numbers again, as `tf.compat.v1.enable_v2_tensorshape`."""
+    use_dimensions(False)
+
+
+def disable_v2_behavior() -> None:
+    """Have shapes be those of TensorFlow 1, as `tf.compat.v1.disable_v2_behavior`.
+
+    Nothing else changes: graphs are what a `model_fn` makes, and all else runs eagerly or as a function.
+    """
+    use_dimensions(True)
+
+
+def enable_v2_behavior() -> None:
+    """Have shapes be those of TensorFlow 2 again, as `tf.compat.v1.enable_v2_behavior`."""
+    use_dimensions(False)
 
 
 def disable_tensor_equality() -> None:

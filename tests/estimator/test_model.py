@@ -148,6 +148,46 @@ def test_a_hook_gets_the_bytes_of_a_summary(tmp_path):
     assert (value.tag, value.simple_value) == ("mine", 2.0)
 
 
+def test_names_that_are_asked_for_are_found_by_hooks(tmp_path):
+    """As models do that print their features, and hooks that are given the names of tensors."""
+    hooks, begun = [], []
+
+    class Late(Watch):
+        def begin(self):
+            # In the trace of the model that was made in advance, and in no other.
+            self._fetches = {"late": begun[0].name}
+
+    def give(weight, features):
+        total = tf.reduce_sum(features * 2.0)
+        assert features.name == "IteratorGetNext:0"
+        begun.append(features + 1.0)
+        hooks.extend([Watch({"total": total.name, "features": features.name}), Late(None)])
+        return {"training_hooks": hooks[-2:]}
+
+    estimator(tmp_path, give).train(data, steps=2)
+    assert [float(found["total"]) for found in hooks[0].got] == [2.0, 10.0]
+    assert [found["features"].tolist() for found in hooks[0].got] == [[0.0, 1.0], [2.0, 3.0]]
+    assert [found["late"].tolist() for found in hooks[1].got] == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_features_that_stay_on_the_host_have_names_and_shapes(tmp_path):
+    seen = []
+
+    def model_fn(features, labels, mode):
+        text = features["s"]
+        seen.append((text.op.name, text.graph is v1.get_default_graph(), text.shape.as_list()))
+        seen.append((features["x"].name, labels.name, text.get_shape()[1]))
+        step = v1.assign_add(v1.train.get_global_step(), 1)
+        return tf.estimator.EstimatorSpec(mode, loss=tf.reduce_sum(features["x"]), train_op=step)
+
+    features = {"s": np.array([["a"], ["b"]]), "x": np.ones([2, 1], np.float32)}
+    tf.estimator.Estimator(model_fn, str(tmp_path)).train(lambda: (features, np.ones(2)), steps=1)
+    assert seen[:2] == [
+        ("IteratorGetNext", True, [2, 1]),
+        ("IteratorGetNext:1", "IteratorGetNext:2", 1),
+    ]
+
+
 def test_a_session_gives_tensors_that_depend_on_variables_alone(tmp_path):
     hooks = []
 

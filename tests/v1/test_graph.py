@@ -31,7 +31,7 @@ def test_collections():
         with tf.variable_scope("s"):
             inside = tf.get_variable("v", (2,))
         assert tf.global_variables("s/") == tf.trainable_variables(scope="s") == [inside]
-        assert compat.all_variables() == tf.global_variables() == [local, made, inside]
+        assert compat.all_variables() == tf.global_variables() == [made, inside]
         tf.group(
             tf.global_variables_initializer(),
             tf.local_variables_initializer(),
@@ -81,7 +81,7 @@ def test_names_of_tensors_and_scopes():
             y = tf.identity(x, name="y")
         assert graph.get_tensor_by_name("a/y:0") is y
         assert graph.unique_name("a/y") == "a/y_1"
-        with pytest.raises(errors.BadArgumentError, match="No tensor has this name"):
+        with pytest.raises(errors.BadArgumentError, match="refers to a Tensor which does not exist"):
             graph.get_tensor_by_name("b")
         with tf.variable_op_scope([x], None, "default") as entered:
             assert entered.name == "default"
@@ -311,3 +311,89 @@ def test_functions_on_weights_have_gradients_and_refuse_what_they_cannot_mean():
         rtol=1e-5,
     )
     assert tf.nn.max_pool(channels_first, [1, 1, 2, 2], [1, 1, 2, 2], "VALID", "NCHW").shape == (1, 2, 2, 2)
+
+
+def named(body):
+    """Run a model's function once; what it finds out is asserted within."""
+    Step(body)(np.float32([[1, 2]]))
+
+
+def test_tensors_have_names_operations_and_a_graph():
+    def body(scope, x):
+        scope.name_inputs([x])
+        graph = tf.get_default_graph()
+        assert graph is tf.get_default_graph()
+        assert (x.name, x.op.name, x.graph is graph, x.op.graph is graph) == (
+            *("IteratorGetNext:0", "IteratorGetNext"),
+            *(True, True),
+        )
+        total = tf.reduce_sum(x, name="total")
+        same = tf.identity(x, name="same")
+        assert (total.name, same.name, same.op.outputs, x.name) == ("total:0", "same:0", [same], x.name)
+        with tf.name_scope("around"):
+            assert tf.identity(total, name="total").op.name == "around/total"
+        # Nobody named these, but each has one name, and is found by it.
+        made, other = x + 1.0, tf.square(x)
+        assert made.name == made.name != other.name
+        assert graph.get_tensor_by_name(made.name) is made
+        assert graph.get_tensor_by_name("total:0") is total
+        assert graph.get_operation_by_name("total") == total.op
+        assert graph.as_graph_element("total") == total.op
+        assert graph.as_graph_element("total:0") is total is graph.as_graph_element(total)
+        made = tf.get_variable("w", (2,))
+        assert graph.get_tensor_by_name("w:0") is made
+        assert (made.op.name, made.op.type, made.graph is graph) == ("w", "VarHandleOp", True)
+        assert {"w", "total", "same"} <= {operation.name for operation in graph.get_operations()}
+        assert {"variables", "trainable_variables"} == set(graph.get_all_collection_keys())
+        for find in (graph.get_tensor_by_name, graph.get_operation_by_name):
+            with pytest.raises(KeyError, match="^The name 'nosuch' refers to"):
+                find("nosuch")
+        return x
+
+    named(body)
+
+
+def test_tensors_and_variables_have_tensorflows_dtypes():
+    def body(scope, x):
+        made = tf.get_variable("w", (2,))
+        for dtype in (
+            x.dtype,
+            made.dtype,
+            (x * made).dtype,
+            tf.cast(x, tf.int32).dtype.base_dtype.real_dtype,
+        ):
+            assert dtype.base_dtype == dtype.name == dtype
+            assert dtype.is_floating != dtype.is_integer
+        assert x.dtype is tf.float32
+        # Libraries and NumPy take it.
+        assert np.zeros(2, x.dtype).dtype == jnp.zeros(2, made.dtype).dtype == np.float32
+        assert keras.ops.cast(x, made.dtype).dtype == "float32"
+        return x
+
+    named(body)
+
+
+def test_outside_of_a_model_arrays_have_no_names():
+    assert not hasattr(tf.constant(1.0), "name")
+    assert not hasattr(tf.constant(1.0), "op")
+
+
+def test_sizes_are_dimensions_where_a_program_wants_tensorflow_1s():
+    x = tf.zeros([2, 3])
+    assert [dimension.value for dimension in x.shape.dims] == [2, 3]
+    assert type(x.shape[1]) is int
+    compat.disable_v2_tensorshape()
+    try:
+
+        def body(scope, x):
+            dense = compat.layers.dense(x, 3)
+            assert (x.shape[-1].value, dense.get_shape()[1].value, int(dense.shape[1])) == (2, 3, 3)
+            assert dense.shape.as_list() == [1, 3]
+            assert tf.reshape(dense, [dense.shape[1], 1]).shape == (3, 1)
+            return tf.zeros([x.shape[1], x.shape[0].value])
+
+        assert Step(body)(np.float32([[1, 2]])).shape == (2, 1)
+        assert (tf.zeros([2, 3]).shape[1].value, repr(x.shape[0])) == (3, "Dimension(2)")
+    finally:
+        compat.enable_v2_tensorshape()
+    assert type(x.shape[1]) is int

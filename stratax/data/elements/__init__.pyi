@@ -62,9 +62,11 @@ from ._tensor import TensorMethods as TensorMethods
 from ._tensor import check_shape as check_shape
 from ._tensor import tensor_repr as tensor_repr
 from ._tensor import tensor_str as tensor_str
+from ._tensor_shape import Dimension as Dimension
 from ._tensor_shape import Shape as Shape
 from ._tensor_shape import TensorShape as TensorShape
 from ._tensor_shape import as_shape as as_shape
+from ._tensor_shape import use_dimensions as use_dimensions
 from ._text import TextArray as TextArray
 from ._text import TextScalar as TextScalar
 from ._text import as_element as as_element

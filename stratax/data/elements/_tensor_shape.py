@@ -1,9 +1,11 @@
 """`TensorShape`: a shape with the methods that TensorFlow's has (data layer)."""
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from stratax._callers import is_library
 from stratax._shown import shown
 from stratax._tracing import is_symbolic_size
 from stratax.errors import BadArgumentError, BadTypeError
@@ -35,6 +37,28 @@ def _size_of(size: Any) -> Any:
     if is_symbolic_size(size):
         return size
     return None if size is None or size == -1 else int(size)
+
+
+class Dimension(int):
+    """A size of a shape, as `tf.compat.v1.Dimension`: a number, with itself as `value`."""
+
+    @property
+    def value(self) -> int:
+        """The size as a plain number."""
+        return int(self)
+
+    def __repr__(self) -> str:
+        return f"Dimension({int(self)})"
+
+
+class _First:
+    # Whether a program wants the shapes of TensorFlow 1: of the process, as there.
+    is_wanted = False
+
+
+def use_dimensions(is_wanted: bool) -> None:
+    """Have programs find `Dimension`s where they index shapes, as TensorFlow 1's, instead of plain numbers."""
+    _First.is_wanted = is_wanted
 
 
 class TensorShape(tuple[int | None, ...]):
@@ -74,8 +98,10 @@ class TensorShape(tuple[int | None, ...]):
 
     @property
     def dims(self) -> list[int | None] | None:
-        """The sizes of the dimensions, None where unknown; None as a whole without a rank."""
-        return None if self.rank is None else list(self)
+        """The sizes as `Dimension`s, None where unknown; None as a whole without a rank."""
+        if self.rank is None:
+            return None
+        return [Dimension(size) if isinstance(size, int) else size for size in self]
 
     def as_list(self) -> list[int | None]:
         """Return the sizes in a list.
@@ -217,6 +243,13 @@ class TensorShape(tuple[int | None, ...]):
 
     def __getitem__(self, key: Any) -> Any:
         found = tuple.__getitem__(self, key)
+        if (
+            _First.is_wanted
+            and type(found) is int
+            # JAX compares the types of sizes.
+            and not is_library(sys._getframe(1).f_code.co_filename)
+        ):
+            return Dimension(found)
         return tuple.__new__(TensorShape, found) if type(found) is tuple else found
 
     def __add__(self, other: Any) -> "TensorShape":  # type: ignore[override]
