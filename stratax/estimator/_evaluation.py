@@ -69,8 +69,9 @@ def _write(found: Mapping[str, Any], eval_dir: str) -> None:
         if name != GLOBAL_STEP and isinstance(value, int | float | np.number)
     }
     writer = writer_of(eval_dir)
-    write(writer, numbers, found[GLOBAL_STEP])
-    writer.flush()
+    if writer is not None:
+        write(writer, numbers, found[GLOBAL_STEP])
+        writer.flush()
 
 
 def _of_batches(model: Model) -> list[str]:

@@ -39,4 +39,5 @@ class StalenessHook(SessionRunHook):
         step = run_context.session.global_step
         if self._timer.should_trigger_for_step(step):
             self._timer.update_last_triggered_step(step)
-            self._writer.add_summary(forms.histogram(_TAG)(self._new.of(self._strategy)), step)
+            if self._writer is not None:
+                self._writer.add_summary(forms.histogram(_TAG)(self._new.of(self._strategy)), step)

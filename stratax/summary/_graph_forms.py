@@ -126,13 +126,19 @@ def audio(tag: str, sample_rate: float, max_outputs: int) -> Encode:
 
 
 def tensor(tag: str, metadata: Any, *, display_name: str | None = None) -> Encode:
-    """Return what makes the message of an array of numbers or strings."""
+    """Return what makes the message of an array of numbers or strings.
+
+    Args:
+        tag: The tag.
+        metadata: Its `SummaryMetadata`, or what makes it; None for none.
+        display_name: What TensorBoard calls it; None for the tag.
+    """
 
     def encode(value: np.ndarray) -> Any:
         message = new_summary()
         part = message.value.add(tag=tag, tensor=_contents.tensor_message(value))
         if metadata is not None:
-            part.metadata.CopyFrom(metadata)
+            part.metadata.CopyFrom(metadata() if callable(metadata) else metadata)
         if display_name is not None:
             part.metadata.display_name = display_name
         return message

@@ -2,6 +2,7 @@
 
 import importlib
 import types
+from collections.abc import Callable
 from typing import Any
 
 from stratax import errors
@@ -45,16 +46,22 @@ def new_event(**fields: Any) -> Any:
     return tensorboard("compat.proto.event_pb2").Event(**fields)
 
 
-def metadata_of(plugin: str, description: str | None, **fields: Any) -> Any:
-    """Return the `SummaryMetadata` by which TensorBoard knows which plugin shows a summary.
+def metadata_of(plugin: str, description: str | None, **fields: Any) -> Callable[[], Any]:
+    """Return what makes the `SummaryMetadata` by which TensorBoard knows which plugin shows a summary.
+
+    It needs TensorBoard, and is called once a summary is written.
 
     Args:
         plugin: The plugin's name: "scalars", "histograms", "images", "text" or "audio".
         description: What TensorBoard shows beside the summary, as Markdown; None for nothing.
         **fields: What the plugin keeps besides.
     """
-    module = tensorboard(f"plugins.{_MODULES[plugin]}.metadata")
-    return module.create_summary_metadata(display_name=None, description=description, **fields)
+
+    def made() -> Any:
+        module = tensorboard(f"plugins.{_MODULES[plugin]}.metadata")
+        return module.create_summary_metadata(display_name=None, description=description, **fields)
+
+    return made
 
 
 _MODULES = {

@@ -41,7 +41,7 @@ def record(tag: str, make: Callable[[], Content], metadata: Any, step: Any) -> A
     Args:
         tag: Its tag.
         make: Makes its content; called only if there is a writer for it.
-        metadata: Its `SummaryMetadata`.
+        metadata: Its `SummaryMetadata`, or what makes it.
         step: Its step; None for the one that is set.
 
     Returns:
@@ -104,6 +104,7 @@ def should_record_summaries() -> Any:
 def summary_of(tag: str, metadata: Any, value: Any) -> Any:
     """Return the `Summary` message of a content's value."""
     message = new_summary()
+    metadata = metadata() if callable(metadata) else metadata
     message.value.add(tag=tag, metadata=metadata, tensor=tensor_message(value))
     return message
 

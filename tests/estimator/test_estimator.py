@@ -1,6 +1,8 @@
 """Training, evaluation and prediction of a `model_fn`, alone and on several replicas."""
 
 import functools
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -480,3 +482,20 @@ def test_hooks_of_predictions_get_what_they_ask_for(tmp_path, replicas):
         order.append(len(next(iter(batch.values()))))
     # No batch ahead of what the caller has.
     assert order == ["run", *[32 // replicas] * replicas] * 3
+
+
+def test_an_estimator_trains_without_tensorboard_in_a_process_of_its_own():
+    found = subprocess.run(
+        [sys.executable, "-m", "tests.estimator.without_tensorboard"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    lines = found.stdout.splitlines()
+    assert [line for line in lines if not line.startswith("said:")] == [
+        "steps: 3",
+        "steps: 3",
+        "predictions: 8",
+    ]
+    assert sum("No summaries are written" in line for line in lines) == 1

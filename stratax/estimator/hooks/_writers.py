@@ -1,6 +1,8 @@
 """How hooks write summaries (estimator layer)."""
 
 import contextlib
+import functools
+import logging
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,6 +11,8 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.summary import forms
 from stratax.summary.files import FileWriter, open_shared
+
+_logger = logging.getLogger("stratax")
 
 
 class _Opened(threading.local):
@@ -40,18 +44,33 @@ def closing_writers() -> Iterator[None]:
                 stack.callback(writer.close)
 
 
-def writer_of(folder: str) -> FileWriter:
+def writer_of(folder: str) -> FileWriter | None:
     """Return the writer into a folder that the whole process shares; where it is not the chief, it writes nothing.
 
     TensorBoard follows one file of a folder: of two that grow at the same time it would lose values.
 
     Args:
         folder: The folder or URL.
+
+    Returns:
+        The writer; None where TensorBoard is not installed, which is said once: a model is trained without summaries.
     """
-    writer, is_new = open_shared(folder)
+    try:
+        writer, is_new = open_shared(folder)
+    except errors.MissingPackageError:
+        _warn_of_no_summaries()
+        return None
     if is_new and _opened.writers is not None:
         _opened.writers[id(writer)] = writer
     return writer
+
+
+@functools.cache
+def _warn_of_no_summaries() -> None:
+    _logger.warning(
+        "No summaries are written, as the package tensorboard is not installed. Run `pip install "
+        "'stratax-train[tensorboard]'` for them; all else works without it."
+    )
 
 
 def check_writer(writer: Any) -> Any:
