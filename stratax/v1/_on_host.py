@@ -83,7 +83,7 @@ def as_number(array: np.ndarray, name: str) -> np.ndarray:
 def _blank(symbol: Any) -> np.ndarray:
     """Return an array of the shape of a symbol."""
     if isinstance(symbol, HostTensor):
-        return np.full(tuple(symbol.shape or ()), b"", object)
+        return np.full([size or 0 for size in symbol.shape or ()], b"", object)
     return np.zeros(symbol.shape, symbol.dtype)
 
 

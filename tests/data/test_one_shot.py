@@ -67,12 +67,51 @@ def test_sparse_components_stay_together():
     assert second["s"].values.tolist() == [1]
 
 
-def test_nothing_is_computed_with_components():
+def test_what_is_computed_of_components_is_computed_of_every_element():
+    with symbolic_iterators():
+        features, labels = PAIRS.make_one_shot_iterator().get_next()
+        features["a"] = 1.0 - tf.cast(features["a"], tf.float32) * 2.0
+        total = tf.reduce_sum(labels)
+        assert (features["a"].dtype, features["a"].get_shape(), total.shape) == (np.float32, (2,), ())
+        first, second = (tf.split(labels, 2)[index] for index in range(2))
+        made = dataset_of_parts(
+            {
+                "features": features,
+                "total": total,
+                "reversed": labels[::-1],
+                "place": labels[tf.argmax(labels)],
+                "stacked": tf.stack([labels, labels + total]),
+                "split": tf.concat([second, first], axis=0),
+                "is_large": labels >= 100,
+                "constant": tf.constant([1, 2]),
+            }
+        )
+    wanted = [
+        ([1.0, -1.0], 100, [100, 0], 100, [[0, 100], [100, 200]], [100, 0], [False, True]),
+        ([-3.0, -5.0], 500, [300, 200], 300, [[200, 300], [700, 800]], [300, 200], [True, True]),
+    ]
+    names = ("total", "reversed", "place", "stacked", "split", "is_large")
+    found = [
+        (element["features"]["a"].tolist(), *(np.asarray(element[name]).tolist() for name in names))
+        for element in made
+    ]
+    assert found == wanted
+    assert [element["constant"].tolist() for element in made] == [[1, 2]] * 2
+
+
+def test_parts_of_several_iterators_are_computed_together():
+    with symbolic_iterators():
+        numbers, tens = (
+            Dataset.range(3).map(lambda n, k=k: n * k).make_one_shot_iterator().get_next() for k in (1, 10)
+        )
+        made = dataset_of_parts(numbers + tens)
+    assert [int(element) for element in made] == [0, 11, 22]
+
+
+def test_the_values_of_components_are_not_known():
     with symbolic_iterators():
         found = Dataset.range(3).make_one_shot_iterator().get_next()
-    for compute in (lambda: found + 1, lambda: tf.cast(found, tf.float32), lambda: tf.reduce_sum(found)):
-        with pytest.raises(errors.BadTypeError, match=r"Compute in dataset\.map"):
-            compute()
-    with pytest.raises(errors.BadArgumentError, match="together with something else"):
-        dataset_of_parts((found, 5))
-    assert dataset_of_parts((4, 5)) is None
+        for use in (bool, int, np.asarray, list, lambda part: bool(part > 1)):
+            with pytest.raises(errors.BadTypeError, match=r"Compute in dataset\.map"):
+                use(found)
+        assert dataset_of_parts((4, 5)) is None

@@ -1,15 +1,20 @@
 """`make_one_shot_iterator`: in an `input_fn`, the next element as a program of TensorFlow 1 names it (data layer).
 
-There, what `get_next` returns is a symbol, and each step of training has another value of it. Whoever calls an
+There, what `get_next` returns is a symbol, and each step of training has another value of it: what is computed of it is
+computed of every element. Whoever calls an
 `input_fn` enters :func:`symbolic_iterators`; what the function then returns is a dataset again, by
 :func:`dataset_of_parts`.
 """
 
+import abc
 import contextlib
+import functools
+import operator
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+from stratax._recording import NOT_RECORDED, RECORDING, recording_with
 from stratax._shown import shown
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.elements import flatten, unflatten
@@ -30,12 +35,52 @@ def symbolic_iterators() -> Iterator[None]:
     """Have :func:`make_one_shot_iterator` give iterators in a block whose elements stand for those of every step."""
     before, _active.is_symbolic = _active.is_symbolic, True
     try:
-        yield
+        with recording_with(RECORDING.recorder):
+            yield
     finally:
         _active.is_symbolic = before
 
 
-class ElementPart:
+class _Part(abc.ABC):
+    """What stands for a tensor of every step, in an `input_fn`: operators and functions of `tf` give such again."""
+
+    # NumPy's arrays leave arithmetic with it to the operators here.
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    @property
+    @abc.abstractmethod
+    def spec(self) -> Any:
+        """Its shape and dtype."""
+
+    @property
+    def dtype(self) -> Any:
+        """Its dtype."""
+        return self.spec.dtype
+
+    @property
+    def shape(self) -> Any:
+        """Its shape, with None where a size is not known."""
+        return self.spec.shape
+
+    def get_shape(self) -> Any:
+        """Return its shape, as a tensor of TensorFlow gives it."""
+        return self.shape
+
+    def set_shape(self, shape: object) -> None:
+        """Do nothing: shapes are those of the batches."""
+        del shape
+
+    def _refuse(self, *others: object) -> NoReturn:
+        del others
+        raise BadTypeError(
+            "What get_next() of a one-shot iterator gives stands for a value of every step, which is not known in an "
+            "input_fn. Expected: operators and functions of tf, or that it is returned. Received: "
+            f"{shown(self)}. Compute in dataset.map, before the iterator is made."
+        )
+
+
+class ElementPart(_Part):
     """A component of the next element, in an `input_fn`.
 
     Args:
@@ -46,59 +91,116 @@ class ElementPart:
     Attributes:
         iterator: What gives the element.
         number: The component's number.
-        dtype: Its dtype.
-        shape: Its shape, with None where a size is not known.
     """
 
     def __init__(self, iterator: "OneShotIterator", number: int, spec: Any) -> None:
         self.iterator = iterator
         self.number = number
-        self.dtype = spec.dtype
-        self.shape = spec.shape
+        self._spec = spec
 
-    def get_shape(self) -> Any:
-        """Return its shape, as a tensor of TensorFlow gives it."""
-        return self.shape
+    @property
+    def spec(self) -> Any:
+        return self._spec
 
-    def set_shape(self, shape: object) -> None:
-        """Do nothing: shapes are those of the batches."""
+    @property
+    def name(self) -> str:
+        """Its name in TensorFlow."""
+        return f"IteratorGetNext:{self.number}"
 
     def __repr__(self) -> str:
         return f"<ElementPart {self.number} shape={self.shape} dtype={self.dtype}>"
 
-    __hash__ = object.__hash__
 
-    def _refuse(self, *others: object) -> NoReturn:
-        del others
+class _Computed(_Part):
+    """What a function makes of parts of an element: computed of every element, as `Dataset.map` does.
+
+    Args:
+        function: The function.
+        args: Its arguments, with parts among them.
+        kwargs: Those with names.
+    """
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+
+    @functools.cached_property
+    def spec(self) -> Any:
+        made = dataset_of_parts(self)
+        return None if made is None else made.element_spec
+
+    def __getitem__(self, key: Any) -> Any:
+        # Of several results, such as those of tf.split.
+        return _Computed(operator.getitem, (self, key), {})
+
+    def __repr__(self) -> str:
+        return f"<computed by {getattr(self.function, '__name__', self.function)}>"
+
+
+class _Recorder:
+    """Has calls with parts of elements among their operands wait for the elements: see `stratax._recording`."""
+
+    lookup = apply = None
+
+    def called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what stands for a call's result; `NOT_RECORDED` where it has no part of an element."""
+        has_parts = any(isinstance(leaf, _Part) for leaf in _leaves((args, kwargs)))
+        return _Computed(function, args, kwargs) if has_parts else NOT_RECORDED
+
+    def is_value(self, value: object) -> bool:
+        """Return whether something stands for a value of every step."""
+        return isinstance(value, _Part)
+
+    def placeholder(self, dtype: Any, shape: Any, name: str | None) -> NoReturn:
+        """Refuse placeholders."""
         raise BadTypeError(
-            "What get_next() of a one-shot iterator gives stands for a value of every step, with which nothing can be "
-            f"computed in an input_fn. Expected: that it is returned. Received: {shown(self)}. Compute in dataset.map, "
-            "before the iterator is made."
+            f"An input_fn has no placeholders. Received: placeholder({shown(dtype)}, {shown(shape)})."
         )
 
 
-for _name in (
-    *("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "mod", "pow", "matmul"),
-    *(
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "getitem",
-        "neg",
-        "abs",
-        "bool",
-        "int",
-        "float",
-        "index",
-        "len",
-        "iter",
-    ),
-    *("array", "jax_array"),
-):
-    setattr(ElementPart, f"__{_name}__", ElementPart._refuse)
+def _operator(name: str, *, is_reflected: bool = False) -> Callable[..., _Computed]:
+    function = getattr(operator, name)
+
+    def compute(self: Any, *others: Any) -> _Computed:
+        return _Computed(function, (*others, self) if is_reflected else (self, *others), {})
+
+    return compute
+
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor")
+for _name in (*_BINARY, "eq", "ne", "lt", "le", "gt", "ge", "getitem", "neg", "abs", "invert"):
+    setattr(_Part, f"__{_name.strip('_')}__", _operator(_name))
+for _name in _BINARY:
+    setattr(_Part, f"__r{_name.strip('_')}__", _operator(_name, is_reflected=True))
+for _name in ("bool", "int", "float", "index", "len", "iter", "array", "jax_array"):
+    setattr(_Part, f"__{_name}__", _Part._refuse)
+
+
+def _replaced(value: Any, function: Callable[[Any], Any]) -> Any:
+    """Return a structure of Python in which a function has taken the place of every leaf."""
+    if isinstance(value, dict):
+        return {key: _replaced(each, function) for key, each in value.items()}
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return type(value)([_replaced(each, function) for each in value])
+    if isinstance(value, slice):
+        return slice(*(_replaced(each, function) for each in (value.start, value.stop, value.step)))
+    return function(value)
+
+
+def _leaves(value: Any) -> list[Any]:
+    found: list[Any] = []
+    _replaced(value, found.append)
+    return found
+
+
+def _sources(leaf: Any) -> list[ElementPart]:
+    """Return the components that something is computed of."""
+    if isinstance(leaf, ElementPart):
+        return [leaf]
+    if isinstance(leaf, _Computed):
+        return [source for each in _leaves((leaf.args, leaf.kwargs)) for source in _sources(each)]
+    return []
 
 
 class OneShotIterator:
@@ -159,46 +261,54 @@ def make_one_shot_iterator(dataset: Dataset) -> OneShotIterator | DatasetIterato
     """
     if not isinstance(dataset, Dataset):
         raise BadTypeError(f"make_one_shot_iterator takes a Dataset. Received: dataset={shown(dataset)}.")
-    return OneShotIterator(dataset) if _active.is_symbolic else iter(dataset)
+    if not _active.is_symbolic:
+        return iter(dataset)
+    # Until the end of the block.
+    RECORDING.recorder = RECORDING.recorder or _Recorder()
+    return OneShotIterator(dataset)
 
 
 def dataset_of_parts(value: Any) -> Dataset | None:
     """Return the dataset whose elements a structure of components stands for; None where it has no component.
 
     Args:
-        value: What an `input_fn` returned.
-
-    Raises:
-        BadArgumentError: There is something else beside components.
+        value: What an `input_fn` returned: components, what was computed of them, and constants.
     """
-    leaves, structure = flatten(value, lambda leaf: isinstance(leaf, ElementPart))
-    parts = [leaf for leaf in leaves if isinstance(leaf, ElementPart)]
+    leaves, structure = flatten(value, lambda leaf: isinstance(leaf, _Part))
+    parts = [part for leaf in leaves for part in _sources(leaf)]
     if not parts:
         return None
-    if len(parts) < len(leaves):
-        other = next(leaf for leaf in leaves if not isinstance(leaf, ElementPart))
-        raise BadArgumentError(
-            "An input_fn returned what a one-shot iterator gives together with something else. Expected: components of "
-            f"elements only. Received: {shown(other)} beside them. Add it in dataset.map."
-        )
     iterators = list({id(part.iterator): part.iterator for part in parts}.values())
     starts: dict[int, int] = {}
     count = 0
     for iterator in iterators:
         starts[id(iterator)] = count
         count += len(flatten(iterator.element_spec)[0])
-    places = [starts[id(part.iterator)] + part.number for part in parts]
     datasets = [iterator.dataset for iterator in iterators]
+    is_whole = all(isinstance(leaf, ElementPart) for leaf in leaves) and len(datasets) == 1
     if (
-        len(datasets) == 1
+        is_whole
         and flatten(datasets[0].element_spec)[1] == structure
-        and places == list(range(count))
+        and [part.number for part in parts] == list(range(count))
     ):
         return datasets[0]
 
     def rebuilt(*element: Any) -> Any:
         components, _ = flatten(element)
-        return unflatten(structure, [components[place] for place in places])
+        known: dict[int, Any] = {}
+
+        def value_of(leaf: Any) -> Any:
+            if isinstance(leaf, ElementPart):
+                return components[starts[id(leaf.iterator)] + leaf.number]
+            if not isinstance(leaf, _Computed):
+                return leaf
+            # Once, although several parts may be computed of it.
+            if id(leaf) not in known:
+                args, kwargs = _replaced((leaf.args, leaf.kwargs), value_of)
+                known[id(leaf)] = leaf.function(*args, **kwargs)
+            return known[id(leaf)]
+
+        return unflatten(structure, [value_of(leaf) for leaf in leaves])
 
     return (datasets[0] if len(datasets) == 1 else Dataset.zip(tuple(datasets))).map(rebuilt)
 
