@@ -728,6 +728,9 @@ def declared_structure(stream: Any) -> Any:
     """Return the structure that a stream or dataset declares, for want of an element; sizes that vary become 1."""
 
     def described(spec: PyTree) -> Any:
+        # Of what is made of several arrays, each of them.
+        if hasattr(spec, "part_specs"):
+            return spec.of_parts([described(part) for part in spec.part_specs])
         if spec.shape is None or np.dtype(spec.dtype).kind not in "biufcV":
             raise errors.TracingError(
                 "A compiled function takes elements of a dataset that has none and does not say what they look like. "

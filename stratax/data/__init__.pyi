@@ -8,7 +8,9 @@ from .dataset._options import OptimizationOptions as OptimizationOptions
 from .dataset._options import Options as Options
 from .dataset._options import ThreadingOptions as ThreadingOptions
 from .elements._ragged import RaggedTensor as RaggedTensor
+from .elements._ragged_spec import RaggedTensorSpec as RaggedTensorSpec
 from .elements._sparse import SparseTensor as SparseTensor
+from .elements._sparse import SparseTensorSpec as SparseTensorSpec
 from .elements._sparse import sparse_to_dense as sparse_to_dense
 from .elements._spec import AUTOTUNE as AUTOTUNE
 from .elements._spec import INFINITE_CARDINALITY as INFINITE_CARDINALITY

@@ -11,7 +11,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import marks, placement
-from stratax.data import SparseTensor, TensorSpec
+from stratax.data import SparseTensor, SparseTensorSpec
 from stratax.distribute.input import Padded
 from stratax.estimator._packing import Packed, Packing
 from stratax.v1 import HostInputs, HostTensor
@@ -71,7 +71,7 @@ class Layout:
         for path, leaf in leaves:
             name = _free(_name(path), names)
             names.add(name)
-            stop = start + (len(leaf) if _is_sparse(leaf) else 1)
+            stop = start + (len(leaf.parts) if _is_sparse(leaf) else 1)
             self._slots.append(_slot(name, start, stop, leaf))
             start = stop
 
@@ -249,15 +249,15 @@ def example_of(spec: Any) -> Any:
     """Return an element of one example that has a dataset's structure."""
 
     def leaf(spec: Any) -> Any:
-        if isinstance(spec, SparseTensor):
-            rank = len(spec.indices.shape) and (spec.indices.shape[1] or 2)
+        if isinstance(spec, SparseTensorSpec):
+            rank = 2 if spec.shape is None else len(spec.shape)
             return SparseTensor(
-                np.zeros((0, rank), np.int64), np.zeros(0, spec.values.dtype), np.ones(rank, np.int64)
+                np.zeros((0, rank), np.int64), np.zeros(0, spec.dtype), np.ones(rank, np.int64)
             )
         shape = tuple(size or 1 for size in spec.shape)
         return np.full(shape, b"", object) if spec.dtype.kind == "O" else np.zeros(shape, spec.dtype)
 
-    return jax.tree.map(leaf, spec, is_leaf=lambda each: _is_sparse(each) or isinstance(each, TensorSpec))
+    return jax.tree.map(leaf, spec)
 
 
 def _slot(name: str, start: int, stop: int, leaf: Any) -> _Slot:

@@ -158,8 +158,8 @@ def leaves_in(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
         for each in value.values():
             yield from leaves_in(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
+    elif isinstance(value, list | tuple | SparseTensor):
+        for each in value.parts if isinstance(value, SparseTensor) else value:
             yield from leaves_in(each)
     elif isinstance(value, slice):
         yield from (value.start, value.stop, value.step)
@@ -176,8 +176,9 @@ def replaced(value: Any, replace: Callable[[Any], Any]) -> Any:
     """Return a structure with each leaf replaced."""
     if isinstance(value, Mapping):
         return {key: replaced(each, replace) for key, each in value.items()}
+    if isinstance(value, SparseTensor):
+        return SparseTensor.of_parts(replaced(each, replace) for each in value.parts)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        # Not what makes arrays of the parts of a SparseTensor.
         make: Any = getattr(type(value), "_make")  # noqa: B009
         return make(replaced(each, replace) for each in value)
     if isinstance(value, list | tuple):
@@ -206,7 +207,7 @@ def encoded(value: Any) -> Any:
     if isinstance(value, Table):
         return {"table": encoded(value.constants)}
     if isinstance(value, SparseTensor):
-        return {"sparse": [encoded(each) for each in value]}
+        return {"sparse": [encoded(each) for each in value.parts]}
     if isinstance(value, list):
         return [encoded(each) for each in value]
     if isinstance(value, tuple):
@@ -275,7 +276,7 @@ _DECODED: dict[str, Callable[[Any], Any]] = {
     "ref": lambda content: Ref(str(content)),
     "float": float,
     "bytes": lambda content: base64.b64decode(content, validate=True),
-    "sparse": lambda content: SparseTensor._make(map(decoded, content)),
+    "sparse": lambda content: SparseTensor.of_parts(map(decoded, content)),
     "table": lambda content: Table(decoded(content)),
     "tuple": lambda content: tuple(map(decoded, content)),
     "dict": lambda content: {decoded(key): decoded(each) for key, each in content},

@@ -549,7 +549,7 @@ class HostRecorder:
             value: It, or a SparseTensor of such, of which each row gets one value: crosses of wide ones are too many.
         """
         if isinstance(value, SparseTensor):
-            parts = map(self.blank, value)
+            parts = map(self.blank, value.parts)
             return self._narrow(*parts) if isinstance(value.values, HostValue) else SparseTensor(*parts)
         if isinstance(value, HostValue):
             return value.blanks[0]

@@ -96,7 +96,7 @@ class Replay:
 
     def _sparse(self, value: Any) -> Any:
         if isinstance(value, SparseTensor):
-            return self._tf.sparse.SparseTensor(*value)
+            return self._tf.sparse.SparseTensor(*value.parts)
         if isinstance(value, dict):
             return {key: self._sparse(each) for key, each in value.items()}
         return type(value)(map(self._sparse, value)) if type(value) in (list, tuple) else value

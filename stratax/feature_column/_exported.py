@@ -90,7 +90,7 @@ def _crossing(leaf: Any, features: dict[str, Any]) -> Any:
     if not isinstance(feature, SparseTensor):
         rows = _rows(feature)
         feature = _sparse(rows, _missing(leaf))
-    return feature._replace(values=_ids(leaf, feature.values))
+    return SparseTensor.of_parts((feature.indices, _ids(leaf, feature.values), feature.dense_shape))
 
 
 def _rows(feature: Any) -> Any:
@@ -134,7 +134,7 @@ def _cells(feature: Any, missing: Any) -> tuple[Any, Any]:
     if not isinstance(feature, SparseTensor):
         return _rows(feature), None
     values = sparse_to_dense(feature, default_value=missing)
-    ones = SparseTensor._make(
+    ones = SparseTensor.of_parts(
         (feature.indices, creation.ones_like(feature.indices[:, 0]), feature.dense_shape)
     )
     present = elementwise.not_equal(sparse_to_dense(ones, default_value=0), 0)

@@ -292,11 +292,7 @@ def _numbers(key: str, value: Any) -> Any:
     Raises:
         BadArgumentError: It is something else.
     """
-    array = (
-        np.asarray(value)
-        if isinstance(value, list | tuple) and not isinstance(value, SparseTensor)
-        else value
-    )
+    array = np.asarray(value) if isinstance(value, list | tuple) else value
     kind = getattr(getattr(array, "dtype", None), "kind", "")
     if isinstance(value, HostTensor | SparseTensor) or kind in ("O", "S", "U"):
         raise errors.BadArgumentError(

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from stratax.data import SparseTensor, sparse_to_dense
 from stratax.seams import keras as seam
 
 
@@ -16,6 +17,16 @@ def dense_batches(adapter: seam.DataAdapter) -> Iterator[Any]:
     """
     for batch in adapter.get_numpy_iterator():
         yield jax.tree.map(_dense, batch, is_leaf=_is_sparse)
+
+
+def dense_arrays(batch: Any) -> Any:
+    """Return a batch with SparseTensors as NumPy arrays, for the same reason."""
+    return jax.tree.map(as_dense, batch, is_leaf=lambda leaf: isinstance(leaf, SparseTensor))
+
+
+def as_dense(leaf: Any) -> Any:
+    """Return a SparseTensor as an array, everything else as it is."""
+    return sparse_to_dense(leaf) if isinstance(leaf, SparseTensor) else leaf
 
 
 def _is_sparse(leaf: object) -> bool:

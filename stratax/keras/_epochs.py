@@ -19,7 +19,7 @@ from stratax.engine import DatasetPasses, NumberedPasses, StepInput, StepIterato
 from stratax.keras import _weighted
 from stratax.keras._array_pass import ArrayPasses, NumberedArrayPasses
 from stratax.keras._creator import DatasetCreator
-from stratax.keras._dense import dense_batches
+from stratax.keras._dense import as_dense, dense_batches
 from stratax.seams import keras as seam
 
 
@@ -104,6 +104,8 @@ class StepAdapter(StepInput, seam.DataAdapter):
         else:
             batches = x if class_weight is None else _weighted.Weighted(x, class_weight)
             dataset = strategy.experimental_distribute_dataset(batches)
+            # A sparse matrix can't be divided by its rows.
+            dataset.convert_composites(as_dense)
         steps = dataset.cardinality()
         return cls(
             strategy, dataset, steps if steps >= 0 else None, origin=x if isinstance(x, Dataset) else None

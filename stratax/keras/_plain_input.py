@@ -17,6 +17,7 @@ from stratax.data import Dataset
 from stratax.distribute import DistributedDataset
 from stratax.distribute.replicas import is_default
 from stratax.keras import _weighted
+from stratax.keras._dense import dense_arrays
 from stratax.seams import keras as seam
 
 
@@ -35,7 +36,7 @@ class DatasetAdapter(seam.DataAdapter):
         """Return the batches of a pass, of NumPy arrays."""
         for batch in self._dataset:
             # Without None as a leaf: a batch without sample weights has None in their place.
-            yield tree.map_structure(np.asarray, batch, none_is_leaf=False)
+            yield tree.map_structure(np.asarray, dense_arrays(batch), none_is_leaf=False)
 
     def get_jax_iterator(self) -> Iterator[Any]:
         """Return the batches of a pass.
@@ -47,7 +48,7 @@ class DatasetAdapter(seam.DataAdapter):
         is_empty = True
         for batch in self._dataset:
             is_empty = False
-            yield batch
+            yield dense_arrays(batch)
         if is_empty:
             raise errors.DataError(
                 f"The input has no batches. Expected: at least one. Received: {shown(self._dataset)}."

@@ -9,6 +9,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.data.iteration import DatasetIterator, Stacks
+from stratax.keras._dense import dense_arrays
 from stratax.seams.keras import data_adapter_utils
 
 
@@ -48,7 +49,8 @@ class WeightedIterator(Stacks):
         return self
 
     def __next__(self) -> Any:
-        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(next(self._iterator))
+        batch = dense_arrays(next(self._iterator))
+        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(batch)
         if sample_weight is not None:
             raise errors.BadArgumentError(
                 "class_weight can't be used with a dataset whose elements have sample weights. Received: "

@@ -69,7 +69,7 @@ def _rows(value: Any) -> _Rows:
     if not isinstance(value, SparseTensor):
         array = _two_dims(np.asarray(as_array(value)), value)
         return _Rows(_words(array.reshape(-1)).reshape(array.shape), np.ones(array.shape, np.bool_))
-    indices, values, sizes = (np.asarray(as_array(part)) for part in value)
+    indices, values, sizes = (np.asarray(as_array(part)) for part in value.parts)
     rows, count = indices[:, 0], int(sizes[0])
     # One after another, whatever their columns are.
     lengths = np.bincount(rows, minlength=count)

@@ -64,7 +64,8 @@ def _of_sparse(function: Function, operands: tuple[Any, ...], name: str, gives: 
         raise BadTypeError(
             f"{name} takes one SparseTensor, as its first argument. Received: {shown(operands)}."
         )
-    return sparse._replace(values=on_host(function, sparse.values, *others, name=name, gives=gives))
+    values = on_host(function, sparse.values, *others, name=name, gives=gives)
+    return SparseTensor.of_parts((sparse.indices, values, sparse.dense_shape))
 
 
 def array_of(value: Any) -> np.ndarray:

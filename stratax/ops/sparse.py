@@ -273,7 +273,7 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
         as_element(np.asarray(each.values)) if isinstance(each, SparseTensor) else each for each in given
     ]
     made = op(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
-    return first._replace(values=array_of(made))
+    return first.with_values(array_of(made))
 
 
 def _united(name: str, combine: np.ufunc, a: SparseTensor, b: SparseTensor) -> SparseTensor:

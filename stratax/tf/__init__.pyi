@@ -35,7 +35,9 @@ from stratax.core.variable_options import VariableSynchronization as VariableSyn
 from stratax.data import FixedLenFeature as FixedLenFeature
 from stratax.data import FixedLenSequenceFeature as FixedLenSequenceFeature
 from stratax.data import RaggedTensor as RaggedTensor
+from stratax.data import RaggedTensorSpec as RaggedTensorSpec
 from stratax.data import SparseTensor as SparseTensor
+from stratax.data import SparseTensorSpec as SparseTensorSpec
 from stratax.data import TensorShape as TensorShape
 from stratax.data import TensorSpec as TensorSpec
 from stratax.data import VarLenFeature as VarLenFeature

@@ -93,7 +93,7 @@ def test_paths_that_match_a_pattern_are_an_array(tmp_path):
 def test_rows_of_different_lengths_are_elements():
     rows = tf.ragged.constant([["a", "b"], [], ["c"]])
     data = tf.data.Dataset.from_tensor_slices((rows, [1, 2, 3]))
-    assert data.element_spec == (tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.int32))
+    assert data.element_spec == (tf.RaggedTensorSpec([None], tf.string, 0), tf.TensorSpec([], tf.int32))
     assert [(row.numpy().tolist(), int(y)) for row, y in data.shuffle(3, seed=1).repeat(2)].count(
         ([], 2)
     ) == 2

@@ -128,7 +128,7 @@ class Dataset(Selecting, Grouping):
             output_types: Structure of dtypes, the older form of `output_signature`.
             output_shapes: Structure of shapes, with `output_types`.
             args: Arguments for `generator`, as NumPy arrays.
-            output_signature: Structure of TensorSpec that every element fits.
+            output_signature: Structure of TensorSpec, SparseTensorSpec or RaggedTensorSpec that every element fits.
             name: Ignored.
         """
         return Dataset(make_generator(generator, output_types, output_shapes, args, output_signature))
@@ -622,7 +622,7 @@ class Dataset(Selecting, Grouping):
 
     @property
     def element_spec(self) -> Any:
-        """Structure of TensorSpec of the elements.
+        """Structure of the specs of the elements: TensorSpec, SparseTensorSpec, RaggedTensorSpec or DatasetSpec.
 
         A size is None where it differs between elements: the leading one of batches where the last may be short.
         Behind a function that was not called before, it is called on the first element (and on the last, in memory);
@@ -738,7 +738,7 @@ class Dataset(Selecting, Grouping):
         return make_one_shot_iterator(self)
 
     def as_numpy_iterator(self) -> DatasetIterator:
-        """Iterate like `iter`: elements are NumPy arrays, scalars and `bytes`."""
+        """Iterate like `iter`: elements are NumPy arrays, scalars and `bytes`; sparse ones come as dense arrays."""
         return iter(self) if TRACING.depth else self._iterator(as_numpy=True)
 
     def reduce(

@@ -163,7 +163,8 @@ class Grouping(Deriving):
 
         Args:
             batch_size: Elements of a batch, at least 1.
-            row_shape: The dense shape of an element, which none may exceed.
+            row_shape: The dense shape of an element, which none may exceed; None for sizes that are those of the
+                largest in the batch.
             name: Ignored.
         """
         return self._derived(make_sparse_batch(self._node, batch_size, row_shape))

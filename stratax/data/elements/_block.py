@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax.data.elements._composite import Composite
 from stratax.data.elements._structure import Row
 from stratax.errors import DataError
 
@@ -120,6 +121,8 @@ def stack_rows(rows: Sequence[Row]) -> list[np.ndarray]:
 
 
 def _stack(parts: list[Any], component: int) -> np.ndarray:
+    if isinstance(parts[0], Composite):
+        return as_objects(parts)
     shapes = {np.shape(part) for part in parts}
     # NumPy's own message would not say which component it is.
     if len(shapes) > 1:
@@ -142,6 +145,11 @@ def _stack(parts: list[Any], component: int) -> np.ndarray:
 def as_objects(values: Sequence[Any]) -> np.ndarray:
     """Return Python objects, such as byte strings, in an array of their own: object [n]."""
     array = np.empty(len(values), object)
+    # One by one, as NumPy would take apart what has a length, such as a SparseTensor.
+    if any(isinstance(value, Composite) for value in values[:1]):
+        for i, value in enumerate(values):
+            array[i] = value
+        return array
     # Assigned, as NumPy would make an array of equal lengths two-dimensional.
     array[:] = values
     return array
@@ -158,7 +166,7 @@ def concatenate_blocks(blocks: Sequence[Block]) -> Block:
     if len(blocks) == 1:
         return blocks[0]
     # Rows may differ in shape, and then have no columns.
-    if any(isinstance(block, Rows) for block in blocks):
+    if any(isinstance(block, Rows) or block.shapes != blocks[0].shapes for block in blocks):
         return Rows([block.row(i) for block in blocks for i in range(block.count)])
     parts = [block.columns() for block in blocks]
     leaves = [np.concatenate([part[i] for part in parts]) for i in range(len(parts[0]))]

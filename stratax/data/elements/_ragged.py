@@ -11,6 +11,7 @@ from stratax import _pytrees
 from stratax._indices import dim_of, is_known
 from stratax._shown import shown
 from stratax._typing import DTypeLike
+from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, map_parts
 from stratax.data.elements._ragged_dense import dense
 from stratax.data.elements._ragged_factories import RaggedFactories, as_values, length
 from stratax.data.elements._ragged_index import indexed
@@ -18,13 +19,13 @@ from stratax.data.elements._ragged_operators import define_ragged_operators
 from stratax.data.elements._ragged_splits import lengths_of, row_ids
 from stratax.data.elements._sparse import SparseTensor
 from stratax.data.elements._spec import as_dtype
-from stratax.data.elements._structure import NAMESPACE
+from stratax.data.elements._structure import as_array
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.data.elements._text import as_element, if_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 
 
-class RaggedTensor(RaggedFactories):
+class RaggedTensor(RaggedFactories, Composite):
     """Rows of different lengths, as `tf.RaggedTensor`: all their values one after another, and where rows begin.
 
     Where rows begin is kept by NumPy on the host; the values are where they were made, text always on the host. It may
@@ -59,6 +60,11 @@ class RaggedTensor(RaggedFactories):
         self._uniform = uniform_row_length
 
     # Parts
+
+    @property
+    def parts(self) -> tuple[Any, Any]:
+        """Its values and where rows begin, as they are kept."""
+        return self._values, self._row_splits
 
     @property
     def values(self) -> Any:
@@ -111,6 +117,18 @@ class RaggedTensor(RaggedFactories):
     def ndim(self) -> int:
         """The number of dimensions."""
         return len(self.shape)
+
+    @property
+    def spec(self) -> CompositeSpec:
+        """What describes it."""
+        # The spec makes values of this class.
+        from stratax.data.elements._ragged_spec import RaggedTensorSpec
+
+        return RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
+
+    def on_host(self) -> "RaggedTensor":
+        """Return it of arrays of NumPy."""
+        return map_parts(as_array, self)  # type: ignore[no-any-return]
 
     def nrows(self, out_type: DTypeLike | None = None, name: str | None = None) -> Any:
         """Return the number of rows."""

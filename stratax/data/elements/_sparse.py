@@ -1,32 +1,33 @@
 """SparseTensor: values with their indices, as `VarLenFeature` gives them (data layer)."""
 
-from typing import Any, NamedTuple
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+import optree
 
+from stratax import _pytrees
 from stratax._bounds import check_bytes
 from stratax._recording import recordable
 from stratax._shown import shown
+from stratax._typing import DTypeLike
+from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec
+from stratax.data.elements._spec import TensorSpec, as_dtype, dtype_name
 from stratax.data.elements._structure import as_array
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.data.elements._text import as_tensor, has_tensors
-from stratax.errors import BadArgumentError, BadTypeError
+from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 
-class _Parts(NamedTuple):
-    indices: Any
-    values: Any
-    dense_shape: Any
-
-
-class SparseTensor(_Parts):
+class SparseTensor(Composite):
     """Values and where they stand in an array that is mostly empty, as `tf.sparse.SparseTensor`; NumPy, on the host.
 
-    A namedtuple, so it may be (part of) an element of a Dataset. Elements whose numbers of values differ can't be
-    batched as they are: parse batches with `parse_example`, or make them dense and use `padded_batch`.
+    It may be (part of) an element of a Dataset: a batch of them is one SparseTensor with one dimension more, as large
+    as the largest of them.
 
-    Attributes:
-        indices: int64, shape `(values, rank)`, in row-major order.
+    Args:
+        indices: int64, shape `(values, rank)`, in row-major order; of lists arrays are made.
         values: Shape `(values,)`.
         dense_shape: int64, shape `(rank,)`.
 
@@ -38,13 +39,38 @@ class SparseTensor(_Parts):
                [6, 0]])
     """
 
-    __slots__ = ()
+    __slots__ = ("_parts",)
 
-    def __new__(cls, indices: Any, values: Any, dense_shape: Any) -> "SparseTensor":
-        """Make one of its parts; lists become arrays."""
-        return super().__new__(
-            cls, _as_part(indices, np.int64), _as_part(values), _as_part(dense_shape, np.int64)
-        )
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+        _pytrees.tell_jax()
+        self._parts = _as_part(indices, np.int64), _as_part(values), _as_part(dense_shape, np.int64)
+
+    @classmethod
+    def of_parts(cls, parts: Iterable[Any]) -> "SparseTensor":
+        """Make one of indices, values and dense shape as they are."""
+        made = cls.__new__(cls)
+        made._parts = tuple(parts)  # type: ignore[assignment]
+        return made
+
+    @property
+    def parts(self) -> tuple[Any, Any, Any]:
+        """The indices, the values and the dense shape."""
+        return self._parts
+
+    @property
+    def indices(self) -> Any:
+        """Where the values stand: int64, shape `(values, rank)`."""
+        return self._parts[0]
+
+    @property
+    def values(self) -> Any:
+        """The values, shape `(values,)`."""
+        return self._parts[1]
+
+    @property
+    def dense_shape(self) -> Any:
+        """The dense shape: int64, shape `(rank,)`."""
+        return self._parts[2]
 
     @property
     def dtype(self) -> np.dtype:
@@ -60,6 +86,29 @@ class SparseTensor(_Parts):
         """Return the dense shape."""
         return self.shape
 
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions of the dense shape."""
+        return len(self.dense_shape)
+
+    @property
+    def spec(self) -> "SparseTensorSpec":
+        """What describes it."""
+        return SparseTensorSpec(self.shape, self.dtype)
+
+    def numpy(self) -> np.ndarray:
+        """Return the dense array."""
+        return sparse_to_dense(self)
+
+    def on_host(self) -> "SparseTensor":
+        """Return it of arrays of NumPy; raise if they don't agree."""
+        values, shape = np.asarray(as_array(self.values)), np.asarray(as_array(self.dense_shape), np.int64)
+        indices = np.asarray(as_array(self.indices), np.int64)
+        # An empty list of indices has lost its second dimension.
+        indices = indices if indices.size else indices.reshape(0, len(shape))
+        _check_parts(indices, values, tuple(shape.tolist()))
+        return SparseTensor(indices, values, shape)
+
     def with_values(self, new_values: Any) -> "SparseTensor":
         """Return the same indices with other values.
 
@@ -71,23 +120,26 @@ class SparseTensor(_Parts):
                 f"New values of a SparseTensor are as many as the old ones. Expected: {len(self.values)}. "
                 f"Received: {len(new_values)}."
             )
-        return self._replace(values=new_values)
+        return self._of(new_values)
+
+    def _of(self, values: Any) -> "SparseTensor":
+        return SparseTensor.of_parts((self.indices, values, self.dense_shape))
 
     # NumPy's arrays leave operators to this class.
     __array_ufunc__ = None
 
-    def __mul__(self, other: Any) -> "SparseTensor":  # type: ignore[override]
+    def __mul__(self, other: Any) -> "SparseTensor":
         """Return the products of the values with a dense array that broadcasts to the shape, as TensorFlow."""
-        return self._replace(values=self.values * _at_values(self, other))
+        return self._of(self.values * _at_values(self, other))
 
-    __rmul__ = __mul__  # type: ignore[assignment]
+    __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> "SparseTensor":
         """Return the quotients of the values and a dense array that broadcasts to the shape, as TensorFlow."""
-        return self._replace(values=self.values / _at_values(self, other))
+        return self._of(self.values / _at_values(self, other))
 
     def __add__(self, other: Any) -> Any:
-        """Raise, as TensorFlow does: a tuple would be joined.
+        """Raise, as TensorFlow does.
 
         Raises:
             BadTypeError: Always.
@@ -100,8 +152,87 @@ class SparseTensor(_Parts):
     __radd__ = __add__
 
     def __repr__(self) -> str:
-        parts = (f"{name}={_text_of(part)}" for name, part in zip(self._fields, self, strict=True))
+        names = ("indices", "values", "dense_shape")
+        parts = (f"{name}={_text_of(part)}" for name, part in zip(names, self._parts, strict=True))
         return f"SparseTensor({', '.join(parts)})"
+
+
+class SparseTensorSpec(CompositeSpec):
+    """What describes a component that is a SparseTensor, as `tf.SparseTensorSpec`.
+
+    Args:
+        shape: The dense shape, `None` for sizes that differ; `None` as a whole if the rank is not known.
+        dtype: The dtype of the values; float32 when left out.
+
+    Example:
+        >>> from stratax.data import SparseTensorSpec
+        >>> SparseTensorSpec((None, 2), "int64")
+        SparseTensorSpec(TensorShape([None, 2]), tf.int64)
+    """
+
+    kind = "sparse"
+    value_type = SparseTensor
+
+    def __init__(self, shape: object = None, dtype: DTypeLike = "float32") -> None:
+        super().__init__(shape, as_dtype(dtype))
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return {}
+
+    def of(self, value: Any) -> "SparseTensorSpec | None":
+        return value.spec if isinstance(value, SparseTensor) else None
+
+    @property
+    def part_specs(self) -> list[TensorSpec]:
+        rank = None if self.shape is None else len(self.shape)
+        numbers = TensorSpec((None, rank), np.int64)
+        return [numbers, TensorSpec((None,), self.dtype), TensorSpec((rank,), np.int64)]
+
+    def of_parts(self, parts: Sequence[Any]) -> SparseTensor:
+        return SparseTensor(*parts)
+
+    def joined(self, values: Sequence[SparseTensor]) -> SparseTensor:
+        """Return a batch, whose sizes are the largest of all.
+
+        Raises:
+            DataError: The ranks differ.
+        """
+        ranks = {value.ndim for value in values}
+        if len(ranks) > 1:
+            raise DataError(
+                f"SparseTensors of one batch need one rank. Received: ranks={sorted(ranks)}. Reshape them in a map."
+            )
+        numbers = np.repeat(np.arange(len(values)), [len(value.values) for value in values])
+        indices = np.concatenate([value.indices for value in values])
+        shape = np.max([value.dense_shape for value in values], axis=0, initial=0)
+        return SparseTensor(
+            np.column_stack([numbers, indices]),
+            np.concatenate([value.values for value in values]),
+            np.concatenate([[len(values)], shape]).astype(np.int64),
+        )
+
+    def split(self, value: SparseTensor) -> list[SparseTensor]:
+        """Return the rows.
+
+        Raises:
+            DataError: There is only one dimension.
+        """
+        if value.ndim < 2:  # What is left has to have a dimension.
+            raise DataError(
+                "A SparseTensor that is taken apart along its first axis needs another one. "
+                f"Received: dense_shape={shown(value.dense_shape)}. Reshape it, or use tf.sparse.to_dense."
+            )
+        # Those of a row stand together; as they need not, they are sorted, which leaves equal ones in order.
+        rows = value.indices[:, 0]
+        order = np.argsort(rows, kind="stable")
+        stops = np.searchsorted(rows[order], np.arange(int(value.dense_shape[0]) + 1))
+        chosen = [order[start:stop] for start, stop in itertools.pairwise(stops)]
+        inner = value.dense_shape[1:]
+        return [SparseTensor(value.indices[each, 1:], value.values[each], inner.copy()) for each in chosen]
+
+    def __repr__(self) -> str:
+        return f"SparseTensorSpec({TensorShape(self._shape)!r}, {dtype_name(self._dtype)})"
 
 
 def _text_of(part: Any) -> str:
@@ -249,3 +380,15 @@ def _check_order(indices: np.ndarray, shape: tuple[int, ...]) -> None:
             f"Received: indices[{first}]={shown(indices[first].tolist())} after {shown(indices[first - 1].tolist())}. "
             "Sort them, or pass validate_indices=False, with which the last of equal ones counts."
         )
+
+
+def _to_parts(sparse: SparseTensor) -> tuple[tuple[Any, Any, Any], None]:
+    return sparse.parts, None
+
+
+def _of_parts(_: None, parts: Sequence[Any]) -> SparseTensor:
+    return SparseTensor.of_parts(parts)
+
+
+optree.register_pytree_node(SparseTensor, _to_parts, _of_parts, namespace=NAMESPACE)
+_pytrees.register(SparseTensor, _to_parts, _of_parts)

@@ -34,6 +34,11 @@ def as_dtype(dtype: DTypeLike) -> np.dtype:
         ) from e
 
 
+def dtype_name(dtype: np.dtype) -> str:
+    """Return how specs write a dtype."""
+    return f"tf.{'string' if dtype.hasobject else dtype}"
+
+
 class TensorSpec:
     """Shape and dtype of one component of an element, as `tf.TensorSpec`.
 
@@ -88,6 +93,10 @@ class TensorSpec:
             a is None or b is None or a == b for a, b in pairs
         )
 
+    def is_like(self, other: object) -> bool:
+        """Return whether one node may give components of both specs: they differ in sizes at most."""
+        return isinstance(other, TensorSpec) and self._dtype == other._dtype
+
     def batched(self, size: int | None) -> "TensorSpec":
         """Return the spec of `size` such components stacked on a new leading axis."""
         return TensorSpec(None if self._shape is None else (size, *self._shape), self._dtype, self._name)
@@ -107,8 +116,7 @@ class TensorSpec:
         return hash((self._shape, self._dtype))
 
     def __repr__(self) -> str:
-        dtype = "string" if self._dtype.hasobject else self._dtype
-        return f"TensorSpec(shape={self._shape}, dtype=tf.{dtype}, name={self._name!r})"
+        return f"TensorSpec(shape={self._shape}, dtype={dtype_name(self._dtype)}, name={self._name!r})"
 
 
 class Nested(abc.ABC):
@@ -141,6 +149,14 @@ class DatasetSpec:
     def element_spec(self) -> Any:
         """Structure of the specs of the inner Dataset's elements."""
         return self._element_spec
+
+    def is_like(self, other: object) -> bool:
+        """Return whether `other` describes a Dataset of such elements, too."""
+        return self == other
+
+    def merged(self, other: object) -> "DatasetSpec":
+        """Return this one: the spec of either Dataset."""
+        return self
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DatasetSpec) and self._element_spec == other._element_spec

@@ -7,12 +7,16 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import PyTree
+
+# Imported for their kinds, which files may name.
+from stratax.data.elements import _ragged_spec, _sparse  # noqa: F401
+from stratax.data.elements._composite import CompositeSpec
 from stratax.data.elements._spec import TensorSpec
 from stratax.errors import DataError
 
 
 def spec_to_json(spec: PyTree) -> Any:
-    """Return a structure of TensorSpec as JSON can hold it.
+    """Return a structure of TensorSpec and CompositeSpec as JSON can hold it.
 
     Raises:
         DataError: A component is a Dataset, or the structure is made of something else than tuples, namedtuples,
@@ -21,6 +25,9 @@ def spec_to_json(spec: PyTree) -> Any:
     if isinstance(spec, TensorSpec):
         shape = None if spec.shape is None else list(spec.shape)
         return {"kind": "tensor", "shape": shape, "dtype": _dtype_name(spec.dtype)}
+    if isinstance(spec, CompositeSpec):
+        shape = None if spec.shape is None else list(spec.shape)
+        return {"kind": spec.kind, "shape": shape, "dtype": _dtype_name(spec.dtype), "details": spec.details}
     if spec is None:
         return {"kind": "none"}
     if isinstance(spec, dict) and all(isinstance(key, str) for key in spec):
@@ -74,6 +81,9 @@ def _from_json(value: Any) -> Any:
     kind = value["kind"]
     if kind == "tensor":
         return TensorSpec(value["shape"], _dtype_of(value["dtype"]))
+    if kind in CompositeSpec.kinds:
+        of_kind: Any = CompositeSpec.kinds[kind]
+        return of_kind(value["shape"], _dtype_of(value["dtype"]), **value["details"])
     if kind == "none":
         return None
     if kind == "dict":

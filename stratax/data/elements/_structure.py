@@ -23,6 +23,7 @@ from stratax._shown import cut, shown
 from stratax._tracing import TRACING
 from stratax._typing import PyTree, TensorLike
 from stratax.data.elements._array import Count, ElementArray
+from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, map_parts
 from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
 from stratax.data.elements._text import as_plain, encoded, without_tensors
 from stratax.errors import BadArgumentError, DataError, TracingError
@@ -32,17 +33,15 @@ Structure = Any
 # The leaves of one element, in the order of its structure.
 Row = list[Any]
 
-# Of its own, so that types that are registered here mean nothing to other users of optree.
-NAMESPACE = "stratax"
 _SINGLE = optree.tree_structure(0, namespace=NAMESPACE)
 
 
 def _is_data(value: object) -> bool:
-    return isinstance(value, list | collections.deque)
+    return isinstance(value, list | Composite | collections.deque)
 
 
 def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[Row, Structure]:
-    """Separate the leaves of `value` from what puts them together again; by default a list counts as a leaf."""
+    """Separate the leaves of `value` from what puts them together again; by default lists and Composites are leaves."""
     leaves, structure = optree.tree_flatten(value, is_leaf, namespace=NAMESPACE)
     # Leaves of types that the program registered with JAX since the last element.
     unknown = {
@@ -275,9 +274,20 @@ def as_row(value: object) -> tuple[Row, Structure]:
     leaves, structure = flatten(value)
     # Most are arrays already, of numbers, and this is done for every element.
     return [
-        leaf if type(leaf) is np.ndarray and leaf.dtype.kind not in "USO" else as_array(leaf)
+        leaf if type(leaf) is np.ndarray and leaf.dtype.kind not in "USO" else _as_leaf(leaf)
         for leaf in leaves
     ], structure
+
+
+def _as_leaf(leaf: Any) -> Any:
+    return leaf.on_host() if isinstance(leaf, Composite) else as_array(leaf)
+
+
+def copied(leaf: Any) -> Any:
+    """Return a copy of a component, which may be written to; text and Datasets never change."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.copy()
+    return map_parts(copied, leaf) if isinstance(leaf, Composite) else leaf
 
 
 def spec_of_row(row: Row, structure: Structure) -> Any:
@@ -285,11 +295,11 @@ def spec_of_row(row: Row, structure: Structure) -> Any:
     return unflatten(structure, [spec_of_leaf(leaf) for leaf in row])
 
 
-def spec_of_leaf(leaf: object) -> TensorSpec | DatasetSpec:
-    """Return the spec of one component: of an array, or of an inner Dataset."""
+def spec_of_leaf(leaf: object) -> TensorSpec | CompositeSpec | DatasetSpec:
+    """Return the spec of one component: of an array, of several, or of an inner Dataset."""
     if isinstance(leaf, Nested):
         return DatasetSpec(leaf.element_spec)
-    return TensorSpec.from_array(leaf)
+    return leaf.spec if isinstance(leaf, Composite) else TensorSpec.from_array(leaf)
 
 
 def check_same(
@@ -318,12 +328,13 @@ def check_same(
             f"Received: element={shown(spec_of_row(row, structure))}. Return the same structure for every element."
         )
     for leaf, want, name in zip(row, specs, leaf_names(structure), strict=True):
-        have = spec_of_leaf(leaf)
+        have: Any = want.of(leaf) if isinstance(want, CompositeSpec) else None
+        have = spec_of_leaf(leaf) if have is None else have
         # What an inner Dataset gives is checked when it gives it.
         if isinstance(want, DatasetSpec) or isinstance(have, DatasetSpec):
             continue
         ranks_differ = want.shape is not None and len(want.shape) != len(have.shape or ())
-        if have.dtype != want.dtype or ranks_differ:
+        if not want.is_like(have) or ranks_differ:
             raise error(
                 f"{where} gave elements of different {'shape rank' if ranks_differ else 'dtype'}. Expected, as "
                 f"before: {name}={shown(want)}. Received: {name}={shown(have)}. Return the same for every element, for "

@@ -12,6 +12,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements._array import ElementArray
+from stratax.data.elements._composite import Composite, map_parts
 from stratax.data.elements._tensor import TensorMethods, tensor_repr, tensor_str
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.errors import BadArgumentError, BadTypeError
@@ -245,6 +246,8 @@ def as_element(leaf: object) -> Any:
         return leaf.view(ElementArray)
     if isinstance(leaf, np.generic):
         return leaf if leaf.dtype.kind in "USO" else np.asarray(leaf).view(ElementArray)
+    if isinstance(leaf, Composite):
+        return map_parts(as_element, leaf)
     return as_tensor(leaf) if isinstance(leaf, bytes | np.ndarray) and has_tensors() else leaf
 
 
@@ -255,6 +258,8 @@ def as_tensor(leaf: object) -> Any:
         return _of_text(leaf) if leaf.dtype.hasobject else leaf.view(ElementArray)
     if isinstance(leaf, bytes):
         return leaf if type(leaf) is TextScalar else TextScalar(leaf)
+    if isinstance(leaf, Composite):
+        return map_parts(as_tensor, leaf)
     return as_element(leaf) if isinstance(leaf, np.generic) else leaf
 
 
@@ -275,7 +280,7 @@ def as_tensors(result: Any) -> Any:
         return as_tensor(result) if is_text or result.dtype.kind not in "OSU" else result
     if kind is ElementArray:
         return result
-    if kind is bytes or isinstance(result, np.generic):
+    if kind is bytes or isinstance(result, np.generic | Composite):
         return as_tensor(result)
     if kind is list or kind is tuple:
         return kind(as_tensors(part) for part in result)

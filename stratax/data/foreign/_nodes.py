@@ -15,6 +15,7 @@ from stratax.data.elements import (
     TensorSpec,
     as_row,
     check_same,
+    copied,
     flatten,
     spec_of_row,
     unflatten,
@@ -86,7 +87,7 @@ class ForeignItems(Node):
         row, structure = as_row(as_element(value))
         check_same(row, structure, self.spec, self._items.name)
         # Copies: the library may keep its arrays, and elements may be changed.
-        return [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
+        return [copied(leaf) for leaf in row]
 
 
 def _common_spec(rows: list[tuple[Row, Any]]) -> Any:
@@ -247,7 +248,7 @@ class ForeignCursor(OwningCursor):
             self._node.learn(value)
             row, structure = as_row(as_element(value))
             check_same(row, structure, self._node.spec, self._node.name)
-        return Rows([[leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]])
+        return Rows([[copied(leaf) for leaf in row]])
 
     def get_state(self) -> State:
         """Return the pipeline's own state."""

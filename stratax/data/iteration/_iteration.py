@@ -97,6 +97,11 @@ class Iteration:
         """The structure of the elements."""
         return self._node.structure
 
+    @property
+    def has_composites(self) -> bool | None:
+        """Whether elements have sparse or ragged components; None where a function has to be called to know it."""
+        return bool(self._node.composites) if self._node.has_known_spec else None
+
     def feed(self) -> Feed:
         """Return a feed that buffers the cursor's elements until they are used, and reads ahead if the plan says so."""
         if self.depth:

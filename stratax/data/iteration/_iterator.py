@@ -10,7 +10,17 @@ import optree
 from stratax import _tracebacks
 from stratax._shown import shown
 from stratax._tracing import TRACING
-from stratax.data.elements import Block, Structure, as_tensor, concatenate_blocks, has_tensors, unflatten
+from stratax.data.elements import (
+    Block,
+    Structure,
+    as_numpy_array,
+    as_tensor,
+    concatenate_blocks,
+    expanded_structure,
+    has_tensors,
+    is_of_composites,
+    unflatten,
+)
 from stratax.data.iteration._iteration import Epochs, Iteration
 from stratax.data.iteration._stacks import Stacks
 from stratax.data.iteration._stream_elements import described, runs, stacked, tracing_region
@@ -42,8 +52,8 @@ class DatasetIterator(Checkpointable, Stacks):
         self, node: Node, epochs: Epochs, max_threads: int | None = None, *, as_numpy: bool = False
     ) -> None:
         self._node = node
-        # There elements have the methods of TensorFlow's tensors.
-        self._gives_tensors = not as_numpy and has_tensors()
+        # In programs of TensorFlow's elements have the methods of tensors.
+        self._convert = as_numpy_array if as_numpy else as_tensor if has_tensors() else None
         self._structure: Structure | None = None
         # Whether an element is one array or text, once the structure is known.
         self._is_leaf = False
@@ -75,6 +85,8 @@ class DatasetIterator(Checkpointable, Stacks):
     def __next__(self) -> Any:
         """Return the next element: NumPy arrays (scalars for rank 0) on the host, which the caller may change.
 
+        Sparse and ragged components are SparseTensors and RaggedTensors of such arrays.
+
         In a program that imports `stratax.tf` they, and `bytes`, have the methods of TensorFlow's tensors.
         """
         if TRACING.depth and (region := tracing_region()) is not None:
@@ -85,9 +97,10 @@ class DatasetIterator(Checkpointable, Stacks):
             _tracebacks.shorten(error)
             raise
         # An element that is one array or text is not put together: of small ones millions are asked for.
+        convert = self._convert
         if self._is_leaf:
-            return as_tensor(leaves[0]) if self._gives_tensors else leaves[0]
-        return self._element([as_tensor(leaf) for leaf in leaves] if self._gives_tensors else leaves)
+            return leaves[0] if convert is None else convert(leaves[0])
+        return self._element(leaves if convert is None else [convert(leaf) for leaf in leaves])
 
     def get_next(self) -> Any:
         """Return the next element, as `next` gives it.
@@ -116,18 +129,21 @@ class DatasetIterator(Checkpointable, Stacks):
             raise OutOfRangeError(
                 "The iterator has no more elements, or was closed. Make a new one with iter(dataset)."
             )
-        return runs(self._feed, self._described, skip, count, up_to=False)
+        return runs(self._feed, self._described, skip, count, up_to=False, differ=is_of_composites)
 
     def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
         """Return the same of as many elements as there are."""
         if self._is_closed:
             return []
-        return runs(self._feed, self._described, skip, count, up_to=True)
+        return runs(self._feed, self._described, skip, count, up_to=True, differ=is_of_composites)
 
     def peek_block(self, skip: int, count: int, capacity: int) -> Any:
         """Coming elements, which :meth:`peek_runs` has shown, stacked and padded to `capacity`."""
-        columns, _ = stacked(self._feed, skip, count, capacity)
-        return self._element(columns)
+        columns, block = stacked(self._feed, skip, count, capacity)
+        structure = self._elements_structure()
+        if is_of_composites(block):
+            structure = expanded_structure(structure, block.row(0))
+        return unflatten(structure, columns)
 
     def take(self) -> Any:
         """Return the next element, which :meth:`peek_runs` has shown."""
@@ -158,13 +174,16 @@ class DatasetIterator(Checkpointable, Stacks):
         if self._structure is None:
             self._structure = self._node.structure
             self._is_leaf = bool(self._structure.kind == optree.PyTreeKind.LEAF)
+            if self._convert is as_numpy_array and not self._node.composites:
+                # What elements are made of is plain already.
+                self._convert = None
         return self._structure
 
     def _element(self, leaves: list[Any]) -> Any:
         return unflatten(self._elements_structure(), leaves)
 
     def next_block(self, k: int) -> tuple[Any, int]:
-        """Return up to `k` next elements of the same shapes, stacked.
+        """Return up to `k` next elements of the same shapes, stacked; sparse and ragged ones in arrays of objects.
 
         Over an indexable plan this is one gather per component, straight into `[count, ...]`. An element of another
         shape (a short last batch) comes alone, in a call of its own.

@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements import Block, Structure, concatenate_blocks, leaf_names, unflatten
+from stratax.data.elements import (
+    Block,
+    Rows,
+    Structure,
+    concatenate_blocks,
+    expanded,
+    expanded_structure,
+    is_of_composites,
+    leaf_names,
+    parts_of,
+    unflatten,
+)
 from stratax.data.position import Feed
 from stratax.errors import OutOfRangeError, TracingError
 
@@ -25,7 +36,13 @@ def tracing_region() -> Any:
 
 
 def runs(
-    feed: Feed, describe: Callable[[Any], Any], skip: int, count: int, *, up_to: bool
+    feed: Feed,
+    describe: Callable[[Any], Any],
+    skip: int,
+    count: int,
+    *,
+    up_to: bool,
+    differ: Callable[[Block], bool] | None = None,
 ) -> list[tuple[Any, int]]:
     """Return what `Stream.peek_runs` gives, or with `up_to` `Stream.peek_up_to`, of the elements that come from `feed`.
 
@@ -35,6 +52,7 @@ def runs(
         skip: How many to pass over.
         count: How many to look at.
         up_to: Whether fewer will do.
+        differ: Gives whether a block's elements may be of several kinds.
     """
     found: list[tuple[Any, int]] = []
     missing = count
@@ -52,6 +70,9 @@ def runs(
             # It is raised now, in front of the elements before it, and must not be raised once more.
             feed.tell(failure)
             raise
+        if differ is not None and differ(block):
+            stop = start + 1
+            block = block.slice(start, stop)
         description = describe(block)
         # Identity, not equality: `described` gives one object for each kind.
         if found and found[-1][0] is description:
@@ -82,8 +103,10 @@ def stacked(feed: Feed, skip: int, count: int, capacity: int) -> tuple[list[np.n
         block, start, stop = feed.look(skip + count - missing, missing)
         pieces.append(block if stop - start == block.count else block.slice(start, stop))
         missing -= stop - start
-    columns = concatenate_blocks(pieces).columns()
-    return [_padded(column, capacity) for column in columns], pieces[0]
+    block = concatenate_blocks(pieces)
+    if is_of_composites(block):
+        block = Rows([parts_of(block.row(i)) for i in range(block.count)])
+    return [_padded(column, capacity) for column in block.columns()], pieces[0]
 
 
 def _padded(column: np.ndarray, capacity: int) -> np.ndarray:
@@ -111,6 +134,9 @@ def _kind(block: Block, structure: Structure) -> _Kind:
 
 def described(block: Block, structure: Structure) -> Any:
     """Return an element of a block with `jax.ShapeDtypeStruct` leaves; the same object for blocks of one kind."""
+    if is_of_composites(block):
+        structure = expanded_structure(structure, block.row(0))
+        block = expanded(block)
     return _described(structure, _kind(block, structure))
 
 

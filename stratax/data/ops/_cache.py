@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax._locks import OwnLock
-from stratax.data.elements import Block, Columns, Row, Rows, stack_rows
+from stratax.data.elements import Block, Columns, Row, Rows, as_objects, copied, is_composites, stack_rows
 from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops.batch._batch import Batch
 from stratax.data.ops.batch._padded import PaddedBatch
@@ -50,15 +50,16 @@ class _Store:
         self._rows = []
 
     def block(self, indices: np.ndarray) -> Block:
-        """Return copies of elements that are there."""
+        """Return copies of elements that are there: a function behind may write to what it gets."""
         if self._columns is not None:
-            return Columns([np.take(leaf, indices, axis=0) for leaf in self._columns], len(indices))
-        return Rows([[_copied(leaf) for leaf in self._rows[i] or ()] for i in indices])
+            return Columns([_taken(leaf, indices) for leaf in self._columns], len(indices))
+        return Rows([[copied(leaf) for leaf in self._rows[i] or ()] for i in indices])
 
 
-def _copied(leaf: object) -> Any:
-    # A function behind may write to what it gets.
-    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+def _taken(column: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    if is_composites(column):
+        return as_objects([copied(column[i]) for i in indices])
+    return np.take(column, indices, axis=0)
 
 
 class Cache(Node):
@@ -185,7 +186,7 @@ class CacheCursor(Cursor):
             raise
         self._position += block.count
         if self._read_rows is not None:
-            self._read_rows.extend([_copied(leaf) for leaf in block.row(i)] for i in range(block.count))
+            self._read_rows.extend([copied(leaf) for leaf in block.row(i)] for i in range(block.count))
         return block
 
     def _kept(self, rows: list[Row], limit: int) -> Block:
@@ -193,7 +194,7 @@ class CacheCursor(Cursor):
         if not found.count:
             raise StopIteration
         self._position += found.count
-        return Rows([[_copied(leaf) for leaf in row] for row in found.rows])
+        return Rows([[copied(leaf) for leaf in row] for row in found.rows])
 
     def skip(self, count: int) -> int:
         """Skip elements, after which this pass keeps nothing."""

@@ -13,7 +13,6 @@ from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
     Columns,
-    DatasetSpec,
     Row,
     Rows,
     flatten,
@@ -116,7 +115,7 @@ def common_spec(what: str, nodes: Sequence[Node]) -> Any:
 def _merged_specs(what: str, mine: PyTree, other: PyTree) -> Any:
     specs, structure = flatten(mine)
     others, other_structure = flatten(other)
-    fits = structure == other_structure and all(map(_are_alike, specs, others))
+    fits = structure == other_structure and all(a.is_like(b) for a, b in zip(specs, others, strict=True))
     if not fits:
         raise BadTypeError(
             f"{what} need elements of the same structure and dtypes. "
@@ -124,11 +123,6 @@ def _merged_specs(what: str, mine: PyTree, other: PyTree) -> Any:
             "Bring them to one form with map first."
         )
     return merged_specs(mine, other)
-
-
-def _are_alike(spec: Any, other: Any) -> bool:
-    are_datasets = isinstance(spec, DatasetSpec) or isinstance(other, DatasetSpec)
-    return bool(spec == other if are_datasets else spec.dtype == other.dtype)
 
 
 def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: np.ndarray) -> Columns:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns, Row, Rows, element_scope
+from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns, Row, Rows, copied, element_scope
 from stratax.data.plan import Drawing, Lookahead, Node, Run
 from stratax.data.position import Buffering, Cursor, State
 from stratax.data.vectorise import call, on_host, user_code
@@ -48,7 +48,7 @@ class Asking(Drawing):
 
     def _passes(self, run: Run, passes: int, row: Row, number: int) -> bool:
         # The predicate may write to what it gets; the element goes on unchanged.
-        copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
+        copies = [copied(leaf) for leaf in row]
         try:
             with element_scope(lambda: self.name_of(run, passes, number)), user_code(_name(self._predicate)):
                 verdict = np.asarray(call(self._predicate, self.child.structure, copies))

@@ -7,13 +7,16 @@ import numpy as np
 
 from stratax._typing import PyTree
 from stratax.data.elements import (
+    Composite,
     TensorSpec,
     as_components,
     as_dtype,
     as_element,
+    as_objects,
     as_row,
+    boxed,
     check_same,
-    decode_records,
+    decode_boxed,
     encode_columns,
     flatten,
     spec_of_row,
@@ -52,11 +55,14 @@ class Folded:
 
     def saved(self) -> list[list[str]]:
         """Return the state as a position can hold it: for each part its dtype and its content."""
-        return [[leaf_dtype(leaf).name, _encoded(leaf)] for leaf in self._leaves]
+        return [[_name_of(leaf), _encoded(leaf)] for leaf in self._leaves]
 
     def restore(self, saved: list[list[str]]) -> None:
         """Go back to a state that :meth:`saved` gave."""
-        self._leaves = [_decoded(name, content) for name, content in saved]
+        self._leaves = [
+            _decoded(TensorSpec(None, as_dtype(name)) if name else spec, content)
+            for spec, (name, content) in zip(self._specs, saved, strict=True)
+        ]
 
     def follow(self, new: object) -> None:
         """Take the next state.
@@ -105,12 +111,15 @@ def leaf_dtype(leaf: Any) -> np.dtype:
     return np.dtype(object) if isinstance(leaf, bytes) else leaf.dtype
 
 
+def _name_of(leaf: Any) -> str:
+    # That of a composite is in its spec.
+    return "" if isinstance(leaf, Composite) else leaf_dtype(leaf).name
+
+
 def _encoded(leaf: Any) -> str:
-    column = np.empty(1, object) if isinstance(leaf, bytes) else np.asarray(leaf)[None]
-    if isinstance(leaf, bytes):
-        column[0] = leaf
-    return base64.b64encode(encode_columns([column], 1)[1][0]).decode("ascii")
+    column = as_objects([leaf]) if isinstance(leaf, bytes | Composite) else np.asarray(leaf)[None]
+    return base64.b64encode(encode_columns(boxed([column]), 1)[1][0]).decode("ascii")
 
 
-def _decoded(name: str, content: str) -> Any:
-    return decode_records([base64.b64decode(content)], [as_dtype(name)]).row(0)[0]
+def _decoded(spec: PyTree, content: str) -> Any:
+    return decode_boxed([base64.b64decode(content)], [spec]).row(0)[0]

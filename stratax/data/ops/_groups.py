@@ -18,6 +18,7 @@ from stratax.data.elements import (
     as_array,
     as_components,
     as_row,
+    copied,
     element_scope,
     flatten,
     spec_of_row,
@@ -73,7 +74,7 @@ class Keyed(Drawing):
     def key_of(self, run: Run, passes: int, row: Row, number: int) -> int:
         """Return the key of an element."""
         # The function may write to what it gets; the element goes on unchanged.
-        copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
+        copies = [copied(leaf) for leaf in row]
         name = name_of(self._key_func)
         try:
             with on_host(), element_scope(lambda: self.name_of(run, passes, number)), user_code(name):

@@ -13,7 +13,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from stratax.data.elements import INFINITE_CARDINALITY, Block, ElementName, Rows, Structure, flatten
+from stratax.data.elements import (
+    INFINITE_CARDINALITY,
+    Block,
+    CompositeSpec,
+    ElementName,
+    Rows,
+    Structure,
+    flatten,
+)
 from stratax.data.plan._order import Order
 from stratax.data.plan._run import Passes, Run
 from stratax.data.position import Cursor, State
@@ -51,6 +59,12 @@ class Node(abc.ABC):
     def structure(self) -> Structure:
         """The structure of the node's elements."""
         return flatten(self.spec)[1]
+
+    @cached_property
+    def composites(self) -> dict[int, CompositeSpec]:
+        """The specs of the components that are no plain arrays, by their number; asked for behind the first element."""
+        specs = flatten(self.spec)[0]
+        return {i: spec for i, spec in enumerate(specs) if isinstance(spec, CompositeSpec)}
 
     @property
     def is_indexable(self) -> bool:
@@ -117,7 +131,8 @@ class Node(abc.ABC):
         node = copy.copy(self)
         node.children = children
         # Computed once per node from its children, which are others now.
-        vars(node).pop("structure", None)
+        for name in ("structure", "composites"):
+            vars(node).pop(name, None)
         return node
 
     def describe(self) -> str:

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from stratax._typing import PyTree
-from stratax.data.elements import TensorSpec, flatten, unflatten
+from stratax.data.elements import flatten, unflatten
 
 _IS_ONE: ContextVar[bool] = ContextVar("stratax_one_of_many", default=False)
 
@@ -38,5 +38,4 @@ def merged_specs(spec: PyTree, other: object) -> Any:
 
 
 def _merged(a: Any, b: Any) -> Any:
-    are_arrays = isinstance(a, TensorSpec) and isinstance(b, TensorSpec) and a.dtype == b.dtype
-    return a.merged(b) if are_arrays else a
+    return a.merged(b) if a.is_like(b) else a

@@ -8,7 +8,7 @@ import numpy as np
 from stratax._locks import OwnLock
 from stratax._shown import shown
 from stratax._typing import StrPath
-from stratax.data.elements import Block, flatten, spec_kind
+from stratax.data.elements import Block, Columns, Rows, flatten, spec_kind
 from stratax.data.ops import below_batches
 from stratax.data.plan import Node, OwningCursor, Passes, Run, walk
 from stratax.data.position import Cursor, State
@@ -192,9 +192,11 @@ class _Filling:
         new, first = np.unique(indices, return_index=True)
         chosen = first[self._is_missing[new]]
         if len(chosen) and self._num_missing:
-            columns = [column[chosen] for column in block.columns()]
+            pieces = _of_one_shape(block, chosen)
             try:
-                self._write(columns, indices[chosen])
+                for piece in pieces:
+                    self._write(piece.columns(), indices[chosen[: piece.count]])
+                    chosen = chosen[piece.count :]
             except Exception as e:
                 self._failure = e
                 self._writer.abandon()
@@ -208,6 +210,18 @@ class _Filling:
         self._num_missing -= count
         if not self._num_missing:
             self._cache.commit(self._writer, self._run)
+
+
+def _of_one_shape(block: Block, chosen: np.ndarray) -> list[Block]:
+    """Return some elements of a block, in pieces where they differ in shape, as rows of ragged elements do."""
+    if isinstance(block, Columns):
+        return [Columns([column[chosen] for column in block.leaves], len(chosen))]
+    pieces: list[Block] = []
+    rest: Rows | None = Rows([block.row(int(i)) for i in chosen])
+    while rest is not None:
+        piece, rest = rest.split(len(chosen))
+        pieces.append(piece)
+    return pieces
 
 
 class _Unusable(Cursor):

@@ -9,7 +9,17 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.data.elements import AUTOTUNE, DatasetSpec, Nested, Structure, TensorSpec, flatten, spec_kind
+from stratax.data.elements import (
+    AUTOTUNE,
+    CompositeSpec,
+    DatasetSpec,
+    Nested,
+    Structure,
+    TensorSpec,
+    copied,
+    flatten,
+    spec_kind,
+)
 from stratax.data.iteration import DatasetIterator
 from stratax.data.plan import Node, check_callable
 from stratax.data.snapshots._snapshot import SPEC_FILE, Snapshot, read_snapshot
@@ -66,7 +76,7 @@ def _write_all(
             block, count = elements.next_block(_BLOCK)
         except StopIteration:
             return
-        columns, _ = flatten(block)
+        columns = flatten(block)[0]
         shards = [0] * count
         if shard_func is not None:
             shards = [
@@ -77,7 +87,7 @@ def _write_all(
 
 def _shard_of(shard_func: Callable[..., Any], structure: Structure, row: list[Any]) -> int:
     # Copies: the function may change what it gets, and the elements are still to be written.
-    copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
+    copies = [copied(leaf) for leaf in row]
     # Numbers of files are computed on the host: no program is compiled for them.
     with on_host():
         number = np.asarray(call(shard_func, structure, copies))
@@ -134,7 +144,7 @@ def load(
 def _checked_spec(snapshot: Snapshot, element_spec: PyTree) -> Any:
     wanted, saved = flatten(element_spec)[0], flatten(snapshot.spec)[0]
     agree = len(wanted) == len(saved) and all(
-        isinstance(a, TensorSpec) and a.dtype == b.dtype and a.is_compatible_with(b)
+        isinstance(a, TensorSpec | CompositeSpec) and a.is_like(b) and a.is_compatible_with(b)
         for a, b in zip(wanted, saved, strict=True)
     )
     if not agree or spec_kind(element_spec) != spec_kind(snapshot.spec):

@@ -11,7 +11,7 @@ import numpy as np
 from stratax._locks import OwnLock
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.data.elements import Block, concatenate_blocks, decode_records, flatten
+from stratax.data.elements import Block, TensorSpec, concatenate_blocks, decode_boxed, flatten
 from stratax.data.plan import Node, Passes, Run
 from stratax.data.position import Cursor, Feed, State, one
 from stratax.data.records import DEFAULT_BUFFER, FRAME_BYTES, BadRecordError, TFRecordFormat, read_records
@@ -83,7 +83,7 @@ class SnapshotFiles:
     def __init__(self, snapshot: Snapshot, order: np.ndarray | None = None) -> None:
         self._snapshot = snapshot
         self._order = order
-        self._dtypes = [spec.dtype for spec in flatten(snapshot.spec)[0]]
+        self._specs = flatten(snapshot.spec)[0]
         self._bounds = np.cumsum([0, *(shard.count for shard in snapshot.shards)])
         self._open: dict[int, _OpenShard] = {}
         self._lock = OwnLock()
@@ -107,7 +107,7 @@ class SnapshotFiles:
             for i, record in zip(chosen, self._shard(number).read(rows, entries[chosen]), strict=True):
                 records[i] = record
         try:
-            return decode_records(records, self._dtypes)
+            return decode_boxed(records, self._specs)
         except ValueError as e:
             first = int(shards[0])
             shard, row = self._snapshot.shards[first], int(indices[0] - self._bounds[first])
@@ -183,7 +183,9 @@ class SnapshotSource(_Elements):
     @property
     def is_uniform(self) -> bool:
         """Whether the spec says so."""
-        return all(spec.shape is not None and None not in spec.shape for spec in flatten(self._spec)[0])
+        # Those of composites are in boxes, of which nobody knows it.
+        specs = flatten(self._spec)[0]
+        return all(isinstance(s, TensorSpec) and s.shape is not None and None not in s.shape for s in specs)
 
     def _files(self, run: Run) -> SnapshotFiles:
         key = ("snapshot", id(self))
@@ -234,7 +236,7 @@ class SnapshotCursor(Cursor):
 
     def __init__(self, snapshot: Snapshot, run: Run) -> None:
         self._snapshot = snapshot
-        self._dtypes = [spec.dtype for spec in flatten(snapshot.spec)[0]]
+        self._specs = flatten(snapshot.spec)[0]
         names = listed_names("FileNames", [shard.file for shard in snapshot.shards])
         source = FileSource(names, TFRecordFormat(snapshot.compression, DEFAULT_BUFFER, True))
         self._records = Feed(source.open(run), one)
@@ -250,7 +252,7 @@ class SnapshotCursor(Cursor):
             self._pass(1)
             raise
         try:
-            found = decode_records(block.columns()[0].tolist(), self._dtypes)
+            found = decode_boxed(block.columns()[0].tolist(), self._specs)
         except ValueError as e:
             if block.count > 1:
                 # A record in the block is damaged; alone it is known which.

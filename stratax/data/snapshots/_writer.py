@@ -5,6 +5,7 @@ A writing that was interrupted leaves files that nobody reads and that the next 
 
 import array
 import contextlib
+import functools
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,7 +15,16 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.data.elements import DatasetSpec, TensorSpec, encode_columns, flatten, spec_to_json, unflatten
+from stratax.data.elements import (
+    CompositeSpec,
+    DatasetSpec,
+    TensorSpec,
+    boxed,
+    encode_columns,
+    flatten,
+    spec_to_json,
+    unflatten,
+)
 from stratax.data.records import FRAME_BYTES, TFRecordOptions, TFRecordWriter
 from stratax.data.snapshots._run_folder import RunFolder
 from stratax.data.snapshots._snapshot import FORMAT, SPEC_FILE, VERSION, Snapshot, read_run, read_snapshot
@@ -103,7 +113,7 @@ class SnapshotWriter:
             spec if isinstance(spec, DatasetSpec) else _widened(spec, column)
             for spec, column in zip(self._specs, columns, strict=True)
         ]
-        header, records = encode_columns(columns, count)
+        header, records = encode_columns(boxed(columns), count)
         shapes = self._shapes.setdefault(header, len(self._shapes))
         for record, shard, position in zip(records, shards, positions, strict=True):
             self._shard(int(shard)).write(record, shapes, int(position))
@@ -167,7 +177,9 @@ class SnapshotWriter:
             self._claim.release()
 
 
-def _widened(spec: TensorSpec, column: np.ndarray) -> TensorSpec:
+def _widened(spec: Any, column: np.ndarray) -> Any:
+    if isinstance(spec, CompositeSpec):
+        return functools.reduce(CompositeSpec.merged, [spec.of(value) or spec for value in column], spec)
     have = TensorSpec(column.shape[1:], column.dtype)
     if spec.dtype != have.dtype:
         raise DataError(

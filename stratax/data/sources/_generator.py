@@ -10,13 +10,16 @@ from stratax._typing import PyTree
 from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
+    CompositeSpec,
     Row,
     Rows,
     TensorSpec,
     as_array,
+    as_row,
     flatten,
     is_shape_of,
     leaf_names,
+    spec_of_leaf,
     unflatten,
 )
 from stratax.data.plan import Node, Run, check_callable
@@ -121,7 +124,9 @@ class Generator(Node):
             return tuple(element)
         return element
 
-    def _convert(self, leaf: object, spec: TensorSpec, name: str, number: int) -> Any:
+    def _convert(self, leaf: object, spec: TensorSpec | CompositeSpec, name: str, number: int) -> Any:
+        if isinstance(spec, CompositeSpec):
+            return self._composite(leaf, spec, name, number)
         array = as_array(leaf)
         found = TensorSpec.from_array(array)
         # No copy where the dtype is right.
@@ -133,6 +138,16 @@ class Generator(Node):
                 "Use None in output_signature for sizes that differ."
             )
         return converted
+
+    def _composite(self, leaf: object, spec: CompositeSpec, name: str, number: int) -> Any:
+        value = as_row(leaf)[0][0]
+        if spec.is_compatible_with(value):
+            return value
+        raise DataError(
+            f"The generator {self.name} gave an element that does not fit its output_signature. Expected: "
+            f"{name}={shown(spec)}. Received: element {number}, {name}={shown(spec_of_leaf(value))}. Yield such a "
+            "value, or change output_signature."
+        )
 
     def _cast(self, array: Any, spec: TensorSpec, name: str, number: int) -> Any:
         dtype = TensorSpec.from_array(array).dtype
@@ -186,10 +201,10 @@ def make_generator(
         )
     signature = output_signature if output_types is None else _old_signature(output_types, output_shapes)
     for spec in flatten(signature)[0]:
-        if not isinstance(spec, TensorSpec):
+        if not isinstance(spec, TensorSpec | CompositeSpec):
             raise BadTypeError(
-                "output_signature is a TensorSpec or a structure (tuple, dict) of them. "
-                f"Received: {shown(spec)} in output_signature={shown(output_signature)}."
+                "output_signature is a TensorSpec or a structure (tuple, dict) of them, and of specs of sparse and "
+                f"ragged components. Received: {shown(spec)} in output_signature={shown(output_signature)}."
             )
     # The function gets NumPy values, scalars as NumPy scalars, as TensorFlow passes them.
     return Generator(generator, tuple(np.asarray(arg)[()] for arg in args or ()), signature)

@@ -1,6 +1,5 @@
 """Where elements come from: arrays in memory, ranges, random numbers, Python generators (data layer)."""
 
-import collections
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -13,10 +12,10 @@ from stratax.data.elements import (
     INFINITE_CARDINALITY,
     Block,
     Columns,
+    Composite,
+    CompositeSpec,
     DatasetSpec,
     Nested,
-    RaggedTensor,
-    SparseTensor,
     Structure,
     TensorSpec,
     as_array,
@@ -25,6 +24,7 @@ from stratax.data.elements import (
     flatten,
     leaf_names,
     random_integers,
+    spec_of_leaf,
     unflatten,
 )
 from stratax.data.plan import Node, Order, Passes, Run, as_count, merged_specs
@@ -173,11 +173,10 @@ def as_slices(label: str, tensors: PyTree, *, add_axis: bool) -> Node:
         )
     if not add_axis and any(map(_are_datasets, leaves)):
         return _of_datasets(label, leaves, structure)
+    if any(isinstance(leaf, Composite) for leaf in leaves):
+        return _of_composites(label, leaves, structure, add_axis=add_axis)
     if add_axis:
         return Slices(label, [_whole(as_array(leaf))[None] for leaf in leaves], structure)
-    parts, whole = flatten(tensors, _is_sliced)
-    if any(isinstance(part, RaggedTensor | SparseTensor) for part in parts):
-        return _of_parts(label, parts, whole)
     arrays = [_whole(as_array(leaf)) for leaf in leaves]
     _check_lengths(arrays, structure)
     return Slices(label, arrays, structure)
@@ -208,7 +207,7 @@ def _of_datasets(label: str, leaves: Sequence[Any], structure: Structure) -> Nod
 def _check_lengths(arrays: Sequence[Any], structure: Structure) -> None:
     names = [name.replace("element", "tensors", 1) for name in leaf_names(structure)]
     for array, name in zip(arrays, names, strict=True):
-        if array.ndim == 0:
+        if not isinstance(array, list) and array.ndim == 0:
             raise DataError(
                 f"from_tensor_slices slices along the first axis, so every component needs one. "
                 f"Received: {name} is a scalar, {shown(array[()])}. Use from_tensors for it."
@@ -221,59 +220,21 @@ def _check_lengths(arrays: Sequence[Any], structure: Structure) -> None:
         )
 
 
-def _is_sliced(value: object) -> bool:
-    return isinstance(value, list | collections.deque | RaggedTensor | SparseTensor)
-
-
-def _of_parts(label: str, given: Sequence[Any], structure: Structure) -> Node:
+def _of_composites(label: str, leaves: Sequence[Any], structure: Structure, *, add_axis: bool) -> Node:
     """Make the source node of arrays and of RaggedTensors and SparseTensors, whose rows differ in length."""
-    parts = [_Sparse(part) if isinstance(part, SparseTensor) else part for part in given]
-    parts = [part if isinstance(part, RaggedTensor | _Sparse) else _whole(as_array(part)) for part in parts]
+    # A component by itself is one of one value.
+    given = [as_row(leaf)[0][0] for leaf in leaves]
+    specs: list[Any] = [spec_of_leaf(leaf) for leaf in given]
+    if add_axis:
+        return RowsSource([given], unflatten(structure, specs), label)
+    parts = [leaf.spec.split(leaf) if isinstance(leaf, Composite) else _whole(leaf) for leaf in given]
     _check_lengths(parts, structure)
     rows = [as_row(unflatten(structure, [part[i] for part in parts]))[0] for i in range(len(parts[0]))]
-    return RowsSource(rows, unflatten(structure, list(map(_row_spec, parts))), label)
-
-
-class _Sparse:
-    """The rows of a SparseTensor, each of which is one.
-
-    Args:
-        whole: The SparseTensor.
-    """
-
-    def __init__(self, whole: SparseTensor) -> None:
-        self.indices, self.values = np.asarray(whole.indices), np.asarray(as_array(whole.values))
-        self.dense_shape = np.asarray(whole.dense_shape)
-        # Those of a row stand together; as they need not, they are sorted, which leaves equal ones in order.
-        self._order = np.argsort(self.indices[:, 0], kind="stable")
-        self._stops = np.searchsorted(self.indices[self._order, 0], np.arange(len(self) + 1))
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.dense_shape)
-
-    def __len__(self) -> int:
-        return int(self.dense_shape[0])
-
-    def __getitem__(self, row: int) -> SparseTensor:
-        chosen = self._order[self._stops[row] : self._stops[row + 1]]
-        return SparseTensor(self.indices[chosen, 1:], self.values[chosen], self.dense_shape[1:].copy())
-
-
-def _row_spec(part: Any) -> Any:
-    """Return the spec of the rows of a part."""
-    if isinstance(part, _Sparse):
-        rank = part.ndim - 1
-        specs = (TensorSpec((None, rank), np.int64), TensorSpec((None,), part.values.dtype))
-        return SparseTensor(*specs, TensorSpec((rank,), np.int64))
-    if not isinstance(part, RaggedTensor):
-        return TensorSpec(part.shape[1:], part.dtype)
-    inner = part.flat_values.shape[1:]
-    spec: Any = TensorSpec((part.uniform_row_length if part.ragged_rank == 1 else None, *inner), part.dtype)
-    for splits in part.nested_row_splits[1:]:
-        spec = RaggedTensor(spec, TensorSpec((None,), splits.dtype))
-    return spec
+    inner = [
+        spec.unbatched() if isinstance(spec, CompositeSpec) else TensorSpec(spec.shape[1:], spec.dtype)
+        for spec in specs
+    ]
+    return RowsSource(rows, unflatten(structure, inner), label)
 
 
 def _whole(leaf: Any) -> np.ndarray:

@@ -15,6 +15,7 @@ from stratax.data.elements import (
     TensorSpec,
     as_row,
     check_same,
+    copied,
     flatten,
     spec_of_row,
     unflatten,
@@ -56,7 +57,7 @@ class RowsSource(Node):
         """Return copies of the rows."""
         # Copies, since a window may be iterated several times and elements may be changed.
         rows = [self._rows[i] for i in indices]
-        return Rows([[leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row] for row in rows])
+        return Rows([[copied(leaf) for leaf in row] for row in rows])
 
 
 def as_rows(elements: Sequence[Any]) -> RowsSource:

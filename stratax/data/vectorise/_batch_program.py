@@ -8,7 +8,7 @@ result, that operation is called for several batches as one.
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from stratax.data.elements import Row, Structure, flatten
+from stratax.data.elements import Composite, Row, Structure, flatten, map_parts, parts_of
 from stratax.data.vectorise._batched_element import CannotVectorise
 
 # Gives a result for each of several batches.
@@ -40,7 +40,8 @@ class Part:
         """Return the part, of what the calls gave."""
         found = results[self.call]
         for key in self.path:
-            found = found[key]
+            held: Any = parts_of(found) if isinstance(found, Composite) else found
+            found = held[key]
         return found
 
 
@@ -67,11 +68,11 @@ class BatchProgram:
 
     Args:
         calls: The operations that the batch is handed to.
-        parts: What the function gives back, as leaves.
+        parts: What the function gives back, as leaves: :class:`Part` or composites of them.
         structure: The structure of it.
     """
 
-    def __init__(self, calls: Sequence[Operation], parts: Sequence[Part], structure: Structure) -> None:
+    def __init__(self, calls: Sequence[Operation], parts: Row, structure: Structure) -> None:
         self._calls = calls
         self._parts = parts
         self.structure = structure
@@ -85,11 +86,21 @@ class BatchProgram:
         # It looked at a value: then it does something else, too.
         except Exception:
             return None
-        if not parts or not all(type(part) is Part for part in parts):
+        # Those of a SparseTensor stand in it.
+        kinds = {
+            type(part)
+            for leaf in parts
+            for part in (parts_of(leaf) if isinstance(leaf, Composite) else [leaf])
+        }
+        if kinds != {Part}:
             return None
         return cls(batch.calls, parts, structure)
 
     def __call__(self, batches: Sequence[Any]) -> list[Row]:
         """Return the function's results for several batches; raise if it fails on one of them."""
         by_call = [operation(batches) for operation in self._calls]
-        return [[part.of(results) for part in self._parts] for results in zip(*by_call, strict=True)]
+        return [[_found(leaf, results) for leaf in self._parts] for results in zip(*by_call, strict=True)]
+
+
+def _found(leaf: Any, results: Sequence[Any]) -> Any:
+    return map_parts(lambda part: part.of(results), leaf)

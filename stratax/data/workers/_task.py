@@ -18,6 +18,7 @@ from stratax._shown import shown
 from stratax.data.elements import (
     Block,
     Columns,
+    Composite,
     Row,
     Rows,
     Structure,
@@ -158,7 +159,7 @@ def _one(function: Callable[..., Any], task: Task, index: int) -> _Made:
 
 def _check_sendable(row: Row) -> None:
     for leaf in row:
-        if not isinstance(leaf, np.ndarray | np.generic | bytes | str):
+        if not isinstance(leaf, np.ndarray | np.generic | bytes | str | Composite):
             raise DataError(
                 "A function that runs in worker processes gives arrays, numbers and strings. Received: a component of "
                 f"type {type(leaf).__name__}. Leave num_processes out where a function makes Datasets."

@@ -8,7 +8,7 @@ from stratax import _tracebacks, errors
 from stratax._shown import shown
 from stratax.core import Stream, regions
 from stratax.data.iteration import ran_out, runs, stacked
-from stratax.distribute.input._elements import StepCursor
+from stratax.distribute.input._elements import Convert, StepCursor
 from stratax.distribute.input._options import InputOptions
 from stratax.distribute.input._placing import OnHost
 from stratax.distribute.input._sources import Source, is_count
@@ -54,6 +54,14 @@ class DistributedDataset:
     def element_spec(self) -> Any:
         """The structure of the dataset that is distributed, of `stratax.data.TensorSpec`."""
         return self._source.element_spec
+
+    def convert_composites(self, function: Convert) -> None:
+        """Have sparse and ragged components made something else before they are divided among the replicas.
+
+        Args:
+            function: Gives an array, or the component as it is.
+        """
+        self._source.convert_composites(function)
 
     def cardinality(self) -> int:
         """Return how many steps one pass takes; negative if unknown or infinite, as `stratax.data` writes it."""

@@ -10,11 +10,23 @@ import numpy as np
 
 from stratax import errors
 from stratax.data.dataset import Dataset, opened
-from stratax.data.elements import Block, unflatten
+from stratax.data.elements import (
+    Block,
+    Composite,
+    are_plain,
+    as_objects,
+    copied,
+    is_composites,
+    is_of_composites,
+    unflatten,
+)
 from stratax.data.iteration import Stacks
 from stratax.data.plan import Run
 from stratax.data.position import Cursor, Positions, State, one
 from stratax.distribute.input._steps import AsSteps, Steps
+
+# From a sparse or ragged component to an array, or itself.
+Convert = Callable[[Any], Any]
 
 
 def _nothing() -> None:
@@ -43,17 +55,20 @@ class StepCursor(Cursor):
         """Return the next 1 to `limit` steps of one structure; raise StopIteration at the end."""
 
 
-def open_elements(dataset: Any, as_steps: AsSteps, *, leaves_prefetch: bool = False) -> StepCursor:
+def open_elements(
+    dataset: Any, as_steps: AsSteps, *, leaves_prefetch: bool = False, convert: Convert | None = None
+) -> StepCursor:
     """Begin a pass over a dataset's elements.
 
     Args:
         dataset: A `stratax.data.Dataset`, or any iterable of structures of arrays.
         as_steps: Makes steps of them.
         leaves_prefetch: Whether a `prefetch` at the end of the dataset is left to who reads from the cursor.
+        convert: Makes something else of sparse and ragged components of a Dataset; None to leave them as they are.
     """
     # A Dataset's plan is opened directly: its own iterator would make structures of single elements.
     if isinstance(dataset, Dataset):
-        return PlanElements(dataset, as_steps, leaves_prefetch=leaves_prefetch)
+        return PlanElements(dataset, as_steps, leaves_prefetch=leaves_prefetch, convert=convert)
     iterator = iter(dataset)
     return (StackElements if isinstance(iterator, Stacks) else IterableElements)(iterator, as_steps)
 
@@ -65,10 +80,16 @@ class PlanElements(StepCursor):
         dataset: The Dataset.
         as_steps: Makes steps of elements.
         leaves_prefetch: Whether its outermost `prefetch` is left to who reads from here.
+        convert: Makes something else of sparse and ragged components.
     """
 
-    def __init__(self, dataset: Dataset, as_steps: AsSteps, *, leaves_prefetch: bool) -> None:
+    def __init__(
+        self, dataset: Dataset, as_steps: AsSteps, *, leaves_prefetch: bool, convert: Convert | None
+    ) -> None:
         self._as_steps = as_steps
+        self._convert = convert
+        # None as long as nobody knows.
+        self._has_composites: bool | None = None
         self._leaves_prefetch = leaves_prefetch
         self._iteration = opened(dataset)
         self._num_read = 0
@@ -90,8 +111,11 @@ class PlanElements(StepCursor):
     def read(self, limit: int) -> Steps:
         if self._has_ended:
             raise StopIteration
+        if self._has_composites is None:
+            self._has_composites = self._iteration.has_composites
         try:
-            block = self._child.read(limit)
+            # The arrays of sparse and ragged components can't be stacked; where nobody knows, one element tells.
+            block = self._child.read(1 if self._has_composites in (None, True) else limit)
         except StopIteration:
             self._has_ended = True
             raise
@@ -100,11 +124,15 @@ class PlanElements(StepCursor):
             self._num_read += 1
             raise
         self._num_read += block.count
+        if self._has_composites is None:
+            self._has_composites = is_of_composites(block)
         return self._as_steps(self._leaves(block), block.count, self._treedef)
 
     def _leaves(self, block: Block) -> list[np.ndarray]:
         """Return the components in the order of JAX, which sorts the keys of a dict."""
         columns = block.columns()
+        if self._has_composites and self._convert is not None:
+            columns = [_converted(column, self._convert) for column in columns]
         if self._order is None:
             # Only now: to know the structure before there is an element takes a call of a function of the user's.
             numbers = unflatten(self._iteration.structure, range(len(columns)))
@@ -139,6 +167,12 @@ class PlanElements(StepCursor):
         self._child.close()
 
 
+def _converted(column: np.ndarray, convert: Convert) -> np.ndarray:
+    """Return a column of one element with its composite as something else."""
+    made = convert(column[0]) if is_composites(column) else None
+    return column if made is None else made[None] if isinstance(made, np.ndarray) else as_objects([made])
+
+
 class StackElements(StepCursor):
     """The elements of an iterator that stacks them by itself.
 
@@ -151,11 +185,14 @@ class StackElements(StepCursor):
         self.run = Run()
         self._iterator = iterator
         self._as_steps = as_steps
+        self._has_composites: bool | None = None
 
     def read(self, limit: int) -> Steps:
         # Stacked already; taking it apart into elements would only cost time.
-        stacked, count = self._iterator.next_block(limit)
+        stacked, count = self._iterator.next_block(limit if self._has_composites is False else 1)
         leaves, treedef = jax.tree.flatten(stacked)
+        if self._has_composites is None:
+            self._has_composites = not are_plain(leaves)
         return self._as_steps(leaves, count, treedef)
 
     def get_state(self) -> State:
@@ -182,6 +219,7 @@ class IterableElements(StepCursor):
         self._iterator = iterator
         self._as_steps = as_steps
         self._treedef: Any = None
+        self._is_leaf: Callable[[Any], bool] | None = lambda part: isinstance(part, Composite)
         # What was read and does not go with the elements before it: another shape, or an error that is told later.
         self._held: collections.deque[list[np.ndarray] | Exception] = collections.deque()
 
@@ -201,7 +239,14 @@ class IterableElements(StepCursor):
             elements.append(element)
         columns = zip(*elements, strict=True)
         # One element gets its leading dimension as a view, without a copy.
-        stacked = [column[0][None] if len(column) == 1 else np.stack(column) for column in columns]
+        stacked = [
+            as_objects(column)
+            if isinstance(column[0], Composite)
+            else column[0][None]
+            if len(column) == 1
+            else np.stack(column)
+            for column in columns
+        ]
         return self._as_steps(stacked, len(elements), self._treedef)
 
     def _next(self) -> list[np.ndarray]:
@@ -210,9 +255,12 @@ class IterableElements(StepCursor):
             if isinstance(held, Exception):
                 raise held
             return held
-        leaves, treedef = jax.tree.flatten(next(self._iterator))
+        leaves, treedef = jax.tree.flatten(next(self._iterator), self._is_leaf)
         if self._treedef is None:
             self._treedef = treedef
+            if not any(isinstance(leaf, Composite) for leaf in leaves):
+                # Nor have later ones any: JAX need not ask.
+                self._is_leaf = None
         elif treedef != self._treedef:
             raise errors.DataError(
                 f"The structure of a dataset's elements changed. Expected: {self._treedef}. Received: {treedef}."
@@ -235,14 +283,19 @@ class IterableElements(StepCursor):
             close()
 
 
-def _host_array(leaf: Any) -> np.ndarray:
+def _host_array(leaf: Any) -> Any:
     """Return a leaf of a foreign dataset (JAX, torch, TensorFlow, a number) as a NumPy array of its own.
 
     A generator may use one buffer for all its elements, and elements are read before they are used.
     """
+    if isinstance(leaf, Composite):
+        return copied(leaf.on_host())
     # JAX's arrays never change; all others may be a buffer that is filled again.
     return np.asarray(leaf) if isinstance(leaf, jax.Array) else np.array(leaf)
 
 
-def _same_shapes(left: list[np.ndarray], right: list[np.ndarray]) -> bool:
-    return all(a.shape == b.shape and a.dtype == b.dtype for a, b in zip(left, right, strict=True))
+def _same_shapes(left: list[Any], right: list[Any]) -> bool:
+    return all(
+        isinstance(a, np.ndarray) and a.shape == b.shape and a.dtype == b.dtype
+        for a, b in zip(left, right, strict=True)
+    )

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from stratax import errors
+from stratax.data.elements import CompositeSpec
 from stratax.data.position import Buffering, Positions, RegularPositions, State
 from stratax.distribute.input._agreement import (
     Exchange,
@@ -25,9 +26,17 @@ from stratax.distribute.input._agreement import (
     rows_of_step,
     unpacked,
 )
-from stratax.distribute.input._elements import StepCursor
+from stratax.distribute.input._elements import Convert, StepCursor
 from stratax.distribute.input._sources import GlobalBatches, ReplicaBatches, Source, at, parts_of
-from stratax.distribute.input._steps import AsSteps, Kind, Steps, common_widths, dividing, fills_of
+from stratax.distribute.input._steps import (
+    AsSteps,
+    Kind,
+    Steps,
+    common_widths,
+    dividing,
+    fills_of,
+    has_composites,
+)
 from stratax.distribute.replicas import Share
 
 # At most so many steps are agreed on at once, and so lost if a worker stops.
@@ -88,12 +97,20 @@ class OwnBatches(Source):
         inner, left = self._local.behind(inner, used + steps, elements_in_step)
         return {"inner": inner, "used": left}, 0
 
+    def convert_composites(self, function: Convert) -> None:
+        super().convert_composites(function)
+        self._local.convert_composites(function)
+
     def _treedef(self) -> Any:
         """Return the structure of a step, for a worker that has no examples; None if nobody can know it here."""
         preparation = self._local.preparation
         if preparation is not None and preparation.treedef is not None:
             return preparation.treedef
-        return None if self.element_spec is None else jax.tree.structure(self.element_spec)
+        spec = jax.tree.map(
+            lambda each: each.of_parts(each.part_specs) if isinstance(each, CompositeSpec) else each,
+            self.element_spec,
+        )
+        return None if spec is None else jax.tree.structure(spec)
 
 
 class _LocalBatches(GlobalBatches):
@@ -244,6 +261,12 @@ class AgreedSteps(Buffering, StepCursor):
     def _exchanged(self, own: Steps | None) -> Steps:
         """Return one step of all the examples that the workers have for it, divided anew."""
         leaves: list[np.ndarray] = []
+        if self._treedef is not None and has_composites(self._treedef):
+            raise errors.DataError(
+                "Workers with data of their own can't exchange sparse and ragged components, which they do where their "
+                f"examples are not alike. Expected: dense ones. Received: elements of structure {self._treedef}. Make "
+                "them dense in a map, with tf.sparse.to_dense or to_tensor(shape=...)."
+            )
         if own is not None:
             self._advance(1)
             # One step only: who has fewer examples may have enough for the next.

@@ -14,7 +14,7 @@ import numpy as np
 from stratax import errors
 from stratax.data.position import State
 from stratax.distribute.input._elements import StepCursor
-from stratax.distribute.input._steps import AsSteps, Steps
+from stratax.distribute.input._steps import AsSteps, Steps, with_parts
 
 # From the leaves of stacked elements, how many they are and their structure to other leaves and their structure.
 Prepare = Callable[[list[np.ndarray], int, Any], tuple[list[np.ndarray], Any]]
@@ -78,7 +78,7 @@ class Prepared:
         """Return steps of prepared elements."""
         if self._prepare is None:
             return as_steps(block.leaves, block.count, block.treedef)
-        leaves, treedef = self._prepare(block.leaves, block.count, block.treedef)
+        leaves, treedef = self._prepare(*with_parts(block.leaves, block.count, block.treedef))
         if treedef != self._treedef:
             raise errors.DataError(
                 f"The structure of a dataset's elements changed. Expected: {self._treedef}. Received: {treedef}."

@@ -9,18 +9,23 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data.dataset import Dataset
+from stratax.data.elements import are_plain
 from stratax.data.position import Feed, Positions, RegularPositions, State
-from stratax.distribute.input._elements import StepCursor, open_elements
+from stratax.distribute.input._elements import Convert, StepCursor, open_elements
 from stratax.distribute.input._prepared import Prepared
 from stratax.distribute.input._steps import (
     AsSteps,
     Kind,
     Steps,
     alike,
+    are_alike,
     as_elements,
     batch_size,
     check_not_empty,
     dividing,
+    num_rows,
+    step_of_composites,
+    with_parts,
 )
 from stratax.distribute.replicas import Share
 
@@ -54,6 +59,15 @@ class Source(abc.ABC):
             )
         self.dataset: Any = dataset
         self.num_replicas = num_replicas
+        self._convert: Convert | None = None
+
+    def convert_composites(self, function: Convert) -> None:
+        """Have sparse and ragged components of a Dataset made something else, before elements become steps.
+
+        Args:
+            function: Gives an array, or the component as it is.
+        """
+        self._convert = function
 
     @property
     def elements_in_step(self) -> int:
@@ -88,7 +102,9 @@ class Source(abc.ABC):
             leaves_prefetch: Whether a `prefetch` at the end of the dataset is left to who reads from the cursor.
         """
         if self.preparation is None:
-            return open_elements(self.dataset, as_steps, leaves_prefetch=leaves_prefetch)
+            return open_elements(
+                self.dataset, as_steps, leaves_prefetch=leaves_prefetch, convert=self._convert
+            )
         elements = open_elements(self.dataset, as_elements, leaves_prefetch=leaves_prefetch)
         return self.preparation.opened(elements, as_steps)
 
@@ -233,7 +249,8 @@ class ReplicaSteps(Feed, StepCursor):
         self._advance(steps * count)
         if count == 1:
             check_not_empty(block.leaves)
-            return block
+            plain = are_plain(block.leaves)
+            return block if plain else Steps(*with_parts(block.leaves, 1, block.treedef), Kind.PLAIN)
         leaves = [leaf[: steps * count].reshape(steps, count, *leaf.shape[1:]) for leaf in block.leaves]
         return Steps(leaves, steps, block.treedef, Kind.SPREAD)
 
@@ -302,12 +319,13 @@ class StepsOfWholeBatches(ReplicaSteps):
             found.append(block.slice(start, start + 1))  # type: ignore[arg-type]
         if len(found) == self._num_replicas and found[-1].treedef == first.treedef:
             parts = [block.leaves for block in alike(found)]
-            if all(_are_alike(part, parts[0]) for part in parts):
+            arrays = [with_parts(part, 1, first.treedef)[0] for part in parts]
+            if all(are_alike(part, arrays[0]) for part in arrays):
                 for _ in parts:
                     self.take()
                 return _step_of(parts, first.treedef, is_full=True)
         self.take()
-        return Steps(first.leaves, 1, first.treedef, Kind.SOLO)
+        return Steps(*with_parts(first.leaves, 1, first.treedef), Kind.SOLO)
 
 
 def _one_structure(expected: Any, found: Any) -> Any:
@@ -320,7 +338,11 @@ def _one_structure(expected: Any, found: Any) -> Any:
 
 def _step_of(parts: list[list[np.ndarray]], treedef: Any, *, is_full: bool) -> Steps:
     """Return a step of stacked elements: one for each replica if they are alike, else one batch of all examples."""
-    if is_full and all(_are_alike(part, parts[0]) for part in parts):
+    if not are_plain(parts[0]):
+        for part in parts:
+            num_rows(part)
+        return step_of_composites(parts, treedef, is_whole=is_full)
+    if is_full and all(are_alike(part, parts[0]) for part in parts):
         joined = [np.concatenate(column)[None] for column in zip(*parts, strict=True)]
         return Steps(joined, 1, treedef, Kind.SPREAD)
     for part in parts:
@@ -331,7 +353,3 @@ def _step_of(parts: list[list[np.ndarray]], treedef: Any, *, is_full: bool) -> S
         for column in zip(*parts, strict=True)
     ]
     return Steps(merged, 1, treedef, Kind.SOLO)
-
-
-def _are_alike(left: list[np.ndarray], right: list[np.ndarray]) -> bool:
-    return all(a.shape[1:] == b.shape[1:] and a.dtype == b.dtype for a, b in zip(left, right, strict=True))

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._callers import stack_level
-from stratax.data.elements import Columns
+from stratax.data.elements import Columns, Composite, are_plain, as_objects, is_composites, map_parts
 from stratax.distribute.replicas import PerReplica, Share
 
 
@@ -146,7 +146,65 @@ def as_elements(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
 def of_one_replica(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
     """Return batches as the steps of a strategy with one replica."""
     check_not_empty(leaves)
-    return Steps(leaves, count, treedef, Kind.PLAIN)
+    return Steps(*with_parts(leaves, count, treedef), Kind.PLAIN)
+
+
+def with_parts(leaves: list[np.ndarray], count: int, treedef: Any) -> tuple[list[np.ndarray], int, Any]:
+    """Return elements with the arrays of sparse and ragged components, of which blocks of one element have such."""
+    if are_plain(leaves):
+        return leaves, count, treedef
+    values = [map_parts(lambda part: part[None], leaf[0]) if is_composites(leaf) else leaf for leaf in leaves]
+    arrays, whole = jax.tree.flatten(jax.tree.unflatten(treedef, values))
+    return arrays, count, whole
+
+
+def step_of_composites(
+    parts: Sequence[list[np.ndarray]], treedef: Any, *, is_whole: bool, mine: slice = slice(None)
+) -> Steps:
+    """Return a step of sparse and ragged components: spread where all replicas' arrays have one shape.
+
+    Args:
+        parts: What each replica gets: an element.
+        treedef: The structure of it.
+        is_whole: Whether there is one for each replica.
+        mine: The replicas of this process.
+    """
+    of_replicas = [with_parts(part, 1, treedef) for part in parts]
+    if is_whole and all(are_alike(part[0], of_replicas[0][0]) for part in of_replicas):
+        columns = zip(*[part[0] for part in of_replicas], strict=True)
+        spread = [np.concatenate(column)[None][:, mine] for column in columns]
+        return Steps(spread, 1, of_replicas[0][2], Kind.SPREAD)
+    # Arrays of several lengths are no part of one program: each replica computes the whole.
+    merged = [_merged(column) for column in zip(*parts, strict=True)]
+    return Steps(*with_parts(merged, 1, treedef), Kind.SOLO)
+
+
+def _merged(column: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the rows of one component of several elements as those of one."""
+    if not is_composites(column[0]):
+        return np.concatenate([rows.reshape(-1, *rows.shape[2:]) for rows in column])[None]
+    spec = column[0][0].spec
+    return as_objects([spec.unbatched().joined([row for each in column for row in spec.split(each[0])])])
+
+
+def _part(leaf: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Return some rows of a component of one element."""
+    if is_composites(leaf):
+        return as_objects([leaf[0].spec.rows(leaf[0], start, stop)])
+    return leaf[:, start:stop]
+
+
+def are_alike(left: list[np.ndarray], right: list[np.ndarray]) -> bool:
+    """Return whether elements are of the same shapes and dtypes."""
+    return all(a.shape[1:] == b.shape[1:] and a.dtype == b.dtype for a, b in zip(left, right, strict=True))
+
+
+@functools.lru_cache(maxsize=64)
+def has_composites(treedef: Any) -> bool:
+    """Return whether a structure has sparse or ragged components."""
+    numbered = jax.tree.unflatten(treedef, range(treedef.num_leaves))
+    nodes = jax.tree.leaves(numbered, is_leaf=lambda node: isinstance(node, Composite))
+    return any(isinstance(node, Composite) for node in nodes)
 
 
 def dividing(num_replicas: int, share: Share) -> AsSteps:
@@ -162,6 +220,9 @@ def dividing(num_replicas: int, share: Share) -> AsSteps:
     undivided = _Undivided(num_replicas, tells=share.index == 0)
 
     def divided(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
+        if not are_plain(leaves):
+            undivided.note(num_rows(leaves), count)
+            return _divided_composites(leaves, treedef, num_replicas, mine)
         size = batch_size(leaves, 1)
         undivided.note(size, count)
         # Not cut: examples are never dropped, and one replica stands for all in this step.
@@ -205,6 +266,23 @@ class _Undivided:
                 RuntimeWarning,
                 stacklevel=stack_level(),
             )
+
+
+def _divided_composites(leaves: list[np.ndarray], treedef: Any, num_replicas: int, mine: slice) -> Steps:
+    """Return the step of an element with sparse or ragged components, divided if it can be."""
+    size = num_rows(leaves)
+    if size % num_replicas:
+        return Steps(*with_parts(leaves, 1, treedef), Kind.SOLO)
+    each = size // num_replicas
+    parts = [[_part(leaf, start, start + each) for leaf in leaves] for start in range(0, size, each)]
+    return step_of_composites(parts, treedef, is_whole=True, mine=mine)
+
+
+def num_rows(leaves: list[np.ndarray]) -> int:
+    """Return the number of examples of an element, as :func:`batch_size`."""
+    # Of a composite an array of as many rows.
+    arrays = [np.empty((1, *leaf[0].shape[:1]), bool) if is_composites(leaf) else leaf for leaf in leaves]
+    return batch_size(arrays, 1)
 
 
 def batch_size(leaves: list[Any], dim: int) -> int:

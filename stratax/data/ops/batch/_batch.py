@@ -11,6 +11,7 @@ from stratax.data.elements import (
     Columns,
     DatasetSpec,
     Row,
+    Rows,
     concatenate_blocks,
     flatten,
     stack_rows,
@@ -106,19 +107,27 @@ class Batch(Grouped):
         # Elements of all batches, in order: one gather, and a reshape of what it gives.
         positions = (indices[:, None] * self.size + np.arange(size)).reshape(-1)
         passes = passes if isinstance(passes, int) else np.repeat(passes, size)
-        leaves = self._gathered(positions, passes, run)
+        block = self._gathered(positions, passes, run)
+        if isinstance(block, Rows) and block.failure is not None:
+            raise block.failure
+        # Known without a further call of a function, now that there are elements.
+        if self.child.composites:
+            starts = range(0, len(positions), size)
+            return Rows([self.joined([block.slice(start, start + size)]) for start in starts])
+        leaves = block.columns()
         return Columns([leaf.reshape(len(indices), size, *leaf.shape[1:]) for leaf in leaves], len(indices))
 
-    def _gathered(self, positions: np.ndarray, passes: Passes, run: Run) -> list[np.ndarray]:
+    def _gathered(self, positions: np.ndarray, passes: Passes, run: Run) -> Block:
         ids = None if self.child.is_uniform else self.child.shape_ids(positions, passes, run)
         if ids is None or (ids == ids[0]).all():
-            return self.child.gather(positions, passes, run).columns()
-        # Several shapes: stacking them raises the error that names them.
-        singles = [
-            self.child.gather(positions[i : i + 1], select_passes(passes, slice(i, i + 1)), run).row(0)
-            for i in range(len(positions))
-        ]
-        return stack_rows(singles)
+            return self.child.gather(positions, passes, run)
+        # Several shapes, which can be stacked where they are those of ragged rows only.
+        return Rows(
+            [
+                self.child.gather(positions[i : i + 1], select_passes(passes, slice(i, i + 1)), run).row(0)
+                for i in range(len(positions))
+            ]
+        )
 
     def _size_at(self, index: int) -> int:
         return self._short if self._short and index == self.length - 1 else self.size
@@ -135,6 +144,14 @@ class Batch(Grouped):
         return own + 2 * inner
 
     def joined(self, pieces: list[Block]) -> Row:
+        if composites := self.child.composites:
+            rows = [piece.row(i) for piece in pieces for i in range(piece.count)]
+            return [
+                composites[i].joined(values)
+                if i in composites
+                else stack_rows([[value] for value in values])[0]
+                for i, values in enumerate(zip(*rows, strict=True))
+            ]
         if any(piece.shapes != pieces[0].shapes for piece in pieces):
             return stack_rows([piece.row(i) for piece in pieces for i in range(piece.count)])
         return concatenate_blocks(pieces).columns()

@@ -1,13 +1,19 @@
 """Streams of batches, and of what batches are made of (data layer)."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements import Block, Columns, Row
+from stratax.data.elements import Block, Columns, Composite, Row, Rows, as_objects, copied
 from stratax.data.position import Buffering, Cursor, CursorOver, State
 from stratax.errors import DataError
+
+
+def one_element(row: Row) -> Block:
+    """Return a block of one element, of components of which most are arrays."""
+    return Columns([leaf[None] if isinstance(leaf, np.ndarray) else as_objects([leaf]) for leaf in row], 1)
 
 
 class BatchCursor(CursorOver):
@@ -43,11 +49,16 @@ class BatchCursor(CursorOver):
             missing -= piece.count
         if not pieces or (missing and self._drop_remainder):
             raise StopIteration
-        return Columns([leaf[None] for leaf in self._join(pieces)], 1)
+        return one_element(self._join(pieces))
 
     def skip(self, count: int) -> int:
         found = self._child.skip(count * self._size)
         return found // self._size if self._drop_remainder else -(-found // self._size)
+
+
+def _slice(leaf: Any, index: int) -> Any:
+    # A view would keep the whole element in memory.
+    return leaf[index] if isinstance(leaf, list) else copied(leaf[index])
 
 
 class UnbatchCursor(Buffering):
@@ -67,13 +78,19 @@ class UnbatchCursor(Buffering):
         return self._row
 
     def _checked(self, row: Row) -> Row:
-        sizes = {len(leaf) if np.ndim(leaf) else None for leaf in row}
+        """Return the components with a length each: of a composite the list of its slices."""
+        try:
+            row = [leaf.spec.split(leaf) if isinstance(leaf, Composite) else leaf for leaf in row]
+        except Exception:
+            self._next()
+            raise
+        sizes = {len(leaf) if isinstance(leaf, list) or np.ndim(leaf) else None for leaf in row}
         if len(sizes) == 1 and None not in sizes:
             return row
         self._next()
         raise DataError(
             "unbatch needs components with the same first dimension. "
-            f"Received: an element with shapes={shown([np.shape(leaf) for leaf in row])}."
+            f"Received: an element whose components have the first dimensions {shown(sizes)}."
         )
 
     def _next(self) -> None:
@@ -83,6 +100,12 @@ class UnbatchCursor(Buffering):
     def read(self, limit: int) -> Block:
         row = self._current()
         start, stop = self._at, min(self._at + limit, len(row[0]))
+        if any(isinstance(leaf, list) for leaf in row):
+            # Slices may differ in shape, and those of one shape come together.
+            rows = [[_slice(leaf, i) for leaf in row] for i in range(start, stop)]
+            slices = Rows(rows).split(limit)[0]
+            self._pass(slices.count)
+            return slices
         self._pass(stop - start)
         # A view would keep the whole element in memory.
         return Columns([leaf[start:stop].copy() for leaf in row], stop - start)

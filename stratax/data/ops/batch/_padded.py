@@ -10,8 +10,6 @@ from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.data.elements import (
     Block,
-    Columns,
-    DatasetSpec,
     Row,
     Shape,
     TensorSpec,
@@ -24,8 +22,9 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.ops.batch._batch import Grouped
+from stratax.data.ops.batch._cursors import one_element
 from stratax.data.plan import Node, Passes, Run, as_count
-from stratax.errors import DataError
+from stratax.errors import BadTypeError, DataError
 
 
 class OneByOne(Grouped):
@@ -47,7 +46,7 @@ class OneByOne(Grouped):
         rows = [
             self.child.gather(np.array([position]), one_pass, run).row(0) for position in range(start, stop)
         ]
-        return Columns([leaf[None] for leaf in self.joined_rows(rows)], 1)
+        return one_element(self.joined_rows(rows))
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
         """Give each element a shape of its own."""
@@ -134,9 +133,10 @@ def make_padded_batch(
     specs, structure = flatten(node.spec)
     names = leaf_names(structure)
     for spec, name in zip(specs, names, strict=True):
-        if isinstance(spec, DatasetSpec):
-            raise DataError(
-                f"Datasets can't be padded. Received: {name}={shown(spec)}. Flatten the windows first."
+        if not isinstance(spec, TensorSpec):
+            raise BadTypeError(
+                f"padded_batch pads arrays. Received: {name}={shown(spec)}. Flatten windows first, use batch for "
+                "sparse and ragged components, or make them dense with tf.sparse.to_dense or to_tensor() in a map."
             )
     listed: list[Shape | None] = [None] * len(specs)
     if shapes is not None:

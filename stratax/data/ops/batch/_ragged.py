@@ -8,9 +8,14 @@ import numpy as np
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data.elements import (
+    Block,
+    CompositeSpec,
+    DatasetSpec,
     RaggedTensor,
+    RaggedTensorSpec,
     Row,
     SparseTensor,
+    SparseTensorSpec,
     TensorSpec,
     as_dtype,
     as_shape,
@@ -20,7 +25,8 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.ops.batch._padded import OneByOne
-from stratax.data.plan import Node, as_count
+from stratax.data.plan import Node, Passes, Run, as_count
+from stratax.data.position import Cursor
 from stratax.errors import DataError
 
 
@@ -47,42 +53,49 @@ class RaggedBatch(OneByOne):
 
     @property
     def spec(self) -> Any:
-        """The child's with a leading axis; of components whose sizes differ that of values and of where rows begin."""
-        specs, structure = flatten(self.child.spec)
-        made = [self._batched(spec, rank) for spec, rank in zip(specs, self._ranks(), strict=True)]
-        return unflatten(structure, made)
+        """The child's with a leading axis; components whose sizes differ are ragged."""
+        structure = flatten(self.child.spec)[1]
+        return unflatten(structure, [spec.batched(self._static_size) for spec in self._specs()])
 
-    def _batched(self, spec: TensorSpec, rank: int) -> Any:
-        if not rank or spec.shape is None:
-            return spec.batched(self._static_size)
-        inner: Any = TensorSpec((None, *spec.shape[rank:]), spec.dtype)
-        for _ in range(rank):
-            inner = RaggedTensor(inner, TensorSpec((None,), self._splits_dtype))
-        return inner
+    def _specs(self) -> list[Any]:
+        """Return the specs of the components, as ragged ones of those whose sizes differ."""
+        return [self._as_ragged(spec) for spec in flatten(self.child.spec)[0]]
 
-    def _ranks(self) -> list[int]:
-        """Return for each component up to which axis its sizes differ."""
-        found = []
-        for spec in flatten(self.child.spec)[0]:
-            if not isinstance(spec, TensorSpec) or spec.shape is None:
-                raise DataError(
-                    "ragged_batch takes components of a known rank. "
-                    f"Received: element_spec={shown(self.child.spec)}. Give them one in a map."
-                )
-            found.append(max((axis + 1 for axis, size in enumerate(spec.shape) if size is None), default=0))
-        return found
+    def _as_ragged(self, spec: Any) -> Any:
+        if isinstance(spec, CompositeSpec):
+            return spec
+        if isinstance(spec, DatasetSpec) or spec.shape is None:
+            raise DataError(
+                "ragged_batch takes components of a known rank. "
+                f"Received: element_spec={shown(self.child.spec)}. Give them one in a map."
+            )
+        rank = max((axis for axis, size in enumerate(spec.shape) if size is None), default=None)
+        return spec if rank is None else RaggedTensorSpec(spec.shape, spec.dtype, rank, self._splits_dtype)
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        # Before there are elements: of those that are all alike so far nobody could tell that later ones differ.
+        self._specs()
+        return super().gather(indices, passes, run)
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        self._specs()
+        return super().stream(run, passes)
 
     def joined_rows(self, rows: list[Row]) -> Row:
-        leaves: Row = []
-        for i, rank in enumerate(self._ranks()):
-            parts = [row[i] for row in rows]
-            leaves += flatten(self._rows(parts, rank))[0] if rank else stack_rows([[part] for part in parts])
-        return leaves
+        columns = enumerate(zip(*rows, strict=True))
+        return [self._joined(spec, i, parts) for spec, (i, parts) in zip(self._specs(), columns, strict=True)]
+
+    def _joined(self, spec: Any, component: int, parts: Sequence[Any]) -> Any:
+        if component in self.child.composites:
+            return spec.joined(parts)
+        if isinstance(spec, RaggedTensorSpec):
+            return self._rows(parts, spec.ragged_rank)
+        return stack_rows([[part] for part in parts])[0]
 
     def _rows(self, parts: Sequence[np.ndarray], rank: int) -> RaggedTensor:
         lengths = np.array([len(part) for part in parts], self._splits_dtype)
         values: Any
-        if rank == 1:
+        if not rank:
             values = np.concatenate(parts)
         else:
             values = self._rows([row for part in parts for row in part], rank - 1)
@@ -95,12 +108,12 @@ class SparseBatch(OneByOne):
     Args:
         child: The node.
         size: Elements of a batch.
-        row_shape: The dense shape of an element.
+        row_shape: The dense shape of an element, None for sizes that are those of the largest in the batch.
     """
 
     label = "SparseBatch"
 
-    def __init__(self, child: Node, size: int, row_shape: tuple[int, ...]) -> None:
+    def __init__(self, child: Node, size: int, row_shape: tuple[int | None, ...]) -> None:
         super().__init__(child, size, drop_remainder=False)
         self._row_shape = row_shape
 
@@ -116,19 +129,18 @@ class SparseBatch(OneByOne):
         Raises:
             DataError: Elements have several components.
         """
-        spec, rank = self.child.spec, len(self._row_shape) + 1
+        spec = self.child.spec
         if not isinstance(spec, TensorSpec):
             raise DataError(
                 f"sparse_batch takes elements of one component. Received: element_spec={shown(spec)}. Map them to one."
             )
-        indices, shape = TensorSpec((None, rank), np.int64), TensorSpec((rank,), np.int64)
-        return SparseTensor(indices, TensorSpec((None,), spec.dtype), shape)  # type: ignore[arg-type]
+        return SparseTensorSpec((None, *self._row_shape), spec.dtype)
 
     def joined_rows(self, rows: list[Row]) -> Row:
         parts = [np.asarray(row[0]) for row in rows]
         for part in parts:
             fits = part.ndim == len(self._row_shape) and all(
-                have <= most for have, most in zip(part.shape, self._row_shape, strict=True)
+                most is None or have <= most for have, most in zip(part.shape, self._row_shape, strict=True)
             )
             if not fits:
                 raise DataError(
@@ -137,8 +149,10 @@ class SparseBatch(OneByOne):
                 )
         places = [np.argwhere(np.ones(part.shape, bool)) for part in parts]
         numbered = [np.insert(place, 0, i, axis=1) for i, place in enumerate(places)]
-        shape = np.array([len(parts), *self._row_shape], np.int64)
-        return [np.concatenate(numbered), np.concatenate([part.reshape(-1) for part in parts]), shape]
+        longest = np.max([part.shape for part in parts], axis=0, initial=0)
+        sizes = [have if most is None else most for have, most in zip(longest, self._row_shape, strict=True)]
+        values = np.concatenate([part.reshape(-1) for part in parts])
+        return [SparseTensor(np.concatenate(numbered), values, np.array([len(parts), *sizes], np.int64))]
 
 
 def make_ragged_batch(
@@ -152,6 +166,6 @@ def make_ragged_batch(
 def make_sparse_batch(node: Node, batch_size: object, row_shape: Any) -> Node:
     """Make the node of `Dataset.sparse_batch`."""
     shape = as_shape(row_shape)
-    if shape is None or None in shape:
-        raise DataError(f"row_shape is a known shape. Received: row_shape={shown(row_shape)}.")
-    return SparseBatch(node, as_count("batch_size", batch_size, 1), tuple(size or 0 for size in shape))
+    if shape is None:
+        raise DataError(f"row_shape has a known rank. Received: row_shape={shown(row_shape)}.")
+    return SparseBatch(node, as_count("batch_size", batch_size, 1), shape)

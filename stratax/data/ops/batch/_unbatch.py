@@ -4,7 +4,14 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.data.elements import INFINITE_CARDINALITY, TensorSpec, flatten, unflatten
+from stratax.data.elements import (
+    INFINITE_CARDINALITY,
+    CompositeSpec,
+    DatasetSpec,
+    TensorSpec,
+    flatten,
+    unflatten,
+)
 from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops._take_skip import Take
 from stratax.data.ops.batch._batch import Batch
@@ -29,12 +36,14 @@ class Unbatch(Node):
         return unflatten(structure, [self._inner(spec) for spec in specs])
 
     @staticmethod
-    def _inner(spec: PyTree) -> TensorSpec:
-        if not isinstance(spec, TensorSpec) or spec.shape == ():
+    def _inner(spec: PyTree) -> TensorSpec | CompositeSpec:
+        if isinstance(spec, DatasetSpec) or spec.shape == ():
             raise DataError(
                 "unbatch takes elements apart along their first axis, so every component needs one. "
                 f"Received: a component {shown(spec)}. Batch first."
             )
+        if isinstance(spec, CompositeSpec):
+            return spec.unbatched()
         return TensorSpec(None if spec.shape is None else spec.shape[1:], spec.dtype)
 
     @property
@@ -64,11 +73,16 @@ class Unbatch(Node):
         return UnbatchCursor(child.open(run, passes), Lookahead(child))
 
 
+def _is_changed(node: Node) -> bool:
+    """Return whether what is known of elements says that they come out of a batch in another form: as large as it."""
+    return node.has_known_spec and bool(node.composites)
+
+
 def make_unbatch(node: Node) -> Node:
     """Make an `unbatch`; directly after `batch` it undoes it."""
     # Reading batches ahead means nothing for their elements.
     inner = node.child if isinstance(node, Prefetch) else node
-    if not isinstance(inner, Batch):
+    if not isinstance(inner, Batch) or _is_changed(inner.child):
         return Unbatch(node)
     length = inner.child.length
     if not inner.drop_remainder or length == INFINITE_CARDINALITY:

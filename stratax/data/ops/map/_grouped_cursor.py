@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stratax.data.elements import Block, Row, Rows, shapes_of
+from stratax.data.elements import Block, Row, Rows, parts_of, shapes_of
 from stratax.data.ops.map._cursors import AheadCursor, Calls
 from stratax.data.position import Cursor
 from stratax.data.vectorise import BatchProgram, agrees
@@ -108,7 +108,8 @@ class GroupedCursor(AheadCursor):
         except Exception:
             return False
         return all(
-            agrees(leaf[None], [other], exactly=True) for leaf, other in zip(found, expected, strict=True)
+            agrees(leaf[None], [other], exactly=True)
+            for leaf, other in zip(parts_of(found), parts_of(expected), strict=True)
         )
 
     def _one(self, batch: Row, position: int) -> Row | Exception:

@@ -8,6 +8,7 @@ import numpy as np
 from stratax._locks import OwnLock
 from stratax._shown import shown
 from stratax.data.elements import (
+    Composite,
     Nested,
     Row,
     Shape,
@@ -17,7 +18,6 @@ from stratax.data.elements import (
     element_scope,
     flatten,
     names_of_fields,
-    shapes_of,
     spec_of_row,
     unflatten,
 )
@@ -161,17 +161,19 @@ class Mapper:
 
     def _has_shapes_of(self, row: Row) -> bool:
         """Return whether the spec allows a row's shapes."""
-        return self._allows(shapes_of(row))
+        return self._allows(
+            [tuple(leaf.shape) if isinstance(leaf, np.ndarray | Composite) else () for leaf in row]
+        )
 
-    def _allows(self, shapes: Sequence[tuple[int, ...]]) -> bool:
+    def _allows(self, shapes: Sequence[Shape]) -> bool:
         return self._shapes is not None and all(map(_allows, self._shapes, shapes))
 
     def _widen(self, row: Row, structure: Structure) -> None:
         """Make sizes that turned out to differ None in the spec."""
         pairs = zip(flatten(self.spec)[0], flatten(spec_of_row(row, structure))[0], strict=True)
-        specs = [a.merged(b) if isinstance(a, TensorSpec) else a for a, b in pairs]
+        specs = [a.merged(b) for a, b in pairs]
         self.spec = unflatten(structure, specs)
-        self._shapes = [spec.shape if isinstance(spec, TensorSpec) else None for spec in specs]
+        self._shapes = [spec.shape for spec in specs]
 
     def spec_for(self, row: Row) -> Any:
         """Return the spec of the function's result for one element, which is not compared with others.
@@ -266,7 +268,7 @@ def _kinds_and_shapes(row: Row) -> list[tuple[np.dtype, tuple[int, ...]]] | None
         return None
 
 
-def _allows(known: Shape | None, shape: tuple[int, ...]) -> bool:
+def _allows(known: Shape | None, shape: Shape) -> bool:
     """Return whether a shape is as known, where a size is known."""
     if known is None or known == shape:
         return True

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset, TensorSpec
-from stratax.errors import DataError
+from stratax.errors import BadTypeError, DataError
 from tests.data.reference import as_lists
 
 RAGGED = [[1], [2, 3], [4, 5, 6], [7]]
@@ -92,5 +92,5 @@ def test_windows_can_not_be_batched_or_padded():
         _ = Dataset.range(5).window(2).batch(2).element_spec
     with pytest.raises(DataError, match="Datasets can't be stacked"):
         list(Dataset.range(5).window(2).batch(2))
-    with pytest.raises(DataError, match="Datasets can't be padded"):
+    with pytest.raises(BadTypeError, match="padded_batch pads arrays"):
         Dataset.range(5).window(2).padded_batch(2)

@@ -3,6 +3,7 @@
 import itertools
 import pathlib
 
+import jax
 import numpy as np
 import pytest
 
@@ -88,7 +89,7 @@ def assert_same(found, expected):
                 theirs.offset,
             )
             continue
-        leaves, others = tf.nest.flatten(ours), tf.nest.flatten(theirs)
+        leaves, others = jax.tree.leaves(ours), jax.tree.leaves(theirs)
         for leaf, other in zip(leaves, others, strict=True):
             assert leaf.dtype == other.dtype
             np.testing.assert_array_equal(leaf, other)
@@ -257,7 +258,7 @@ def test_results_may_be_written_to(tmp_path):
     numbers = []
     for parsed in batches.map(ONLY_PARSE[0]):
         numbers.extend(parsed["n"].tolist())
-        for leaf in tf.nest.flatten(parsed):
+        for leaf in jax.tree.leaves(parsed):
             leaf[:] = leaf[:1]
     assert numbers == list(range(300))
 

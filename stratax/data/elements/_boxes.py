@@ -1,0 +1,72 @@
+"""Components that are made of several arrays, where only arrays or bytes can stand (data layer)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import optree
+
+from stratax.data.elements._block import Block, Columns, Rows, as_objects
+from stratax.data.elements._codec import decode_records, encode_columns
+from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, is_composites, parts_of
+from stratax.data.elements._structure import Row, Structure, unflatten
+
+
+def is_of_composites(block: Block) -> bool:
+    """Return whether elements have components that are made of several arrays."""
+    if isinstance(block, Columns):
+        return not are_plain(block.leaves)
+    return any(isinstance(leaf, Composite) for leaf in block.row(0))
+
+
+def are_plain(columns: Sequence[Any]) -> bool:
+    """Return whether no column of a block holds composites."""
+    # A loop, as it is asked for every block: numbers are never objects.
+    for column in columns:  # noqa: SIM110
+        if column.dtype.hasobject and is_composites(column):
+            return False
+    return True
+
+
+def expanded(block: Block) -> Block:
+    """Return the first element of a block with the arrays that its composites are made of in their places."""
+    return Rows([parts_of(block.row(0))])
+
+
+def expanded_structure(structure: Structure, row: Row) -> Structure:
+    """Return the structure of what :func:`expanded` makes of an element."""
+    return optree.tree_structure(unflatten(structure, row), namespace=NAMESPACE)
+
+
+def boxed(columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return columns with each composite as one byte string, for :func:`decode_boxed`."""
+    return [_boxes(column) if is_composites(column) else column for column in columns]
+
+
+def _boxes(column: np.ndarray) -> np.ndarray:
+    return as_objects([encode_columns([part[None] for part in parts_of(value)], 1)[1][0] for value in column])
+
+
+def decode_boxed(records: Sequence[bytes], specs: Sequence[Any]) -> Block:
+    """Return the elements that some records are made of, as far as they have the shapes of the first.
+
+    Args:
+        records: What `encode_columns` gave for columns of :func:`boxed`.
+        specs: The specs of the components.
+
+    Raises:
+        ValueError: A record is nothing that is made of such components.
+    """
+    boxes = [i for i, spec in enumerate(specs) if isinstance(spec, CompositeSpec) and spec.is_boxed]
+    dtypes = [np.dtype(object) if i in boxes else spec.dtype for i, spec in enumerate(specs)]
+    block = decode_records(records, dtypes)
+    if not boxes:
+        return block
+    columns = list(block.columns())
+    for i in boxes:
+        columns[i] = as_objects([_unboxed(specs[i], box) for box in columns[i]])
+    return Columns(columns, block.count)
+
+
+def _unboxed(spec: CompositeSpec, box: bytes) -> Any:
+    return spec.of_parts(decode_records([box], [part.dtype for part in spec.part_specs]).row(0))
