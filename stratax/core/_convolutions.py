@@ -17,6 +17,9 @@ processor time before and after, 64 images of 28x28x32 by kernels of 3x3:
 - depthwise filter gradient, 64x28x28x64 65 and 8, 32x56x56x128 410 and 34: image by image, summed over pixels at the
   end (sums over images and pixels of products take 37 where XLA's loops take 10).
 
+What is written here is compiled apart (`lowered_apart`): XLA would copy a sum of nine taps into all that uses it,
+and compile each copy. A depthwise gradient of few numbers is a loop over taps, whose body is compiled once.
+
 XLA's own routine stays for the filter gradient of 200 images of 26x26x32, 44: ten images at a time, or products of
 patches, took as long or longer.
 """
@@ -32,7 +35,7 @@ import numpy as np
 from jax import lax
 from jax.interpreters import mlir
 
-from stratax.seams.jax import lowering_for_cpus
+from stratax.seams.jax import lowered_apart, lowering_for_cpus
 
 _PRIMITIVE = jax.lax.conv_general_dilated_p
 _FORM = jax.lax.ConvDimensionNumbers
@@ -43,6 +46,9 @@ _MAX_GROUPS = 32
 _MAX_PLANES = 32
 # Numbers that a depthwise gradient keeps while it goes through the images: 64 MiB of float32.
 _MAX_SUMS = 1 << 24
+# With fewer numbers, a depthwise gradient is a loop over its taps: it takes up to a millisecond longer to compute, and
+# a fifth of a second less to compile.
+_MIN_UNROLLED = 1 << 20
 # With more features than these, XLA's own routine is as fast: 3x3x8 taps take 3.4 ms there and 6.3 as a sum.
 _MAX_THIN_TAPS = 36
 _MAX_THIN_FEATURES = 4
@@ -76,7 +82,10 @@ def install() -> None:
             return given(ctx, lhs, rhs, **params)
         # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
         plain = [jax.core.ShapedArray(operand.shape, operand.dtype) for operand in (left, right)]
-        return mlir.lower_fun(function, multiple_results=False)(ctx.replace(avals_in=plain), lhs, rhs)
+        within = ctx.replace(avals_in=plain)
+        if function.func is _product:
+            return mlir.lower_fun(function, multiple_results=False)(within, lhs, rhs)
+        return lowered_apart(within, function, lhs, rhs)
 
     mlir.register_lowering(_PRIMITIVE, lower, platform="cpu")
 
@@ -110,6 +119,8 @@ def rewritten(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
         return functools.partial(_swapped, params=params)
     if _is_depthwise_gradient(lhs, rhs, params):
         return functools.partial(_accumulated, params=params)
+    if _is_product(lhs, rhs, params):
+        return functools.partial(_product, params=params)
     if params["dimension_numbers"] != form:
         return functools.partial(_transposed, params=params, form=form)
     plain = {**params, "out_sharding": None}
@@ -122,15 +133,9 @@ def rewritten(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
         return functools.partial(_by_feature_group, params=plain)
     if 1 < batch_groups <= _MAX_GROUPS and batch_groups < lhs.shape[0]:
         return functools.partial(_by_batch_group, params=plain)
-    if groups == batch_groups == 1:
-        if _is_product(lhs, rhs, params):
-            return functools.partial(_product, params=plain)
-        if (
-            lhs.ndim == _VOLUME
-            and rhs.shape[0] <= _MAX_PLANES
-            and min(_spans(lhs.shape, rhs.shape, params)) >= 1
-        ):
-            return functools.partial(_sum_over_planes, params=plain)
+    is_volume = groups == batch_groups == 1 and lhs.ndim == _VOLUME and rhs.shape[0] <= _MAX_PLANES
+    if is_volume and min(_spans(lhs.shape, rhs.shape, params)) >= 1:
+        return functools.partial(_sum_over_planes, params=plain)
     return None
 
 
@@ -240,7 +245,7 @@ def _transposed(lhs: Any, rhs: Any, params: dict[str, Any], form: _FORM) -> Any:
 
 
 def _accumulated(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
-    """Compute a depthwise filter gradient image by image: the sum over pixels comes last, over sums that are small."""
+    """Compute a depthwise filter gradient: the sum over pixels comes last, over sums that are small."""
     form, result_type = params["dimension_numbers"], params["preferred_element_type"] or lhs.dtype
     # Sums of half precision are kept in float32.
     sums = np.promote_types(result_type, np.float32)
@@ -250,8 +255,37 @@ def _accumulated(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
     gradients = lax.transpose(rhs, (form.rhs_spec[1], *form.rhs_spec[2:], form.rhs_spec[0]))
     space = [(low, high, 0) for low, high in params["padding"]]
     images = lax.pad(images, np.zeros((), images.dtype), [(0, 0, 0), *space, (0, 0, 0)])
+    accumulate = _tap_by_tap if gradients.size < _MIN_UNROLLED else _image_by_image
+    totals = accumulate(images, gradients, taps, params, sums).reshape(
+        math.prod(taps), -1, gradients.shape[-1]
+    )
+    ones = jax.numpy.ones((len(totals), 1, totals.shape[1]), sums)
+    product = (((2,), (1,)), ((0,), (0,)))
+    result = lax.dot_general(ones, totals, product, precision=lax.Precision.HIGHEST)
+    result = result.reshape(1, *taps, -1).astype(result_type)
+    return lax.transpose(result, _permutation((0, len(taps) + 1, *range(1, len(taps) + 1)), form.out_spec))
+
+
+def _tap_by_tap(images: Any, gradients: Any, taps: list[int], params: dict[str, Any], sums: Any) -> Any:
+    """Sum over the images, each tap with the same operations: there is little to compile."""
     steps, spread = params["window_strides"], params["rhs_dilation"]
-    one = gradients.shape[1:]
+    spans = [(size - 1) * apart + 1 for size, apart in zip(gradients.shape[1:-1], spread, strict=True)]
+
+    def add(number: Any, totals: Any) -> Any:
+        tap = jax.numpy.unravel_index(number, taps)
+        starts = [place * step for place, step in zip(tap, steps, strict=True)]
+        part = lax.dynamic_slice(images, (0, *starts, 0), (len(images), *spans, images.shape[-1]))
+        part = lax.slice(part, [0] * part.ndim, part.shape, (1, *spread, 1))
+        total = (part.astype(sums) * gradients.astype(sums)).sum(0)
+        return lax.dynamic_update_index_in_dim(totals, total, number, 0)
+
+    count = math.prod(taps)
+    return lax.fori_loop(0, count, add, jax.numpy.zeros((count, *gradients.shape[1:]), sums))
+
+
+def _image_by_image(images: Any, gradients: Any, taps: list[int], params: dict[str, Any], sums: Any) -> Any:
+    """Add each image to the sums of all taps while it is in the processor's caches."""
+    steps, spread, one = params["window_strides"], params["rhs_dilation"], gradients.shape[1:]
 
     def add(totals: Any, pair: tuple[Any, Any]) -> tuple[Any, None]:
         image, gradient = (array.astype(sums) for array in pair)
@@ -267,9 +301,7 @@ def _accumulated(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
         return added, None
 
     totals, _ = lax.scan(add, [jax.numpy.zeros(one, sums)] * math.prod(taps), (images, gradients))
-    result = jax.numpy.stack([total.reshape(-1, one[-1]).sum(0) for total in totals])
-    result = result.reshape(1, *taps, one[-1]).astype(result_type)
-    return lax.transpose(result, _permutation((0, len(taps) + 1, *range(1, len(taps) + 1)), form.out_spec))
+    return jax.numpy.stack(totals)
 
 
 def _permutation(given: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
@@ -364,23 +396,51 @@ def _side_by_side(lefts: list[Any], rights: list[Any], params: dict[str, Any]) -
 
 def _is_product(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
     """Return whether the kernel is one pixel, or covers the whole input once (its gradient)."""
-    space, kernel = lhs.shape[1:-1], rhs.shape[:-2]
+    if params["feature_group_count"] != 1 or params["batch_group_count"] != 1:
+        return False
+    form = params["dimension_numbers"]
+    space, kernel = _space(lhs, form.lhs_spec), _space(rhs, form.rhs_spec)
     is_plain = all(
         number == 1 for name in ("window_strides", "lhs_dilation", "rhs_dilation") for number in params[name]
     ) and not any(itertools.chain.from_iterable(params["padding"]))
     return is_plain and (set(kernel) == {1} or kernel == space)
 
 
+def _space(array: Any, spec: Sequence[int]) -> list[int]:
+    return [array.shape[axis] for axis in spec[2:]]
+
+
 def _product(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
-    last = lhs.ndim - 1
-    contracted = [last] if set(rhs.shape[:-2]) == {1} else list(range(1, lhs.ndim))
-    if contracted == [last]:
-        rhs = rhs.reshape(rhs.shape[-2:])
+    """Compute a product of matrices, which are the operands as they lie in memory wherever that is possible."""
+    form = params["dimension_numbers"]
+    pairs = [(form.lhs_spec[1], form.rhs_spec[1])]
+    if set(_space(rhs, form.rhs_spec)) != {1}:
+        pairs += zip(form.lhs_spec[2:], form.rhs_spec[2:], strict=True)
+    pairs.sort()
+    kept = [axis for axis in range(lhs.ndim) if axis not in dict(pairs)]
+    left, left_axis = _matrix(lhs, [axis for axis, _ in pairs])
+    right, right_axis = _matrix(rhs, [axis for _, axis in pairs])
     result = lax.dot_general(
-        lhs,
-        rhs,
-        ((contracted, list(range(len(contracted)))), ((), ())),
+        left,
+        right,
+        (((left_axis,), (right_axis,)), ((), ())),
         precision=params["precision"],
         preferred_element_type=params["preferred_element_type"],
     )
-    return result.reshape(lhs.shape[0], *([1] * (last - 1)), -1) if len(contracted) > 1 else result
+    # What the dimensions mean: 0 the examples, 1 features, then space.
+    meanings = [*(form.lhs_spec.index(axis) for axis in kept), 1]
+    result = result.reshape(*(lhs.shape[axis] for axis in kept), -1)
+    wanted = sorted(range(lhs.ndim), key=lambda meaning: form.out_spec[meaning])
+    result = lax.transpose(result, [meanings.index(meaning) for meaning in wanted if meaning in meanings])
+    sizes = iter(result.shape)
+    return result.reshape([next(sizes) if meaning in meanings else 1 for meaning in wanted])
+
+
+def _matrix(array: Any, contracted: list[int]) -> tuple[Any, int]:
+    """Return an array as a matrix, and which of its two dimensions is contracted."""
+    kept = [axis for axis in range(array.ndim) if axis not in contracted]
+    size = math.prod(array.shape[axis] for axis in contracted)
+    in_order = [axis for axis in (*contracted, *kept) if array.shape[axis] > 1]
+    if in_order == sorted(in_order):
+        return array.reshape(size, -1), 0
+    return lax.transpose(array, [*kept, *contracted]).reshape(-1, size), 1

@@ -20,7 +20,7 @@ from jax.extend import core as jax_core
 from jax.interpreters import mlir
 
 from stratax.core._convolutions import of_many
-from stratax.seams.jax import lowering_for_cpus
+from stratax.seams.jax import lowered_apart, lowering_for_cpus
 
 # More would make the program long: each tap is an operation or two.
 _MAX_TAPS = 32
@@ -52,7 +52,7 @@ def _replace(primitive: jax.extend.core.Primitive, rewritten: Callable[..., Any]
         # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
         plain = [jax.core.ShapedArray(aval.shape, aval.dtype) for aval in avals]
         function = functools.partial(rewritten, params=params)
-        return mlir.lower_fun(function, multiple_results=False)(ctx.replace(avals_in=plain), *operands)
+        return lowered_apart(ctx.replace(avals_in=plain), function, *operands)
 
     mlir.register_lowering(primitive, lower, platform="cpu")
 

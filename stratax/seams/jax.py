@@ -17,6 +17,7 @@
 - `without_source_files`: programs say which files they came from; JAX leaves that out for a whole process only.
 - `hardware_utils`: JAX looks for a TPU's chips before it starts, and has no public question for it.
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
+- `lowered_apart`: XLA fuses what it finds side by side, and only a function that it does not inline is compiled alone.
 """
 
 import contextlib
@@ -54,6 +55,7 @@ __all__ = [
     "lower_as_call",
     "lower_as_delivery",
     "lower_as_nothing",
+    "lowered_apart",
     "lowering_for_cpus",
     "make_gloo_tcp_collectives",
     "operation_of",
@@ -136,6 +138,27 @@ def lowering_for_cpus(primitive: jax.extend.core.Primitive) -> Callable[..., Any
     # The platform's own lowering goes before the general one, as in JAX.
     entry: Any = mlir._platform_specific_lowerings["cpu"].get(primitive, mlir._lowerings.get(primitive))
     return entry.rule
+
+
+def lowered_apart(ctx: Any, function: Callable[..., Any], *operands: Any) -> Any:
+    """Lower a function of arrays as one that XLA compiles by itself, fused with nothing around it.
+
+    XLA computes what is cheap again in each operation that uses it, and compiles each of these formulas: what has many
+    operations is compiled many times then. Two such functions with the same operations share what is compiled.
+
+    Args:
+        ctx: The context of the lowering, with the types of the operands.
+        function: Computes one array.
+        *operands: The operands, as the lowering is given them.
+    """
+    results = mlir.lower_fun(jax.jit(lambda *arrays: function(*arrays)), multiple_results=False)(
+        ctx, *operands
+    )
+    call = results[0].owner
+    call.attributes["mhlo.frontend_attributes"] = mlir.ir.DictAttr.get(
+        {"inlineable": mlir.ir.StringAttr.get("false")}
+    )
+    return results
 
 
 def call_back(receive: Callable[..., None], operands: list[Any], *, ordered: bool) -> None:

@@ -250,6 +250,44 @@ def test_depthwise_filter_gradients_are_accumulated_over_images(dims, options):
     )
 
 
+def test_depthwise_filter_gradients_of_many_numbers_are_those_of_few(monkeypatch):
+    x, w = _values((3, 9, 8, 4), (3, 2, 1, 4))
+    options = {"feature_group_count": 4, "window_strides": (2, 1), "rhs_dilation": (1, 2)}
+
+    def gradient(x, w):
+        y, pull_back = jax.vjp(lambda w: _conv(x, w, NHWC, **options), w)
+        return pull_back(y)[0]
+
+    few = jax.jit(gradient)(x, w)
+    monkeypatch.setattr(_convolutions, "_MIN_UNROLLED", 0)
+    many = jax.jit(lambda x, w: gradient(x, w))(x, w)
+    np.testing.assert_allclose(few, many, rtol=1e-5)
+    np.testing.assert_allclose(few, _expected(x, w, NHWC, options)[2], rtol=0, atol=1e-4)
+
+
+def test_a_convolution_is_compiled_apart_and_once_for_all_that_are_alike():
+    x, w = _values((2, 8, 8, 4), (3, 3, 1, 4))
+
+    def twice(x, w):
+        y = _conv(x, w, NHWC, feature_group_count=4, window_strides=(1, 1))
+        y = _conv(y, w, NHWC, feature_group_count=4, window_strides=(1, 1))
+        return y + 1, jnp.maximum(y, 0), y.sum(0)
+
+    lowered = jax.jit(twice).lower(x, w)
+    assert lowered.as_text().count("stablehlo.pad") == 1
+    compiled = lowered.compile().as_text()
+    assert len(re.findall(r" call\(.*inlineable=\"false\"", compiled)) == 2
+
+
+def test_gradients_of_kernels_of_one_pixel_transpose_nothing():
+    x, w = _values((2, 8, 8, 3), (1, 1, 3, 4))
+    text = _text(_with_gradients(NHWC, {"window_strides": (1, 1)}), x, w)
+    assert text.count("stablehlo.dot_general") == 3
+    assert "stablehlo.convolution" not in text
+    # That of the product's small result, which is no copy of an image.
+    assert "2x8x8" not in "".join(line for line in text.splitlines() if "stablehlo.transpose" in line)
+
+
 def test_a_depthwise_gradient_that_would_need_much_memory_is_left_to_xla():
     x, w = (
         jax.ShapeDtypeStruct((1, 900, 900, 32), np.float32),
