@@ -3,6 +3,7 @@
 import logging
 import os
 import pathlib
+import resource
 
 import click
 
@@ -106,8 +107,17 @@ def serve(
         tls_cert=None if tls_cert is None else _readable(tls_cert),
         tls_key=None if tls_key is None else _readable(tls_key),
     )
+    _raise_limit_of_files(2 * options.max_connections)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
     ModelServer(options).run()
+
+
+def _raise_limit_of_files(wanted: int) -> None:
+    """Let the process have a file for each connection, as far as it may: the usual limit is 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _models(base: pathlib.Path | None, name: str | None, others: tuple[str, ...]) -> dict[str, str]:

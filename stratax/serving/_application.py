@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import hmac
 import itertools
@@ -42,6 +43,8 @@ _CLOSING = (401, 408, 413, 415, 431, 503)
 _MOST_HEADERS = 200
 _MOST_HEAD_BYTES = 1 << 15
 _DISCARD_SECONDS = 1
+# For so long nothing may come of a body.
+_STALL_SECONDS = 10
 # As others log it where a client was gone before it was answered.
 _DISCONNECTED = 499
 # By gRPC's codes, as `stratax.errors` has them.
@@ -65,6 +68,24 @@ _DTYPES = {
 }
 
 
+@dataclasses.dataclass(slots=True)
+class _Load:
+    """What there is to do at a time.
+
+    Attributes:
+        pending: How many requests have begun.
+        receiving: Of how many of them the body has not come yet.
+    """
+
+    pending: int = 0
+    receiving: int = 0
+
+    @property
+    def working(self) -> int:
+        """How many requests are worked on: who sends slowly keeps nobody else away."""
+        return self.pending - self.receiving
+
+
 class Application:
     """Answers requests.
 
@@ -79,6 +100,7 @@ class Application:
         self._options = options
         self._metrics = metrics
         self._reading = asyncio.Lock()
+        self._load = _Load()
         self._pending_bytes = 0
 
     def asgi(self) -> ASGIApp:
@@ -92,7 +114,7 @@ class Application:
             ],
             redirect_slashes=False,
         )
-        return _Guard(router, self._options, self._metrics)
+        return _Guard(router, self._options, self._metrics, self._load)
 
     async def _show(self, request: Request) -> Response:
         headers = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
@@ -179,39 +201,49 @@ class Application:
         _check_head(request, self._options.max_body_bytes)
         body = bytearray()
         try:
-            async with asyncio.timeout_at(until):
-                async for piece in request.stream():
-                    if len(body) + len(piece) > self._options.max_body_bytes:
-                        raise _too_large(self._options.max_body_bytes)
-                    if self._pending_bytes + len(piece) > self._options.max_pending_bytes:
-                        raise HTTPException(
-                            503, "The server is busy with other large requests.", headers={"retry-after": "1"}
-                        )
-                    self._pending_bytes += len(piece)
-                    body += piece
-        except TimeoutError as error:
-            self._pending_bytes -= len(body)
-            raise HTTPException(
-                408, f"The body did not come within {self._options.timeout_seconds:g} s."
-            ) from error
-        except BaseException:
-            self._pending_bytes -= len(body)
-            raise
-        try:
+            self._load.receiving += 1
+            try:
+                await self._receive(request, body, until)
+            finally:
+                self._load.receiving -= 1
+            _check_load(self._load, self._options)
             yield body
         finally:
             self._pending_bytes -= len(body)
+
+    async def _receive(self, request: Request, body: bytearray, until: float) -> None:
+        pieces = aiter(request.stream())
+        time_now = asyncio.get_running_loop().time
+        while True:
+            last = time_now() + _STALL_SECONDS
+            try:
+                async with asyncio.timeout_at(min(until, last)):
+                    piece = await anext(pieces, None)
+            except TimeoutError as error:
+                limit = _STALL_SECONDS if last < until else self._options.timeout_seconds
+                what = "Nothing came of the body for" if last < until else "The body did not come within"
+                raise HTTPException(408, f"{what} {limit:g} s.") from error
+            if piece is None:
+                return
+            if len(body) + len(piece) > self._options.max_body_bytes:
+                raise _too_large(self._options.max_body_bytes)
+            if self._pending_bytes + len(piece) > self._options.max_pending_bytes:
+                raise HTTPException(
+                    503, "The server is busy with other large requests.", headers={"retry-after": "1"}
+                )
+            self._pending_bytes += len(piece)
+            body += piece
 
 
 class _Guard:
     """Lets in who may come in, no more than can be served, and answers what nobody else has answered."""
 
-    def __init__(self, inner: ASGIApp, options: ServingOptions, metrics: Metrics) -> None:
+    def __init__(self, inner: ASGIApp, options: ServingOptions, metrics: Metrics, load: _Load) -> None:
         self._inner = inner
         self._options = options
         self._metrics = metrics
         self._expected = None if options.token is None else f"Bearer {options.token}".encode()
-        self._pending = 0
+        self._load = load
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -233,8 +265,8 @@ class _Guard:
         # With an application, the router raises what else it would answer in plain text.
         scope["app"] = self
         scope["model"] = ""
-        self._pending += 1
-        self._metrics.pending.set(self._pending)
+        self._load.pending += 1
+        self._metrics.pending.set(self._load.pending)
         try:
             # Also who takes long to read the answer is given up, at some time.
             async with asyncio.timeout(2 * self._options.timeout_seconds):
@@ -260,8 +292,8 @@ class _Guard:
                 scope, receive, watched
             )
         finally:
-            self._pending -= 1
-            self._metrics.pending.set(self._pending)
+            self._load.pending -= 1
+            self._metrics.pending.set(self._load.pending)
             self._metrics.answered(scope["model"], code, time.monotonic() - begin)
 
     def _let_in(self, scope: Scope) -> None:
@@ -281,12 +313,17 @@ class _Guard:
                     "A bearer token is needed, and the right one.",
                     headers={"www-authenticate": "Bearer"},
                 )
-        if self._pending > self._options.max_requests:
-            raise HTTPException(
-                503,
-                f"The server works on {self._options.max_requests} requests already.",
-                headers={"retry-after": "1"},
-            )
+        _check_load(self._load, self._options)
+
+
+def _check_load(load: _Load, options: ServingOptions) -> None:
+    """Turn a request away where as many are worked on as may be; it is counted itself."""
+    if load.working > options.max_requests:
+        raise HTTPException(
+            503,
+            f"The server works on {options.max_requests} requests already.",
+            headers={"retry-after": "1"},
+        )
 
 
 async def _discarded(receive: Receive) -> None:

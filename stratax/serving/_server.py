@@ -4,14 +4,17 @@ import asyncio
 import concurrent.futures
 import contextlib
 import ctypes
+import errno
 import functools
 import json
 import logging
+import os
 import signal
 import socket
 import struct
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,6 +43,8 @@ _NUM_THREADS = 2
 _HEAD_SECONDS = 10
 _KEEP_ALIVE_SECONDS = 75
 _BACKLOG = 2048
+# Connections that are told that there are too many, or that don't speak yet.
+_MORE_CONNECTIONS = 128
 # When it ends: for what is on its way through the kernel, and for what comes next over a connection that is kept.
 _ARRIVING_SECONDS = 0.1
 _GRACE_SECONDS = 2
@@ -174,6 +179,17 @@ class _Server(uvicorn.Server):
     def end(self) -> None:
         self.should_exit = True
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; TLS has to be agreed on in as much time as a request's head may take, not in asyncio's minute."""
+        loop: Any = asyncio.get_running_loop()
+        make = loop.create_server
+        if self.config.ssl is not None:
+            loop.create_server = functools.partial(make, ssl_handshake_timeout=_HEAD_SECONDS)
+        try:
+            await super().startup(sockets)
+        finally:
+            loop.create_server = make
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer what was sent before connections are closed: what is accepted, or lies in a socket."""
         self._ending.set()
@@ -291,10 +307,59 @@ class _Protocol(H11Protocol):
         self.transport.close()
 
 
+class _Listener(socket.socket):
+    """A socket that listens, and closes at once what would be too many connections.
+
+    The protocol answers those that are more than may be; of what does not even agree on TLS it never hears, and each
+    of them takes 300 KB.
+
+    Args:
+        most: The most connections.
+    """
+
+    def __init__(self, most: int, listens: socket.socket) -> None:
+        super().__init__(listens.family, listens.type, listens.proto, fileno=listens.detach())
+        self._most = most
+        # Given up for a moment when the process has no file left: else asyncio would log 2,000 errors a second.
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+        self._accepted: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        try:
+            connection, address = super().accept()
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            self._close_next()
+            raise BlockingIOError from error
+        if len(self._accepted) >= self._most:
+            # One that is closed may not have been forgotten yet.
+            self._accepted = weakref.WeakSet(each for each in self._accepted if each.fileno() >= 0)
+        if len(self._accepted) >= self._most:
+            connection.close()
+            # By which asyncio goes on to the next one that comes.
+            raise BlockingIOError
+        self._accepted.add(connection)
+        return connection, address
+
+    def close(self) -> None:
+        if self._spare >= 0:
+            os.close(self._spare)
+            self._spare = -1
+        super().close()
+
+    def _close_next(self) -> None:
+        os.close(self._spare)
+        with contextlib.suppress(OSError):
+            super().accept()[0].close()
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+
+
 def _listener(options: ServingOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
-        found = socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
+        listens = socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
+        found = _Listener(options.max_connections + _MORE_CONNECTIONS, listens)
     except OSError as error:
         raise FailedPreconditionError(
             f"The server can't listen on {shown(options.host)} port {options.port}: {error.strerror or error}. Choose "
