@@ -7,6 +7,7 @@ leak. What it adds is a list of :class:`Record`, one for each primitive that dep
 This is the only file that relies on JAX's internals of a particular version (tested with 0.10).
 """
 
+import itertools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -384,25 +385,29 @@ def _pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> lis
     if isinstance(vjp, _NoGradient):
         vjp.fail()
         return []
-    # What JAX 0.10 binds to `_vjp3_callable`: where residuals are, which outputs are constant, the linear jaxpr,
-    # and the types of the outputs.
+    # What JAX 0.10 and 0.11 bind to `_vjp3_callable`: where residuals are, which outputs are constant, the linear
+    # jaxpr, and the types of the outputs.
     spec, known, jaxpr, _ = vjp.fun.args
     # `NotNeeded` is a structure without leaves: if it were no leaf here, the positions behind it would shift.
     kept = jax.tree.leaves(vjp.args_res, is_leaf=lambda leaf: type(leaf).__name__ == "NotNeeded")
+    # The linear program's variables: residuals (its constants in JAX 0.10, its first inputs in 0.11), what is
+    # differentiated, and in 0.11 what rules of their own have kept.
+    variables = [*jaxpr.constvars, *jaxpr.invars]
     residuals = [kept[r.idx] if r.primal else vjp.opaque_residuals[r.idx] for r in spec]
     accumulators = [
         (ad.ValAccum if wanted else ad.NullAccum)(variable.aval.to_ct_aval())
-        for variable, wanted in zip(jaxpr.invars, needed, strict=True)
+        for variable, wanted in zip(variables[len(residuals) :], needed, strict=False)
     ]
+    rest = jax.tree.leaves(getattr(vjp, "structured_residuals", ()))
     unknown = [cotangent for cotangent, constant in zip(incoming, known, strict=True) if not constant]
     used = [cotangent is not None for cotangent in unknown]
     # The linear program is cut to the outputs whose cotangents there are, instead of feeding it zeros.
     if not all(used):
-        keep = [False] * len(jaxpr.constvars) + [True] * len(jaxpr.invars)
-        jaxpr, used_residuals, _ = partial_eval.dce_jaxpr_consts(jaxpr, used, keep)
-        residuals = [residual for residual, is_used in zip(residuals, used_residuals, strict=True) if is_used]
+        keep = [index >= len(residuals) for index in range(len(variables))]
+        jaxpr, *are_used = partial_eval.dce_jaxpr_consts(jaxpr, used, keep)
+        residuals = list(itertools.compress(residuals, itertools.chain(*are_used)))
     cotangents_in = [cotangent for cotangent in unknown if cotangent is not None]
-    ad.backward_pass3(jaxpr, True, residuals, accumulators, cotangents_in)
+    ad.backward_pass3(jaxpr, True, residuals, [*accumulators, *rest], cotangents_in)
     results = [a.freeze() if wanted else None for a, wanted in zip(accumulators, needed, strict=True)]
     return [None if isinstance(result, ad.Zero) else result for result in results]
 
