@@ -126,6 +126,9 @@ def _converted_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         return (target or function)(*args, **kwargs)
     if isinstance(function, (type, types.BuiltinFunctionType)):
         return _call_builtin(function, args, kwargs, scope)
+    if isinstance(function, jax.Array) and not args and not kwargs:
+        # `variable.value()`: in rewritten code nobody can tell that the attribute is called (`_called`).
+        return function
     # An object that is called: a layer of the user's own, say.
     method = type(function).__call__
     if isinstance(method, types.FunctionType) and _is_convertible(method) and _users.is_users(method):

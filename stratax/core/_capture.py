@@ -71,6 +71,8 @@ class Spread(abc.ABC):
 
     # Whether it is what one party holds, which the regions inside of the party's own hand on to one another.
     is_share = False
+    # Whether it outlives the program.
+    is_kept = False
 
     def __init__(self, variable: keras.Variable) -> None:
         self.variable = variable
@@ -204,18 +206,41 @@ class Region(keras.StatelessScope):
 
     def adopt(self, spread: Spread) -> None:
         """Have this region carry a variable's value as the parties hold it."""
-        if id(spread) not in self._values:
+        if id(spread) in self._values:
+            return
+        key = id(spread.variable)
+        if key in self.writes:
+            # Assigned in this region, for all parties.
+            with jax_core.set_current_trace(self.trace):
+                self._values[id(spread)] = spread.spread(self._values[key])
+            del self.writes[key]
+            self.writes[id(spread)] = spread
+        else:
             self._values[id(spread)] = self.lift(spread)
-            self.spreads[id(spread.variable)] = spread
+        self.spreads[key] = spread
 
     def _spread(self, spread: Spread) -> Any:
         if spread.is_share and id(spread.variable) not in self._values:
             self._shares[id(spread.variable)] = spread
             self._values[id(spread)] = self.lift(spread)
             return self._values[id(spread)]
+        if spread.is_kept:
+            self.adopt(spread)
+            return self._values[id(spread)]
         value = self.get_current_value(spread.variable)
         with jax_core.set_current_trace(self.trace):
             return spread.spread(value)
+
+    def known_parts(self) -> "list[Spread] | None":
+        """Return what parties keep of variables that the program uses, as far as earlier traces have found out.
+
+        None where the function that is traced can't be traced anew.
+        """
+        return None if self.parent is None else self.parent.known_parts()
+
+    def is_equal(self, variable: keras.Variable) -> bool:
+        """Return whether a variable's value is known to be equal on all replicas, as far as this region can tell."""
+        return id(variable) not in self.writes or id(variable) in self.in_agreement
 
     def share_of(self, variable: keras.Variable) -> Spread | None:
         """Return what a party holds of a variable whose assignments are combined, if one computes here."""
@@ -345,6 +370,20 @@ class Region(keras.StatelessScope):
             with outside_scopes():
                 seen[key] = (stream.peek_up_to if up_to else stream.peek_runs)(skip, count)
         return seen[key]
+
+
+class TraceAgainError(BaseException):
+    """Ends the trace of a function that has met variables of which parties keep values, for it to be traced with them.
+
+    No `except Exception` of a program holds it.
+
+    Args:
+        kept: The parties' values of these variables.
+    """
+
+    def __init__(self, kept: Sequence[Spread]) -> None:
+        super().__init__()
+        self.kept = list(kept)
 
 
 class _Untraceable:
@@ -557,6 +596,7 @@ class ProgramRegion(Region):
         notes: What other packages note about the program while it is traced, by the name of a host value.
         handed_on: What the program gives besides its results.
         afterwards: What is done on the host after each run.
+        kept: What parties keep of variables that they use, as far as earlier traces have found out.
         builder: Makes the program of what was traced, where it is not to be run here as it is:
             ``builder(closed, region, outputs, name)``.
     """
@@ -584,6 +624,7 @@ class ProgramRegion(Region):
         self.handed_on: list[HandedOn] = []
         # What `_afterwards` notes: it needs regions itself.
         self.afterwards: list[Any] = []
+        self.kept: list[Spread] = []
         self.builder: Callable[..., Any] | None = None
 
     @property
@@ -704,6 +745,16 @@ class ProgramRegion(Region):
             tracer = input_p.bind(index=len(self.inputs), aval=jax.core.ShapedArray(tuple(shape), dtype))
         self.inputs.append(source)
         return tracer
+
+    def known_parts(self) -> "list[Spread] | None":
+        return self.kept
+
+    def combine_kept(self) -> None:
+        """Give variables whose parties' own values have changed the value that everybody else sees."""
+        for spread in [each for each in self.writes.values() if isinstance(each, Spread) and each.is_kept]:
+            variable = spread.variable
+            self._values[id(variable)] = spread.merge(self._values[id(spread)])
+            self.writes[id(variable)] = variable
 
     def lift(self, variable: keras.Variable) -> Any:
         if not _variable_store.has_value(variable):

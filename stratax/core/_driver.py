@@ -26,6 +26,7 @@ from stratax.core import (
     _cuts,
     _dispatches,
     _driven,
+    _parts,
     _placement,
     _ranges,
     _stages,
@@ -109,7 +110,12 @@ class Run:
     def commit_held(self) -> None:
         """Give variables the values that an interrupted loop has left them with."""
         for variable, value in list(self._held.values()):
-            if isinstance(variable, _capture.Spread):
+            if isinstance(variable, _parts.Parts):
+                _variable_store.write_all(
+                    [variable, variable.variable], [value, self._stored(variable.merge(value))]
+                )
+                variable.settle()
+            elif isinstance(variable, _capture.Spread):
                 if not self._spans_processes:  # It would take all processes to merge the replicas' values.
                     _variable_store.write(variable.variable, self._stored(variable.merge(value)))
             else:

@@ -81,10 +81,11 @@ def extend(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Memory:
-    """What the traces of one program share: what streams have shown, and which structures loops were traced for."""
+    """What the traces of one program share: what streams have shown, what loops were traced for, what replicas keep."""
 
     seen: dict[Any, Any]
     structures: dict[_capture.Path, list[Any]]
+    kept: list[Any]
 
 
 def _hints(

@@ -53,6 +53,8 @@ MAX_PROGRAMS = 256
 # How many of them for arguments of one kind, where they differ in what streams hold.
 _MAX_VARIANTS = 32
 _TRACES_BEFORE_WARNING = 5
+# How often a function is traced anew at most because of what a trace has found out.
+_MAX_TRACES = 8
 
 
 class Function(_signature.Alias):
@@ -304,7 +306,13 @@ class Function(_signature.Alias):
     def jaxpr(self, *args: object, **kwargs: object) -> Any:
         """Return the program as a `jax.extend.core.ClosedJaxpr`, traced anew, for inspection."""
         arguments = _signature.sort_arguments(self._canonical(args, kwargs))
-        return self._trace_jaxpr(arguments, _capture.ProgramRegion(known=arguments.dynamic))[0]
+
+        def trace(kept: list[Any]) -> Any:
+            region = _capture.ProgramRegion(known=arguments.dynamic)
+            region.kept = kept
+            return self._trace_jaxpr(arguments, region)[0]
+
+        return _traced_again(trace)
 
     def _key(self, arguments: _signature.Arguments) -> Any:
         # Values in a closure are constants of the program, and so part of its key.
@@ -354,6 +362,7 @@ class Function(_signature.Alias):
                 _in_place.check_objects(noted, result)
                 arrays, structure = _sort_outputs(result)
                 outputs.append(structure)
+                region.combine_kept()
                 written = list(region.writes.values())
                 handed = [array for part in region.handed_on for array in part.arrays]
                 return [region.final_value(variable) for variable in written], arrays, handed
@@ -378,16 +387,19 @@ class Function(_signature.Alias):
     def _trace(self, arguments: _signature.Arguments) -> tuple[_program.Program, list[Any]]:
         """Return the program for arguments of a kind, and what stands in it for each of their streams."""
         try:
-            return self._trace_once(arguments)
+            return _traced_again(lambda kept: self._trace_once(arguments, kept))
         except _known.NotKeptError:
             if self._keeps_known:
                 raise
         # It creates a variable of a value that it computes. Few functions do, and keeping how values come about costs.
         self._keeps_known = True
-        return self._trace_once(arguments)
+        return _traced_again(lambda kept: self._trace_once(arguments, kept))
 
-    def _trace_once(self, arguments: _signature.Arguments) -> tuple[_program.Program, list[Any]]:
+    def _trace_once(
+        self, arguments: _signature.Arguments, kept: list[Any]
+    ) -> tuple[_program.Program, list[Any]]:
         region = _capture.ProgramRegion(known=arguments.dynamic)
+        region.kept = kept
         observer = _dispatches.observer()
         try:
             with contextlib.nullcontext() if observer is None else observer.compiling():
@@ -507,6 +519,7 @@ class Function(_signature.Alias):
         # A copy: what this trace sees besides belongs to it alone.
         region.seen = dict(memory.seen)
         region.structures = memory.structures
+        region.kept = memory.kept
         region.hints = hints
         observer = _dispatches.observer()
         try:
@@ -690,6 +703,7 @@ def build_program(
         )
         return _program.Program(compiled=staged, placement=storage, **description)
     flat = _capture.lift_inputs(closed, num_sources)
+    places = [_program.place_of(variable, placement) for variable in order]
 
     # It holds no variable: it may be run for others' later (`CompiledPrograms`).
     def run(
@@ -706,13 +720,27 @@ def build_program(
         new = [results[position] for position in positions]
         if placement is not None:
             # XLA would be free to leave them elsewhere, and the next call had to move them.
-            new = jax.lax.with_sharding_constraint(new, placement)
+            new = jax.lax.with_sharding_constraint(new, places)
         return new, results[num_written:]
 
     # The name in JAX's logs and profiles.
     run.__name__ = name
     compiled = _compiling.jit(run, name=name, donated=(0,), variables={0: donated, 1: description["kept"]})
     return _program.Program(compiled=compiled, placement=placement, **description)
+
+
+def _traced_again(trace: Callable[[list[Any]], Any]) -> Any:
+    """Call a function that traces another one, again with what it finds out that it had to know before."""
+    kept: list[Any] = []
+    for _ in range(_MAX_TRACES):
+        try:
+            return trace(kept)
+        except _capture.TraceAgainError as found:
+            kept = [*kept, *found.kept]
+    raise errors.TracingError(
+        f"A function was traced {_MAX_TRACES} times, and each time has assigned other variables in replicas. Expected: "
+        "the same variables whenever it is traced. Create them before the function is called."
+    )
 
 
 def _moved(

@@ -8,6 +8,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.core import _constants
 
 
 @jax.tree_util.register_pytree_node_class
@@ -46,7 +47,11 @@ class IndexedSlices:
     @property
     def shape(self) -> Any:
         """The shape of the whole tensor as a tuple, or None."""
-        return None if self._dense_shape is None else tuple(np.asarray(self._dense_shape).tolist())
+        return None if self._dense_shape is None else tuple(_sizes(self._dense_shape))
+
+    def joined(self, values: Any, indices: Any) -> "IndexedSlices":
+        """Return other rows of the same tensor."""
+        return IndexedSlices(values, indices, self._dense_shape)
 
     @property
     def dtype(self) -> Any:
@@ -82,3 +87,17 @@ class IndexedSlices:
         return (
             f"IndexedSlices(indices={self._indices}, values={self._values}, dense_shape={self._dense_shape})"
         )
+
+
+def _sizes(dense_shape: Any) -> Any:
+    """Return a shape that may be a tensor of the function that is traced: a constant."""
+    parts = list(dense_shape) if isinstance(dense_shape, list | tuple) else [dense_shape]
+    if not any(isinstance(part, jax.core.Tracer) for part in parts):
+        return np.asarray(dense_shape).tolist()
+    try:
+        return np.ravel([np.asarray(_constants.constant_of(part)) for part in parts]).tolist()
+    except LookupError as error:
+        raise errors.BadArgumentError(
+            "The dense_shape of IndexedSlices depends on what only the running program knows. Expected: sizes that are "
+            f"known while it is traced. Received: dense_shape={shown(dense_shape)}. Use the shape of an array."
+        ) from error

@@ -27,6 +27,7 @@ from stratax.core import (
     _driven,
     _driver,
     _extension,
+    _parts,
     _placement,
     _ranges,
     _shared,
@@ -107,6 +108,8 @@ class Program:
             i: source for i, source in enumerate(kept) if isinstance(source, _capture.HostValue)
         }
         self._read = [*donated, *(kept[position] for position in self._kept_positions)]
+        self._written_parts = [each for each in written if isinstance(each, _parts.Parts)]
+        self._parts_version = _parts.version()
         # The arrays that are known to be where the program needs them.
         # Ids, not arrays: a reference kept here would make each array look as if somebody else held it, and
         # `_inputs` would copy it.
@@ -141,6 +144,8 @@ class Program:
         self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]
     ) -> bool:
         """Return whether the next elements of `streams` and the counts among the arguments fit this program."""
+        if self._parts_version != _parts.version() and not self._knows_parts():
+            return False
         # Asked first whether there are any: this is passed in every call.
         if self._host_values and not all(source.fits() for source in self._host_values.values()):
             return False
@@ -195,6 +200,8 @@ class Program:
                 jax.block_until_ready((written, results))
                 _checks.raise_failures(self.sites, self.placement)
             _variable_store.write_all(self.written, written)
+            if self._written_parts:
+                _parts.settle(self._written_parts)
             # The program leaves its results where it needs them: the next call need not look at them again.
             self._placed_ids[: len(self.donated)] = map(id, written[: len(self.donated)])
         if self.afterwards:
@@ -205,6 +212,16 @@ class Program:
         """Do what the function wants done with datasets."""
         for later in self.afterwards:
             later.act(_stand_in(later.source, streams, traced))
+
+    def _knows_parts(self) -> bool:
+        """Return whether no variable of the program has got parts since it was traced."""
+        known = {id(each) for each in [*self._read, *self.written]}
+        for variable in [*self._read, *self.written]:
+            parts = _parts.parts_of(variable)
+            if parts is not None and id(parts) not in known:
+                return False
+        self._parts_version = _parts.version()
+        return True
 
     def output_types(self) -> Any:
         """Return the structure of the results, with their types in the places of arrays."""
@@ -266,11 +283,10 @@ class Program:
         JAX would move it by itself: again on every call where it is only read, and, where it is written, with a
         second program for the second call, when the array is where the first call left it.
         """
-        if self.placement is None or (
-            value.committed and value.sharding.is_equivalent_to(self.placement, value.ndim)
-        ):
+        where = place_of(variable, self.placement)
+        if where is None or (value.committed and value.sharding.is_equivalent_to(where, value.ndim)):
             return value
-        placed = _placement.place(value, self.placement)
+        placed = _placement.place(value, where)
         _variable_store.moved(variable, placed)
         return placed
 
@@ -340,7 +356,7 @@ class DrivenProgram(Program):
         self._constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
         markers = [e for e in closed.jaxpr.eqns if e.primitive is _capture.input_p]
         self._markers = {e.params["index"]: e.outvars[0] for e in markers}
-        self.memory = _extension.Memory(region.seen, region.structures)
+        self.memory = _extension.Memory(region.seen, region.structures, region.kept)
         self._passes = list(region.passes.values())
         self._cuts = _cuts.Cuts()
         first = next((e for e in closed.jaxpr.eqns if e.primitive in _body.DRIVEN), None)
@@ -413,8 +429,12 @@ class DrivenProgram(Program):
             results = [_driver.value_of(atom, values) for atom in self._jaxpr.outvars]
             with InterruptDeferred():
                 # Assigned together, so that an interrupt can't leave some of them behind the others.
-                new = [self._stored(value) for value in results[: len(self.written)]]
+                new = [
+                    self._stored(variable, value)
+                    for variable, value in zip(self.written, results[: len(self.written)], strict=True)
+                ]
                 _variable_store.write_all(self.written, new)
+                _parts.settle(self._written_parts)
                 run.forget_held()
         except BaseException:
             with InterruptDeferred():
@@ -474,9 +494,9 @@ class DrivenProgram(Program):
                 now if self.placement is None else _placement.place(now, self.placement)
             )
 
-    def _stored(self, value: object) -> Any:
+    def _stored(self, variable: keras.Variable, value: object) -> Any:
         # What was copied for the computation goes back to where it is stored.
-        where = self.storage if self._moves else self.placement
+        where = place_of(variable, self.storage if self._moves else self.placement)
         if where is None:
             return value
         if (
@@ -486,6 +506,11 @@ class DrivenProgram(Program):
         ):
             return value
         return jax.device_put(value, where) if where.is_fully_addressable else _placement.place(value, where)
+
+
+def place_of(variable: keras.Variable, placement: Any) -> Any:
+    """Return where a variable's value has to be in a program that has its variables in one place."""
+    return variable.sharding if isinstance(variable, _parts.Parts) else placement
 
 
 def _not_compiled(*_: object) -> Any:

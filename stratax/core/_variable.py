@@ -8,7 +8,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _capture, _creation, _known, _placement, _variable_updates
+from stratax.core import _capture, _creation, _known, _parts, _placement, _variable_updates
 
 _AGGREGATIONS = ("none", "sum", "mean", "only_first_replica")
 
@@ -26,7 +26,10 @@ class Variable(_variable_updates.Updated):
         name: Its name.
         dtype: Its dtype; by default that of the initial value (Python floats become float32).
         aggregation: How replicas' different values become one: `"none"`, `"sum"`, `"mean"` or
-            `"only_first_replica"` (or TensorFlow's `VariableAggregation` members, by name).
+            `"only_first_replica"` (or TensorFlow's `VariableAggregation` members, by name). They do so where replicas
+            assign it. With `"none"`, each replica keeps its own value, and everybody else sees the first one's.
+        synchronization: `"on_read"`: each replica keeps its own value, and `aggregation` says what everybody else sees.
+        autocast: Whether a layer's precision converts what is read.
 
     Raises:
         BadTypeError: If the initial value is text.
@@ -35,7 +38,7 @@ class Variable(_variable_updates.Updated):
     Example:
         >>> import stratax as sx
         >>> v = sx.Variable([1.0, 2.0])
-        >>> v.assign_add([1.0, 1.0]).tolist()
+        >>> v.assign_add([1.0, 1.0]).numpy().tolist()
         [2.0, 3.0]
     """
 
@@ -78,6 +81,8 @@ class Variable(_variable_updates.Updated):
             synchronization=_word(synchronization),
             autocast=autocast,
         )
+        if self.synchronization == "on_read":
+            _parts.mark_kept(self)
         if _capture.current_region() is not None:
             _capture.note_created(self)
             _capture.initialize(self)

@@ -8,6 +8,7 @@ saves and restores reaches every value through the functions here and does not k
 import abc
 import contextlib
 import functools
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -16,11 +17,13 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from stratax.core import _placement
+from stratax.core import _called, _placement
 from stratax.seams.keras import get_stateless_scope, in_stateless_scope, in_symbolic_scope
 
 # The attribute of a variable that holds its store; a variable that is its own store has none.
 _STORE = "_stratax_store"
+# The attribute of a variable that holds the values that replicas have of it, each its own (`_parts`).
+_PARTS = "_stratax_parts"
 # The attribute that says whether the variable's store has a value of it yet.
 _HAS_VALUE = "_stratax_has_value"
 
@@ -99,6 +102,9 @@ class _Stored:
 
     @property
     def value(self) -> Any:
+        return _called.or_function(self._current(), sys._getframe(1))
+
+    def _current(self) -> Any:
         if in_symbolic_scope() and self._only_type_matters():
             # An operation of the trace, and no array.
             return self._maybe_autocast(jnp.zeros(*_type_of(self)))  # type: ignore[attr-defined]
@@ -258,7 +264,10 @@ def moved(variable: keras.Variable, value: object) -> None:
     The variable itself keeps the new array. A store's value stays where it is.
     """
     if _STORE not in variable.__dict__:
-        variable._value = value
+        old, variable._value = variable._value, value
+        parts = variable.__dict__.get(_PARTS)
+        if parts is not None:
+            parts.follow(old, value)
 
 
 def overwrite(variable: keras.Variable, value: np.ndarray) -> None:

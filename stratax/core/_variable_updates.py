@@ -1,5 +1,6 @@
 """What TensorFlow's variables do and Keras' don't: updates of some elements, references, what they are (core layer)."""
 
+import sys
 from typing import Any
 
 import jax
@@ -9,7 +10,7 @@ import keras
 from stratax import errors
 from stratax._indices import check_indices
 from stratax._shown import shown
-from stratax.core import _capture
+from stratax.core import _called, _capture
 from stratax.core._indexed_slices import IndexedSlices
 from stratax.core._slices import note_part
 
@@ -37,7 +38,40 @@ class Reference:
 
 
 class Updated(keras.Variable):
-    """A variable with TensorFlow's methods. Updates return the variable's new value."""
+    """A variable with TensorFlow's methods. Updates return the variable."""
+
+    @property
+    def value(self) -> Any:
+        """The current value, an array; also a method, as TensorFlow's: `variable.value()`."""
+        return _called.or_function(super().value, sys._getframe(1))
+
+    def assign(
+        self, value: Any, use_locking: object = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Give it a value, as `tf.Variable.assign`, and return the variable.
+
+        Args:
+            value: An array of its shape.
+            use_locking: Ignored.
+            name: Ignored.
+            read_value: Ignored.
+        """
+        super().assign(value)
+        return self
+
+    def assign_add(
+        self, value: Any, use_locking: object = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Add to it; see :meth:`assign`."""
+        super().assign_add(value)
+        return self
+
+    def assign_sub(
+        self, value: Any, use_locking: object = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtract from it; see :meth:`assign`."""
+        super().assign_sub(value)
+        return self
 
     def __getitem__(self, index: Any) -> Any:
         return note_part(super().__getitem__(index), self, index)

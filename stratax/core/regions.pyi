@@ -4,6 +4,7 @@ from ._capture import HandedOn as HandedOn
 from ._capture import ProgramRegion as ProgramRegion
 from ._capture import Region as Region
 from ._capture import Spread as Spread
+from ._capture import TraceAgainError as TraceAgainError
 from ._capture import concrete_values as concrete_values
 from ._capture import current_region as current_region
 from ._capture import current_trace as current_trace

@@ -426,14 +426,14 @@ class Trainer:
         with entered(self.strategy, None):
             # `predict` needs the layers only, and their variables' shapes are found without computing.
             if not all(layer.built for layer in model._flatten_layers()) and predicting:
-                # Shapes of the global batch: layers see their part of it, whose other dimensions are the
-                # same.
-                x, _, _ = seam.data_adapter_utils.unpack_x_y_sample_weight(adapter.example())
+                x, _, _ = seam.data_adapter_utils.unpack_x_y_sample_weight(
+                    self._seen_by_layers(adapter.example())
+                )
                 seam.compute_output_spec(model, jax.tree.map(_symbol, x), training=False)
             elif not predicting and _steps.builds_model(model):
                 pass
             elif not predicting and self._is_unbuilt():
-                self._build_with(adapter.example())
+                self._build_with(self._seen_by_layers(adapter.example()))
             # Its slots have to exist before the step is traced, so that a backup can restore them.
             elif not predicting and not model.optimizer.built:
                 model.optimizer.build(model.trainable_variables)
@@ -441,6 +441,17 @@ class Trainer:
                 # Whether or not it was built here: a loaded optimizer lacks the variable.
                 keras_hooks.prepare(model.optimizer)
         self.own_variables()
+
+    def _seen_by_layers(self, batch: PyTree) -> Any:
+        """Return a replica's part of a batch, where it divides, as layers see it: some have a state for its rows."""
+        count = self.strategy.num_replicas_in_sync
+        leaves, treedef = jax.tree.flatten(batch)
+        if count == 1 or not all(_divides(leaf, count) for leaf in leaves):
+            return batch
+        parts = [
+            jax.ShapeDtypeStruct((leaf.shape[0] // count, *leaf.shape[1:]), leaf.dtype) for leaf in leaves
+        ]
+        return jax.tree.unflatten(treedef, parts)
 
     def _build_with(self, batch: PyTree) -> None:
         try:
@@ -506,6 +517,14 @@ def _packed(x: PyTree, y: PyTree, sample_weight: PyTree) -> Any:
 
 def _symbol(value: Any) -> keras.KerasTensor:
     return keras.KerasTensor(value.shape, keras.backend.standardize_dtype(value.dtype))
+
+
+def _divides(leaf: Any, count: int) -> bool:
+    """Return whether an array of numbers has rows that divide."""
+    shape: Any = getattr(leaf, "shape", None)
+    if not shape or not isinstance(shape[0], int) or np.dtype(leaf.dtype).kind not in "biufcV":
+        return False
+    return shape[0] > 0 and shape[0] % count == 0
 
 
 def _check_batch_size(batch_size: object) -> None:

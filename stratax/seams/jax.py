@@ -113,6 +113,7 @@ class Operation(NamedTuple):
         params: Its parameters.
         position: Which of its results is meant.
         has_effects: Whether it does more than to compute its results.
+        number: The same for all of its results, and for no other operation.
     """
 
     primitive: jax.extend.core.Primitive
@@ -120,6 +121,7 @@ class Operation(NamedTuple):
     params: dict[str, Any]
     position: int
     has_effects: bool
+    number: int
 
 
 def operation_of(value: Any) -> Operation | None:
@@ -130,7 +132,12 @@ def operation_of(value: Any) -> Operation | None:
     # Of operands that are constants, the constants.
     operands = [core.full_lower(operand) for operand in made.in_tracers]
     position = next(index for index, result in enumerate(made.outvars) if result is value.val)
-    return Operation(made.primitive, operands, made.params, position, bool(made.effects))
+    return Operation(made.primitive, operands, made.params, position, bool(made.effects), id(made))
+
+
+def identity_of(value: Any) -> int:
+    """Return a number that is the same for all tracers of one value of a program that is traced, and no other's."""
+    return id(value.val if isinstance(value, partial_eval.DynamicJaxprTracer) else value)
 
 
 def lowering_for_cpus(primitive: jax.extend.core.Primitive) -> Callable[..., Any]:

@@ -343,6 +343,14 @@ REPLACED = (
     Replaced(f"{_LOSS}:apply_mask", "a mean over examples is one over those of all replicas"),
     Replaced("keras:metrics.Mean.update_state", "one number may stand for several replicas' examples"),
     Replaced(f"{_BATCH_NORMALIZATION}.__init__", "Keras refuses `synchronized=True` on JAX"),
+    Replaced(
+        f"{_BATCH_NORMALIZATION}.build",
+        "its statistics are those of all replicas, of which Keras says nothing",
+    ),
+    Replaced(
+        "keras:layers.SpectralNormalization.build",
+        "replicas assign weights alike, of which Keras says nothing",
+    ),
     Replaced(f"{_BATCH_NORMALIZATION}._moments", "synchronized statistics are those of all replicas"),
     Replaced("keras:callbacks.ModelCheckpoint._save_model", _WHOLE),
     Replaced("keras:callbacks.BackupAndRestore._save_model", _WHOLE),

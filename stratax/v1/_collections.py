@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
+import jax.numpy as jnp
 import keras
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import UnconnectedGradients
-from stratax.v1._current import current, current_or_none, readable
+from stratax.core import UnconnectedGradients, regions
+from stratax.core.derivatives import traced_gradients
+from stratax.v1._current import current_or_none, readable
 from stratax.v1._operations import Operation, no_op
 
 
@@ -164,21 +166,21 @@ def gradients(
         colocate_gradients_with_ops: Ignored.
         gate_gradients: Ignored.
         aggregation_method: Ignored.
-        stop_gradients: Refused: use `tf.stop_gradient`.
+        stop_gradients: Tensors that no gradient goes through. In a `model_fn` refused: use `tf.stop_gradient`.
         unconnected_gradients: `"none"` or `"zero"`: what there is where `ys` don't depend on one of `xs`.
 
     Returns:
         One tensor for each of `xs`.
 
     Raises:
-        ModelScopeError: If it is called outside of a `model_fn`.
+        ModelScopeError: If it is called outside of a `model_fn` and of a compiled function.
         BadArgumentError: If `unconnected_gradients` is unknown.
     """
-    if current_or_none() is None:
+    if current_or_none() is None and regions.executing_eagerly():
         raise errors.ModelScopeError(
-            "tf.gradients needs a graph, and outside of a `model_fn` there is none. Expected: tf.GradientTape around "
-            "what is differentiated: `with tf.GradientTape() as tape: ...`, then `tape.gradient(ys, xs)`; "
-            "`tape.watch(x)` for what is no variable."
+            "tf.gradients needs a graph, and outside of a `model_fn` and of a tf.function there is none. Expected: "
+            "tf.GradientTape around what is differentiated: `with tf.GradientTape() as tape: ...`, then "
+            "`tape.gradient(ys, xs)`; `tape.watch(x)` for what is no variable."
         )
     wanted = str(getattr(unconnected_gradients, "value", unconnected_gradients))
     if wanted not in ("none", "zero"):
@@ -186,4 +188,25 @@ def gradients(
             'unconnected_gradients must be "none" or "zero". Received: '
             f"unconnected_gradients={shown(unconnected_gradients)}."
         )
-    return current().gradients(ys, xs, grad_ys, stop_gradients, zero=wanted == "zero")
+    scope = current_or_none()
+    if scope is not None:
+        return scope.gradients(ys, xs, grad_ys, stop_gradients, zero=wanted == "zero")
+    targets, sources = _arrays(ys), _arrays(xs)
+    given = (
+        [None] * len(targets)
+        if grad_ys is None
+        else [grad_ys]
+        if not isinstance(grad_ys, list | tuple)
+        else grad_ys
+    )
+    found = traced_gradients(targets, sources, given, _arrays(stop_gradients))
+    return [
+        jnp.zeros_like(source) if gradient is None and wanted == "zero" else gradient
+        for gradient, source in zip(found, sources, strict=True)
+    ]
+
+
+def _arrays(values: Any) -> list[Any]:
+    """Return the arrays of one or several tensors and variables."""
+    listed = [] if values is None else list(values) if isinstance(values, list | tuple) else [values]
+    return [each.value if isinstance(each, keras.Variable) else jnp.asarray(each) for each in listed]

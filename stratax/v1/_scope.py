@@ -732,14 +732,17 @@ class ModelScope(creation.Creator):
         if not operations or region is None or self.is_running:
             yield
             return
-        written = {id(variable): (variable, variable.value) for variable in self._used.values()}
+        written = [(variable, variable.value) for variable in self._used.values()]
+        equal = {id(variable) for variable, _ in written if region.is_equal(variable)}
         in_effect = self._in_effect
         self._make(operations)
-        changed = [(variable, value) for variable, value in written.values() if variable.value is not value]
+        changed = [(variable, value) for variable, value in written if variable.value is not value]
         with self._not_recorded(len(self._tapes)):
             for variable, _ in changed:
                 # Whoever reads it depends on them, and no other tensor that was assigned to it.
-                keras.Variable.assign(variable, jax.numpy.array(variable.value, copy=True))
+                value = jax.numpy.array(variable.value, copy=True)
+                with _as_equal(is_equal=region.is_equal(variable)):
+                    keras.Variable.assign(variable, value)
                 self.note_value(variable.value, self._controlling())
         after = [(variable, variable.value) for variable, _ in changed]
         self._in_effect = in_effect.union(_reached(operations))
@@ -750,7 +753,8 @@ class ModelScope(creation.Creator):
             for (variable, value), (_, given) in zip(changed, after, strict=True):
                 # What a layer has assigned in the block stays.
                 if variable.value is given:
-                    keras.Variable.assign(variable, value)
+                    with _as_equal(is_equal=id(variable) in equal):
+                        keras.Variable.assign(variable, value)
 
     def note_behind(self, tensor: Any) -> Any:
         """Return a tensor as one that depends on the control dependencies that are entered."""
@@ -939,3 +943,8 @@ def _check_same(name: str, found: keras.Variable, kwargs: dict[str, Any]) -> Non
             f"{tuple(found.shape)}. A model has one variable of a name, in every trace and mode. Give them different "
             "names, or make the shape independent of the batch."
         )
+
+
+def _as_equal(*, is_equal: bool) -> contextlib.AbstractContextManager[None]:
+    """Have what is assigned in a block be equal on all replicas, where it is."""
+    return regions.equal_on_all_replicas() if is_equal else contextlib.nullcontext()

@@ -138,6 +138,7 @@ def assigned_variables(strategy):
         mean = sx.Variable(1.0, aggregation="mean", trainable=False)
         first = sx.Variable(1.0, aggregation="only_first_replica", trainable=False)
         rows = sx.Variable([1.0, 2.0, 3.0], aggregation="mean", trainable=False)
+        shared = sx.Variable(0.0, aggregation="sum", synchronization="on_read", trainable=False)
 
     def replica_step():
         index = jnp.asarray(sx.distribute.get_replica_context().replica_id_in_sync_group, "float32")
@@ -148,6 +149,7 @@ def assigned_variables(strategy):
         for _ in sx.range(3):
             first.assign_add(index + first)
         rows.scatter_mul(IndexedSlices(jnp.stack([index + 1, index + 2]), jnp.array([0, 2])))
+        shared.assign_add(index)
         return seen, total.value, mean.value, first.value, rows.value
 
     step = sx.function(lambda: strategy.run(replica_step))
@@ -157,14 +159,14 @@ def assigned_variables(strategy):
             [np.asarray(each).tolist() for each in strategy.experimental_local_results(look)]
             for look in step()
         ]
-        steps.append((looks, [v.numpy().tolist() for v in (total, mean, first, rows)]))
+        steps.append((looks, [v.numpy().tolist() for v in (total, mean, first, rows, shared)]))
     return steps
 
 
 def check_assigned_variables(steps, num_replicas, num_local):
     """Raise unless all looks are TensorFlow's: each assignment is that of all replicas."""
     indices = np.arange(num_replicas)
-    total, mean, first, rows = 0.0, 1.0, 1.0, np.array([1.0, 2.0, 3.0])
+    total, mean, first, rows, shared = 0.0, 1.0, 1.0, np.array([1.0, 2.0, 3.0]), 0.0
     for looks, values in steps:
         seen = total + np.sum(indices + 1)
         total = num_replicas * 2 * seen
@@ -175,4 +177,28 @@ def check_assigned_variables(steps, num_replicas, num_local):
         for look, value in zip(looks, (seen, total, mean, first, rows), strict=True):
             np.testing.assert_allclose(look, [value] * num_local, rtol=1e-5)
         np.testing.assert_allclose(values[:3], [total, mean, first], rtol=1e-5)
+        shared += np.sum(indices)
         np.testing.assert_allclose(values[3], rows, rtol=1e-5)
+        np.testing.assert_allclose(values[4], shared, rtol=1e-5)
+
+
+def own_values(strategy):
+    """Assign a variable without an aggregation in replicas, twice; return what each replica of this process reads."""
+    with strategy.scope():
+        v = sx.Variable([1.0, 2.0], trainable=False)
+
+    def replica_step():
+        index = jnp.asarray(sx.distribute.get_replica_context().replica_id_in_sync_group, "float32")
+        v.assign(v * 2 + index)
+
+    step = sx.function(lambda: strategy.run(replica_step))
+    step()
+    step()
+    seen = strategy.experimental_local_results(strategy.run(lambda: v.value))
+    return {"own": [np.asarray(each).tolist() for each in seen], "outside": v.numpy().tolist()}
+
+
+def check_own_values(found, replicas):
+    """Raise unless the replicas of these numbers have their own values, and everybody else the first one's."""
+    assert found["own"] == [[4.0 + 3 * index, 8.0 + 3 * index] for index in replicas]
+    assert found["outside"] == [4.0, 8.0]

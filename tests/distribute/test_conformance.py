@@ -31,6 +31,8 @@ from tests.distribute.conformance import (
     assigned_variables,
     check,
     check_assigned_variables,
+    check_own_values,
+    own_values,
 )
 
 pytestmark = pytest.mark.exact
@@ -158,3 +160,9 @@ def test_a_variable_has_the_combined_value_from_its_assignment_on(name):
     strategy = STRATEGIES[name]()
     count = strategy.num_replicas_in_sync
     check_assigned_variables(assigned_variables(strategy), count, count)
+
+
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "central"])
+def test_a_variable_without_aggregation_is_each_replicas_own(name):
+    strategy = STRATEGIES[name]()
+    check_own_values(own_values(strategy), range(strategy.num_replicas_in_sync))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.cluster.processes import run_tasks
-from tests.distribute.conformance import check, check_assigned_variables
+from tests.distribute.conformance import check, check_assigned_variables, check_own_values
 from tests.stressed import but
 
 pytestmark = pytest.mark.processes
@@ -68,24 +68,28 @@ report(uneven=fitted(strategy(), perceptron, lambda: keras.optimizers.SGD(0.1, m
 
 CUSTOM_LOOP = """
 import stratax as sx
-from tests.distribute.conformance import EPOCHS, Training, assigned_variables
+from tests.distribute.conformance import EPOCHS, Training, assigned_variables, own_values
 strategy = sx.distribute.MultiWorkerMirroredStrategy()
 for with_tape in (False, True):
     training = Training(strategy, with_tape)
     losses = [loss for _ in range(EPOCHS) for loss in training.epoch()]
     report(**{str(with_tape): training.outcome(losses), f"programs {with_tape}": training.step.num_programs})
 report(variables=assigned_variables(strategy))
+report(own=own_values(strategy))
 """
 
 
 def test_a_custom_loop_on_two_workers_of_two_devices_gives_one_devices_numbers():
     first, second = run_tasks(2, CUSTOM_LOOP, devices=2)
     assert [first.code, second.code] == [0, 0], first.err + second.err
-    assert first.report == second.report
+    report, other = first.report, second.report
+    for each, replicas in ((report, (0, 1)), (other, (2, 3))):
+        check_own_values(each.pop("own"), replicas)
+    assert report == other
     for with_tape in (False, True):
-        check(**first.report[str(with_tape)])
-        assert first.report[f"programs {with_tape}"] == 2
-    check_assigned_variables(first.report["variables"], num_replicas=4, num_local=2)
+        check(**report[str(with_tape)])
+        assert report[f"programs {with_tape}"] == 2
+    check_assigned_variables(report["variables"], num_replicas=4, num_local=2)
 
 
 CASES = ("cnn_clipped_ring", "accumulated", "uneven")

@@ -29,6 +29,8 @@ from stratax.distribute.replicas import (
     assigning,
     get_replica_context,
     get_strategy,
+    mark_equal,
+    mark_statistics,
     subtracting,
     sum_over_replicas,
     syncing_replicas,
@@ -60,6 +62,8 @@ def install() -> None:
             "keras.src.backend.common.variables:Variable.assign_add": adding,
             "keras.src.backend.common.variables:Variable.assign_sub": subtracting,
             "keras:layers.BatchNormalization.__init__": _synchronized_init,
+            "keras:layers.BatchNormalization.build": _build_of_statistics,
+            "keras:layers.SpectralNormalization.build": _build_of_equals,
             "keras:layers.BatchNormalization._moments": _global_moments,
             "keras:metrics.Mean.update_state": _weighted_mean_update,
             "keras.src.losses.loss:scale_loss_for_distribution": lambda _: scale_loss,
@@ -311,6 +315,25 @@ def _synchronized_init(original: Callable[..., None]) -> Callable[..., None]:
     # Keras binds a layer's arguments to the signature of its __init__.
     __init__.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     return __init__
+
+
+def _build_of_statistics(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def build(self: Any, input_shape: Any) -> None:
+        original(self, input_shape)
+        mark_statistics(each for each in self.variables if each is not self.gamma and each is not self.beta)
+
+    return build
+
+
+def _build_of_equals(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def build(self: Any, input_shape: Any) -> None:
+        original(self, input_shape)
+        # Replicas assign what they compute of these two alone.
+        mark_equal([self.vector_u, self.kernel])
+
+    return build
 
 
 def _global_moments(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,11 +17,16 @@ from ._losses import compute_average_loss as compute_average_loss
 from ._losses import scale_regularization_loss as scale_regularization_loss
 from ._reduce_op import ReduceOp as ReduceOp
 from ._reduce_op import as_reduce_op as as_reduce_op
+from ._replica_parts import ReplicaParts as ReplicaParts
+from ._replica_parts import ensure_parts as ensure_parts
+from ._replica_parts import is_seed_state as is_seed_state
+from ._replica_parts import mark_equal as mark_equal
+from ._replica_parts import mark_statistics as mark_statistics
+from ._replica_parts import parts_on as parts_on
 from ._replica_region import PostponedUpdate as PostponedUpdate
 from ._replica_region import PostponesUpdates as PostponesUpdates
 from ._replica_region import ReplicaRegion as ReplicaRegion
 from ._replica_region import ReplicaSpread as ReplicaSpread
-from ._replica_region import is_seed_state as is_seed_state
 from ._replica_share import adding as adding
 from ._replica_share import assigning as assigning
 from ._replica_share import subtracting as subtracting

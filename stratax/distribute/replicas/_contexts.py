@@ -6,6 +6,7 @@ Follows `tf.distribute`: code inside `strategy.scope()` is in the *cross-replica
 
 import contextlib
 import dataclasses
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import Axis, PyTree
+from stratax.core.derivatives import IndexedSlices
 from stratax.distribute.replicas._exchange import over_replicas
 from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
 from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica, is_per_replica
@@ -95,7 +97,8 @@ class ReplicaContext:
 
         Args:
             reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or its name.
-            value: An array or a structure of arrays, of one shape on every replica.
+            value: An array or a structure of arrays, of one shape on every replica; of `IndexedSlices`, the rows of all
+                replicas are joined.
             options: Accepted for TensorFlow's signature; the strategy's cross-device operations decide.
 
         Returns:
@@ -111,6 +114,10 @@ class ReplicaContext:
             2.0
         """
         op = as_reduce_op(reduce_op)
+        # The indices would be added, too.
+        if any(map(_is_slices, jax.tree.leaves(value, is_leaf=_is_slices))):
+            reduce_leaf = functools.partial(self._reduce_leaf, op)
+            return jax.tree.map(reduce_leaf, value, is_leaf=_is_slices)
         leaves, treedef = jax.tree.flatten(value)
         # Without a mesh axis there is no collective to call.
         if self._num_replicas == 1:
@@ -119,6 +126,12 @@ class ReplicaContext:
         reduce = self._strategy.cross_device_ops.reduce_in_replica
         reduced = over_replicas(lambda own: reduce(op, own, REPLICA_AXIS, self._num_replicas), arrays)
         return jax.tree.unflatten(treedef, reduced)
+
+    def _reduce_leaf(self, op: ReduceOp, leaf: Any) -> Any:
+        if not _is_slices(leaf):
+            return self.all_reduce(op, leaf)
+        rows, indices = self.all_gather((leaf.values, leaf.indices), axis=0)
+        return leaf.joined(rows / self._num_replicas if op is ReduceOp.MEAN else rows, indices)
 
     def all_gather(self, value: PyTree, axis: int, options: object = None) -> Any:
         """Concatenate every replica's `value` along `axis`; all replicas get the result.
@@ -258,6 +271,10 @@ def syncing_replicas() -> ReplicaContext | None:
         return None
     replica = _frames.stack[-1].replica
     return replica if replica is not None and replica.num_replicas_in_sync > 1 else None
+
+
+def _is_slices(value: object) -> bool:
+    return isinstance(value, IndexedSlices)
 
 
 def check_axis(axis: Axis, ndim: int) -> int:

@@ -3,7 +3,6 @@
 import abc
 import contextlib
 import dataclasses
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,13 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from stratax.core import regions
 from stratax.distribute.replicas._contexts import in_cross_replica_context
 from stratax.distribute.replicas._exchange import merged_or_packed, over_replicas, sum_over_replicas
+from stratax.distribute.replicas._replica_parts import (
+    ReplicaParts,
+    belongs_to_replicas,
+    is_equal_by_itself,
+    is_seed_state,
+    parts_on,
+)
 from stratax.distribute.replicas._replica_share import (
     ReplicaShare,
     agreed,
@@ -29,8 +35,6 @@ from stratax.distribute.replicas._values import REPLICA_AXIS
 
 # Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
 _FOLD = 0x9E3779B9
-# A second one of the same name in a `model_fn` has a number behind it.
-_SEED_STATE = re.compile(r"(.*/)?seed_generator_state(_\d+)?(:0)?")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -61,26 +65,28 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
 
     How a variable that replicas change differently becomes one value again follows its `aggregation`, as in
     TensorFlow. One with an aggregation has the combined value from an assignment on: a replica holds its `ReplicaShare`
-    until somebody looks at the variable, or to the end. One that is synchronized on read is each replica's own: metrics
-    (`"sum"`) start from zero on every replica but the first and are added up at the end, so that each update counts
-    once. All others are averaged (BatchNorm's statistics) or, where they are no floating point numbers, the first
-    replica's. Variables that an optimizer wrote are equal already, because gradients were reduced before. The states of
-    seed generators differ between replicas while they run: the replica's index is folded in.
+    until somebody looks at the variable, or to the end. Metrics (a sum that is synchronized on read) start from zero on
+    every replica but the first and are added up at the end, so that each update counts once; statistics, such as
+    BatchNorm's, are averaged there. All others are each replica's own from one step to the next (`ReplicaParts`).
+    Variables that an optimizer wrote are equal already, because gradients were reduced before. The states of seed
+    generators differ between replicas while they run: the replica's index is folded in.
 
     Args:
         parent: The region that `strategy.run` was called in.
-        num_replicas: How many replicas there are.
+        mesh: The replicas' devices.
         local: The replica's own values of variables that stay spread over the replicas, by the variables' ids.
     """
 
     parent: regions.Region
 
-    def __init__(
-        self, parent: regions.Region, num_replicas: int, local: dict[int, Any] | None = None
-    ) -> None:
+    def __init__(self, parent: regions.Region, mesh: Mesh, local: dict[int, Any] | None = None) -> None:
         super().__init__(parent)
         self._local = local or {}
-        self._num_replicas = num_replicas
+        self._mesh = mesh
+        self._num_replicas = mesh.size
+        # The variables with parts that were used, and those that are to get parts, by their ids.
+        self.kept: dict[int, ReplicaParts] = {}
+        self.to_keep: dict[int, keras.Variable] = {}
         self._shares_of: dict[int, ReplicaShare] = {}
         self.postponed: list[PostponedUpdate] = []
 
@@ -88,17 +94,34 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         # Read before it is updated, a variable would have the value of before the optimizer's step.
         self._catch_up(regions.variable_of(variable))
         value = super().get_current_value(variable)
-        return sum_over_replicas(value) if _is_one_of_shares(variable) else value
+        return self._value_of_all(variable, value) if _is_of_all(variable) else value
 
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
         variable, value = update
         self._catch_up(regions.variable_of(variable))
-        if _is_one_of_shares(variable):
+        if isinstance(variable, ReplicaShare):
+            super().add_update(update)
+            return
+        if _is_of_all(variable) and variable.aggregation == "sum":
             # What is assigned for all replicas counts once.
-            value = first_only(jnp.asarray(value))
-        in_merge_call = not isinstance(variable, ReplicaShare) and in_cross_replica_context()
-        with regions.equal_on_all_replicas() if in_merge_call else contextlib.nullcontext():
+            is_divided = id(variable) in self._local and jnp.issubdtype(jnp.result_type(value), jnp.inexact)
+            value = value / self._num_replicas if is_divided else first_only(jnp.asarray(value))
+        kept = parts_on(variable, self._mesh)
+        if kept is not None:
+            self.kept[id(variable)] = kept
+        is_equal = is_equal_by_itself(variable) or in_cross_replica_context()
+        with regions.equal_on_all_replicas() if is_equal else contextlib.nullcontext():
             super().add_update((variable, value))
+        if kept is None and id(variable) in self.writes and id(variable) not in self.in_agreement:
+            self._note_own(variable)
+
+    def _note_own(self, variable: keras.Variable) -> None:
+        if belongs_to_replicas(variable):
+            self.to_keep[id(variable)] = variable
+
+    def _value_of_all(self, variable: keras.Variable, value: Any) -> Any:
+        """Return the one value of a variable of which this replica has its own."""
+        return ReplicaShare(variable, self._num_replicas).merge(value)
 
     def share_of(self, variable: keras.Variable) -> ReplicaShare | None:
         if not is_aggregated(variable) or in_cross_replica_context():
@@ -128,6 +151,13 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         if isinstance(variable, ReplicaShare):
             key = id(variable.variable)
             return self._local[key] if key in self._local else self._spread_share(variable)
+        kept = parts_on(variable, self._mesh)
+        if kept is None and is_on_read(variable):
+            self._note_own(variable)
+            kept = parts_on(variable, self._mesh)
+        if kept is not None:
+            self.kept[id(variable)] = kept
+            return self._own_part(kept)
         if id(variable) in self._local:
             own = self._local[id(variable)]
             share = self.share_of(variable)
@@ -144,6 +174,12 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
                 return first_only(value)
         return value
 
+    def _own_part(self, kept: ReplicaParts) -> Any:
+        """Return this replica's own value, or something of its type, in a trace that only finds out that it is used."""
+        if id(kept.variable) in self._local:
+            return self._local[id(kept.variable)]
+        return jnp.zeros(kept.variable.shape, kept.variable.dtype)
+
     def _spread_share(self, share: ReplicaShare) -> Any:
         value = self.parent.get_current_value(share.variable)
         with jax_core.set_current_trace(self.trace):
@@ -155,25 +191,28 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
     def differing(self) -> list[keras.Variable]:
         """Return the variables whose values differ between replicas and need not be combined before the step ends."""
         found = [regions.variable_of(source) for source in self.writes.values() if self._is_part(source)]
+        found = [each for each in found if id(each) not in self.kept]
         # A variable that is read as it was before the step has to be one by then.
         return [each for each in found if not (is_aggregated(each) and id(each) in self.reads)]
 
-    def parts(self) -> dict[int, Any]:
-        """Return the replica's own values of the variables that it wrote and that stay spread, by their ids."""
-        found = {}
+    def parts(self) -> list[tuple[keras.Variable, Any]]:
+        """Return the replica's own values of the variables that it wrote and that stay spread, in the order of them."""
+        found = []
         for key, source in self.writes.items():
             variable = regions.variable_of(source)
             if id(variable) not in self._local:
                 continue
-            found[id(variable)] = self.final_value(source)
+            value = self.final_value(source)
             if is_aggregated(variable) and key == id(variable):
-                found[key] = ReplicaShare(variable, self._num_replicas).spread(found[key])
+                value = ReplicaShare(variable, self._num_replicas).spread(value)
+            found.append((variable, value))
         return found
 
     def merged(self) -> tuple[list[keras.Variable], list[Any]]:
         """Combine the variables that were written and do not stay spread into one value; one collective per dtype."""
         # Those that stay spread (a loop carries them) are merged behind the loop, once.
-        sources = [each for each in self.writes.values() if id(regions.variable_of(each)) not in self._local]
+        staying = {*self._local, *self.kept}
+        sources = [each for each in self.writes.values() if id(regions.variable_of(each)) not in staying]
         variables = [regions.variable_of(source) for source in sources]
         values = [self.final_value(source) for source in sources]
         to_sum = [index for index, source in enumerate(sources) if self._is_part(source)]
@@ -227,17 +266,12 @@ def _is_averaged(variable: keras.Variable, dtype: Any) -> bool:
     return bool(floating) and variable.aggregation != "only_first_replica" and not is_seed_state(variable)
 
 
-def _is_one_of_shares(variable: keras.Variable) -> bool:
-    """Return whether replicas hold shares of a variable that add up, and all of it is read or written: `merge_call`."""
-    if isinstance(variable, ReplicaShare) or not is_on_read(variable):
-        return False
-    return variable.aggregation == "sum" and in_cross_replica_context()
-
-
-def is_seed_state(variable: keras.Variable) -> bool:
-    """Return whether a variable is the state of a `keras.random.SeedGenerator`."""
-    # Keras 3.15 gives the variable this name, and no reference to its generator; in a `model_fn` it is the last part.
-    return _SEED_STATE.fullmatch(variable.name) is not None and tuple(variable.shape) == (2,)
+def _is_of_all(variable: keras.Variable) -> bool:
+    """Return whether one value of all is read or written of a variable of which replicas have theirs: `merge_call`."""
+    is_own = (
+        not isinstance(variable, ReplicaShare) and is_on_read(variable) and variable.aggregation != "none"
+    )
+    return is_own and in_cross_replica_context()
 
 
 def _merged_sum(values: list[Any]) -> list[Any]:

@@ -22,8 +22,9 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.core import regions
 from stratax.distribute.replicas._exchange import TakesTurns
+from stratax.distribute.replicas._replica_parts import ReplicaParts, belongs_to_replicas, ensure_parts
 from stratax.distribute.replicas._replica_region import PostponedUpdate, ReplicaRegion
-from stratax.distribute.replicas._values import REPLICA_AXIS
+from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica
 from stratax.seams.jax import core, outside_axes
 from stratax.seams.keras import state_of_thread
 
@@ -246,12 +247,33 @@ class TurnRegion(ReplicaRegion, TakesTurns):
     """The region of a replica that runs in Python: its variables have values.
 
     Args:
-        num_replicas: How many replicas there are.
+        mesh: The replicas' devices.
+        index: The replica's number.
+        keeps_copies: Whether each replica has a copy of a variable, which may become its own.
     """
 
-    def __init__(self, num_replicas: int) -> None:
-        super().__init__(_Values(), num_replicas)
-        self.num_replicas = num_replicas
+    def __init__(self, mesh: Mesh, index: int, *, keeps_copies: bool) -> None:
+        super().__init__(_Values(), mesh)
+        self.num_replicas = mesh.size
+        self._index = index
+        self._keeps_copies = keeps_copies and mesh.size > 1
+
+    def own_values(self) -> list[tuple[ReplicaParts, Any]]:
+        """Return what this replica has assigned to variables with parts."""
+        return [
+            (kept, self.final_value(kept.variable)) for key, kept in self.kept.items() if key in self.writes
+        ]
+
+    def _own_part(self, kept: ReplicaParts) -> Any:
+        # For all replicas, and not on this one's device.
+        with set_current_trace(self.trace.parent):
+            return PerReplica(kept._value).values[self._index]
+
+    def _note_own(self, variable: Any) -> None:
+        if not self._keeps_copies:
+            super()._note_own(variable)
+        elif belongs_to_replicas(variable):
+            self.kept[id(variable)] = ensure_parts(variable, self._mesh)
 
     def postpone(self, update: PostponedUpdate) -> None:
         # Each replica makes it with the same arrays, and sees its effect at once.

@@ -13,7 +13,6 @@ from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.cluster import device_name
 from stratax.core import regions
-from stratax.core.derivatives import IndexedSlices
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.input import OnMesh
 from stratax.distribute.replicas import (
@@ -132,18 +131,7 @@ class StrategyExtended:
             )
         op = as_reduce_op(reduce_op)
         sharding = _updates.sharding_of(destinations, self._storage_of(destinations))
-        if isinstance(value, IndexedSlices):
-            return _updates.put(self._joined(op, value), sharding)
         return _updates.put(self._strategy.reduce(op, value, axis=None), sharding)
-
-    def _joined(self, op: ReduceOp, slices: IndexedSlices) -> IndexedSlices:
-        """Return the rows of all replicas, of which those with one index add up."""
-        if not isinstance(slices.values, PerReplica):
-            return slices
-        rows, indices = self._strategy.gather((slices.values, slices.indices), axis=0)
-        if op is ReduceOp.MEAN:
-            rows = rows / slices.values.num_components
-        return IndexedSlices(rows, indices, slices.dense_shape)
 
     def batch_reduce_to(
         self, reduce_op: ReduceOp | str, value_destination_pairs: Sequence[Any], options: object = None

@@ -23,15 +23,18 @@ from stratax.distribute.replicas import (
     PerReplica,
     ReduceOp,
     ReplicaContext,
+    ReplicaParts,
     ReplicaRegion,
     ReplicaSpread,
     StepsPerReplica,
     TurnRegion,
     Turns,
+    ensure_parts,
     entered,
     from_components,
     is_per_replica,
     mesh_of,
+    parts_on,
 )
 from stratax.distribute.strategies import _combining
 from stratax.distribute.strategies._execution import Execution, OverMesh
@@ -72,6 +75,7 @@ class MeshExecution(Execution, OverMesh):
         self._membership = membership
         self._cross_device_ops = cross_device_ops or NcclAllReduce()
         self._mesh = mesh_of(self._devices)
+        self._is_moved = False
         # `autograph=False`: the wrapper has no control flow; the user's function is converted inside.
         self._compiled_run = Function(self.call_for_each_replica, autograph=False, calls_argument=True)
         # What collectives were compiled to, for replicas that run in Python.
@@ -99,11 +103,11 @@ class MeshExecution(Execution, OverMesh):
     def on_other_devices(self, devices: Sequence[jax.Device]) -> Iterator[None]:
         """Have replicas be other devices, as many as are given, while programs are traced in a block."""
         kept = self._devices, self._mesh
-        self._devices, self._mesh = tuple(devices), mesh_of(devices)
+        self._devices, self._mesh, self._is_moved = tuple(devices), mesh_of(devices), True
         try:
             yield
         finally:
-            self._devices, self._mesh = kept
+            (self._devices, self._mesh), self._is_moved = kept, False
 
     @property
     def cross_device_ops(self) -> CrossDeviceOps:
@@ -191,26 +195,33 @@ class MeshExecution(Execution, OverMesh):
                 f"Received: {shown(self._strategy)}."
             )
         num_replicas = 1 if is_alone else self.num_replicas
+        mesh = mesh_of(self._devices[:num_replicas])
         context = ReplicaContext(
             self._strategy, num_replicas, stands_for=self.num_replicas if is_alone else 1
         )
 
-        def replica(index: int) -> tuple[list[Any], Any, list[keras.Variable], list[Any]]:
+        keeps_copies = self._strategy.extended.placement.keeps_copies
+
+        def replica(index: int) -> _Ran:
             own = [leaf.values[index] if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
             own_args, own_kwargs = jax.tree.unflatten(treedef, own)
-            region = TurnRegion(num_replicas)
+            region = TurnRegion(mesh, index, keeps_copies=keeps_copies)
             with region, entered(self._strategy, context):
                 result = python_fn(*own_args, **own_kwargs)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
                 written, merged = region.merged()
-            return outputs, structure, written, merged
+                self._refuse(region)
+            return _Ran(outputs, structure, written, merged, region.own_values())
 
-        found = Turns(mesh_of(self._devices[:num_replicas]), self._exchanges).run(replica)
-        outputs, structure, written, merged = found[0]
-        for variable, value in zip(written, merged, strict=True):
+        found = Turns(mesh, self._exchanges).run(replica)
+        outputs, structure = found[0].outputs, found[0].structure
+        for variable, value in zip(found[0].written, found[0].merged, strict=True):
             variable_store.overwrite(variable, np.asarray(value))
+        for own_values in zip(*(each.own_values for each in found), strict=True):
+            kept = own_values[0][0]
+            kept.give(from_components([value for _, value in own_values], mesh).array)
         if not is_alone:
-            columns = zip(*(each[0] for each in found), strict=True)
+            columns = zip(*(each.outputs for each in found), strict=True)
             outputs = [
                 from_components(each, self._mesh) if _is_array(each[0]) else each[0] for each in columns
             ]
@@ -258,7 +269,7 @@ class MeshExecution(Execution, OverMesh):
             noted = functions.note_objects((args, kwargs))
             # `shard_map` gives each replica its slice, with a leading dimension of 1.
             mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
-            replica = ReplicaRegion(region, self.num_replicas, mine)
+            replica = ReplicaRegion(region, self._mesh, mine)
             with replica, entered(self._strategy, context):
                 result = fn(*args, **kwargs)
                 functions.check_objects(noted, result)
@@ -267,8 +278,11 @@ class MeshExecution(Execution, OverMesh):
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
                 # Inside of the mapped function, where the replicas' values can be combined.
                 written, merged = replica.merged()
-                kept = {key: value[None] for key, value in replica.parts().items()}
-                found.append(_Traced(replica, outputs, structure, written))
+                parts = replica.parts()
+                kept = {id(variable): value[None] for variable, value in parts}
+                found.append(
+                    _Traced(replica, outputs, structure, written, [variable for variable, _ in parts])
+                )
                 return (arrays, kept), (merged, [update.arrays for update in replica.postponed])
 
         spread, same = PartitionSpec(REPLICA_AXIS), PartitionSpec()
@@ -286,15 +300,17 @@ class MeshExecution(Execution, OverMesh):
             # all.
             check_vma=False,
         )
-        spreads = self._carried_spread(region, mapped, components, found)
+        spreads = self._spread(region, mapped, components, found)
         local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
         # The mesh that JAX notes for the body would otherwise be that of everything behind it.
         (arrays, kept), (values, postponed) = regions.without_mesh(mapped(components, local))
-        # The last trace is the one that counts: `_carried_spread` may have made one before.
+        # The last trace is the one that counts: `_spread` may have made one before.
         traced = found[-1]
-        for key, value in kept.items():
+        self._keep(region, traced.replica)
+        # In the order of the trace: JAX sorts by the keys, which differ between processes, and so would collectives.
+        for key in (id(variable) for variable in traced.kept):
             # As the replicas hold it; the loop merges it at its end.
-            region.add_update((spreads[key], value))
+            region.add_update((spreads[key], kept[key]))
         for variable, value in zip(traced.written, values, strict=True):
             region.add_update((variable, value))
         for update, update_arrays in zip(traced.replica.postponed, postponed, strict=True):
@@ -304,29 +320,71 @@ class MeshExecution(Execution, OverMesh):
         placed = [PerReplica(next(results)) if _is_array(leaf) else leaf for leaf in traced.outputs]
         return jax.tree.unflatten(traced.structure, placed)
 
-    def _carried_spread(
+    def _spread(
         self,
         region: regions.Region,
         mapped: Callable[..., Any],
         components: list[Any],
         found: list["_Traced"],
     ) -> dict[int, regions.Spread]:
-        """Return the variables that replicas change differently directly in a loop, to be merged when it is over.
+        """Return the variables that are spread over the replicas: those with parts, and directly in a loop some others.
 
-        Which ones these are only a trace can tell, so that in a loop a replica's function is traced twice.
+        In a loop these are the ones that replicas change differently, to be merged when it is over. Which ones these
+        are only a trace can tell, so that in a loop a replica's function is traced twice.
         """
-        if not isinstance(region, regions.LoopRegion):
-            return {}
         # Looked at before the trace below, which reads variables itself.
         used = {*region.reads, *region.writes}
+        for kept in region.known_parts() or ():
+            if parts_on(kept.variable, self._mesh) is kept:
+                region.adopt(kept)
+        if not isinstance(region, regions.LoopRegion):
+            return {key: each for key, each in region.spreads.items() if each.is_kept}
+        local = {key: region.get_current_value(each) for key, each in region.spreads.items()}
         # Only types: the trace leaves nothing in the program.
-        jax.eval_shape(mapped, components, {})
+        jax.eval_shape(mapped, components, local)
+        self._keep(region, found[-1].replica)
         for variable in found[-1].replica.differing():
             key = id(variable)
             # What the loop itself reads or writes besides must be one value in every iteration.
             if key not in used and key not in region.spreads:
                 region.adopt(ReplicaSpread(variable, self._mesh))
         return dict(region.spreads)
+
+    def _keep(self, region: regions.Region, replica: ReplicaRegion) -> None:
+        """Have the function be traced anew with what replicas keep of variables that it uses, unless it was.
+
+        Raises:
+            StrategyError: If replicas are to keep values of variables that the strategy keeps in one place.
+        """
+        # A trace for devices that are not there runs nothing: what it assigns is not kept.
+        if self._is_moved:
+            return
+        found = list(replica.kept.values())
+        if self._strategy.extended.placement.keeps_copies:
+            found += [ensure_parts(variable, self._mesh) for variable in replica.to_keep.values()]
+        else:
+            self._refuse(replica)
+        known = region.known_parts()
+        missing = [each for each in found if all(each is not other for other in known or ())]
+        if missing and known is None:
+            raise errors.StrategyError(
+                "Replicas keep their own values of a variable, and strategy.run was called in a function that is "
+                "differentiated outside of a compiled function. Expected: stratax.function around value_and_grad. "
+                f"Received: values of {shown(missing[0].path)}. Compile the step, or give the variable an aggregation."
+            )
+        if missing:
+            raise regions.TraceAgainError(missing)
+
+    def _refuse(self, replica: ReplicaRegion) -> None:
+        """Raise if replicas assign what would have to be each one's own, where variables are kept in one place."""
+        for variable in replica.to_keep.values():
+            if variable.aggregation == "none" and self.num_replicas > 1:
+                raise errors.StrategyError(
+                    f"Replicas assign a variable without an aggregation, of which {type(self._strategy).__name__} "
+                    "has one for all of them. Expected: an aggregation ('sum', 'mean' or 'only_first_replica'), or an "
+                    "assignment in get_replica_context().merge_call(merge_fn). Received: a value of "
+                    f"{shown(variable.path)} for each replica. A MirroredStrategy keeps one for each."
+                )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -337,6 +395,18 @@ class _Traced:
     outputs: list[Any]
     structure: Any
     written: list[keras.Variable]
+    kept: list[keras.Variable]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Ran:
+    """What a replica that ran in Python left behind."""
+
+    outputs: list[Any]
+    structure: Any
+    written: list[keras.Variable]
+    merged: list[Any]
+    own_values: list[tuple[ReplicaParts, Any]]
 
 
 def _only_component(value: PerReplica) -> Any:

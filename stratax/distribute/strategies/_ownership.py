@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import keras
 
-from stratax.core import generators, variable_store
+from stratax.core import Variable, generators, variable_store
 from stratax.distribute.replicas import get_strategy, has_strategy, is_default
 
 if TYPE_CHECKING:
@@ -126,9 +126,19 @@ def creating(original: Callable[..., None]) -> Callable[..., None]:
         if has_strategy() and not generators.is_made_now() and _keep(self, get_strategy()):
             self._initialize_with_initializer(initializer)
         else:
-            original(self, initializer)
+            original(self, _of_all(self, initializer))
 
     return _initialize_with_initializer
+
+
+def _of_all(variable: keras.Variable, initializer: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what gives a variable's first value, where each replica of a sum begins with what the program gives."""
+    is_sum = variable.aggregation == "sum" and variable.synchronization == "on_read"
+    if not (is_sum and isinstance(variable, Variable) and has_strategy()):
+        return initializer
+    extended = get_strategy().extended
+    count = extended.execution.num_replicas if extended.placement.keeps_copies else 1
+    return lambda *args, **kwargs: initializer(*args, **kwargs) * count
 
 
 def _keep(variable: keras.Variable, strategy: "Strategy") -> bool:

@@ -21,6 +21,9 @@ class Placement(abc.ABC):
     Variables may be arrays on devices of this process, or values in a :class:`VariableStore` that is somewhere else.
     """
 
+    # Whether each replica has a copy of a variable, which may become its own.
+    keeps_copies = False
+
     def store_of(self, variable: keras.Variable) -> "variable_store.VariableStore | None":
         """Return the store that is to keep a new variable; None where the variable itself holds its array.
 
@@ -59,6 +62,8 @@ class OnDevices(Placement):
     Args:
         sharding: Where variables are while replicas compute, and between programs.
     """
+
+    keeps_copies = True
 
     def __init__(self, sharding: jax.sharding.Sharding) -> None:
         self._sharding = sharding
@@ -106,6 +111,8 @@ class OnOtherDevice(OnDevices, UpdatesOnce):
         sharding: Where variables are while replicas compute.
         storage: Where they are between programs: another place.
     """
+
+    keeps_copies = False
 
     def __init__(self, sharding: jax.sharding.Sharding, storage: jax.sharding.Sharding) -> None:
         super().__init__(sharding)

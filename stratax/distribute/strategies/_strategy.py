@@ -13,6 +13,7 @@ from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.cluster import ClusterResolver, device_name
 from stratax.core import regions
+from stratax.core.derivatives import IndexedSlices
 from stratax.data.foreign import adopted
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.input import DistributedDataset, InputContext
@@ -237,7 +238,7 @@ class Strategy:
 
         Args:
             reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or its name.
-            value: What `run` returned: a `PerReplica` or a structure of them.
+            value: What `run` returned: a `PerReplica` or a structure of them; of `IndexedSlices`, all rows are joined.
             axis: None combines the components, element by element. A dimension of the components (0 for
                 examples) is reduced as well; a mean divides by the true number of elements over all replicas.
 
@@ -260,7 +261,22 @@ class Strategy:
         # It is a static argument of a program, and keys it by value.
         axis = int(axis) if isinstance(axis, np.integer) else axis
         self._check_cross_replica("reduce", "get_replica_context().all_reduce")
+
+        def reduce(leaf: Any) -> Any:
+            return self._joined(op, leaf) if isinstance(leaf, IndexedSlices) else self.reduce(op, leaf, axis)
+
+        if _has_slices(value):
+            return jax.tree.map(
+                reduce, value, is_leaf=lambda leaf: isinstance(leaf, IndexedSlices | PerReplica)
+            )
         return self._execution.reduce(op, value, axis)
+
+    def _joined(self, op: ReduceOp, slices: IndexedSlices) -> IndexedSlices:
+        """Return the rows of all replicas, of which those with one index add up."""
+        if not isinstance(slices.values, PerReplica):
+            return slices
+        rows, indices = self.gather((slices.values, slices.indices), axis=0)
+        return slices.joined(rows / slices.values.num_components if op is ReduceOp.MEAN else rows, indices)
 
     def _check_cross_replica(self, method: str, instead: str) -> None:
         if in_replica() and not in_cross_replica_context():
@@ -388,6 +404,11 @@ class Strategy:
     def experimental_make_numpy_dataset(self, numpy_input: object, session: object = None) -> Any:
         """Call :meth:`make_experimental_numpy_dataset` by its other name."""
         return self.make_experimental_numpy_dataset(numpy_input, session)
+
+
+def _has_slices(value: PyTree) -> bool:
+    leaves = jax.tree.leaves(value, is_leaf=lambda leaf: isinstance(leaf, IndexedSlices))
+    return any(isinstance(leaf, IndexedSlices) for leaf in leaves)
 
 
 @contextlib.contextmanager

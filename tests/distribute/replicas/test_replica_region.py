@@ -46,11 +46,9 @@ def central(count):
     [
         ("sum", 10.0, 10 + 0 + 1 + 2 + 3),
         ("mean", 10.0, 10 + 1.5),
-        ("none", 10.0, 10 + 1.5),
         ("only_first_replica", 10.0, 10 + 0),
         ("sum", 10, 10 + 0 + 1 + 2 + 3),
         ("only_first_replica", 10, 10),
-        ("none", 10, 10),
     ],
 )
 @pytest.mark.parametrize("kind", [mirrored, central])

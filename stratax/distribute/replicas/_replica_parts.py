@@ -1,0 +1,112 @@
+"""Variables of which each replica keeps its own value from one step to the next, as in TensorFlow (distribute layer).
+
+These are variables without an aggregation, such as the state of a stateful RNN, which belongs to a replica's rows, and
+variables of a program that are synchronized on read. A variable gets its parts when replicas first assign it: until
+then all have one value.
+"""
+
+import functools
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from stratax.core import parts, placement
+from stratax.distribute.replicas._replica_share import is_on_read
+from stratax.distribute.replicas._values import REPLICA_AXIS
+
+# A second one of the same name in a `model_fn` has a number behind it.
+_SEED_STATE = re.compile(r"(.*/)?seed_generator_state(_\d+)?(:0)?")
+# The attribute of variables that replicas assign alike, though nothing says so.
+_EQUAL = "_stratax_equal"
+
+
+class ReplicaParts(parts.Parts):
+    """The values that the replicas have of a variable, one each.
+
+    Args:
+        variable: The variable, which has a value.
+        mesh: The mesh of the replicas.
+    """
+
+    def __init__(self, variable: keras.Variable, mesh: Mesh) -> None:
+        super().__init__(variable, NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)))
+        self.mesh = mesh
+
+    def spread(self, value: Any) -> Any:
+        return _spread(value, self.sharding, self.variable.aggregation == "sum")
+
+    def merge(self, array: Any) -> Any:
+        if self.variable.aggregation == "sum":
+            return jnp.sum(array, 0, dtype=array.dtype)
+        if self.variable.aggregation == "mean" and jnp.issubdtype(array.dtype, jnp.inexact):
+            return jnp.mean(array, 0)
+        return array[0]
+
+    def divided(self, value: Any) -> Any:
+        # Where it is on other devices, a program over all replicas' can't take it.
+        return self.spread(placement.place(value, NamedSharding(self.mesh, PartitionSpec())))
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))
+def _spread(value: Any, sharding: NamedSharding, is_sum: bool) -> Any:
+    """Return each replica's value of one for all: the same, or its part of a sum."""
+    count = sharding.mesh.size
+    array = jnp.broadcast_to(value, (count, *value.shape))
+    if is_sum and jnp.issubdtype(array.dtype, jnp.inexact):
+        array = array / count
+    elif is_sum:
+        # The first replica has what is left over.
+        array = (array // count).at[0].add(value % count)
+    return jax.lax.with_sharding_constraint(array, sharding)
+
+
+def parts_on(variable: keras.Variable, mesh: Mesh) -> ReplicaParts | None:
+    """Return the parts that replicas on the devices of a mesh have of a variable, if there are."""
+    found = parts.parts_of(variable)
+    return found if isinstance(found, ReplicaParts) and found.mesh == mesh else None
+
+
+def ensure_parts(variable: keras.Variable, mesh: Mesh) -> ReplicaParts:
+    """Return the parts that replicas have of a variable, which has them from now on."""
+    found = parts_on(variable, mesh)
+    if found is None:
+        found = ReplicaParts(variable, mesh)
+        parts.give_parts(found)
+    return found
+
+
+def belongs_to_replicas(variable: keras.Variable) -> bool:
+    """Return whether each replica keeps what it assigns to a variable for itself."""
+    if is_on_read(variable):
+        # Metrics and statistics become one value at the end of each step, as if one device had seen all examples.
+        return parts.is_marked_kept(variable)
+    return variable.aggregation == "none" and not is_seed_state(variable)
+
+
+def is_seed_state(variable: keras.Variable) -> bool:
+    """Return whether a variable is the state of a `keras.random.SeedGenerator`."""
+    # Keras 3.15 gives the variable this name, and no reference to its generator; in a `model_fn` it is the last part.
+    return _SEED_STATE.fullmatch(variable.name) is not None and tuple(variable.shape) == (2,)
+
+
+def is_equal_by_itself(variable: keras.Variable) -> bool:
+    """Return whether what replicas assign to a variable is equal on all of them, as what it is computed of is."""
+    return _EQUAL in variable.__dict__
+
+
+def mark_equal(variables: Iterable[keras.Variable]) -> None:
+    """Note that replicas assign variables alike."""
+    for variable in variables:
+        variable.__dict__[_EQUAL] = True
+
+
+def mark_statistics(variables: Iterable[keras.Variable]) -> None:
+    """Have the replicas' mean be the value of variables at the end of each step, and within it each replica's own."""
+    for variable in variables:
+        # What Keras 2 asks for when it makes them; Keras 3 asks for nothing.
+        variable._aggregation, variable._synchronization = "mean", "on_read"
