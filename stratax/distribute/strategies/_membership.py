@@ -43,6 +43,17 @@ class Membership(abc.ABC):
             values: Arrays, of the same shapes and dtypes in all members.
         """
 
+    def check_alike(self, values: list[Any]) -> None:
+        """Check before :meth:`agreed` that all members have values of the same shapes and dtypes.
+
+        Args:
+            values: This member's.
+
+        Raises:
+            StructureError: In all of them, if they run different programs. To combine such values aborts a process.
+        """
+        del values  # A process by itself is like itself.
+
     @abc.abstractmethod
     def gathered(self, value: bytes) -> list[bytes]:
         """Return the values of all members that act in step, in their order; else only the process's own."""

@@ -79,6 +79,7 @@ def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
         if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
     ]
     extended = strategy.extended
+    extended.membership.check_alike([value for _, value in present])
     # The chief's values: initialisers may draw differently in each process.
     agreed = extended.membership.agreed([value for _, value in present])
     extended.placement.place([variable for variable, _ in present], agreed)

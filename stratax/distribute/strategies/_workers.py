@@ -47,6 +47,7 @@ _PURPOSES = {
     "random": "the state of the random generators",
     "shapes": "the shapes of components to combine",
     "seeds": "the seeds of a dataset's shuffles",
+    "variables": "the shapes of new variables",
 }
 
 
@@ -136,6 +137,23 @@ class Workers(InStep):
 
     def agreed(self, values: list[Any]) -> list[Any]:
         return _from_chief(values) if values else values
+
+    def check_alike(self, values: list[Any]) -> None:
+        if not values:
+            return
+        listed = [f"{np.dtype(value.dtype).name}{list(np.shape(value))}" for value in values]
+        own = {"all": hashlib.sha256(json.dumps(listed).encode()).hexdigest(), "shown": shown(listed)}
+        texts = self.exchange(self.next_name("variables"), json.dumps(own).encode())
+        found = [json.loads(text) for text in texts]
+        if len({each["all"] for each in found}) > 1:
+            other = next(index for index, each in enumerate(found) if each["all"] != found[0]["all"])
+            said = ", ".join(
+                f"{self._cluster.task_name(index)}: {found[index]['shown']}" for index in (0, other)
+            )
+            raise errors.StructureError(
+                "The workers create different variables. Expected: the same program, with the same model, in every "
+                f"worker. Received: {said}."
+            )
 
     def gathered(self, value: bytes) -> list[bytes]:
         return self.exchange(self.next_name("gathered"), value)

@@ -31,3 +31,22 @@ def test_variables_of_every_dtype_and_shape_begin_with_the_chiefs_values():
         ["bfloat16", [2, 5]],
         ["bfloat16", [0, 4]],
     ]
+
+
+DIFFERENT = """
+import numpy as np
+import stratax as sx
+strategy = sx.distribute.MultiWorkerMirroredStrategy()
+worker = strategy.cluster_resolver.task_id
+with strategy.scope():
+    made = sx.Variable(np.zeros((2, 3 + worker)))
+"""
+
+
+def test_workers_that_run_different_programs_say_so():
+    tasks = run_tasks(2, DIFFERENT)
+    for task in tasks:
+        # Who is slower may see first that the other has left.
+        assert task.code in (1, 201)
+        assert "StructureError: The workers create different variables" in task.err
+        assert "task:0: ['float32[2, 3]'], /job:worker/task:1: ['float32[2, 4]']" in task.err
