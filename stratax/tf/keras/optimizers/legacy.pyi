@@ -4,6 +4,7 @@ from keras.optimizers import Adagrad as Adagrad
 from keras.optimizers import Adam as Adam
 from keras.optimizers import Adamax as Adamax
 from keras.optimizers import Ftrl as Ftrl
-from keras.optimizers import Nadam as Nadam
 from keras.optimizers import Optimizer as Optimizer
-from keras.optimizers import RMSprop as RMSprop
+
+from stratax.keras2.optimizers import Nadam as Nadam
+from stratax.keras2.optimizers import RMSprop as RMSprop
