@@ -10,6 +10,7 @@ from collections.abc import Hashable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from stratax import _tracebacks
 from stratax.core import _capture
@@ -228,6 +229,25 @@ class Optional:
         self._present = present
         self._value = value
 
+    @staticmethod
+    def from_value(value: Any) -> "Optional":
+        """Return one that has a value.
+
+        Args:
+            value: A structure of arrays and numbers.
+        """
+        return Optional(True, jax.tree.map(lambda part: part if _is_made(part) else jnp.asarray(part), value))
+
+    @staticmethod
+    def empty(element_spec: Any) -> "Optional":
+        """Return one without a value.
+
+        Args:
+            element_spec: What a value would be like.
+        """
+        del element_spec
+        return Optional(False, None)
+
     def has_value(self) -> Any:
         """Return whether there is an element: a scalar array of booleans."""
         return self._present
@@ -246,11 +266,18 @@ class Optional:
         return self._value
 
     def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
+        """Take it apart, as JAX wants to."""
         return (self._present, self._value), None
 
     @classmethod
     def tree_unflatten(cls, _: None, children: Any) -> "Optional":
+        """Put it together again."""
         return cls(*children)
+
+
+def _is_made(part: object) -> bool:
+    """Return whether a value is an array already, or text, which is none on a device."""
+    return hasattr(part, "dtype") or isinstance(part, str | bytes)
 
 
 def next_optional(stream: Any) -> Optional:

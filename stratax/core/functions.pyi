@@ -17,6 +17,7 @@ from ._log_placement import set_log_device_placement as set_log_device_placement
 from ._loops import for_rows as for_rows
 from ._loops import reduce as reduce
 from ._signature import sort_arguments as sort_arguments
+from ._stream import Optional as Optional
 from ._stream import next_optional as next_optional
 from ._tracebacks import disable_traceback_filtering as disable_traceback_filtering
 from ._tracebacks import enable_traceback_filtering as enable_traceback_filtering

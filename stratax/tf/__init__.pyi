@@ -388,6 +388,7 @@ from . import distribute as distribute
 from . import dtypes as dtypes
 from . import errors as errors
 from . import estimator as estimator
+from . import experimental as experimental
 from . import feature_column as feature_column
 from . import flags as flags
 from . import gfile as gfile

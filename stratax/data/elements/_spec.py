@@ -133,11 +133,12 @@ class DatasetSpec:
 
     Args:
         element_spec: Structure of the specs of the inner Dataset's elements.
+        dataset_shape: Ignored: one component is one Dataset.
     """
 
     __slots__ = ("_element_spec",)
 
-    def __init__(self, element_spec: PyTree) -> None:
+    def __init__(self, element_spec: PyTree, dataset_shape: object = ()) -> None:
         self._element_spec = element_spec
 
     @property

@@ -1,4 +1,5 @@
-"""Parse `tf.train.Example` and what else a record may hold.
+"""Parsing of `tf.train.Example` and the tensors that it holds."""
 
-The functions and messages are public names of `stratax.data`; no other room uses what is here.
-"""
+from stratax import _doors
+
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -40,3 +40,6 @@ from stratax.data.dataset.experimental import shuffle_and_repeat as shuffle_and_
 from stratax.data.dataset.experimental import take_while as take_while
 from stratax.data.dataset.experimental import unbatch as unbatch
 from stratax.data.dataset.experimental import unique as unique
+from stratax.data.readers.examples import TFRecordWriter as TFRecordWriter
+from stratax.data.readers.examples import make_batched_features_dataset as make_batched_features_dataset
+from stratax.data.readers.examples import parse_example_dataset as parse_example_dataset

@@ -1,0 +1,1 @@
+from ._parse import parse_example as parse_example

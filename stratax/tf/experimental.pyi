@@ -1,0 +1,1 @@
+from stratax.core.functions import Optional as Optional
