@@ -17,6 +17,7 @@
 - `without_source_files`: programs say which files they came from; JAX leaves that out for a whole process only.
 - `hardware_utils`: JAX looks for a TPU's chips before it starts, and has no public question for it.
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
+- `choose_options`: options of XLA that fit some programs only are asked for before a program is known.
 - `lowered_apart`: XLA fuses what it finds side by side, and only a function that it does not inline is compiled alone.
 """
 
@@ -28,6 +29,7 @@ from typing import Any, NamedTuple
 import jax.extend.core
 from jax._src import (
     callback,
+    compiler,
     config,
     core,
     debugging,
@@ -47,6 +49,7 @@ __all__ = [
     "Operation",
     "ad",
     "call_back",
+    "choose_options",
     "core",
     "distributed",
     "hardware_utils",
@@ -145,6 +148,28 @@ def lowering_for_cpus(primitive: jax.extend.core.Primitive) -> Callable[..., Any
     # The platform's own lowering goes before the general one, as in JAX.
     entry: Any = mlir._platform_specific_lowerings["cpu"].get(primitive, mlir._lowerings.get(primitive))
     return entry.rule
+
+
+def choose_options(choose: Callable[[mlir.ir.Module], dict[str, str]]) -> None:
+    """Have each program that is compiled for CPUs compiled with further options, where its user gives no such options.
+
+    Args:
+        choose: Returns the options of a program, by name.
+    """
+    given: Any = compiler.compile_or_get_cached
+
+    def compile_or_get_cached(
+        backend: Any, computation: Any, devices: Any, options: Any, *rest: Any, **keywords: Any
+    ) -> Any:
+        if backend.platform == "cpu":
+            before = list(options.env_option_overrides)
+            names = {name for name, _ in before}
+            chosen = [(name, value) for name, value in choose(computation).items() if name not in names]
+            options.env_option_overrides = before + chosen
+        return given(backend, computation, devices, options, *rest, **keywords)
+
+    seam: Any = compiler
+    seam.compile_or_get_cached = compile_or_get_cached
 
 
 def lowered_apart(ctx: Any, function: Callable[..., Any], *operands: Any) -> Any:

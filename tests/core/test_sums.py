@@ -2,16 +2,25 @@
 
 import jax
 import jax.numpy as jnp
+import jaxlib
 import numpy as np
 import pytest
 
 import stratax as sx
+from stratax import _xla_flags
 from stratax.core import _sums
 
 pytestmark = [pytest.mark.exact, pytest.mark.skipif(jax.default_backend() != "cpu", reason="only on CPUs")]
 
 SHAPE = (20, 12, 12, 32)
 OUTER = (0, 1, 2)
+
+
+@pytest.fixture(autouse=True)
+def _products_from_a_small_size(request, monkeypatch):
+    """Arrays of tests are small; the sizes that count are those of jaxlibs whose library does not sum."""
+    if "library" not in request.function.__name__:
+        monkeypatch.setattr(_sums, "_MIN_SIZE_BESIDE_LIBRARY", _sums._MIN_SIZE)
 
 
 def _values(*shape):
@@ -132,3 +141,82 @@ def test_install_is_safe_to_call_again():
     before = jax.jit(lambda x: x.sum(OUTER)).lower(_values(*SHAPE)).as_text()
     _sums.install()
     assert jax.jit(lambda x: x.sum(OUTER)).lower(_values(*SHAPE)).as_text() == before
+
+
+by_library = pytest.mark.skipif(
+    jaxlib.__version__ not in _xla_flags.AFFECTED_JAXLIBS, reason="this jaxlib has no such flag"
+)
+
+
+@by_library
+def test_a_library_computes_smaller_sums_with_their_formula():
+    x = _values(*SHAPE)
+    compiled = jax.jit(lambda x: jnp.exp(x).sum(OUTER)).lower(x).compile()
+    assert "__ynn_fusion" in compiled.as_text()
+    np.testing.assert_allclose(compiled(x), np.exp(x.astype(np.float64)).sum(OUTER), rtol=1e-5)
+    assert not _is_product(lambda x: jnp.exp(x).sum(OUTER), x)
+
+
+@by_library
+def test_sums_of_all_pairs_take_no_memory_with_the_library():
+    x = _values(1000, 64)
+    compiled = jax.jit(lambda x: jnp.abs(x[:, None] - x[None]).sum((0, 1))).lower(x).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < 1 << 20
+
+
+@by_library
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+@pytest.mark.parametrize("shape", [(2000, 3), (2000, 4), (2000, 33)])
+def test_numbers_of_half_precision_are_not_given_to_the_library(dtype, shape):
+    """From bfloat16, the library makes sums of `inf` and `nan`."""
+    x = jnp.asarray(_values(*shape) * 4, dtype)
+    compiled = jax.jit(lambda x: jnp.exp(x.astype(jnp.float32) / 9).sum(0)).lower(x).compile()
+    assert "__ynn_fusion" not in compiled.as_text()
+    expected = np.exp(np.asarray(x, np.float64) / 9).sum(0)
+    np.testing.assert_allclose(compiled(x), expected, rtol=1e-3)
+
+
+@by_library
+def test_options_of_the_user_stay_with_the_library():
+    x = _values(*SHAPE)
+    lowered = jax.jit(lambda x: x.sum(OUTER)).lower(x)
+    assert "__ynn_fusion" not in lowered.compile({_xla_flags.NAME: ""}).as_text()
+    assert "__ynn_fusion" in lowered.compile({"xla_cpu_enable_fast_min_max": True}).as_text()
+
+
+@by_library
+@pytest.mark.parametrize("reduce", ["sum", "max", "min", "mean"])
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((2000, 3), 0),
+        ((3, 2000), 1),
+        ((9, 7, 65), (0, 1)),
+        ((9, 7, 65), (0, 2)),
+        ((70_000,), 0),
+        ((5, 1, 7), 1),
+    ],
+)
+def test_what_the_library_reduces_is_what_numpy_does(reduce, shape, axes):
+    x = _values(*shape) * 3
+    x.flat[0] = 50
+    formulas = [
+        (lambda x: x, lambda x: x),
+        (lambda x: jnp.exp(x / 9), lambda x: np.exp(x / 9)),
+        (lambda x: jnp.where(x > 0, 1 / (x * x + 1), 7.0), lambda x: np.where(x > 0, 1 / (x * x + 1), 7.0)),
+        (lambda x: jnp.ones_like(x) * 2, lambda x: np.ones_like(x) * 2),
+    ]
+    for ours, theirs in formulas:
+        found = jax.jit(lambda x, ours=ours: getattr(jnp, reduce)(ours(x), axes))(x)
+        expected = getattr(np, reduce)(theirs(x.astype(np.float64)), axes)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
+
+
+@by_library
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_the_library_keeps_values_that_are_no_numbers(value):
+    x = _values(6, 5, 40)
+    x[2, 3, 7] = value
+    for reduce in (jnp.sum, jnp.max):
+        found = np.asarray(jax.jit(lambda x, reduce=reduce: reduce(x, (0, 1)))(x))
+        np.testing.assert_array_equal(np.isfinite(found), np.arange(40) != 7)
