@@ -66,7 +66,9 @@ def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
     finally:
         # By identity: scopes of generators may end in another order than they began.
         _scopes.stack[:] = [other for other in _scopes.stack if other is not created]
-        _place([variable for reference in created if (variable := reference()) is not None], strategy)
+        # Once each, though Keras finds a variable's layout twice: the chief's values travel.
+        left = {id(variable): variable for reference in created if (variable := reference()) is not None}
+        _place(list(left.values()), strategy)
 
 
 def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
