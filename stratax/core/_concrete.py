@@ -49,6 +49,8 @@ def as_declared(name: str, value: Any, spec: Any) -> Any:
     Raises:
         BadTypeError: If a tensor has another dtype or shape.
     """
+    if hasattr(spec, "part_specs"):
+        return _composite_as_declared(name, value, spec)
     if _texts.is_spec_of_text(spec):
         return _texts.as_declared(name, value, spec, _fits)
     dtype = jax.dtypes.canonicalize_dtype(spec.dtype)
@@ -63,6 +65,21 @@ def as_declared(name: str, value: Any, spec: Any) -> Any:
         raise errors.BadTypeError(
             f"Argument {shown(name)} of a compiled function does not fit its signature. Expected: {spec}. "
             f"Received: {shown(given)}. Cast or reshape it, or declare another tf.TensorSpec."
+        )
+    return value
+
+
+def _composite_as_declared(name: str, value: Any, spec: Any) -> Any:
+    """Return an argument that is made of several arrays, such as a SparseTensor."""
+    # Sizes of one that another function computes are not known.
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(value)):
+        return value
+    found = spec.of(value)
+    canonical = jax.dtypes.canonicalize_dtype
+    if found is None or canonical(found.dtype) != canonical(spec.dtype) or not _fits(found.shape, spec):
+        raise errors.BadTypeError(
+            f"Argument {shown(name)} of a compiled function does not fit its signature. Expected: {spec}. "
+            f"Received: {shown(value)}. Pass such a value, or declare another spec."
         )
     return value
 

@@ -13,7 +13,7 @@ from stratax._indices import check_indices
 from stratax._shown import shown
 from stratax._tracing import as_numbers, has_symbolic_sizes, is_symbolic_size
 from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
-from stratax.data.elements import Rank, as_array
+from stratax.data.elements import Rank, SparseTensor, as_array
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops import indexing, labels
 from stratax.ops._computed import whole_number
@@ -54,7 +54,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """Return `x` with another dtype, as `tf.cast`.
 
     Args:
-        x: An array, on a device or on the host, or a number.
+        x: An array, on a device or on the host, a number, or a SparseTensor or RaggedTensor.
         dtype: The dtype. On a device, 64-bit dtypes become 32-bit ones.
         name: By which hooks find the result, in a `model_fn`.
 
@@ -70,6 +70,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         >>> tf.cast(np.array([1, 2], np.uint8), tf.float32).numpy()
         array([1., 2.], dtype=float32)
     """
+    if isinstance(x, SparseTensor):
+        return x.with_values(cast(x.values, dtype))
     if is_symbolic_size(x) or has_symbolic_sizes(x):
         # Sizes stay what makes shapes.
         return x if as_dtype(dtype).kind in "iu" else as_numbers(x).astype(device_dtype(dtype))

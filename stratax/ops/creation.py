@@ -11,7 +11,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._tracing import as_numbers, is_symbolic_size
 from stratax._typing import DTypeLike, TensorLike
-from stratax.data.elements import TensorMethods
+from stratax.data.elements import Composite, TensorMethods
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._host import host_array, if_constant, in_pipeline, is_made_on_host, is_on_host, leaves_of
 from stratax.ops._host import is_traced as is_traced
@@ -295,7 +295,7 @@ def is_tensor(x: TensorLike) -> bool:
     NumPy's own arrays are none.
     """
     # What has a tensor's methods: elements, which pipelines ask without JAX.
-    if isinstance(x, TensorMethods):
+    if isinstance(x, TensorMethods | Composite):
         return True
     import jax
     import keras

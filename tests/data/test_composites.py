@@ -239,3 +239,38 @@ def test_specs_print_and_compare_as_tensorflows():
 def test_what_does_not_fit_raises(make, error):
     with pytest.raises(ValueError, match=error):
         list(make(tf.data.Dataset))
+
+
+def test_functions_know_them_as_tensors():
+    sparse = tf.SparseTensor([[0, 1]], np.array([2.5], np.float32), [2, 3])
+    rows = tf.ragged.constant([[1.5], []])
+    assert tf.is_tensor(sparse)
+    assert tf.is_tensor(rows)
+    assert tf.cast(sparse, tf.int32).values.tolist() == [2]
+    assert tf.cast(rows, tf.int32).to_list() == [[1], []]
+    assert tf.nest.flatten({"a": sparse, "b": [sparse]}) == [sparse, sparse]
+
+
+def test_a_signature_declares_them():
+    rows = tf.RaggedTensorSpec([None, None], tf.float32)
+
+    @tf.function(input_signature=[tf.SparseTensorSpec([None, 3], tf.float32), rows])
+    def total(sparse, ragged):
+        return tf.reduce_sum(sparse.values) + tf.reduce_sum(ragged.flat_values)
+
+    sparse = tf.SparseTensor([[0, 1]], np.array([2.0], np.float32), [2, 3])
+    assert float(total(sparse, tf.ragged.constant([[1.5], []]))) == 3.5
+    with pytest.raises(TypeError, match="does not fit its signature"):
+        total(sparse, tf.ragged.constant([[1], []]))
+    with pytest.raises(TypeError, match="does not fit its signature"):
+        total(tf.SparseTensor([[0, 1]], np.array([2.0], np.float32), [2, 4]), tf.ragged.constant([[1.5], []]))
+
+
+@pytest.mark.parametrize(
+    "spec", [tf.SparseTensorSpec([None, 3], tf.int32), tf.RaggedTensorSpec([None, None], tf.string)]
+)
+def test_the_spec_of_a_map_without_elements_is_known(spec):
+    empty = tf.data.Dataset.from_generator(lambda: iter(()), output_signature=spec)
+    found = empty.map(lambda x: (x, 1)).element_spec[0]
+    assert found.is_like(spec)
+    assert list(empty.map(lambda x: (x, 1)).batch(2)) == []

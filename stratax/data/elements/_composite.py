@@ -97,6 +97,10 @@ class CompositeSpec(abc.ABC):
         """Return the value that is made of some arrays, in the order of :attr:`part_specs`."""
 
     @abc.abstractmethod
+    def empty(self) -> Any:
+        """Return a value with nothing in it, of known rank."""
+
+    @abc.abstractmethod
     def joined(self, values: Sequence[Any]) -> Any:
         """Return a batch of such values."""
 

@@ -108,6 +108,12 @@ class RaggedTensorSpec(CompositeSpec):
             values = RaggedTensor(values, each)
         return values
 
+    def empty(self) -> Any:
+        parts = self.part_specs
+        # Where rows begin, and the last one ends.
+        splits = [np.zeros(1, each.dtype) for each in parts[1:]]
+        return self.of_parts([np.zeros([size or 0 for size in parts[0].shape or ()], self.dtype), *splits])
+
     def batched(self, size: int | None) -> "RaggedTensorSpec":
         return self._of_rank(self._ragged_rank + 1, None if self._shape is None else (size, *self._shape))
 

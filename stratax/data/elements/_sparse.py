@@ -192,6 +192,10 @@ class SparseTensorSpec(CompositeSpec):
     def of_parts(self, parts: Sequence[Any]) -> SparseTensor:
         return SparseTensor(*parts)
 
+    def empty(self) -> SparseTensor:
+        sizes = np.array([size or 0 for size in self.shape or ()], np.int64)
+        return SparseTensor(np.zeros((0, len(sizes)), np.int64), np.zeros(0, self.dtype), sizes)
+
     def joined(self, values: Sequence[SparseTensor]) -> SparseTensor:
         """Return a batch, whose sizes are the largest of all.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.data.elements import Block, Columns, Row, Rows, TensorSpec, flatten
+from stratax.data.elements import Block, Columns, CompositeSpec, DatasetSpec, Row, Rows, TensorSpec, flatten
 from stratax.data.ops.map._cursors import Calls, MapCursor, ThreadedMapCursor
 from stratax.data.ops.map._grouped_cursor import GroupedCursor
 from stratax.data.ops.map._mapper import Mapper
@@ -272,11 +272,16 @@ def _placeholder(spec: PyTree) -> Row:
     """Return an element of zeros, for a function whose input has no element."""
     specs, _ = flatten(spec)
     for leaf in specs:
-        if not isinstance(leaf, TensorSpec) or leaf.shape is None:
+        if isinstance(leaf, DatasetSpec) or leaf.shape is None:
             raise DataError(
                 f"The element_spec of a map over an empty Dataset can't be found. Received: element_spec={shown(spec)}."
             )
-    return [np.zeros([size or 0 for size in leaf.shape], leaf.dtype)[()] for leaf in specs]
+    return [
+        leaf.empty()
+        if isinstance(leaf, CompositeSpec)
+        else np.zeros([size or 0 for size in leaf.shape], leaf.dtype)[()]
+        for leaf in specs
+    ]
 
 
 def make_map(node: Node, function: Callable[..., Any], num_parallel_calls: object) -> Node:
