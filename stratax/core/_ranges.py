@@ -238,8 +238,9 @@ def _follow(jaxpr: Any, known: dict[Any, Any], found: list[Watch]) -> None:
             parts = [_of_replica(value, spec, mesh) for value, spec in zip(values, specs, strict=True)]
             _inside(equation.params["jaxpr"], parts, found)
         elif name == "scan":
-            first = equation.params["num_consts"] + equation.params["num_carry"]
-            carry = range(equation.params["num_consts"], first)
+            num_constants, num_carried = seam.inputs_of_scan(equation)
+            first = num_constants + num_carried
+            carry = range(num_constants, first)
             rows = [
                 None if place in carry else _row(value) if place >= first else value
                 for place, value in enumerate(values)

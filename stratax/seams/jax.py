@@ -13,6 +13,7 @@
 - `Operation`, `operation_of`: a value that is traced may follow from constants alone; JAX knows how it came about, and
   asks nobody.
 - `size_of`: sizes with names, and what is computed of them, have no public way to become numbers.
+- `inputs_of_scan`: which inputs of a loop are what, which its equation says in another way in each version.
 - `lines_of`: which lines an operation of a program comes from, which JAX tells only in its own messages.
 - `without_source_files`: programs say which files they came from; JAX leaves that out for a whole process only.
 - `hardware_utils`: JAX looks for a TPU's chips before it starts, and has no public question for it.
@@ -53,6 +54,7 @@ __all__ = [
     "core",
     "distributed",
     "hardware_utils",
+    "inputs_of_scan",
     "inside_axis",
     "lines_of",
     "lower_as_call",
@@ -83,6 +85,15 @@ def lines_of(equation: jax.extend.core.JaxprEqn) -> Iterator[tuple[str, int]]:
     """Return the files and lines that an operation was made in, the innermost first, without JAX' own."""
     frames = source_info_util.user_frames(equation.source_info.traceback)
     return ((frame.file_name, frame.start_line) for frame in frames)
+
+
+def inputs_of_scan(equation: jax.extend.core.JaxprEqn) -> tuple[int, int]:
+    """Return how many constants, and how many carried values behind them, an equation of `jax.lax.scan` takes."""
+    if "ft_in" not in equation.params:
+        return equation.params["num_consts"], equation.params["num_carry"]
+    # JAX 0.11.
+    constants, carried, _ = equation.params["ft_in"].unpack()
+    return len(constants), len(carried)
 
 
 def without_folding() -> contextlib.AbstractContextManager[None]:
