@@ -1,3 +1,4 @@
+from ._calls import call_logit_fn as call_logit_fn
 from ._checkpoints import (
     load_global_step_from_checkpoint_dir as load_global_step_from_checkpoint_dir,
 )

@@ -7,6 +7,7 @@ from typing import Any
 from stratax import errors
 from stratax._shown import shown
 from stratax.data.dataset import symbolic_iterators
+from stratax.estimator._spec import is_tensor
 
 
 def arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -78,6 +79,34 @@ def call_model_fn(
         if name in names:
             arguments[name] = value
     return model_fn(features=features, **arguments)
+
+
+def call_logit_fn(
+    logit_fn: Callable[..., Any], features: Any, mode: str, params: Mapping[str, Any] | None, config: Any
+) -> Any:
+    """Call a function that gives logits with those arguments that it names, as `tf.estimator.experimental`'s.
+
+    Args:
+        logit_fn: A function of `features`, and of those of `mode`, `params` and `config` that it names.
+        features: The features.
+        mode: One of `ModeKeys`.
+        params: What it gets as `params`.
+        config: What it gets as `config`.
+
+    Returns:
+        A tensor, or a dict of them.
+
+    Raises:
+        BadTypeError: It gave something else.
+    """
+    names = arguments_of(logit_fn)
+    given = {"mode": mode, "params": params, "config": config}
+    logits = logit_fn(features=features, **{name: given[name] for name in given if name in names})
+    if not all(map(is_tensor, logits.values() if isinstance(logits, Mapping) else [logits])):
+        raise errors.BadTypeError(
+            f"logit_fn should return a Tensor or a dictionary of Tensors. Received: {shown(logits)}."
+        )
+    return logits
 
 
 def call_input_fn(input_fn: Any, given: Mapping[str, Any]) -> Any:

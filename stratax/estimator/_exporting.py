@@ -155,6 +155,7 @@ def _function(
         else:
             current_recorder().feed(given)
         spec = model.exported(features, labels)
+        _forget_changes()
         return outputs_of(spec.predictions, spec.export_outputs)[name].tensors()
 
     return ExportedFunction(
@@ -172,14 +173,19 @@ def _supervised(model: Model, serving: Serving) -> ExportedFunction:
     return ExportedFunction(called, {}, model.mode, has_placeholders=True)
 
 
+def _forget_changes() -> None:
+    """Have what a batch changes count as not changed: as in TensorFlow, a signature runs no updates."""
+    region = regions.current_region()
+    if region is not None:
+        region.forget(list(region.writes.values()))
+
+
 def _with_metrics(scope: ModelScope, spec: Any) -> SupervisedOutput:
     """Return what a batch gives; what it changes, such as the sums of metrics, counts as not changed."""
     metrics = dict(spec.eval_metric_ops or {})
     scope.run([[update_of(metric) for metric in metrics.values()], spec.loss])
     values = {name: value_of(scope, metric) for name, metric in metrics.items()}
-    region = regions.current_region()
-    if region is not None:
-        region.forget(list(region.writes.values()))
+    _forget_changes()
     return SupervisedOutput(scope.mode, spec.loss, spec.predictions, values)
 
 

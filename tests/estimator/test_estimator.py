@@ -484,6 +484,21 @@ def test_hooks_of_predictions_get_what_they_ask_for(tmp_path, replicas):
     assert order == ["run", *[32 // replicas] * replicas] * 3
 
 
+def test_a_function_of_logits_gets_the_arguments_that_it_names():
+    call = tf.estimator.experimental.call_logit_fn
+    seen = []
+
+    def logit_fn(features, mode, config):
+        seen.append((mode, config))
+        return features * 2.0
+
+    assert float(call(logit_fn, tf.constant(1.0), "train", {"a": 1}, "c")) == 2.0
+    assert seen == [("train", "c")]
+    assert call(lambda features, params: {"a": features}, LABELS, "eval", {}, None)["a"] is LABELS
+    with pytest.raises(errors.BadTypeError, match="should return a Tensor or a dictionary of Tensors"):
+        call(lambda features: [1.0], LABELS, "eval", None, None)
+
+
 def test_an_estimator_trains_without_tensorboard_in_a_process_of_its_own():
     found = subprocess.run(
         [sys.executable, "-m", "tests.estimator.without_tensorboard"],

@@ -249,6 +249,25 @@ def test_sequences_of_unknown_length_are_fed(tmp_path):
     assert signature(np.ones((2, 5, 3), np.float32))["y"].tolist() == [15.0] * 2
 
 
+def test_updates_that_a_model_only_writes_down_are_no_part_of_an_export(tmp_path):
+    def model_fn(features, labels, mode):
+        weight = tf.get_variable("weight", [], initializer=tf.ones_initializer())
+        found = features["rows"] * weight
+        with tf.control_dependencies([tf.assign_add(tf.train.get_global_step(), 1)]):
+            train_op = tf.constant(2.0)
+        return tf.estimator.EstimatorSpec(mode, {"y": found}, tf.reduce_mean(found), train_op)
+
+    def receiver():
+        fed = {"rows": tf.placeholder(tf.float32, [None])}
+        return tf.estimator.export.ServingInputReceiver(fed, fed)
+
+    rows = np.arange(3, dtype=np.float32)
+    made = tf.estimator.Estimator(model_fn, str(tmp_path / "model"))
+    made.train(lambda: tf.data.Dataset.from_tensors({"rows": rows}), steps=1)
+    signature = load(made.export_saved_model(tmp_path, receiver).decode()).signatures["serving_default"]
+    assert signature(rows)["y"].tolist() == [0.0, 1.0, 2.0]
+
+
 def test_a_model_that_was_not_trained_is_not_exported(tmp_path):
     made = tf.estimator.Estimator(classifier, str(tmp_path), params={})
     with pytest.raises(errors.FileMissingError, match="Could not find trained model"):
