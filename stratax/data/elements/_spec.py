@@ -8,7 +8,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import DTypeLike, PyTree
-from stratax.data.elements._tensor_shape import Shape, as_shape
+from stratax.data.elements._tensor_shape import Shape, TensorShape, as_shape
 from stratax.errors import BadTypeError
 
 # Let Stratax choose: the degree of parallelism of `map`, the depth of `prefetch`.
@@ -56,13 +56,14 @@ class TensorSpec:
     __slots__ = ("_dtype", "_name", "_shape")
 
     def __init__(self, shape: object, dtype: DTypeLike = "float32", name: str | None = None) -> None:
-        self._shape = as_shape(shape)
+        sizes = as_shape(shape)
+        self._shape = None if sizes is None else TensorShape(sizes)
         self._dtype = as_dtype(dtype)
         self._name = name
 
     @property
     def shape(self) -> Shape | None:
-        """The sizes, `None` where they differ between elements; `None` if the rank is unknown."""
+        """The sizes, a TensorShape with `None` where they differ between elements; `None` if the rank is unknown."""
         return self._shape
 
     @property

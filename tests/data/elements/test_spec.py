@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from stratax.data import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, TensorSpec
+from stratax.data import (
+    AUTOTUNE,
+    INFINITE_CARDINALITY,
+    UNKNOWN_CARDINALITY,
+    Dataset,
+    TensorShape,
+    TensorSpec,
+)
 from stratax.errors import BadArgumentError, BadTypeError
 
 
@@ -46,3 +53,11 @@ def test_bad_shapes_and_dtypes_are_refused():
         TensorSpec((-3,))
     with pytest.raises(BadTypeError, match="A dtype was expected"):
         TensorSpec((3,), "float33")
+
+
+def test_a_shape_has_the_methods_of_tensorflows():
+    shape = Dataset.range(5).batch(2).element_spec.shape
+    assert isinstance(shape, TensorShape)
+    assert (shape.rank, shape.as_list(), shape[0]) == (1, [None], None)
+    assert shape == (None,)
+    assert repr(TensorSpec((None, 2))) == "TensorSpec(shape=(None, 2), dtype=tf.float32, name=None)"
