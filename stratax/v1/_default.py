@@ -6,6 +6,7 @@ from typing import Any
 
 import keras
 
+from stratax._shown import shown
 from stratax.core import Variable
 
 _GLOBAL_STEP = "global_step"
@@ -54,7 +55,9 @@ class DefaultGraph:
 
     def name_of(self, tensor: object) -> str:
         """Return a name: no tensor has one."""
-        raise AttributeError(f"Tensors outside of a model_fn have no names. Received: {tensor!r}.")
+        raise AttributeError(
+            f"Tensors outside of a model_fn have no names. Received: tensor={shown(tensor)}."
+        )
 
     def tensors(self) -> dict[str, Any]:
         """Return tensors by name: there are none."""
