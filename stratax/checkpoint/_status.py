@@ -53,6 +53,24 @@ class CheckpointLoadStatus:
             )
         return self
 
+    def run_restore_ops(self, session: object = None) -> None:
+        """Do nothing but check that there is a checkpoint: what exists has its values already.
+
+        Args:
+            session: Ignored.
+
+        Raises:
+            RestoreError: If there is none.
+        """
+        self._present()
+
+    def initialize_or_restore(self, session: object = None) -> None:
+        """Do nothing: variables have values from the beginning, and those of the checkpoint if it has some.
+
+        Args:
+            session: Ignored.
+        """
+
     def assert_nontrivial_match(self) -> "CheckpointLoadStatus":
         """Check that anything at all was restored.
 

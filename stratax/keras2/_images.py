@@ -1,10 +1,11 @@
-"""Images of folders, cropped as `tf.keras.utils.image_dataset_from_directory` does (keras2 layer)."""
+"""What Keras 2 does with images: folders of them, cropped, and layers that take lists (keras2 layer)."""
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from keras.ops import convert_to_tensor
 
 from stratax import image as images
 from stratax.ops.whole_files import read_file
@@ -42,6 +43,21 @@ def cropping(original: Callable[..., Any]) -> Callable[..., Any]:
         return image if data_format == "channels_last" else np.transpose(image, (2, 0, 1))
 
     return load
+
+
+def taking_lists(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what computes a layer of images, which takes lists of numbers or of images, too.
+
+    Args:
+        original: Keras' own method.
+    """
+
+    @functools.wraps(original)
+    def call(self: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
+        data = convert_to_tensor(data, self.compute_dtype) if isinstance(data, (list, tuple)) else data
+        return original(self, data, *args, **kwargs)
+
+    return call
 
 
 def _cropped(image: Any, size: tuple[int, int]) -> Any:

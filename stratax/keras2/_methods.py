@@ -51,6 +51,7 @@ def install() -> None:
     seam.widen("keras:layers.Discretization.adapt", _without_tensorflow)
     seam.widen("keras:Sequential.add", _refusing_host_layers)
     seam.widen("keras.src.utils.image_dataset_utils:_load_image_tf", _images.cropping)
+    seam.widen(seam.IMAGE_LAYER, _images.taking_lists)
     _files.install()
     exported.install()
 

@@ -175,9 +175,12 @@ def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> A
 
 @nameable
 @or_text("input")
-def expand_dims(input: TensorLike, axis: int, name: str | None = None) -> Any:
-    """`input` with a dimension of size 1 at `axis`, as `tf.expand_dims`."""
-    return _library(input).expand_dims(input, int(if_constant(axis)))
+def expand_dims(input: TensorLike, axis: Any, name: str | None = None) -> Any:
+    """`input` with a dimension of size 1 at `axis`, a number or a list of one, as `tf.expand_dims`."""
+    places = np.reshape(if_constant(axis), -1)
+    if len(places) != 1:
+        raise BadArgumentError(f"axis must be one number. Received: axis={shown(axis)}.")
+    return _library(input).expand_dims(input, int(places[0]))
 
 
 @nameable

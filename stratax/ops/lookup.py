@@ -11,6 +11,8 @@ from stratax._typing import DTypeLike, StrPath
 from stratax.data.elements import as_array
 from stratax.data.vectorise import made_tensors
 from stratax.io import gfile
+from stratax.ops import numeric_tables
+from stratax.ops._host import if_constant
 from stratax.ops.dtypes import as_dtype, string
 from stratax.ops.fingerprints import Fingerprints, hash_buckets
 from stratax.ops.on_host import on_host
@@ -155,8 +157,8 @@ class TextFileInitializer:
 class StaticHashTable:
     """A table from keys to values, as `tf.lookup.StaticHashTable`.
 
-    In a `model_fn` features are looked up on the host before each step, and what is computed there (the classes that a
-    model finds) after it.
+    A compiled function finds values of numbers by keys that are numbers. In a `model_fn` text is looked up on the host
+    before each step, and what is computed there (the classes that a model finds) after it.
 
     Args:
         initializer: A :class:`KeyValueTensorInitializer` or :class:`TextFileInitializer`.
@@ -186,6 +188,7 @@ class StaticHashTable:
         self.key_dtype, self.value_dtype = initializer.key_dtype, initializer.value_dtype
         self._default = _flat([default_value], self.value_dtype).tolist()[0]
         self._values = initializer.table()
+        self._sorted: numeric_tables.SortedKeys | None = None
 
     @property
     def default_value(self) -> Any:
@@ -218,7 +221,16 @@ class StaticHashTable:
             BadTypeError: The keys are of another kind than the table's.
         """
         del name
+        if numeric_tables.is_for_device(keys, self.key_dtype, self.value_dtype):
+            return numeric_tables.on_device(self._in_program, keys)
         return on_host(self._looked_up, keys, name="lookup", gives=self.value_dtype)
+
+    def _in_program(self, keys: Any) -> Any:
+        _check_kind(keys, self.key_dtype)
+        if self._sorted is None:
+            made = self.as_constants()
+            self._sorted = numeric_tables.SortedKeys(made["keys"], made["values"], made["default_value"])
+        return self._sorted.find(keys)
 
     def __getitem__(self, keys: Any) -> Any:
         return self.lookup(keys)
@@ -311,7 +323,14 @@ class StaticVocabularyTable:
             BadTypeError: The keys are of another kind than the table's.
         """
         del name
+        if numeric_tables.is_for_device(keys, self.key_dtype, self.value_dtype):
+            return numeric_tables.on_device(self._in_program, keys)
         return on_host(self._looked_up, keys, name="lookup", gives=np.int64)
+
+    def _in_program(self, keys: Any) -> Any:
+        _check_kind(keys, self.key_dtype)
+        # Ids of other keys are hashes of text.
+        return numeric_tables.found_by_host(self._looked_up, keys, np.int64)
 
     def __getitem__(self, keys: Any) -> Any:
         return self.lookup(keys)
@@ -428,7 +447,7 @@ def _indexed(made: Any, num_oov_buckets: int, default_value: int) -> StaticHashT
 
 
 def _flat(values: Any, dtype: DTypeLike | None) -> np.ndarray:
-    array = np.asarray(as_array(values))
+    array = np.asarray(as_array(if_constant(values)))
     wanted = None if dtype is None else as_dtype(dtype)
     if wanted is not None and (array.dtype.kind == "O") != (wanted.kind == "O"):
         raise errors.BadTypeError(

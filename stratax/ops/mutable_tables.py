@@ -8,14 +8,16 @@ from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.ops import numeric_tables
 from stratax.ops.dtypes import as_dtype
-from stratax.ops.on_host import array_of, on_host
+from stratax.ops.on_host import array_of, is_symbol, on_host
 
 
 class MutableHashTable:
     """A table from keys to values that grows, as `tf.lookup.experimental.MutableHashTable`; on the host.
 
-    A compiled function does not change it: call its methods outside, or in `dataset.map`.
+    A compiled function does not change it: call its methods outside, or in `dataset.map`. By keys that are numbers it
+    finds what is in the table when it runs, if values are numbers, too.
 
     Args:
         key_dtype: The keys' dtype.
@@ -68,6 +70,7 @@ class MutableHashTable:
         Raises:
             BadArgumentError: There are not as many values as keys, or they have other shapes.
         """
+        _refuse_program(keys, values)
         listed = self._keys(keys)
         made = _converted(values, self.value_dtype, "values")
         expected = (*np.shape(array_of(keys)), *self._default.shape)
@@ -84,6 +87,7 @@ class MutableHashTable:
 
     def remove(self, keys: Any, name: str | None = None) -> None:
         """Take keys out, those that are there."""
+        _refuse_program(keys)
         for key in self._keys(keys):
             self._values.pop(key, None)
 
@@ -97,7 +101,12 @@ class MutableHashTable:
         """
         if dynamic_default_values is not None:
             return self._with_defaults(keys, dynamic_default_values)
+        if numeric_tables.is_for_device(keys, self.key_dtype, self.value_dtype):
+            return numeric_tables.on_device(self._in_program, keys)
         return on_host(self._looked_up, keys, name="lookup", gives=self.value_dtype)
+
+    def _in_program(self, keys: Any) -> Any:
+        return numeric_tables.found_by_host(self._looked_up, keys, self.value_dtype, self._default.shape)
 
     def __getitem__(self, keys: Any) -> Any:
         return self.lookup(keys)
@@ -176,6 +185,15 @@ class DenseHashTable(MutableHashTable):
             raise BadArgumentError(
                 f"Using the empty_key or deleted_key as a table key is not allowed. Received: {shown(self._reserved)}."
             )
+
+
+def _refuse_program(*operands: Any) -> None:
+    traced = next(filter(is_symbol, operands), None)
+    if traced is not None:
+        raise BadTypeError(
+            "A compiled function does not change a table, which is on the host. Expected: keys and values that are "
+            f"known. Received: {shown(traced)}. Call insert and remove outside of the function, or in tf.py_function."
+        )
 
 
 def _converted(value: Any, dtype: np.dtype, name: str) -> np.ndarray:

@@ -15,6 +15,8 @@ from keras.src.backend.common import global_state
 _TRAINER = "keras.src.trainers.trainer:Trainer"
 _JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"
 _OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
+_PREPROCESSING = "keras.src.layers.preprocessing.image_preprocessing"
+IMAGE_LAYER = f"{_PREPROCESSING}.base_image_preprocessing_layer:BaseImagePreprocessingLayer.call"
 _MODEL = "keras.src.models.model:Model"
 
 ADDED = (
@@ -31,6 +33,7 @@ ADDED = (
 )
 WIDENED = (
     "keras.src.utils.image_dataset_utils:_load_image_tf",
+    IMAGE_LAYER,
     f"{_OPTIMIZER}.__init__",
     "keras:Layer.add_weight",
     "keras:Layer.add_variable",

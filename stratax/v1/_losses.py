@@ -30,6 +30,7 @@ class Reduction:
     """How weighted losses become one number, as `tf.compat.v1.losses.Reduction`.
 
     Attributes:
+        AUTO: Keras' mean over the batch; for the losses of Keras that `tf.losses` has in TensorFlow 2.
         NONE: They stay as they are.
         SUM: Their sum.
         MEAN: Their sum divided by that of the weights.
@@ -38,6 +39,7 @@ class Reduction:
         SUM_OVER_NONZERO_WEIGHTS: Another name of the last.
     """
 
+    AUTO = "sum_over_batch_size"
     NONE = "none"
     SUM = "weighted_sum"
     SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"

@@ -119,7 +119,12 @@ def test_nothing_that_matches_is_noticed(tmp_path):
     status = Checkpoint().restore(path)
     with pytest.raises(errors.RestoreError, match="Nothing was restored"):
         status.assert_nontrivial_match()
+    status.initialize_or_restore()
+    status.run_restore_ops()
     assert Checkpoint().restore(None).expect_partial() is not None
+    Checkpoint().restore(None).initialize_or_restore()
+    with pytest.raises(errors.RestoreError, match="no checkpoint to restore"):
+        Checkpoint().restore(None).run_restore_ops()
     with pytest.raises(errors.RestoreError, match="no checkpoint to restore"):
         Checkpoint().restore(None).assert_consumed()
 

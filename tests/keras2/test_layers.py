@@ -13,10 +13,21 @@ def test_losses_have_keras_2s_reductions_and_names():
     loss = tf.keras.losses.MeanSquaredError(reduction=reduction.NONE)
     assert loss([[1.0], [2.0]], [[0.0], [0.0]]).tolist() == [1.0, 4.0]
     assert float(tf.keras.losses.MeanSquaredError(reduction=reduction.AUTO)([[1.0]], [[0.0]])) == 1.0
+    assert tf.losses.Reduction.AUTO == reduction.AUTO
     reduction.validate(reduction.SUM)
     with pytest.raises(errors.BadArgumentError, match="A reduction is one of"):
         reduction.validate("most")
     assert tf.keras.losses.mae is tf.keras.metrics.MAE is keras.losses.mean_absolute_error
+
+
+def test_layers_of_images_take_lists():
+    image = np.arange(16.0).reshape(4, 4, 1)
+    one, two = [[[2.5], [4.5]], [[10.5], [12.5]]], [[[3.5], [5.5]], [[11.5], [13.5]]]
+    # As TensorFlow 2.15 gives them.
+    assert tf.keras.layers.Resizing(2, 2)([image, image + 1]).tolist() == [one, two]
+    assert tf.keras.layers.Resizing(2, 2)(image.tolist()).tolist() == one
+    assert tf.keras.layers.CenterCrop(2, 1)(image.tolist()).tolist() == [[[5.0]], [[9.0]]]
+    assert tf.keras.layers.CenterCrop(4, 4)([image.tolist()] * 2).shape == (2, 4, 4, 1)
 
 
 def test_names_that_have_moved_are_the_classes_of_keras():

@@ -113,6 +113,11 @@ def test_arg_functions_agree_on_host_and_device():
         assert check_both(lambda x, name=name: getattr(tf, name)(x, axis=-1), X).shape == (2,)
 
 
+def test_a_dimension_is_added_in_one_place():
+    with pytest.raises(BadArgumentError, match=r"axis must be one number.*\[0, 1\]"):
+        tf.expand_dims(np.ones((2, 3)), [0, 1])
+
+
 def test_padding_has_tensorflows_values_and_limits():
     x = np.array([1, 2, 3])
     assert tf.pad(x, [[1, 2]], constant_values=9).tolist() == [9, 1, 2, 3, 9, 9]
@@ -133,6 +138,9 @@ def test_padding_has_tensorflows_values_and_limits():
         (lambda x: tf.reshape(x, [-1]), (6,)),
         (lambda x: tf.reshape(x, np.array([3, -1])), (3, 2)),
         (lambda x: tf.expand_dims(x, -1), (2, 3, 1)),
+        (lambda x: tf.expand_dims(x, [-1]), (2, 3, 1)),
+        (lambda x: tf.expand_dims(x, np.array([1])), (2, 1, 3)),
+        (lambda x: tf.expand_dims(x, tf.constant([0])), (1, 2, 3)),
         (lambda x: tf.squeeze(tf.expand_dims(x, 0)), (2, 3)),
         (lambda x: tf.squeeze(tf.expand_dims(x, 0), [0]), (2, 3)),
         (lambda x: tf.transpose(x), (3, 2)),

@@ -1,0 +1,92 @@
+"""Tables of numbers in compiled functions: the part of `tf.lookup` that a device can compute (ops layer)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
+from stratax._typing import DTypeLike
+from stratax.data import RaggedTensor, SparseTensor
+from stratax.data.elements import map_flat
+from stratax.ops._host import is_traced
+
+
+def is_for_device(keys: Any, key_dtype: np.dtype, value_dtype: np.dtype) -> bool:
+    """Return whether keys are numbers that a compiled program computes, in a table that has numbers as values."""
+    parts = [keys.values] if isinstance(keys, SparseTensor) else [keys]
+    parts = [keys.flat_values] if isinstance(keys, RaggedTensor) else parts
+    return all(map(is_traced, parts)) and "O" not in (key_dtype.kind, value_dtype.kind)
+
+
+def on_device(function: Callable[[Any], Any], keys: Any) -> Any:
+    """Apply a function of traced keys to an array of them, or to the values of a SparseTensor or RaggedTensor."""
+    if isinstance(keys, SparseTensor):
+        return keys._replace(values=function(keys.values))
+    return map_flat(function, keys) if isinstance(keys, RaggedTensor) else function(keys)
+
+
+class SortedKeys:
+    """A table's keys in order with their values, in which a program finds those that it computes.
+
+    Args:
+        keys: Whole numbers or fractions, each once.
+        values: As many numbers.
+        default: The value of other keys.
+
+    Raises:
+        BadArgumentError: A value is no number of the dtype that devices have in its place.
+    """
+
+    def __init__(self, keys: np.ndarray, values: np.ndarray, default: Any) -> None:
+        import jax
+
+        kind = jax.dtypes.canonicalize_dtype(keys.dtype)
+        # Keys that devices can't represent are found by nobody.
+        kept = np.flatnonzero(keys.astype(kind) == keys)
+        order = kept[np.argsort(keys[kept], kind="stable")]
+        self._dtype = jax.dtypes.canonicalize_dtype(values.dtype)
+        self._keys, self._values = keys[order].astype(kind), _fitting(values[order], self._dtype)
+        self._default = _fitting(np.asarray(default, values.dtype), self._dtype)
+
+    def find(self, keys: Any) -> Any:
+        """Return the values of traced keys, in their shape."""
+        import jax.numpy as jnp
+
+        if not len(self._keys):
+            return jnp.full(keys.shape, self._default)
+        places = jnp.searchsorted(self._keys, keys).clip(0, len(self._keys) - 1)
+        return jnp.where(
+            jnp.asarray(self._keys)[places] == keys, jnp.asarray(self._values)[places], self._default
+        )
+
+
+def found_by_host(
+    function: Callable[[np.ndarray], np.ndarray], keys: Any, dtype: DTypeLike, shape: tuple[int, ...] = ()
+) -> Any:
+    """Return what the host finds each time that the program runs.
+
+    Args:
+        function: From keys to values.
+        keys: Traced keys.
+        dtype: The values' dtype.
+        shape: The shape of each value.
+    """
+    import jax
+
+    from stratax.core.functions import call_on_host
+
+    kind = jax.dtypes.canonicalize_dtype(dtype)
+    made = jax.ShapeDtypeStruct((*keys.shape, *shape), kind)
+    return call_on_host(lambda given: [_fitting(function(given), kind)], [keys], [made])[0]
+
+
+def _fitting(values: np.ndarray, dtype: Any) -> np.ndarray:
+    made = values.astype(dtype)
+    if dtype.kind in "iu" and not np.array_equal(made, values):
+        raise errors.BadArgumentError(
+            f"A table has values that devices can't represent. Expected: numbers of {dtype}. Received: "
+            f"{shown(values[made != values].tolist() if values.ndim else values.item())}. Look them up on the host."
+        )
+    return made
