@@ -12,6 +12,7 @@ from stratax._typing import StrPath
 from stratax.checkpoint import _commit, _tensorflow
 from stratax.io import local_path, unfinished
 
+_WEIGHTS = ".weights.h5"
 _logger = logging.getLogger("stratax")
 # As `_commit.aside` names it.
 _ASIDE = re.compile(r"^\.(.+)\.replaced$")
@@ -23,7 +24,7 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike, latest_filename: str | 
     Waits for a checkpoint that this process is just writing there, or the chief of its cluster. One that is damaged is
     passed over with a warning; what was cut off while it was written is not seen at all. The files of the last one are
     read for it, once: restoring it does not read them again to check them. In a folder without any it is TensorFlow's
-    last one, as its file ``checkpoint`` says.
+    last one, as its file ``checkpoint`` says, or what `Model.save_weights` has written last, for `Model.load_weights`.
 
     Args:
         checkpoint_dir: The folder.
@@ -42,7 +43,7 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike, latest_filename: str | 
         True
     """
     state = get_checkpoint_state(checkpoint_dir)
-    return None if state is None else state.model_checkpoint_path
+    return _last_weights(located(checkpoint_dir)) if state is None else state.model_checkpoint_path
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,6 +94,12 @@ def get_checkpoint_state(
         all_model_checkpoint_paths=paths,
         all_model_checkpoint_timestamps=tuple(found.values()),
     )
+
+
+def _last_weights(folder: pathlib.Path) -> str | None:
+    """Return what `Model.save_weights` has written last in a folder, by the name that a program for Keras 2 gave."""
+    files = [(file.stat().st_mtime_ns, os.fspath(file)) for file in folder.glob(f"*{_WEIGHTS}")]
+    return max(files)[1].removesuffix(_WEIGHTS) if files else None
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:

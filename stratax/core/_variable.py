@@ -13,7 +13,15 @@ from stratax.core import _capture, _creation, _known, _parts, _placement, _varia
 _AGGREGATIONS = ("none", "sum", "mean", "only_first_replica")
 
 
-class Variable(_variable_updates.Updated):
+class _VariableClass(type):
+    """Has as instances the variables of Keras' layers and optimizers, too: of a program for TensorFlow they are."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        is_own = super().__instancecheck__(instance)
+        return is_own or (cls is Variable and isinstance(instance, keras.Variable))
+
+
+class Variable(_variable_updates.Updated, metaclass=_VariableClass):
     """A value that a program keeps between steps.
 
     Follows `tf.Variable`; it is a `keras.Variable`, so layers, optimizers and strategies treat it as one.

@@ -56,6 +56,9 @@ def _save_weights(original: Callable[..., Any]) -> Callable[..., Any]:
     def save_weights(self: Any, filepath: Any, overwrite: bool = True, *args: Any, **kwargs: Any) -> Any:
         for name in ("save_format", "options"):
             kwargs.pop(name, None)
+        if not _has_ending(filepath):
+            # As TensorFlow's format of weights, which such a name means to Keras 2.
+            os.makedirs(os.path.dirname(filepath) or ".", exist_ok=True)
         return original(self, with_ending(filepath), overwrite, *args, **kwargs)
 
     return save_weights
@@ -82,9 +85,11 @@ def _load_weights(original: Callable[..., Any]) -> Callable[..., Any]:
         if not os.path.isfile(filepath) and conversion.has_tensorflow_weights(filepath):
             return conversion.load_weights(self, filepath)
         # A file of that very name, of Keras 2's making or anybody's, comes first.
-        if not os.path.exists(filepath) and os.path.exists(with_ending(filepath)):
-            filepath = with_ending(filepath)
-        return original(self, filepath, *args, **kwargs)
+        if os.path.exists(filepath) or not os.path.exists(with_ending(filepath)):
+            return original(self, filepath, *args, **kwargs)
+        original(self, with_ending(filepath), *args, **kwargs)
+        # Every weight has its value, or that has raised.
+        return None if _has_ending(filepath) else conversion.WeightsStatus([])
 
     return load_weights
 

@@ -42,6 +42,7 @@ def install() -> None:
     seam.add("keras:Layer.input_shape", property(_input_shape))
     seam.add("keras:Layer.output_shape", property(_output_shape))
     seam.widen(f"{_OPTIMIZER}.__init__", _with_lr_and_decay)
+    seam.widen("keras:Layer.__call__", _with_training_by_position)
     seam.widen("keras:Layer.add_weight", _with_name_first)
     seam.widen("keras:Layer.add_variable", _as_add_weight)
     seam.widen("keras:Layer.__init__", _with_batch_input_shape)
@@ -291,6 +292,20 @@ def _refusing_host_layers(original: Callable[..., Any]) -> Callable[..., Any]:
         original(self, layer, *args, **kwargs)
 
     return add
+
+
+def _with_training_by_position(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1:
+            # Keras 3 takes tensors by position only; what comes after a truth is given by name, too.
+            first = next((i for i, each in enumerate(args) if isinstance(each, (bool, np.bool_))), 0)
+            names = list(self._call_signature.parameters)
+            if first > 0 and len(args) <= len(names):
+                args, kwargs = args[:first], kwargs | dict(zip(names[first:], args[first:], strict=False))
+        return original(self, *args, **kwargs)
+
+    return __call__
 
 
 def _without_tensorflow(original: Callable[..., Any]) -> Callable[..., Any]:

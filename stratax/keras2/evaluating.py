@@ -132,7 +132,7 @@ class SidecarEvaluator:
 
     def _newest(self) -> tuple[str, int] | None:
         latest = checkpoints.latest_checkpoint(self.checkpoint_dir)
-        if latest is not None:
+        if latest is not None and checkpoints.checkpoint_exists(latest):
             return latest, _WHOLE
         folder = pathlib.Path(self.checkpoint_dir)
         files = [path for path in folder.glob("*") if path.name.endswith(_ENDINGS)] if folder.is_dir() else []

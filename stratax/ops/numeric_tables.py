@@ -23,7 +23,7 @@ def is_for_device(keys: Any, key_dtype: np.dtype, value_dtype: np.dtype) -> bool
 def on_device(function: Callable[[Any], Any], keys: Any) -> Any:
     """Apply a function of traced keys to an array of them, or to the values of a SparseTensor or RaggedTensor."""
     if isinstance(keys, SparseTensor):
-        return keys._replace(values=function(keys.values))
+        return SparseTensor.of_parts((keys.indices, function(keys.values), keys.dense_shape))
     return map_flat(function, keys) if isinstance(keys, RaggedTensor) else function(keys)
 
 

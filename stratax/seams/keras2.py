@@ -35,6 +35,7 @@ WIDENED = (
     "keras.src.utils.image_dataset_utils:_load_image_tf",
     IMAGE_LAYER,
     f"{_OPTIMIZER}.__init__",
+    "keras:Layer.__call__",
     "keras:Layer.add_weight",
     "keras:Layer.add_variable",
     "keras:Layer.__init__",

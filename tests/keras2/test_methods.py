@@ -175,3 +175,58 @@ class TestWeightsOfTensorFlow:
             np.testing.assert_array_equal(value, kept)
         with pytest.raises(errors.BadArgumentError, match="once it was built"):
             tf.keras.Sequential([tf.keras.layers.Dense(5)]).load_weights(CONVERSIONS / "keras2_saved")
+
+
+def test_training_may_be_given_by_position():
+    class Doubling(tf.keras.layers.Layer):
+        def call(self, inputs, training=False, mask=None):
+            return inputs * (2.0 if training else 1.0) + (0.0 if mask is None else 10.0)
+
+    x = tf.constant([[1.0]])
+    assert Doubling()(x, True).tolist() == [[2.0]]
+    assert Doubling()(x, np.bool_(False), tf.constant([True])).tolist() == [[11.0]]
+    assert Doubling()(x, mask=None).tolist() == [[1.0]]
+    assert tf.keras.layers.Dropout(0.999999)(tf.ones([2]), True).tolist() == [0.0, 0.0]
+    model = tf.keras.Sequential(
+        [tf.keras.layers.Dense(1, kernel_initializer="ones"), tf.keras.layers.Dropout(0.999999)]
+    )
+    assert [model(x, training).tolist() for training in (True, False)] == [[[0.0]], [[1.0]]]
+    assert tf.function(lambda x: Doubling()(x, True))(x).tolist() == [[2.0]]
+    with pytest.raises(ValueError, match="Only input tensors may be passed as positional arguments"):
+        Doubling()(x, "yes")
+
+
+def small():
+    return tf.keras.Sequential([tf.keras.Input((1,)), tf.keras.layers.Dense(2)])
+
+
+def test_weights_that_were_saved_last_are_found_and_read(tmp_path):
+    model, other = small(), small()
+    model.compile("sgd", "mse")
+    path = str(tmp_path / "new" / "cp-{epoch:04d}.ckpt")
+    callback = tf.keras.callbacks.ModelCheckpoint(path, save_weights_only=True)
+    model.fit(np.ones((4, 1)), np.ones((4, 2)), epochs=2, verbose=0, callbacks=[callback])
+    latest = tf.train.latest_checkpoint(str(tmp_path / "new"))
+    assert latest == str(tmp_path / "new" / "cp-0002.ckpt")
+    status = other.load_weights(latest)
+    assert status.expect_partial() is status.assert_consumed()
+    np.testing.assert_array_equal(other.get_weights()[0], model.get_weights()[0])
+    model.save_weights(str(tmp_path / "newer" / "folder" / "weights"))
+    assert tf.train.latest_checkpoint(str(tmp_path / "newer" / "folder")).endswith("weights")
+    # A checkpoint is one, whatever lies beside it.
+    saved = tf.train.Checkpoint(model=model).save(str(tmp_path / "new" / "ckpt"))
+    assert tf.train.latest_checkpoint(str(tmp_path / "new")) == saved
+
+
+def test_layers_weights_are_variables():
+    layer = tf.keras.layers.BatchNormalization()
+    layer.build((None, 2))
+    assert all(isinstance(weight, tf.Variable) for weight in layer.weights)
+    assert isinstance(tf.keras.optimizers.SGD().iterations, tf.Variable)
+    assert not isinstance(tf.constant(1.0), tf.Variable)
+
+    class Own(tf.Variable):
+        """A program's own variables."""
+
+    assert not isinstance(layer.gamma, Own)
+    assert isinstance(Own(1.0), (Own, tf.Variable))
