@@ -8,6 +8,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import (
+    INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
     Block,
     DatasetSpec,
@@ -123,6 +124,11 @@ class Groups(Keyed):
         self._wrap = wrap
 
     @property
+    def length(self) -> int:
+        """The length, which is known of nothing, and of elements without an end."""
+        return self.child.length if self.child.length in (0, INFINITE_CARDINALITY) else UNKNOWN_CARDINALITY
+
+    @property
     def spec(self) -> Any:
         """A key and a Dataset."""
         return TensorSpec((), np.int64), DatasetSpec(self.child.spec)
@@ -145,6 +151,11 @@ class GroupByWindow(FlatMap):
 
     label = "GroupByWindow"
     operation = "group_by_window"
+
+    @property
+    def length(self) -> int:
+        """The length, which is known of nothing, and of groups without an end."""
+        return self.child.length
 
 
 class GroupsCursor(CursorOver):

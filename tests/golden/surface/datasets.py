@@ -160,4 +160,9 @@ CASES = [
         "tf.data.Dataset.from_tensor_slices(([[0, 2, 3], [5, 0, 0]], [2, 1]))"
         ".map(tf.function(lambda x, n: x[:n] + tf.ones([n], tf.int32)))"
     ),
+    Case(
+        "[d.group_by_window(lambda x: x, lambda k, w: w, window_size=2).cardinality() for d in ("
+        "tf.data.Dataset.range(4), tf.data.Dataset.range(4).repeat())]",
+        modes=("host",),
+    ),
 ]
