@@ -10,14 +10,14 @@ def detect_strategy():
         tpu = tf.distribute.cluster_resolver.TPUClusterResolver()
         tf.config.experimental_connect_to_cluster(tpu)
         tf.tpu.experimental.initialize_tpu_system(tpu)
-        devices = tf.config.list_logical_devices("TPU")
+        devices = tf.config.list_logical_devices('TPU')
         if len(devices) > 0:
             # TPU が利用できる
             return tf.distribute.TPUStrategy(tpu)
     except ValueError:
         pass
 
-    devices = tf.config.list_logical_devices("GPU")
+    devices = tf.config.list_logical_devices('GPU')
     if len(devices) > 0:
         # GPU が利用できる
         return tf.distribute.MirroredStrategy()
@@ -28,17 +28,17 @@ def detect_strategy():
 
 def normalize(element):
     """画像データを浮動小数点型にキャストして正規化する処理"""
-    image = element["image"]
-    normalized_image = tf.cast(image, tf.float32) / 255.0
-    label = element["label"]
+    image = element['image']
+    normalized_image = tf.cast(image, tf.float32) / 255.
+    label = element['label']
     return normalized_image, label
 
 
 def datafeed_pipeline(x, y, batch_size):
     """オンメモリのテンソルからデータを読み出す Dataset パイプライン"""
     mappings = {
-        "image": x,
-        "label": y,
+        'image': x,
+        'label': y,
     }
     ds = tf.data.Dataset.from_tensor_slices(mappings)
     ds = ds.map(normalize)
@@ -71,23 +71,21 @@ def main():
     with strategy.scope():
         # ストラテジオブジェクトのスコープでモデルを組み立てる
         # これによって内部で使われる Variable の型などが変わる
-        model = tf.keras.Sequential(
-            [
-                tf.keras.layers.InputLayer(input_shape=image_shape),
-                tf.keras.layers.Conv2D(32, (3, 3), activation="relu"),
-                tf.keras.layers.MaxPooling2D((2, 2)),
-                tf.keras.layers.Conv2D(64, (3, 3), activation="relu"),
-                tf.keras.layers.MaxPooling2D((2, 2)),
-                tf.keras.layers.Conv2D(128, (3, 3), activation="relu"),
-                tf.keras.layers.Flatten(),
-                tf.keras.layers.Dense(64, activation="relu"),
-                tf.keras.layers.Dense(num_classes, activation="softmax"),
-            ]
-        )
+        model = tf.keras.Sequential([
+            tf.keras.layers.InputLayer(input_shape=image_shape),
+            tf.keras.layers.Conv2D(32, (3, 3), activation='relu'),
+            tf.keras.layers.MaxPooling2D((2, 2)),
+            tf.keras.layers.Conv2D(64, (3, 3), activation='relu'),
+            tf.keras.layers.MaxPooling2D((2, 2)),
+            tf.keras.layers.Conv2D(128, (3, 3), activation='relu'),
+            tf.keras.layers.Flatten(),
+            tf.keras.layers.Dense(64, activation='relu'),
+            tf.keras.layers.Dense(num_classes, activation='softmax')
+        ])
         model.compile(
-            loss="sparse_categorical_crossentropy",
-            optimizer="adam",
-            metrics=["sparse_categorical_accuracy"],
+            loss='sparse_categorical_crossentropy',
+            optimizer='adam',
+            metrics=['sparse_categorical_accuracy'],
         )
 
     # モデルの概要
@@ -95,19 +93,20 @@ def main():
 
     # モデルを学習させる
     fit_callbacs = [
-        tf.keras.callbacks.EarlyStopping(monitor="val_loss", patience=5, mode="min"),
+        tf.keras.callbacks.EarlyStopping(monitor='val_loss',
+                                         patience=5,
+                                         mode='min'),
     ]
-    model.fit(
-        ds_train,
-        epochs=100,
-        validation_data=ds_test,
-        callbacks=fit_callbacs,
-    )
+    model.fit(ds_train,
+              epochs=100,
+              validation_data=ds_test,
+              callbacks=fit_callbacs,
+              )
 
     # テストデータを評価する
     scr, sca = model.evaluate(ds_test)
-    print(f"Loss: {scr}, Accuracy: {sca}")
+    print(f'Loss: {scr}, Accuracy: {sca}')
 
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     main()

@@ -19,8 +19,8 @@ def main():
     tpu = tf.distribute.cluster_resolver.TPUClusterResolver()
     tf.config.experimental_connect_to_cluster(tpu)
     tf.tpu.experimental.initialize_tpu_system(tpu)
-    devices = tf.config.list_logical_devices("TPU")
-    print("TPU devices:", end="")
+    devices = tf.config.list_logical_devices('TPU')
+    print('TPU devices:', end='')
     pprint(devices)
 
     # 使用するオプティマイザ
@@ -39,7 +39,7 @@ def main():
         # tf.print(params)  # 少なくとも今の TPU では利用できない...
 
     # 初期値を用意する
-    tensor = tf.constant([1.0, 4.0], dtype=tf.float32)
+    tensor = tf.constant([1., 4.], dtype=tf.float32)
 
     # 先頭の TPU デバイスで計算する
     with tf.device(devices[0]):
@@ -50,8 +50,8 @@ def main():
             training_step(params)
 
     # 結果を出力する
-    print(f"{objective(params)} @ {params.numpy()}")
+    print(f'{objective(params)} @ {params.numpy()}')
 
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     main()
