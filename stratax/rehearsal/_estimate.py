@@ -10,7 +10,7 @@ from stratax.rehearsal._topologies import Topology
 # about 1 us a hop, so that on v5e what is below some 45 KB a hop takes no less time.
 _HOP_SECONDS = 1e-6
 # What the host does for a dispatch, which overlaps with the devices' work on the one before. Measured: `fit` of a model
-# of ten weights takes 0.25 ms a step on a host with two cores, `strategy.run` 0.1 ms.
+# of ten weights takes 0.25 ms a step on a host with two cores.
 _DISPATCH_SECONDS = 2e-4
 
 
