@@ -397,3 +397,22 @@ def test_sizes_are_dimensions_where_a_program_wants_tensorflow_1s():
     finally:
         compat.enable_v2_tensorshape()
     assert type(x.shape[1]) is int
+
+
+def test_gradients_in_a_function_are_those_of_what_it_has_computed():
+    v = tf.Variable([2.0, 3.0])
+
+    @tf.function
+    def function(x, z):
+        y = x * 2.0
+        w = y * y
+        of_variable = tf.gradients(tf.reduce_sum(v * v), [v], grad_ys=[tf.constant(2.0)])[0]
+        unconnected = tf.gradients(w, [z])[0] is None
+        zero = tf.gradients([w, y], [x], stop_gradients=[y], unconnected_gradients="zero")
+        return of_variable, unconnected, zero[0], tf.gradients(w, [y, x])
+
+    of_variable, unconnected, zero, both = function(tf.constant(3.0), tf.constant(1.0))
+    assert of_variable.tolist() == [8, 12]
+    assert (unconnected, float(zero), [float(each) for each in both]) == (True, 0.0, [12.0, 24.0])
+    with pytest.raises(errors.ModelScopeError, match=r"of a tf\.function there is none"):
+        tf.gradients(tf.constant(1.0), tf.constant(2.0))

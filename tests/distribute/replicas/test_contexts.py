@@ -9,6 +9,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.core import functions
+from stratax.core.derivatives import IndexedSlices
 from stratax.distribute import MirroredStrategy, OneDeviceStrategy
 from stratax.distribute.replicas import _contexts
 
@@ -130,3 +131,37 @@ def test_what_merge_call_assigns_to_a_sum_counts_once(two, eagerly):
         functions.run_functions_eagerly(False)
     assert float(total.value) == 8.0
     assert [float(value) for value in two.experimental_local_results(seen)] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(("op", "rows"), [("sum", [[1, 1], [2, 2]]), ("mean", [[0.5, 0.5], [1, 1]])])
+def test_the_rows_of_slices_are_joined_and_their_shape_may_be_a_tensor(two, op, rows):
+    def slices():
+        index = sx.distribute.get_replica_context().replica_id_in_sync_group
+        values = jnp.full((1, 2), index + 1.0)
+        return IndexedSlices(values, jnp.reshape(index, [1]), dense_shape=jnp.array([4, 2]))
+
+    def step():
+        context = sx.distribute.get_replica_context()
+        joined, plain = context.all_reduce(op, [slices(), jnp.float32(2)])
+        return joined.values, joined.indices, jnp.asarray(joined), plain
+
+    for function in (step, slices):
+        result = sx.function(lambda f=function: two.run(f))()
+        if function is slices:
+            combined = two.reduce(op, {"rows": result}, axis=None)["rows"]
+            assert isinstance(combined, IndexedSlices)
+            found = [combined.values, combined.indices, jnp.asarray(combined)]
+        else:
+            *found, plain = [two.experimental_local_results(each)[1] for each in result]
+            assert float(plain) == (4 if op == "sum" else 2)
+        assert [each.tolist() for each in found] == [rows, [0, 1], [*rows, [0, 0], [0, 0]]]
+
+
+def test_a_shape_of_slices_that_only_the_program_knows_is_refused(two):
+    def step(size):
+        return jnp.asarray(IndexedSlices(jnp.ones((1, 2)), jnp.array([0]), dense_shape=[size, 2]))
+
+    with pytest.raises(
+        errors.BadArgumentError, match="dense_shape of IndexedSlices depends on what only the running"
+    ):
+        sx.function(step)(jnp.int32(3))
