@@ -16,8 +16,9 @@ _PARTS = "_stratax_parts"
 _KEPT = "_stratax_kept"
 # What of a variable is not its parts', too.
 _OWN = frozenset({"_value", _PARTS})
-# How often a variable has got parts in this process: a program that was traced before may read such a one otherwise.
-_version = [0]
+# How often a variable has got parts in this process: a program that was traced before may read such a one otherwise. A
+# list, which every dispatch looks at without a call.
+version = [0]
 
 
 class Parts(_capture.Spread, keras.Variable):
@@ -38,13 +39,17 @@ class Parts(_capture.Spread, keras.Variable):
         self.__dict__.update(
             {k: v for k, v in variable.__dict__.items() if k.startswith("_") and k not in _OWN}
         )
-        self._shape = (sharding.mesh.size, *variable.shape)
+        self._shape = (sharding.mesh.size, *self.shape_of_one(variable, sharding.mesh.size))
         self._ndim = len(self._shape)
         self._trainable, self._aggregation, self._synchronization = False, "none", "auto"
         self.variable = variable
         self.sharding = sharding
         self._array: Any = None
         self._value_of: Any = lambda: None
+
+    def shape_of_one(self, variable: keras.Variable, count: int) -> tuple[int, ...]:
+        """Return the shape of a party's value."""
+        return _variable_store.spec_of(variable).shape
 
     @abc.abstractmethod
     def divided(self, value: Any) -> Any:
@@ -88,12 +93,7 @@ def parts_of(variable: keras.Variable) -> "Parts | None":
 def give_parts(parts: Parts) -> None:
     """Have parties keep their own values of a variable from now on."""
     parts.variable.__dict__[_PARTS] = parts
-    _version[0] += 1
-
-
-def version() -> int:
-    """Return how often a variable has got parts."""
-    return _version[0]
+    version[0] += 1
 
 
 def settle(variables: Any) -> None:

@@ -109,7 +109,7 @@ class Program:
         }
         self._read = [*donated, *(kept[position] for position in self._kept_positions)]
         self._written_parts = [each for each in written if isinstance(each, _parts.Parts)]
-        self._parts_version = _parts.version()
+        self._parts_version = _parts.version[0]
         # The arrays that are known to be where the program needs them.
         # Ids, not arrays: a reference kept here would make each array look as if somebody else held it, and
         # `_inputs` would copy it.
@@ -144,7 +144,7 @@ class Program:
         self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]
     ) -> bool:
         """Return whether the next elements of `streams` and the counts among the arguments fit this program."""
-        if self._parts_version != _parts.version() and not self._knows_parts():
+        if self._parts_version != _parts.version[0] and not self._knows_parts():
             return False
         # Asked first whether there are any: this is passed in every call.
         if self._host_values and not all(source.fits() for source in self._host_values.values()):
@@ -220,7 +220,7 @@ class Program:
             parts = _parts.parts_of(variable)
             if parts is not None and id(parts) not in known:
                 return False
-        self._parts_version = _parts.version()
+        self._parts_version = _parts.version[0]
         return True
 
     def output_types(self) -> Any:

@@ -448,6 +448,11 @@ class Trainer:
         leaves, treedef = jax.tree.flatten(batch)
         if count == 1 or not all(_divides(leaf, count) for leaf in leaves):
             return batch
+        # A model that was made for all rows of the batch.
+        if leaves and any(
+            each.shape[0] == leaves[0].shape[0] for each in getattr(self.model, "inputs", None) or ()
+        ):
+            return batch
         parts = [
             jax.ShapeDtypeStruct((leaf.shape[0] // count, *leaf.shape[1:]), leaf.dtype) for leaf in leaves
         ]

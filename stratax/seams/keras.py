@@ -351,6 +351,7 @@ REPLACED = (
         "keras:layers.SpectralNormalization.build",
         "replicas assign weights alike, of which Keras says nothing",
     ),
+    Replaced("keras:layers.RNN.call", "a state for the global batch is divided among the replicas"),
     Replaced(f"{_BATCH_NORMALIZATION}._moments", "synchronized statistics are those of all replicas"),
     Replaced("keras:callbacks.ModelCheckpoint._save_model", _WHOLE),
     Replaced("keras:callbacks.BackupAndRestore._save_model", _WHOLE),

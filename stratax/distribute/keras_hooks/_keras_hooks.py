@@ -30,6 +30,7 @@ from stratax.distribute.replicas import (
     get_replica_context,
     get_strategy,
     mark_equal,
+    mark_rows,
     mark_statistics,
     subtracting,
     sum_over_replicas,
@@ -64,6 +65,7 @@ def install() -> None:
             "keras:layers.BatchNormalization.__init__": _synchronized_init,
             "keras:layers.BatchNormalization.build": _build_of_statistics,
             "keras:layers.SpectralNormalization.build": _build_of_equals,
+            "keras:layers.RNN.call": _call_with_rows,
             "keras:layers.BatchNormalization._moments": _global_moments,
             "keras:metrics.Mean.update_state": _weighted_mean_update,
             "keras.src.losses.loss:scale_loss_for_distribution": lambda _: scale_loss,
@@ -334,6 +336,37 @@ def _build_of_equals(original: Callable[..., None]) -> Callable[..., None]:
         mark_equal([self.vector_u, self.kernel])
 
     return build
+
+
+def _call_with_rows(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def call(self: Any, sequences: Any, *args: Any, **kwargs: Any) -> Any:
+        replicas = syncing_replicas()
+        states = jax.tree.leaves(self.states) if self.stateful and replicas is not None else []
+        # Built for the global batch, of which a replica has its rows.
+        wanted = None if replicas is None else sequences.shape[0] * replicas.num_replicas_in_sync
+        if not states or any(state.shape[0] != wanted for state in states):
+            return original(self, sequences, *args, **kwargs)
+        mark_rows(states)
+        with _of_rows(self, states, sequences.shape[0]):
+            return original(self, sequences, *args, **kwargs)
+
+    return call
+
+
+@contextlib.contextmanager
+def _of_rows(layer: Any, states: list[Any], rows: int) -> Iterator[None]:
+    """Have a stateful layer, in a block, take itself for one that was built for so many rows."""
+    expected, shapes = layer._expected_batch_size, [state._shape for state in states]
+    layer._expected_batch_size = rows
+    for state in states:
+        state._shape = (rows, *state._shape[1:])
+    try:
+        yield
+    finally:
+        layer._expected_batch_size = expected
+        for state, shape in zip(states, shapes, strict=True):
+            state._shape = shape
 
 
 def _global_moments(original: Callable[..., Any]) -> Callable[..., Any]:

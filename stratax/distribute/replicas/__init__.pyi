@@ -21,6 +21,7 @@ from ._replica_parts import ReplicaParts as ReplicaParts
 from ._replica_parts import ensure_parts as ensure_parts
 from ._replica_parts import is_seed_state as is_seed_state
 from ._replica_parts import mark_equal as mark_equal
+from ._replica_parts import mark_rows as mark_rows
 from ._replica_parts import mark_statistics as mark_statistics
 from ._replica_parts import parts_on as parts_on
 from ._replica_region import PostponedUpdate as PostponedUpdate

@@ -23,6 +23,8 @@ from stratax.distribute.replicas._values import REPLICA_AXIS
 _SEED_STATE = re.compile(r"(.*/)?seed_generator_state(_\d+)?(:0)?")
 # The attribute of variables that replicas assign alike, though nothing says so.
 _EQUAL = "_stratax_equal"
+# The attribute of variables whose rows are divided among the replicas.
+_ROWS = "_stratax_rows"
 
 
 class ReplicaParts(parts.Parts):
@@ -37,10 +39,18 @@ class ReplicaParts(parts.Parts):
         super().__init__(variable, NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)))
         self.mesh = mesh
 
+    def shape_of_one(self, variable: keras.Variable, count: int) -> tuple[int, ...]:
+        shape = super().shape_of_one(variable, count)
+        return (shape[0] // count, *shape[1:]) if has_divided_rows(variable) else shape
+
     def spread(self, value: Any) -> Any:
+        if has_divided_rows(self.variable):
+            return jax.lax.with_sharding_constraint(jnp.reshape(value, self._shape), self.sharding)
         return _spread(value, self.sharding, self.variable.aggregation == "sum")
 
     def merge(self, array: Any) -> Any:
+        if has_divided_rows(self.variable):
+            return jnp.reshape(array, (-1, *array.shape[2:]))
         if self.variable.aggregation == "sum":
             return jnp.sum(array, 0, dtype=array.dtype)
         if self.variable.aggregation == "mean" and jnp.issubdtype(array.dtype, jnp.inexact):
@@ -103,6 +113,17 @@ def mark_equal(variables: Iterable[keras.Variable]) -> None:
     """Note that replicas assign variables alike."""
     for variable in variables:
         variable.__dict__[_EQUAL] = True
+
+
+def has_divided_rows(variable: keras.Variable) -> bool:
+    """Return whether each replica has its rows of a variable, and everybody else all of them."""
+    return _ROWS in variable.__dict__
+
+
+def mark_rows(variables: Iterable[keras.Variable]) -> None:
+    """Note that each replica has its rows of variables, which are as many as those of the global batch."""
+    for variable in variables:
+        variable.__dict__[_ROWS] = True
 
 
 def mark_statistics(variables: Iterable[keras.Variable]) -> None:

@@ -18,6 +18,7 @@ from stratax.distribute.replicas._exchange import merged_or_packed, over_replica
 from stratax.distribute.replicas._replica_parts import (
     ReplicaParts,
     belongs_to_replicas,
+    has_divided_rows,
     is_equal_by_itself,
     is_seed_state,
     parts_on,
@@ -152,7 +153,8 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
             key = id(variable.variable)
             return self._local[key] if key in self._local else self._spread_share(variable)
         kept = parts_on(variable, self._mesh)
-        if kept is None and is_on_read(variable):
+        has_rows = has_divided_rows(variable)
+        if kept is None and (has_rows or is_on_read(variable)):
             self._note_own(variable)
             kept = parts_on(variable, self._mesh)
         if kept is not None:
@@ -172,13 +174,14 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
             if variable.aggregation == "sum" and is_on_read(variable):
                 # The state so far counts once; the others add what they see.
                 return first_only(value)
-        return value
+            # Of the right shape, for a trace that finds out that they are to be the replica's own.
+            return value[: value.shape[0] // self._num_replicas] if has_rows else value
 
     def _own_part(self, kept: ReplicaParts) -> Any:
         """Return this replica's own value, or something of its type, in a trace that only finds out that it is used."""
         if id(kept.variable) in self._local:
             return self._local[id(kept.variable)]
-        return jnp.zeros(kept.variable.shape, kept.variable.dtype)
+        return jnp.zeros(kept.shape[1:], kept.variable.dtype)
 
     def _spread_share(self, share: ReplicaShare) -> Any:
         value = self.parent.get_current_value(share.variable)

@@ -262,12 +262,12 @@ def stateful(rows, layer=keras.layers.SimpleRNN):
 
 
 @pytest.mark.parametrize("layer", [keras.layers.SimpleRNN, keras.layers.LSTM])
-@pytest.mark.parametrize("steps", [1, 3])
-def test_a_stateful_rnn_under_eight_devices_gives_one_devices_numbers(layer, steps):
+@pytest.mark.parametrize(("steps", "built_for"), [(1, 1), (3, 1), (1, 8), (3, 8)])
+def test_a_stateful_rnn_under_eight_devices_gives_one_devices_numbers(layer, steps, built_for):
     x = RNG.normal(size=(24, 3, 2)).astype("float32")
     y = RNG.normal(size=(24, 1)).astype("float32")
     one = stateful(8, layer)
-    model = rows_of_states(8, 8, lambda rows: stateful(rows, layer), steps)
+    model = rows_of_states(8, 8, lambda rows: stateful(rows * built_for, layer), steps)
     for mine, theirs in zip(model.trainable_variables, one.trainable_variables, strict=True):
         mine.assign(theirs.numpy())
 
@@ -283,6 +283,10 @@ def test_a_stateful_rnn_under_eight_devices_gives_one_devices_numbers(layer, ste
     history = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
     np.testing.assert_allclose(history.history["loss"], losses[:2], rtol=1e-5)
     np.testing.assert_allclose(model.evaluate(x, y, batch_size=8, verbose=0), losses[2], rtol=1e-5)
+    states = [[np.asarray(state) for state in each.layers[0].states] for each in (model, one)]
+    for mine, theirs in zip(*states, strict=True):
+        # Built for the batch, the layer shows the state of all rows; else that of the first replica's.
+        np.testing.assert_allclose(mine, theirs[:built_for], atol=1e-5)
 
 
 def test_a_layers_memory_of_rows_is_the_replicas_own():
