@@ -74,6 +74,7 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         *(_against_keras(many) if many > 1 else []),
         *_fused(counts),
         *_first_calls(counts),
+        *_first_fits(counts),
         Case(
             name="dataset",
             what="from_tensor_slices.shuffle.map.batch, an element of 28x28 floats",
@@ -286,6 +287,22 @@ def _servers() -> list[Case]:
             options={"size": 120 << 20},
             target=Target(1.3),
         ),
+    ]
+
+
+def _first_fits(counts: Sequence[int]) -> list[Case]:
+    images = ("ResNet50", "EfficientNetB0", "MobileNetV2", "DenseNet121", "InceptionV3", "VGG16")
+    return [
+        Case(
+            name=f"first-fit-{model.lower()}-{devices}",
+            what=f"processor seconds of the first fit of 8 examples, {model} / Keras' own",
+            program="_first_fit:against_keras",
+            options={"model": model, "devices": devices},
+            devices=devices,
+            target=Target(1.1),
+        )
+        for model in (*images, "transformer")
+        for devices in counts
     ]
 
 
