@@ -175,8 +175,8 @@ def as_dataset(given: Any) -> Dataset:
     of_parts = dataset_of_parts(given)
     if of_parts is not None:
         return of_parts
-    # Text alone, a path most likely, is no batch.
-    if not isinstance(given, str | bytes):
+    # Text alone, a path most likely, is no batch, and nothing a forgotten `return`.
+    if not isinstance(given, str | bytes | None):
         tensors = _as_tensors(given, is_pair=isinstance(given, list | tuple))
         if all(isinstance(leaf, _TENSORS) for leaf in jax.tree.leaves(tensors)):
             return Dataset.from_tensors(tensors if jax.tree.leaves(tensors) else _layout.EMPTY).repeat()

@@ -6,7 +6,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax.data import Dataset
-from stratax.errors import DataError
+from stratax.errors import BadTypeError
 
 BIG = 2**40
 
@@ -49,7 +49,7 @@ def test_a_state_that_was_wide_once_stays_wide():
 
 @pytest.mark.parametrize("state", [0, np.int32(0), tf.constant(0.0)])
 def test_a_state_of_another_dtype_is_refused(state):
-    with pytest.raises(DataError, match="reduce gave elements of different dtype.*int64"):
+    with pytest.raises(BadTypeError, match="reduce gave elements of different dtype.*int64"):
         Dataset.range(5).reduce(state, lambda s, x: tf.cast(s, tf.int64) + x)
 
 
