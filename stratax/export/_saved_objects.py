@@ -76,8 +76,7 @@ def save(
         >>> folder = tempfile.mkdtemp()
         >>> tf.saved_model.save(Scale(), folder)
         >>> loaded = tf.saved_model.load(folder)
-        >>> loaded.by.assign(3.0)
-        Array(3., dtype=float32)
+        >>> _ = loaded.by.assign(3.0)
         >>> loaded.scaled([1.0, 2.0]).tolist()
         [3.0, 6.0]
     """

@@ -23,7 +23,7 @@ class Nadam(keras.optimizers.Nadam):
 
     Example:
         >>> import stratax.tf as tf
-        >>> float(tf.keras.optimizers.legacy.Nadam(0.01).learning_rate.numpy().round(3))
+        >>> round(float(tf.keras.optimizers.legacy.Nadam(0.01).learning_rate.numpy()), 3)
         0.01
     """
 
