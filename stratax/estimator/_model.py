@@ -264,10 +264,11 @@ class Model:
         """
         # Before the operations: in TensorFlow tensors are computed with the variables of before the step, and variables
         # are read in no order, which is before they change in practice.
-        found = {key: _value(scope, key) for key in keys if key[0] != "operation"}
-        operations = [scope.operation_of(order) for kind, order in keys if kind == "operation"]
-        scope.run([run, operations, list(found.values())])
-        return found
+        found = {key: _value(scope, key) for key in keys if key[0] not in ("operation", "assignment")}
+        operations = [scope.operation_of(key[1]) for key in keys if key not in found]
+        assigned = [key[1] for key in keys if key[0] == "assignment"]
+        worth = scope.run([run, operations, list(found.values())], assigned)
+        return found | {("assignment", order): value for order, value in worth.items()}
 
     def global_step(self) -> int:
         """Return the global step now."""
@@ -315,7 +316,7 @@ class Model:
         if isinstance(fetch, keras.Variable):
             return "variable", fetch.path
         if isinstance(fetch, Operation):
-            return "operation", fetch.order
+            return "assignment" if fetch.has_value else "operation", fetch.order
         if isinstance(fetch, np.ndarray | np.generic | int | float) or (
             isinstance(fetch, jax.Array) and not isinstance(fetch, jax.core.Tracer)
         ):

@@ -61,6 +61,15 @@ class Operation:
         """Whether neither it nor what runs before it updates anything."""
         return self._update is None and all(each.does_nothing for each in self.control_inputs)
 
+    @property
+    def has_value(self) -> bool:
+        """Whether it is worth something as a tensor, as an assignment is."""
+        return self._value is not None
+
+    def value(self) -> Any:
+        """Return what it is worth, once it was made."""
+        return None if self._value is None else jnp.asarray(self._value())
+
     def make(self) -> None:
         """Call the update, if there is one."""
         if self._update is not None:

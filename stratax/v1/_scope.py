@@ -792,16 +792,22 @@ class ModelScope(creation.Creator):
         """Run an operation at the end of the step, whatever is run."""
         self._always.append(operation)
 
-    def run(self, fetched: object) -> None:
+    def run(self, fetched: object, worth: Iterable[object] = ()) -> dict[object, Any]:
         """Run what is fetched, and all it depends on, each once, in the order of the program.
 
         Args:
             fetched: Operations and tensors, in any nested structure.
-        """
-        self._make([*operations_of(fetched), *self._always])
+            worth: The places of operations among them of which the value is wanted.
 
-    def _make(self, operations: Iterable[Operation]) -> None:
-        reached = _reached(operations)
+        Returns:
+            These operations' values by place, each as it is once the operation has been run.
+        """
+        return self._make([*operations_of(fetched), *self._always], frozenset(worth))
+
+    def _make(
+        self, operations: Iterable[Operation], worth: frozenset[object] = frozenset()
+    ) -> dict[object, Any]:
+        reached, found = _reached(operations), {}
         before, self._is_making = self._is_making, True
         in_effect = self._in_effect
         try:
@@ -810,8 +816,11 @@ class ModelScope(creation.Creator):
                 for order in sorted(reached):
                     reached[order].make()
                     self._in_effect |= {order}
+                    if order in worth:
+                        found[order] = reached[order].value()
         finally:
             self._is_making, self._in_effect = before, in_effect
+        return found
 
     def gradients(
         self, ys: Any, xs: Any, grad_ys: Any = None, stop_gradients: Any = None, *, zero: bool = False

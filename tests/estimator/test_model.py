@@ -282,3 +282,22 @@ def test_listeners_need_checkpoints(tmp_path):
     with pytest.raises(errors.BadArgumentError, match="There should be a CheckpointSaverHook"):
         train(saving_listeners=[listener])
     train(hooks=[v1.train.CheckpointSaverHook(str(tmp_path), save_steps=1)], saving_listeners=[listener])
+
+
+def test_a_hook_runs_the_assignment_that_it_asks_for_and_gets_what_it_assigns(tmp_path):
+    def model_fn(features, labels, mode):
+        del labels
+        count = v1.get_variable("count", [], initializer=v1.zeros_initializer(), trainable=False)
+        with tf.control_dependencies([v1.assign_add(count, 1.0)]):
+            last = count.assign_add(10.0)
+        watches.append(Watch({"last": last}))
+        loss = tf.reduce_mean(features * v1.get_variable("w", []))
+        train_op = v1.train.GradientDescentOptimizer(0.1).minimize(loss, v1.train.get_global_step())
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op, training_hooks=watches[-1:])
+
+    watches = []
+    made = tf.estimator.Estimator(model_fn, str(tmp_path))
+    made.train(lambda: tf.data.Dataset.from_tensors(np.ones(2, np.float32)).repeat(2))
+    got = [each["last"].item() for watch in watches for each in watch.got]
+    # As TensorFlow 2.15 gives them.
+    assert (got, made.get_variable_value("count")) == ([11.0, 22.0], 22.0)
