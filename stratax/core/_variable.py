@@ -30,7 +30,7 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
         initial_value: An array, a number, a nested list, or a function without arguments that gives one. Inside a
             compiled function it is evaluated
             once, on the first call, and can't depend on the function's arguments.
-        trainable: Whether optimizers and `GradientTape` see it.
+        trainable: Whether optimizers and `GradientTape` see it; by default yes, unless it is synchronized on read.
         name: Its name.
         dtype: Its dtype; by default that of the initial value (Python floats become float32).
         aggregation: How replicas' different values become one: `"none"`, `"sum"`, `"mean"` or
@@ -56,7 +56,7 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
     def __init__(
         self,
         initial_value: object,
-        trainable: bool = True,
+        trainable: bool | None = None,
         *,
         name: str | None = None,
         dtype: object = None,
@@ -83,7 +83,7 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
             lambda shape, dtype: keras.ops.convert_to_tensor(array, dtype=dtype),
             shape=array.shape,
             dtype=kind,
-            trainable=trainable,
+            trainable=_word(synchronization) != "on_read" if trainable is None else trainable,
             name=name,
             aggregation=_checked_aggregation(aggregation),
             synchronization=_word(synchronization),
@@ -110,6 +110,10 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
                 raise
             _check_numbers("value", np.asarray(value))
             raise
+
+    def numpy(self) -> Any:
+        """Return the current value as NumPy's; of a scalar a number, as TensorFlow gives it, which can be a key."""
+        return super().numpy()[()]
 
     def read_value(self) -> Any:
         """Return the current value, as an array."""

@@ -38,8 +38,6 @@ _EXTRAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             *("tf.summary.create_file_writer", "tf.summary.FileWriter", "tf.summary.FileWriterCache"),
             *("tf.train.summary_iterator", "tf.keras.callbacks.TensorBoard"),
-            # An Estimator writes the loss and its steps per second, whatever its `model_fn` does.
-            *("tf.estimator.Estimator", "tf.estimator.tpu.TPUEstimator"),
         ),
     ),
     "servers": (

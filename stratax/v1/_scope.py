@@ -807,7 +807,8 @@ class ModelScope(creation.Creator):
     def _make(
         self, operations: Iterable[Operation], worth: frozenset[object] = frozenset()
     ) -> dict[object, Any]:
-        reached, found = _reached(operations), {}
+        reached = _reached(operations)
+        found: dict[object, Any] = {}
         before, self._is_making = self._is_making, True
         in_effect = self._in_effect
         try:

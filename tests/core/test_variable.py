@@ -111,3 +111,14 @@ def test_a_first_value_that_depends_on_arguments_is_refused():
         sx.function(lambda x: sx.Variable(x * 2.0).value)(np.float32(1.0))
     with pytest.raises(errors.BadArgumentError, match="depend on the arguments of the compiled function"):
         jax.jit(lambda x: sx.Variable(x * 2.0).value)(np.float32(1.0))
+
+
+def test_a_variable_that_is_synchronized_on_read_is_not_trained_unless_asked():
+    assert not sx.Variable(1.0, synchronization="on_read", aggregation="sum").trainable
+    assert sx.Variable(1.0, True, synchronization="on_read", aggregation="sum").trainable
+    assert sx.Variable(1.0).trainable
+
+
+def test_the_value_of_a_scalar_is_numpys_number():
+    assert {sx.Variable(3).numpy(): "three"} == {3: "three"}
+    assert sx.Variable([1.0, 2.0]).numpy().tolist() == [1.0, 2.0]

@@ -279,7 +279,6 @@ def test_a_function_of_one_cell_is_called_in_another(tmp_path):
 @pytest.mark.parametrize(
     ("text", "extra"),
     [
-        ("tf.estimator.Estimator(model_fn)", "tensorboard"),
         ("tf.summary.create_file_writer('logs')", "tensorboard"),
         ("tf.keras.callbacks.TensorBoard('logs')", "tensorboard"),
         ("tf.io.decode_jpeg(content)", "images"),

@@ -312,6 +312,9 @@ class RaggedTensor(RaggedFactories, Composite):
         return made
 
     def _check_known(self, what: str) -> None:
+        if not isinstance(self._row_splits, np.ndarray) and is_known(self._row_splits):
+            # What a compiled function has given is on a device until somebody looks.
+            self._row_splits = np.asarray(self._row_splits, np.int64)
         if not isinstance(self._row_splits, np.ndarray):
             raise BadTypeError(
                 f"{what} needs the lengths of rows, which are not known while a compiled function is traced. Expected: "

@@ -38,6 +38,9 @@ def test_it_is_an_argument_and_a_result_of_compiled_functions():
     assert isinstance(made, RaggedTensor)
     assert np.asarray(made.flat_values).tolist() == [6, 2, 8]
     assert np.asarray(made.row_splits).tolist() == [0, 2, 2, 3]
+    assert made.to_list() == [[6, 2], [], [8]]
+    assert made[0].tolist() == [6, 2]
+    assert made.to_tensor().tolist() == [[6, 2], [0, 0], [8, 0]]
 
 
 def test_what_needs_the_lengths_of_rows_is_refused_in_a_compiled_function():
