@@ -440,7 +440,7 @@ def _matrix(array: Any, contracted: list[int]) -> tuple[Any, int]:
     """Return an array as a matrix, and which of its two dimensions is contracted."""
     kept = [axis for axis in range(array.ndim) if axis not in contracted]
     size = math.prod(array.shape[axis] for axis in contracted)
-    in_order = [axis for axis in (*contracted, *kept) if array.shape[axis] > 1]
+    in_order = [axis for axis in (*contracted, *kept) if array.shape[axis] != 1]
     if in_order == sorted(in_order):
         return array.reshape(size, -1), 0
     return lax.transpose(array, [*kept, *contracted]).reshape(-1, size), 1

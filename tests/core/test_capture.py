@@ -96,7 +96,7 @@ def test_a_variable_is_an_input_once_and_its_last_assignment_is_its_final_value(
 
 def test_a_variable_that_is_written_and_never_read_is_no_input():
     variable = sx.Variable(3.0)
-    region, program = traced(lambda x: variable.assign(x), 1.0)
+    region, program = traced(lambda x: variable.assign(x).value, 1.0)
     assert (region.inputs, list(region.writes.values())) == ([], [variable])
     assert [float(v) for v in program(jnp.float32(7.0))] == [7.0]
 

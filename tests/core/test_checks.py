@@ -45,7 +45,7 @@ def test_a_function_raises_what_it_computed_and_leaves_variables_alone():
 def test_replicas_that_fail_leave_no_other_waiting(kind):
     strategy = STRATEGIES[kind]()
     with strategy.scope():
-        total = tf.Variable(0.0)
+        total = tf.Variable(0.0, aggregation=tf.VariableAggregation.MEAN)
 
     @tf.function
     def step(values):

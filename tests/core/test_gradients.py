@@ -97,6 +97,8 @@ def test_the_compiled_program_is_the_one_written_by_hand(batch):
     ours = equation_counts(jax.make_jaxpr(step)(*state, *batch).jaxpr)
     reference = equation_counts(jax.make_jaxpr(by_hand(model, loss_fn))(*state, *batch).jaxpr)
     assert reference["dot_general"] == 5
+    # It marks the labels, which are looked at before the program runs, and computes nothing.
+    assert ours.pop("stratax_watch") == 1
     assert ours == reference
 
 

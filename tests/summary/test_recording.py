@@ -300,7 +300,7 @@ def test_each_step_of_a_pass_over_distributed_data_is_written_once(writer, found
     strategy = STRATEGIES[name]()
     with strategy.scope():
         step = sx.Variable(0, dtype="int32", aggregation="only_first_replica")
-        weight = sx.Variable(0.0)
+        weight = sx.Variable(0.0, aggregation="mean")
     # The last batch does not divide.
     dataset = sx.Dataset.from_tensor_slices(np.arange(23, dtype="float32")).batch(4)
     distributed = strategy.experimental_distribute_dataset(dataset)
