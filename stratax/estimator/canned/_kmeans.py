@@ -336,7 +336,7 @@ class _StopAtSmallChange(SessionRunHook):
         self._before: float | None = None
 
     def before_run(self, run_context: Any) -> SessionRunArgs:
-        """Ask for the loss."""
+        """Ask for the loss of each step."""
         del run_context
         return SessionRunArgs(self._loss)
 
