@@ -92,6 +92,17 @@ def test_the_contract_inside_data_fires_on_an_import_that_points_up_or_aside(cop
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize(
+    ("package", "other"),
+    [("summary", "image")],
+)
+def test_the_contracts_of_the_core_fire_on_an_import_of_what_it_does_not_know(copy, package, other):
+    (copy / "stratax" / package / "_probe.py").write_text(f"import stratax.{other}\n")
+    done = run("lint-imports", "--no-cache", folder=copy)
+    assert f"stratax.{package} is not allowed to import stratax.{other}:" in done.stdout
+    assert done.returncode == 1
+
+
 def test_the_contract_inside_data_fires_on_a_module_that_is_in_no_room(copy):
     (copy / "stratax" / "data" / "_helpers.py").touch()
     done = run("lint-imports", "--no-cache", folder=copy)

@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from stratax import image as images
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError, MissingPackageError
@@ -27,6 +26,8 @@ _FLOAT = 1
 # A sample of 16 bits is the amplitude times this, as TensorFlow rounds it.
 _LOUDEST = 1 << 15
 _SAMPLE_BYTES = 2
+# The largest number of a pixel of 8 bits.
+_BRIGHTEST = 255
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -263,7 +264,30 @@ def _buckets_of_counts(least: np.ndarray, most: np.ndarray, counts: np.ndarray) 
 
 
 def _pixels(data: Any) -> tuple[Any]:
-    return (images.convert_image_dtype(data, "uint8", saturate=True),)
+    """Return pixels as bytes, where they are: fractions from 0 to 1, whole numbers up to their dtype's largest one.
+
+    The numbers are those of `image.convert_image_dtype` with saturation.
+
+    Raises:
+        BadArgumentError: If they are neither fractions nor whole numbers.
+    """
+    dtype, number = np.dtype(data.dtype), np.dtype(data.dtype).type
+    if dtype == np.uint8:
+        return (data,)
+    if jnp.issubdtype(dtype, jnp.floating):
+        # Half a step more than the largest makes the cast, which cuts off, round.
+        with np.errstate(invalid="ignore"):
+            return ((data * number(_BRIGHTEST + 0.5)).clip(number(0), number(_BRIGHTEST)).astype(np.uint8),)
+    if dtype.kind not in "iu":
+        raise BadArgumentError(
+            "The dtype of an image is floating point or integer. "
+            f"Received: image of dtype={dtype}. Pass for instance float32 or uint8."
+        )
+    largest = int(np.iinfo(dtype).max)
+    if largest < _BRIGHTEST:
+        return (data.clip(number(0), number(largest)).astype(np.uint8) * np.uint8(2),)
+    scaled = data // number((largest + 1) // (_BRIGHTEST + 1))
+    return (scaled.clip(number(0), number(_BRIGHTEST)).astype(np.uint8),)
 
 
 def _pictures(pixels: np.ndarray) -> list[bytes]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from stratax import image as images
 from stratax import summary
 from stratax.errors import BadArgumentError, BadTypeError
 
@@ -106,6 +107,17 @@ def test_images_have_one_to_four_channels(written, channels, mode):
     image = Image.open(io.BytesIO(found[1][2]))
     assert image.mode == mode
     assert np.asarray(image).reshape(data[0].shape).tolist() == data[0].tolist()
+
+
+@pytest.mark.parametrize("on", [np.asarray, jnp.asarray])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint8", "int16", "int32", "uint32"])
+def test_pixels_are_the_bytes_that_images_are_converted_to(written, dtype, on):
+    numbers = np.linspace(-2, 2, 60) if dtype.startswith("float") else np.linspace(-(2.0**33), 2.0**33, 60)
+    limits = np.finfo(dtype) if dtype.startswith("float") else np.iinfo(dtype)
+    data = on(numbers.clip(float(limits.min), float(limits.max)).astype(dtype).reshape(1, 4, 5, 3))
+    (found,) = written(lambda: summary.image("i", data, step=0))["i"]
+    expected = images.convert_image_dtype(data, "uint8", saturate=True)[0]
+    assert np.asarray(Image.open(io.BytesIO(found[1][2]))).tolist() == np.asarray(expected).tolist()
 
 
 @pytest.mark.parametrize("data", ["hällo", "hällo".encode(), np.array("hällo")])
