@@ -143,3 +143,23 @@ def _not_in_array(size: int, shape: tuple[int, ...], numbers: np.ndarray, wrong:
         f"An index is out of range: indices{place} = {wrong} is not in [0, {size}) in an array of shape {shape}. "
         f"Received: {shown(numbers)}."
     )
+
+
+def check_labels(labels: Any, count: int) -> None:
+    """Raise for a label that is not the number of a class, where it is known or is given to a compiled function.
+
+    Args:
+        labels: Whole numbers, which may have the dtype of fractions.
+        count: How many classes there are.
+
+    Raises:
+        BadArgumentError: As TensorFlow on a CPU.
+    """
+    check_bound(labels, Bound(0, count, functools.partial(_no_class, count)))
+
+
+def _no_class(count: int, numbers: np.ndarray, wrong: int, place: str) -> str:
+    return (
+        f"Received a label value of {wrong} which is outside the valid range of [0, {count}): labels{place} = {wrong}. "
+        f"Label values: {shown(numbers)}. Give the logits a number for each class."
+    )

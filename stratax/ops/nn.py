@@ -7,13 +7,13 @@ import jax
 import numpy as np
 from keras import random
 
+from stratax._indices import check_labels
 from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.ops._keras_ops import ops
 from stratax.ops._seeds import source_of
-from stratax.ops.classes import check_labels
 from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.naming import nameable
 

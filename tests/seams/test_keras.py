@@ -12,8 +12,7 @@ import stratax.keras
 from stratax.checkpoint import _keras_hooks as checkpoint_hooks
 from stratax.core import _arrivals, _creation, _tape_host
 from stratax.distribute.keras_hooks import _keras_hooks as distribute_hooks
-from stratax.keras import _compile
-from stratax.ops import classes
+from stratax.keras import _classes, _compile
 from stratax.seams import keras as seam
 from stratax.v1 import _keras_optimizers
 
@@ -29,7 +28,7 @@ def install_all():
     _keras_optimizers.install()
     _creation.install()
     _tape_host.install()
-    classes.install_in_keras()
+    _classes.install()
 
 
 def present(replaced):

@@ -1,4 +1,4 @@
-"""Labels that are no class, and ids of no row: errors where a program is given them, else NaN (ops layer)."""
+"""Labels that are no class, and ids of no row: errors where a program is given them, else NaN (keras layer)."""
 
 import functools
 import math
@@ -7,35 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import Bound, check_bound, dim_of, is_known
+from stratax._indices import Bound, check_bound, check_labels, dim_of, is_known
 from stratax._shown import shown
 from stratax.seams import keras as seam
 
 
-def check_labels(labels: Any, count: int) -> None:
-    """Raise for a label that is not the number of a class, where it is known or is given to a compiled function.
-
-    Args:
-        labels: Whole numbers, which may have the dtype of fractions.
-        count: How many classes there are.
-
-    Raises:
-        BadArgumentError: As TensorFlow on a CPU.
-    """
-    check_bound(labels, Bound(0, count, functools.partial(_no_class, count)))
-
-
-def _no_class(count: int, numbers: np.ndarray, wrong: int, place: str) -> str:
-    return (
-        f"Received a label value of {wrong} which is outside the valid range of [0, {count}): labels{place} = {wrong}. "
-        f"Label values: {shown(numbers)}. Give the logits a number for each class."
-    )
-
-
-def install_in_keras() -> None:
+def install() -> None:
     """Have Keras take labels of classes and ids of rows only: on JAX any other one would cost nothing, or be NaN."""
     seam.install(
-        "stratax.ops",
+        "stratax.keras.classes",
         {
             "keras.src.backend.jax.nn:sparse_categorical_crossentropy": _of_classes,
             "keras.src.backend.jax.numpy:take": _of_rows,
