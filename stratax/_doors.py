@@ -70,13 +70,17 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
 
     def __getattr__(name: str) -> Any:
         if name not in table:
-            # Python and its tools ask every module for reserved names: nothing is imported or read for those.
-            for library in libraries if not _is_reserved(name) else sys.modules.keys() & libraries:
+            # Python and its tools ask every module for reserved names, and `from door import name` does at each call:
+            # nothing is imported, read or shown for those.
+            is_reserved = name.startswith("__") and name != "__version__"
+            for library in libraries if not is_reserved else sys.modules.keys() & libraries:
                 found = importlib.import_module(library)
                 # Not kept: a library's name may come to mean something else.
                 if hasattr(found, name):
                     return getattr(found, name)
-            raise _no_attribute(door, name, names) if missing is None or _is_reserved(name) else missing(name)
+            if is_reserved:
+                raise AttributeError(f"module {door!r} has no attribute {name!r}", name=name)
+            raise _no_attribute(door, name, names) if missing is None else missing(name)
         origin = table[name]
         module = importlib.import_module(origin.module)
         # Imported at the first use: `import stratax` stays quick, and the stub is the only list of names.
@@ -91,11 +95,6 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
 
     # A copy: `__all__` may be changed by who gets it.
     return __getattr__, __dir__, names.copy()
-
-
-def _is_reserved(name: str) -> bool:
-    # The version is what programs ask for.
-    return name.startswith("__") and name != "__version__"
 
 
 def _no_attribute(door: str, name: str, names: list[str]) -> AttributeError:

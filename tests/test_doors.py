@@ -8,6 +8,7 @@ import re
 import pytest
 
 from stratax import _doors
+from tools.trips import Counter
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STUBS = sorted((ROOT / "stratax").rglob("*.pyi"))
@@ -229,6 +230,16 @@ def test_names_that_tools_ask_for_fail_at_once(monkeypatch, name):
     for door in doors:
         with pytest.raises(AttributeError, match=rf"^module '{door.__name__}' has no attribute '{name}'$"):
             getattr(door, name)
+
+
+def test_a_late_import_of_a_doors_name_makes_no_message():
+    from stratax.core.placement import check_fits as first
+
+    with Counter() as counter:
+        from stratax.core.placement import check_fits as second
+    assert first is second
+    # Python asks whether the door is a package: for `__path__`.
+    assert counter.row()[0] == 1
 
 
 def test_a_name_is_found_without_the_door_once_it_was_used(tmp_path, monkeypatch):

@@ -1,10 +1,18 @@
 """How a stateful Python function becomes a pure JAX program. Knows no strategy."""
 
 from stratax import _doors
-from stratax.core import _convolutions, _pooling, _sums
+from stratax._backend import after_import as _after_import
 
-_convolutions.install()
-_pooling.install()
-_sums.install()
+
+def _install() -> None:
+    from stratax.core import _convolutions, _pooling, _sums
+
+    _convolutions.install()
+    _pooling.install()
+    _sums.install()
+
+
+# What takes names from here does not import JAX by that: functions of pipelines use the layers above without it.
+_after_import("jax", _install)
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -12,6 +12,7 @@ import numpy as np
 
 from stratax._tracing import is_symbolic_size
 from stratax._typing import TensorLike
+from stratax.core import known
 from stratax.data.elements import as_array
 from stratax.data.vectorise import in_pipeline
 from stratax.ops._text import holds_text
@@ -84,10 +85,8 @@ def if_constant(value: Any) -> Any:
         return type(value)(map(if_constant, value)) if type(value) in (list, tuple) else value
     if not is_traced(value):
         return value
-    from stratax.core.known import constant_of
-
     try:
-        return constant_of(value)
+        return known.constant_of(value)
     except LookupError:
         return value
 

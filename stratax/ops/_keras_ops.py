@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax._shown import shown
+from stratax.core import placement
 from stratax.errors import BadTypeError, StrataxError
 from stratax.ops._text import holds_text
 
@@ -44,10 +45,8 @@ class _KerasOps:
 
 
 def _check_numbers(args: tuple[object, ...]) -> None:
-    from stratax.core.placement import check_fits
-
     try:
-        check_fits(args)
+        placement.check_fits(args)
     except BadTypeError:
         # It tells of arrays that a strategy divides.
         text = next(filter(holds_text, args), None)

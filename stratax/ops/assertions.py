@@ -13,6 +13,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.core import checks
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._host import is_on_host, is_traced
 from stratax.ops._text import as_text, holds_text
@@ -148,13 +149,11 @@ def _check_elements(
         raise BadArgumentError(describe(wrong.sum(), first, *elements))
     import jax.numpy as jnp
 
-    from stratax.core.checks import check
-
     flat = jnp.ravel(holds)
     # The first that is false. Only it leaves the device.
     index = jnp.argmin(flat)
     elements = [jnp.ravel(jnp.broadcast_to(value, shape))[index] for value in operands]
-    check(jnp.all(flat), [jnp.sum(~flat), index, *elements], describe)
+    checks.check(jnp.all(flat), [jnp.sum(~flat), index, *elements], describe)
 
 
 def _are_true(holds: Any) -> bool:
@@ -269,18 +268,14 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
         return
     import jax.numpy as jnp
 
-    from stratax.core.checks import check
-
-    check(jnp.all(holds), [parts[index][0] for index in traced], describe)
+    checks.check(jnp.all(holds), [parts[index][0] for index in traced], describe)
 
 
 def _raise(describe: Callable[..., str], traced: Sequence[Any]) -> None:
     """Raise what is known not to hold, or have the program raise it with the values that only it knows."""
     if not traced:
         raise BadArgumentError(describe())
-    from stratax.core.checks import check
-
-    check(False, traced, describe)
+    checks.check(False, traced, describe)
 
 
 def _summary(value: Any, count: int) -> tuple[Any, bool]:
@@ -326,10 +321,8 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
         return tensor
     import jax.numpy as jnp
 
-    from stratax.core.checks import check
-
     has_nan, has_inf = jnp.isnan(array).any(), jnp.isinf(array).any()
-    check(~(has_nan | has_inf), [has_nan, has_inf], functools.partial(_not_finite, message))
+    checks.check(~(has_nan | has_inf), [has_nan, has_inf], functools.partial(_not_finite, message))
     return tensor
 
 

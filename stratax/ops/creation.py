@@ -11,6 +11,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._tracing import as_numbers, is_symbolic_size
 from stratax._typing import DTypeLike, TensorLike
+from stratax.core import placement
 from stratax.data.elements import Composite, TensorMethods
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._host import host_array, if_constant, in_pipeline, is_made_on_host, is_on_host, leaves_of
@@ -156,9 +157,7 @@ def on_device(value: Any, dtype: Any = None) -> Any:
         )
     # For a float dtype large integers are rounded, which is what was asked for.
     if dtype is None or as_dtype(dtype).kind in "iu":
-        from stratax.core.placement import check_fits
-
-        check_fits([value])
+        placement.check_fits([value])
     return ops.convert_to_tensor(value, dtype=None if dtype is None else device_dtype(dtype))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
+from stratax.core import functions, regions
 from stratax.core.growing import Growing
 from stratax.data import elements
 from stratax.data.vectorise import in_pipeline
@@ -100,9 +101,7 @@ def cond(
 def _chosen(truth: Any, if_true: Any, if_false: Any) -> Any:
     if isinstance(truth, bool):
         return if_true() if truth else if_false()
-    from stratax.core.functions import choose
-
-    return choose(truth, lambda: as_tensors(if_true()), lambda: as_tensors(if_false()))
+    return functions.choose(truth, lambda: as_tensors(if_true()), lambda: as_tensors(if_false()))
 
 
 @nameable
@@ -318,16 +317,12 @@ def _next(made: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _repeated(test: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, limit: int | None) -> Any:
     if is_compiled(state):
-        from stratax.core.functions import convert, repeat
-
-        return repeat(convert(test), convert(step), state, limit)
+        return functions.repeat(functions.convert(test), functions.convert(step), state, limit)
     count = 0
     while limit is None or count < limit:
         truth = _truth("cond", test(state))
         if not isinstance(truth, bool):
-            from stratax.core.functions import repeat
-
-            return repeat(test, step, state, None if limit is None else limit - count)
+            return functions.repeat(test, step, state, None if limit is None else limit - count)
         if not truth:
             break
         state = step(state)
@@ -341,6 +336,4 @@ def is_compiled(state: PyTree) -> bool:
         return False
     if any(map(is_traced, parts_of(state)[0])):
         return True
-    from stratax.core.regions import current_region
-
-    return current_region() is not None
+    return regions.current_region() is not None

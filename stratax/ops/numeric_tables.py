@@ -8,6 +8,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import DTypeLike
+from stratax.core import functions
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import map_flat
 from stratax.ops._host import is_traced
@@ -75,11 +76,9 @@ def found_by_host(
     """
     import jax
 
-    from stratax.core.functions import call_on_host
-
     kind = jax.dtypes.canonicalize_dtype(dtype)
     made = jax.ShapeDtypeStruct((*keys.shape, *shape), kind)
-    return call_on_host(lambda given: [_fitting(function(given), kind)], [keys], [made])[0]
+    return functions.call_on_host(lambda given: [_fitting(function(given), kind)], [keys], [made])[0]
 
 
 def _fitting(values: np.ndarray, dtype: Any) -> np.ndarray:

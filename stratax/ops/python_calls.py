@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax.core import functions, regions
 from stratax.data import elements
 from stratax.data.vectorise import in_pipeline, on_host
 from stratax.errors import BadArgumentError, BadTypeError
@@ -147,9 +148,7 @@ def _is_compiled(given: list[Any]) -> bool:
         return False
     if any(map(is_traced, given)):
         return True
-    from stratax.core.regions import current_region
-
-    return current_region() is not None
+    return regions.current_region() is not None
 
 
 def _tensor(value: Any) -> Any:
@@ -210,8 +209,6 @@ def _on_elements(func: Callable[..., Any]) -> Callable[..., Any]:
 def _called_by_program(what: str, func: Callable[..., Any], given: list[Any], types: list[Any]) -> list[Any]:
     import jax
 
-    from stratax.core.functions import call_on_host
-
     kinds = [jax.ShapeDtypeStruct(_shape(what, kind), device_dtype(_dtype(what, kind))) for kind in types]
     # Text stays where it is: no program takes it, and it is the same in all its runs.
     texts = {place: _array(part) for place, part in enumerate(given) if holds_text(part)}
@@ -224,7 +221,7 @@ def _called_by_program(what: str, func: Callable[..., Any], given: list[Any], ty
         arguments = [texts[place] if place in texts else next(left)[()] for place in range(count)]
         return _as_list(func(*arguments), len(kinds))
 
-    return call_on_host(called, numbers, kinds)
+    return functions.call_on_host(called, numbers, kinds)
 
 
 def _dtype(what: str, declared: Any) -> Any:

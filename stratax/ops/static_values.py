@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax._typing import TensorLike
+from stratax.core import regions
 from stratax.ops._host import is_numpy, is_traced
 from stratax.ops._text import as_text, holds_text
 from stratax.ops.arrays import identity
@@ -42,9 +43,7 @@ def is_symbolic_tensor(tensor: TensorLike) -> bool:
 
 def inside_function() -> bool:
     """Return whether a compiled function is being traced, as `tf.inside_function`."""
-    from stratax.core.regions import executing_eagerly
-
-    return not executing_eagerly()
+    return not regions.executing_eagerly()
 
 
 def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> list[Any]:

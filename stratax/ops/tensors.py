@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from stratax._callers import is_library
+from stratax.core import variable_store
 from stratax.core.texts import take_text
 from stratax.data.elements import DType, TensorMethods, TensorShape, as_array, as_tensor
 from stratax.errors import StrategyError
@@ -18,9 +19,7 @@ _METHODS = ("get_shape", "set_shape", "ref", "experimental_ref", "eval", "consum
 
 
 def _assign(self: Any) -> Any:
-    from stratax.core.variable_store import assign_part
-
-    return assign_part(self)
+    return variable_store.assign_part(self)
 
 
 def numpy(self: Any) -> Any:

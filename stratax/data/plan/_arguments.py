@@ -10,6 +10,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._tracing import TRACING
+from stratax.core import known
 from stratax.data.elements import AUTOTUNE
 from stratax.data.plan._cores import num_cores
 from stratax.data.plan._node import Node
@@ -48,11 +49,9 @@ def _held(value: Any) -> Any:
     if isinstance(value, int) or getattr(value, "shape", None) != ():
         return value
     if TRACING.depth:
-        from stratax.core.known import constant_of
-
         # What follows from constants alone has a value while a function is traced.
         with contextlib.suppress(LookupError):
-            return np.asarray(constant_of(value)).item()
+            return np.asarray(known.constant_of(value)).item()
     return np.asarray(value).item()
 
 
