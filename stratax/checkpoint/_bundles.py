@@ -14,14 +14,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from google.protobuf.message import DecodeError
 
 from stratax.checkpoint import _tables
 from stratax.checkpoint._tables import DamagedError
 from stratax.data.records import masked_crc
-from stratax.io import make_messages
+from stratax.io import TYPES_BY_NUMBER, VALUE_FIELDS, listed_values, make_messages
 
 _MESSAGES = make_messages(
     "stratax/checkpoint.proto",
@@ -47,19 +46,7 @@ _MESSAGES = make_messages(
             "slice": (4, "repeated TensorSliceProto"),
         },
         "SavedTensorSliceMeta": {"tensor": (1, "repeated SavedSliceMeta")},
-        "Values": {
-            "float_val": (5, "repeated float"),
-            "double_val": (6, "repeated double"),
-            "int_val": (7, "repeated int32"),
-            "string_val": (8, "repeated bytes"),
-            "scomplex_val": (9, "repeated float"),
-            "int64_val": (10, "repeated int64"),
-            "bool_val": (11, "repeated bool"),
-            "dcomplex_val": (12, "repeated double"),
-            "half_val": (13, "repeated int32"),
-            "uint32_val": (16, "repeated uint32"),
-            "uint64_val": (17, "repeated uint64"),
-        },
+        "Values": VALUE_FIELDS,
         "SavedSlice": {"name": (1, "string"), "slice": (2, "TensorSliceProto"), "data": (3, "Values")},
         "SavedTensorSlices": {"meta": (1, "SavedTensorSliceMeta"), "data": (2, "SavedSlice")},
         "ObjectReference": {"node_id": (1, "int32"), "local_name": (2, "string")},
@@ -84,27 +71,6 @@ _MESSAGES = make_messages(
 # What an object-based checkpoint says of its objects, among them the variables' own names.
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _STRING = np.dtype(object)
-# dtype and field of the values by TensorFlow's number of the dtype.
-_KINDS = {
-    1: (np.dtype("float32"), "float_val"),
-    2: (np.dtype("float64"), "double_val"),
-    3: (np.dtype("int32"), "int_val"),
-    4: (np.dtype("uint8"), "int_val"),
-    5: (np.dtype("int16"), "int_val"),
-    6: (np.dtype("int8"), "int_val"),
-    7: (_STRING, "string_val"),
-    8: (np.dtype("complex64"), "scomplex_val"),
-    9: (np.dtype("int64"), "int64_val"),
-    10: (np.dtype("bool"), "bool_val"),
-    14: (np.dtype(ml_dtypes.bfloat16), "half_val"),
-    17: (np.dtype("uint16"), "int_val"),
-    18: (np.dtype("complex128"), "dcomplex_val"),
-    19: (np.dtype("float16"), "half_val"),
-    22: (np.dtype("uint32"), "uint32_val"),
-    23: (np.dtype("uint64"), "uint64_val"),
-    24: (np.dtype(ml_dtypes.float8_e5m2), "half_val"),
-    25: (np.dtype(ml_dtypes.float8_e4m3fn), "half_val"),
-}
 # A slice's start and length in each dimension; None is all of it.
 Slice = tuple[tuple[int, int | None], ...]
 
@@ -126,7 +92,7 @@ class Entry:
     @property
     def dtype(self) -> np.dtype:
         """Its dtype; that of objects where NumPy has none."""
-        return _KINDS[self.kind][0] if self.kind in _KINDS else _STRING
+        return TYPES_BY_NUMBER[self.kind].dtype if self.kind in TYPES_BY_NUMBER else _STRING
 
 
 class BundleFiles:
@@ -377,22 +343,10 @@ def _strings(content: bytes, count: int, crc: int, key: str) -> np.ndarray:
     return made
 
 
-def _listed(message: Any, kind: int) -> np.ndarray:
-    if kind not in _KINDS:
-        raise DamagedError(f"a dtype has the number {kind}, which is none of {sorted(_KINDS)}")
-    dtype, field = _KINDS[kind]
-    values = getattr(message, field)
-    if dtype == _STRING:
-        made = np.empty(len(values), object)
-        made[:] = values
-        return made
-    if dtype.kind == "c":
-        # Real and imaginary parts in turn.
-        return np.array(values, np.dtype(f"float{dtype.itemsize * 4}")).view(dtype)
-    if field == "half_val":
-        # Their bits, one number each.
-        return np.array(values, np.int32).astype(f"uint{8 * dtype.itemsize}").view(dtype)
-    return np.array(values, np.int32 if field == "int_val" else dtype).astype(dtype)
+def _listed(message: Any, number: int) -> np.ndarray:
+    if number not in TYPES_BY_NUMBER:
+        raise DamagedError(f"a dtype has the number {number}, which is none of {sorted(TYPES_BY_NUMBER)}")
+    return listed_values(message, TYPES_BY_NUMBER[number])
 
 
 def _slice_key(name: str, place: Slice) -> bytes:

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, DataError, StrataxError
 from stratax.export import TensorInfo
+from stratax.io import TENSOR_TYPES
 from stratax.serving._examples import examples_request
 from stratax.serving._metrics import CONTENT_TYPE, Metrics
 from stratax.serving._models import Model, Models
@@ -51,21 +52,7 @@ _DISCONNECTED = 499
 _STATUS_CODES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 12: 501, 14: 503, 16: 401}
 # Larger bodies are read in a thread, one at a time: as Python's objects they are many times their size.
 _LARGE = 1 << 16
-_DTYPES = {
-    "bool": "DT_BOOL",
-    "float16": "DT_HALF",
-    "float32": "DT_FLOAT",
-    "float64": "DT_DOUBLE",
-    **{
-        f"{kind}int{bits}": f"DT_{kind.upper()}INT{bits}" for kind in ("", "u") for bits in (4, 8, 16, 32, 64)
-    },
-    "bfloat16": "DT_BFLOAT16",
-    "float8_e4m3fn": "DT_FLOAT8_E4M3FN",
-    "float8_e5m2": "DT_FLOAT8_E5M2",
-    "complex64": "DT_COMPLEX64",
-    "complex128": "DT_COMPLEX128",
-    "string": "DT_STRING",
-}
+_CONSTANTS = {kind.name: kind.constant for kind in TENSOR_TYPES}
 
 
 @dataclasses.dataclass(slots=True)
@@ -399,7 +386,7 @@ def _metadata(version: Version) -> dict[str, Any]:
 def _described(name: str, info: TensorInfo) -> dict[str, Any]:
     dims = [{"size": str(-1 if size is None else size), "name": ""} for size in info.shape]
     return {
-        "dtype": _DTYPES.get(info.dtype, "DT_INVALID"),
+        "dtype": _CONSTANTS.get(info.dtype, "DT_INVALID"),
         "tensor_shape": {"dim": dims, "unknown_rank": False},
         "name": name,
     }

@@ -8,12 +8,8 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.errors import BadTypeError
+from stratax.io import TYPES_BY_DTYPE, TYPES_BY_NUMBER
 
-# The numbers of TensorFlow's `DataType`, which programs write into records.
-_NUMBERS = {
-    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "complex64": 8, "int64": 9,
-    "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18, "float16": 19, "uint32": 22, "uint64": 23,
-}  # fmt: skip
 _TYPES = {float: "float32", "float": "float32", "half": "float16", "double": "float64", "string": "object"}
 _OF_NUMPY = ("kind", "itemsize", "type", "char", "str", "hasobject")
 _REAL = {"complex64": "float32", "complex128": "float64"}
@@ -68,7 +64,7 @@ class DType:
     @property
     def as_datatype_enum(self) -> int:
         """Its number in TensorFlow."""
-        return _NUMBERS[self.name]
+        return TYPES_BY_DTYPE[self._dtype.newbyteorder("=")].number
 
     @property
     def base_dtype(self) -> "DType":
@@ -198,9 +194,8 @@ def _only(dtype: np.dtype) -> DType:
 def _numpy_dtype(value: Any) -> np.dtype:
     if isinstance(value, np.dtype):
         return value
-    by_number = {number: name for name, number in _NUMBERS.items()}
-    if type(value) is int:
-        value = by_number.get(value, value)
+    if type(value) is int and value in TYPES_BY_NUMBER:
+        return TYPES_BY_NUMBER[value].dtype
     if isinstance(value, str | type):
         value = _TYPES.get(value, value)
     try:

@@ -3,18 +3,17 @@
 import math
 from typing import Any, NoReturn
 
-import ml_dtypes
 import numpy as np
 from google.protobuf.message import DecodeError
 
 from stratax._bounds import check_bytes
 from stratax._shown import shown
-from stratax._typing import DTypeLike, PyTree, TensorLike
+from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_array, as_objects, without_tensors
 from stratax.data.examples._features import value_dtype
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
-from stratax.io import make_messages
+from stratax.io import TENSOR_TYPES, TYPES_BY_NUMBER, VALUE_FIELDS, TensorType, listed_values, make_messages
 
 # A few bytes can stand for an array that is one value over and over; as long as this they are taken for damage.
 _MOST_EXPANDED_BYTES = 1 << 30
@@ -29,42 +28,14 @@ _MESSAGES = make_messages(
             "tensor_shape": (2, "TensorShapeProto"),
             "version_number": (3, "int32"),
             "tensor_content": (4, "bytes"),
-            "float_val": (5, "repeated float"),
-            "double_val": (6, "repeated double"),
-            "int_val": (7, "repeated int32"),
-            "string_val": (8, "repeated bytes"),
-            "scomplex_val": (9, "repeated float"),
-            "int64_val": (10, "repeated int64"),
-            "bool_val": (11, "repeated bool"),
-            "dcomplex_val": (12, "repeated double"),
-            "half_val": (13, "repeated int32"),
-            "uint32_val": (16, "repeated uint32"),
-            "uint64_val": (17, "repeated uint64"),
+            **VALUE_FIELDS,
         },
     },
 )
 _TensorProto = _MESSAGES["TensorProto"]
 _STRING = np.dtype(object)
-# dtype and field of the values by TensorFlow's number of the dtype.
-_KINDS = {
-    1: (np.dtype("float32"), "float_val"),
-    2: (np.dtype("float64"), "double_val"),
-    3: (np.dtype("int32"), "int_val"),
-    4: (np.dtype("uint8"), "int_val"),
-    5: (np.dtype("int16"), "int_val"),
-    6: (np.dtype("int8"), "int_val"),
-    7: (_STRING, "string_val"),
-    8: (np.dtype("complex64"), "scomplex_val"),
-    9: (np.dtype("int64"), "int64_val"),
-    10: (np.dtype("bool"), "bool_val"),
-    14: (np.dtype(ml_dtypes.bfloat16), "half_val"),
-    17: (np.dtype("uint16"), "int_val"),
-    18: (np.dtype("complex128"), "dcomplex_val"),
-    19: (np.dtype("float16"), "half_val"),
-    22: (np.dtype("uint32"), "uint32_val"),
-    23: (np.dtype("uint64"), "uint64_val"),
-}
-_NUMBERS = {dtype: number for number, (dtype, _) in _KINDS.items()}
+# TensorFlow serializes no numbers of fewer bits.
+_KINDS = {kind.dtype: kind for kind in TENSOR_TYPES if kind.number < 24}
 
 
 @gives_tensors
@@ -91,12 +62,12 @@ def serialize_tensor(tensor: TensorLike, name: str | None = None) -> bytes:
     array = _as_tensor(tensor)
     # In the machine's order, so that dtypes compare equal below.
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype not in _NUMBERS:
+    if array.dtype not in _KINDS:
         raise BadArgumentError(
-            f"Arrays of this dtype can't be serialized. Expected: one of {', '.join(map(str, _NUMBERS))}. "
+            f"Arrays of this dtype can't be serialized. Expected: one of {', '.join(map(str, _KINDS))}. "
             f"Received: an array of dtype {array.dtype}. Cast it."
         )
-    message = _TensorProto(dtype=_NUMBERS[array.dtype])
+    message = _TensorProto(dtype=_KINDS[array.dtype].number)
     # Also for scalars: a shape without dimensions is not the same as no shape.
     message.tensor_shape.SetInParent()
     for size in array.shape:
@@ -155,16 +126,18 @@ def parse_tensor(serialized: object, out_type: DTypeLike, name: str | None = Non
             "serialize_tensor gave."
         )
     message = _decoded(data)
-    if message.dtype not in _KINDS:
-        _raise_damaged(data, f"its dtype has the number {message.dtype}, expected one of {sorted(_KINDS)}")
-    dtype, field = _KINDS[message.dtype]
-    if dtype != value_dtype(out_type):
+    kind = TYPES_BY_NUMBER.get(message.dtype)
+    if kind is None:
+        _raise_damaged(
+            data, f"its dtype has the number {message.dtype}, expected one of {sorted(TYPES_BY_NUMBER)}"
+        )
+    if kind.dtype != value_dtype(out_type):
         raise DataError(
-            f"A serialized tensor is parsed with its own dtype. Expected: out_type={shown(str(dtype))}. "
+            f"A serialized tensor is parsed with its own dtype. Expected: out_type={shown(str(kind.dtype))}. "
             f"Received: out_type={shown(out_type)}. Pass that, and cast the result."
         )
     shape = _shape_of(message, data)
-    values = _values_of(message, dtype, field, math.prod(shape), data)
+    values = _values_of(message, kind, math.prod(shape), data)
     return values.reshape(shape) if shape else values[0]
 
 
@@ -185,8 +158,9 @@ def _shape_of(message: Any, data: bytes) -> tuple[int, ...]:
     return shape
 
 
-def _values_of(message: Any, dtype: np.dtype, field: str, count: int, data: bytes) -> np.ndarray:
+def _values_of(message: Any, kind: TensorType, count: int, data: bytes) -> np.ndarray:
     """Return the values as a flat array, from the bytes or from the list of the dtype."""
+    dtype = kind.dtype
     if message.tensor_content and dtype != _STRING:
         if len(message.tensor_content) != count * dtype.itemsize:
             _raise_damaged(
@@ -195,26 +169,13 @@ def _values_of(message: Any, dtype: np.dtype, field: str, count: int, data: byte
             )
         # `astype` copies, too: `frombuffer` gives memory that cannot be written to.
         return np.frombuffer(message.tensor_content, dtype.newbyteorder("<")).astype(dtype)
-    values = _listed(getattr(message, field), dtype)
+    values = listed_values(message, kind)
     if len(values) < count:
         # Before any memory is taken: the shape may be damaged.
         if count * dtype.itemsize > _MOST_EXPANDED_BYTES:
             _raise_damaged(data, f"{len(values)} value(s) are to fill an array of {count}")
         return _filled(values, count, dtype)
     return values[:count]
-
-
-def _listed(values: PyTree, dtype: np.dtype) -> np.ndarray:
-    if dtype == _STRING:
-        return as_objects(values)
-    if dtype.kind == "c":
-        parts = np.array(values, np.dtype(f"float{dtype.itemsize * 4}"))
-        # Real and imaginary parts in turn; a part without its pair is left out.
-        return parts[: len(parts) // 2 * 2].view(dtype)
-    if dtype.itemsize == 2 and dtype.kind not in "iu":
-        # Half floats are stored as their bits, one number each.
-        return np.array(values, np.int32).astype(np.uint16).view(dtype)
-    return np.array(values, np.int32 if dtype.kind in "iu" and dtype.itemsize < 4 else dtype).astype(dtype)
 
 
 def _filled(values: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
