@@ -62,7 +62,7 @@ class Bound:
 
     low: int | None
     high: int
-    describe: Callable[[np.ndarray, int, str], str]
+    describe: Callable[[np.ndarray, float, str], str]
 
     def holds(self, numbers: np.ndarray) -> bool:
         """Return whether all numbers are in the range; of fractions, their whole part."""
@@ -71,7 +71,8 @@ class Bound:
         if self.low == 0 and type(numbers) is np.ndarray and numbers.dtype.kind == "i":
             # One pass instead of two: a negative number is a large one without its sign.
             return bool(numbers.view(f"u{numbers.dtype.itemsize}").max() < self.high)
-        return not ((self.low is not None and numbers.min() <= self.low - 1) or numbers.max() >= self.high)
+        # NaN is in no range.
+        return bool((self.low is None or numbers.min() > self.low - 1) and numbers.max() < self.high)
 
     def check(self, numbers: np.ndarray, lead: Sequence[str] = ()) -> None:
         """Raise if a number is out of range.
@@ -85,13 +86,16 @@ class Bound:
         """
         if self.holds(numbers):
             return
-        whole = np.asarray(numbers).astype(np.int64)
-        wrong = np.argwhere((whole >= self.high) | (False if self.low is None else whole < self.low))[0]
+        given = np.asarray(numbers)
+        is_in = (given < self.high) & (True if self.low is None else given > self.low - 1)
+        wrong = np.argwhere(~is_in)[0]
+        # What is no number has no whole part.
+        whole = given.astype(np.int64) if np.all(np.isfinite(given)) else given
         own = wrong[len(lead) :]
         place = f"[{','.join(map(str, own))}]" if len(own) else ""
         beside = ", ".join(f"{name} {part}" for name, part in zip(lead, wrong, strict=False))
         shown_there = whole[tuple(wrong[: len(lead)])]
-        message = self.describe(shown_there, int(whole[tuple(wrong)]), place)
+        message = self.describe(shown_there, whole[tuple(wrong)].item(), place)
         raise BadArgumentError(f"{message} It was given to {beside} of the call." if beside else message)
 
 
@@ -138,7 +142,7 @@ def check_indices(index: Sequence[Any], shape: Sequence[int]) -> None:
         check_bound(part, Bound(0, size, functools.partial(_not_in_array, size, tuple(shape))))
 
 
-def _not_in_array(size: int, shape: tuple[int, ...], numbers: np.ndarray, wrong: int, place: str) -> str:
+def _not_in_array(size: int, shape: tuple[int, ...], numbers: np.ndarray, wrong: float, place: str) -> str:
     return (
         f"An index is out of range: indices{place} = {wrong} is not in [0, {size}) in an array of shape {shape}. "
         f"Received: {shown(numbers)}."

@@ -7,6 +7,7 @@
     ├── MissingPackageError(ImportError)   a package that is not installed with Stratax
     ├── BadArgumentError(ValueError)       an argument's value is wrong
     │   ├── BadTypeError(TypeError)        an argument's type is wrong
+    │   │   ├── CastError                  text to be cast to numbers, or back; also an UnimplementedError
     │   │   └── OperandError               a function can't compute with what it was given
     │   ├── ClusterError                   TF_CONFIG or another description of a cluster that can't be right
     │   ├── DeviceError                    a device that does not exist
@@ -379,6 +380,12 @@ class UnauthenticatedError(StrataxError, RuntimeError):
 
 class UnimplementedError(StrataxError, NotImplementedError):
     """An operation is not there for arguments of such a kind."""
+
+    error_code = UNIMPLEMENTED
+
+
+class CastError(BadTypeError, UnimplementedError):
+    """Text can't be cast to numbers, nor numbers to text. As in TensorFlow it is an `UnimplementedError`."""
 
     error_code = UNIMPLEMENTED
 

@@ -54,3 +54,10 @@ def test_a_condition_on_a_traced_value_is_the_error_that_tensorflow_raises():
         decide(tf.constant(1.0))
     with pytest.raises(TypeError, match="needs the value of an array"):
         decide(tf.constant(1.0))
+
+
+@pytest.mark.parametrize("cast", [lambda: tf.cast("a", tf.int32), lambda: tf.cast(1, tf.string)])
+def test_a_cast_between_text_and_numbers_is_caught_as_tensorflows(cast):
+    with pytest.raises(tf.errors.UnimplementedError, match="converts neither text") as raised:
+        cast()
+    assert raised.value.error_code == tf.errors.UNIMPLEMENTED

@@ -59,9 +59,7 @@ class History:
         count, last = self._last.get(self._group(arguments), (0, None))
         if last is None or not self.limit or count % self.limit:
             return
-        name = (
-            f"{shown(arguments.leaves[0])}, run by {shown(function)}," if self._by_callee else repr(function)
-        )
+        name = shown(arguments.leaves[0]) if self._by_callee else repr(function)
         warnings.warn(
             f"{name} was traced {count} times and is traced again, which is slow. "
             f"{reason or last.difference(_Trace.of(arguments), parameters)} "

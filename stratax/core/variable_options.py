@@ -3,7 +3,17 @@
 import enum
 
 
-class VariableAggregation(enum.Enum):
+class _Word(enum.Enum):
+    """An option that is equal to Keras' word for it, which variables have as their attribute."""
+
+    def __eq__(self, other: object) -> bool:
+        return other == self.name.lower() if isinstance(other, str) else self is other
+
+    def __hash__(self) -> int:
+        return hash(self.name.lower())
+
+
+class VariableAggregation(_Word):
     """How replicas' different values of a variable become one, as `tf.VariableAggregation`."""
 
     NONE = 0
@@ -12,7 +22,7 @@ class VariableAggregation(enum.Enum):
     ONLY_FIRST_REPLICA = 3
 
 
-class VariableSynchronization(enum.Enum):
+class VariableSynchronization(_Word):
     """When replicas' values of a variable become one, as `tf.VariableSynchronization`."""
 
     AUTO = 0

@@ -56,7 +56,7 @@ def _of_rows(original: Callable[..., Any]) -> Callable[..., Any]:
     return take
 
 
-def _no_row(size: int, numbers: np.ndarray, wrong: int, place: str) -> str:
+def _no_row(size: int, numbers: np.ndarray, wrong: float, place: str) -> str:
     return (
         f"indices{place} = {wrong} is not in [{-size}, {size}), the rows of an array or embedding. "
         f"Received: {shown(numbers)}. Give an Embedding an input_dim above every id."

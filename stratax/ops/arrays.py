@@ -14,7 +14,7 @@ from stratax._shown import shown
 from stratax._tracing import as_numbers, has_symbolic_sizes, is_symbolic_size
 from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
 from stratax.data.elements import Rank, SparseTensor, as_array
-from stratax.errors import BadArgumentError, BadTypeError
+from stratax.errors import BadArgumentError, CastError
 from stratax.ops import indexing, labels
 from stratax.ops._computed import whole_number
 from stratax.ops._host import (
@@ -62,7 +62,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         An array of x's shape, where `x` is.
 
     Raises:
-        BadTypeError: If text is to become numbers, or numbers text.
+        CastError: If text is to become numbers, or numbers text.
 
     Example:
         >>> import numpy as np
@@ -98,7 +98,7 @@ def _converted(array: Any, dtype: np.dtype) -> Any:
 def _text_as(x: TensorLike, dtype: DTypeLike) -> Any:
     if holds_text(x) and as_dtype(dtype).hasobject:
         return as_text("x", x)[()]
-    raise BadTypeError(
+    raise CastError(
         "`tf.cast` converts neither text to numbers nor numbers to text. "
         f"Received: x={shown(x)}, dtype={shown(dtype)}. Use Python's or NumPy's own conversion, on the host."
     )

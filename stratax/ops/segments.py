@@ -103,13 +103,13 @@ def _unsorted(name: str, how: str, what: str) -> Any:
     return nameable(function)
 
 
-def _no_class(count: int, numbers: np.ndarray, wrong: int, place: str) -> str:
+def _no_class(count: int, numbers: np.ndarray, wrong: float, place: str) -> str:
     return (
         f"A class is out of range. Expected: from 0 to {count - 1}. Received: {wrong}, of {shown(numbers)}."
     )
 
 
-def _no_segment(count: int, numbers: np.ndarray, wrong: int, place: str) -> str:
+def _no_segment(count: int, numbers: np.ndarray, wrong: float, place: str) -> str:
     return (
         f"A segment's number is out of range. Expected: below {count}. Received: segment_ids{place} = {wrong}, of "
         f"segment_ids={shown(numbers)}."

@@ -252,6 +252,19 @@ def test_a_bound_method_passed_as_an_argument_is_the_same_every_time():
     assert traced.count == 1
 
 
+def test_repeated_retracing_in_replicas_names_the_function_of_the_program():
+    strategy = sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+
+    def step(x):
+        return x
+
+    for rate in range(5):
+        strategy.run(step, (float(rate),))
+    with pytest.warns(RuntimeWarning, match=r"^<function .*step.*> was traced 5 times") as told:
+        strategy.run(step, (5.0,))
+    assert "MeshExecution" not in str(told[0].message)
+
+
 def test_repeated_retracing_warns_and_names_the_argument_that_changed():
     @sx.function
     def f(x, options):

@@ -30,6 +30,11 @@ REFUSED = {
         [1, 7],
         r"value of 7 .*valid range of \[0, 3\): labels\[1\] = 7",
     ),
+    "labels that are no number": (
+        lambda i: keras.losses.sparse_categorical_crossentropy(i, LOGITS[:2]),
+        [1.0, np.nan],
+        r"label value of nan .*valid range of \[0, 3\): labels\[1\] = nan",
+    ),
     "negative labels": (lambda i: losses(i, LOGITS[:2]), [-1, 0], r"labels\[0\] = -1"),
     "labels of Keras": (
         lambda i: keras.losses.sparse_categorical_crossentropy(i, LOGITS[:2]),

@@ -51,6 +51,14 @@ def test_aggregation_may_be_a_member_of_tensorflows_enumeration():
     assert sx.Variable(0, aggregation=VariableAggregation.NONE).aggregation == "none"
 
 
+def test_options_of_a_variable_are_equal_to_tensorflows_members():
+    v = tf.Variable(0.0, aggregation=tf.VariableAggregation.SUM)
+    assert v.aggregation == tf.VariableAggregation.SUM != "mean"
+    assert v.aggregation != tf.VariableAggregation.MEAN
+    assert v.synchronization == tf.VariableSynchronization.AUTO
+    assert {tf.VariableAggregation.SUM: 1}[v.aggregation] == 1
+
+
 def test_an_unknown_aggregation_is_refused():
     with pytest.raises(errors.BadArgumentError, match="(?s)aggregation.*Received: aggregation='max'"):
         sx.Variable(0.0, aggregation="max")

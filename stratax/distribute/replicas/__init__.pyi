@@ -24,12 +24,14 @@ from ._replica_parts import mark_equal as mark_equal
 from ._replica_parts import mark_rows as mark_rows
 from ._replica_parts import mark_statistics as mark_statistics
 from ._replica_parts import parts_on as parts_on
+from ._replica_parts import values_of_replicas as values_of_replicas
 from ._replica_region import PostponedUpdate as PostponedUpdate
 from ._replica_region import PostponesUpdates as PostponesUpdates
 from ._replica_region import ReplicaRegion as ReplicaRegion
 from ._replica_region import ReplicaSpread as ReplicaSpread
 from ._replica_share import adding as adding
 from ._replica_share import assigning as assigning
+from ._replica_share import is_on_read as is_on_read
 from ._replica_share import subtracting as subtracting
 from ._share import Share as Share
 from ._turns import TurnRegion as TurnRegion

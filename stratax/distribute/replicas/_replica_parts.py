@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import keras
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from stratax.core import parts, placement
+from stratax.core import parts, placement, regions
 from stratax.distribute.replicas._replica_share import is_on_read
-from stratax.distribute.replicas._values import REPLICA_AXIS
+from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica
 
 # A second one of the same name in a `model_fn` has a number behind it.
 _SEED_STATE = re.compile(r"(.*/)?seed_generator_state(_\d+)?(:0)?")
@@ -88,6 +88,24 @@ def ensure_parts(variable: keras.Variable, mesh: Mesh) -> ReplicaParts:
         found = ReplicaParts(variable, mesh)
         parts.give_parts(found)
     return found
+
+
+def values_of_replicas(variable: keras.Variable, mesh: Mesh) -> PerReplica:
+    """Return what each replica has of a variable, for code outside of the replicas; without parts all have the same.
+
+    Raises:
+        TraceAgainError: If the program that is traced has yet to learn of the variable's parts.
+    """
+    kept = parts_on(variable, mesh)
+    region = regions.current_region()
+    if region is None:
+        return PerReplica((ReplicaParts(variable, mesh) if kept is None else kept)._value)
+    if kept is None:
+        return PerReplica(ReplicaParts(variable, mesh).spread(region.get_current_value(variable)))
+    known = region.known_parts()
+    if known is not None and all(each is not kept for each in known):
+        raise regions.TraceAgainError([kept])
+    return PerReplica(region.get_current_value(kept))
 
 
 def belongs_to_replicas(variable: keras.Variable) -> bool:

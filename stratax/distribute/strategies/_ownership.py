@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import keras
+import numpy as np
 
+from stratax import errors
 from stratax.core import Variable, generators, variable_store
 from stratax.distribute.replicas import get_strategy, has_strategy, is_default
 
@@ -108,6 +110,7 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
         if generators.is_made_now():
             return
         if has_strategy():
+            _check_mean(self, get_strategy())
             own(self, get_strategy())
             _keep(self, get_strategy())
         # The innermost scope places it.
@@ -115,6 +118,16 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
             _scopes.stack[-1].append(weakref.ref(self))
 
     return _initialize_layout
+
+
+def _check_mean(variable: Any, strategy: "Strategy") -> None:
+    """Raise for a mean of whole numbers, as TensorFlow does when the variable is made."""
+    is_whole = np.dtype(variable.dtype).kind in "biu"
+    if variable.aggregation == "mean" and is_whole and strategy.num_replicas_in_sync > 1:
+        raise errors.BadArgumentError(
+            "A variable of whole numbers can't be the replicas' mean. Expected: a variable of floating point numbers, "
+            f"or another aggregation. Received: aggregation='mean', dtype={variable.dtype}."
+        )
 
 
 def creating(original: Callable[..., None]) -> Callable[..., None]:

@@ -31,7 +31,7 @@ from stratax.distribute.replicas import (
     is_per_replica,
     num_participants,
 )
-from stratax.distribute.strategies import _execution, _extended, _ownership
+from stratax.distribute.strategies import _execution, _extended, _ownership, _variables
 from stratax.seams.keras import without_distribution
 
 
@@ -238,7 +238,8 @@ class Strategy:
 
         Args:
             reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or its name.
-            value: What `run` returned: a `PerReplica` or a structure of them; of `IndexedSlices`, all rows are joined.
+            value: What `run` returned: a `PerReplica` or a structure of them; of `IndexedSlices`, all rows are joined;
+                of a variable that is synchronized on read, each replica's own value.
             axis: None combines the components, element by element. A dimension of the components (0 for
                 examples) is reduced as well; a mean divides by the true number of elements over all replicas.
 
@@ -269,7 +270,7 @@ class Strategy:
             return jax.tree.map(
                 reduce, value, is_leaf=lambda leaf: isinstance(leaf, IndexedSlices | PerReplica)
             )
-        return self._execution.reduce(op, value, axis)
+        return self._execution.reduce(op, _variables.with_own_values(self, value), axis)
 
     def _joined(self, op: ReduceOp, slices: IndexedSlices) -> IndexedSlices:
         """Return the rows of all replicas, of which those with one index add up."""
@@ -292,7 +293,7 @@ class Strategy:
         compiled function they have one.
 
         Args:
-            value: A `PerReplica` or a structure of them.
+            value: A `PerReplica`, a variable, or a structure of them.
             axis: The dimension of the components to concatenate along.
 
         Returns:
@@ -312,18 +313,18 @@ class Strategy:
             [0, 0, 1]
         """
         self._check_cross_replica("gather", "get_replica_context().all_gather")
-        return self._execution.gather(value, axis)
+        return self._execution.gather(_variables.with_copies(self, value), axis)
 
     def experimental_local_results(self, value: PyTree) -> tuple[Any, ...]:
         """Return the components of a value that this process holds, as a tuple, in the order of the replicas.
 
         Args:
-            value: A `PerReplica`, a structure of them, or a plain value.
+            value: A `PerReplica`, a variable of this strategy, a structure of them, or a plain value.
 
         Returns:
             As many components as there are local replicas; one for the remainder of a batch or a plain value.
         """
-        leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
+        leaves, treedef = jax.tree.flatten(_variables.with_copies(self, value), is_leaf=is_per_replica)
         several = (PerReplica, UnevenPerReplica)
         columns = [leaf.values if isinstance(leaf, several) else None for leaf in leaves]
         # Values that are the same everywhere appear in every row.

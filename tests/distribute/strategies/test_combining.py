@@ -6,13 +6,18 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.distribute import MirroredStrategy, OneDeviceStrategy, PerReplica, ReduceOp
+from stratax.distribute import MirroredStrategy, OneDeviceStrategy, PerReplica, ReduceOp, get_replica_context
 from stratax.distribute.strategies import _combining
 
 
 @pytest.fixture(scope="module")
 def four():
     return MirroredStrategy([f"/cpu:{i}" for i in range(4)])
+
+
+@pytest.fixture(scope="module")
+def two():
+    return MirroredStrategy(["/cpu:0", "/cpu:1"])
 
 
 @pytest.fixture(scope="module")
@@ -141,3 +146,91 @@ def test_a_part_of_a_structure_that_has_several_shapes_is_gathered_and_the_rest_
     mean = four.reduce("mean", (uneven, even), axis=0)
     assert [value.tolist() for value in mean] == [[2], 1.5]
     assert four.gather((uneven, even), axis=0)[0].shape == (10, 1)
+
+
+def own_value(strategy, synchronization, aggregation):
+    """A variable that begins with [1, 2], to which each replica adds its number and 1."""
+    with strategy.scope():
+        return sx.Variable(
+            [1.0, 2.0], synchronization=synchronization, aggregation=aggregation, trainable=False
+        )
+
+
+def add(v):
+    v.assign_add(jnp.float32(get_replica_context().replica_id_in_sync_group) + jnp.ones(2))
+
+
+def listed(values):
+    return [np.asarray(value).tolist() for value in values]
+
+
+# TensorFlow 2.21's answers, before and after replicas have added to the variable.
+BEFORE, AFTER = [[1.0, 2.0], [1.0, 2.0]], [[2.0, 3.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("aggregation", ["none", "sum", "mean", "only_first_replica"])
+def test_a_variable_that_is_synchronized_on_read_has_each_replicas_value(two, aggregation, compiled):
+    v = own_value(two, "on_read", aggregation)
+
+    def looked_at():
+        local = [value["v"] + 0.0 for value in two.experimental_local_results({"v": v, "plain": 1.0})]
+        return (
+            local,
+            two.reduce("SUM", v, axis=None),
+            two.reduce("MEAN", [v], axis=None),
+            two.gather(v, axis=0),
+        )
+
+    look = sx.function(looked_at) if compiled else looked_at
+    for expected in (BEFORE, AFTER):
+        local, total, mean, rows = look()
+        assert listed(local) == expected
+        assert total.tolist() == np.sum(expected, 0).tolist()
+        assert mean[0].tolist() == np.mean(expected, 0).tolist()
+        assert rows.tolist() == np.concatenate(expected).tolist()
+        two.run(add, (v,))
+
+
+def test_a_loop_reduces_what_its_replicas_have_just_added(two):
+    v = own_value(two, "on_read", "none")
+
+    @sx.function
+    def loop():
+        total = jnp.zeros(2)
+        for _ in sx.range(3):
+            two.run(add, (v,))
+            total += two.reduce("SUM", v, axis=None)
+        return total
+
+    assert loop().tolist() == [24.0, 30.0]
+    assert listed(two.experimental_local_results(v)) == [[4.0, 5.0], [7.0, 8.0]]
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "expected"),
+    [
+        ("none", AFTER),
+        ("sum", [[4.0, 5.0]] * 2),
+        ("mean", [[2.5, 3.5]] * 2),
+        ("only_first_replica", [[2.0, 3.0]] * 2),
+    ],
+)
+def test_every_replica_has_a_copy_of_a_mirrored_variable(two, aggregation, expected):
+    v = own_value(two, "auto", aggregation)
+    assert listed(two.experimental_local_results(v)) == BEFORE
+    two.run(add, (v,))
+    assert listed(two.experimental_local_results(v)) == expected
+    assert two.gather(v, axis=0).tolist() == np.concatenate(expected).tolist()
+    # As one value for all of them, also where each has its own.
+    assert two.reduce("MEAN", v, axis=None).tolist() == expected[0]
+    with pytest.raises(errors.BadArgumentError, match="which is not per replica"):
+        two.reduce("SUM", v, axis=None)
+
+
+def test_in_a_replica_and_of_another_strategy_a_variable_is_one_value(one, two):
+    v = own_value(two, "on_read", "sum")
+    counts = []
+    two.run(lambda: counts.append(len(two.experimental_local_results(v))))
+    assert set(counts) == {1}
+    assert len(one.experimental_local_results(v)) == 1
