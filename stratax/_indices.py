@@ -162,7 +162,7 @@ def check_labels(labels: Any, count: int) -> None:
     check_bound(labels, Bound(0, count, functools.partial(_no_class, count)))
 
 
-def _no_class(count: int, numbers: np.ndarray, wrong: int, place: str) -> str:
+def _no_class(count: int, numbers: np.ndarray, wrong: float, place: str) -> str:
     return (
         f"Received a label value of {wrong} which is outside the valid range of [0, {count}): labels{place} = {wrong}. "
         f"Label values: {shown(numbers)}. Give the logits a number for each class."

@@ -19,6 +19,7 @@
 - `hardware_utils`: JAX looks for a TPU's chips before it starts, and has no public question for it.
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
 - `choose_options`: options of XLA that fit some programs only are asked for before a program is known.
+- `index_closed_over_arrays`: an array that lies on the mesh of a `shard_map` can't be indexed inside of it.
 - `lowered_apart`: XLA fuses what it finds side by side, and only a function that it does not inline is compiled alone.
 """
 
@@ -42,6 +43,7 @@ from jax._src import (
 )
 from jax._src.interpreters import ad, batching, partial_eval
 from jax._src.lib import _jax, xla_client
+from jax._src.numpy import indexing
 from jax.interpreters import mlir
 
 make_gloo_tcp_collectives = _jax.make_gloo_tcp_collectives
@@ -54,6 +56,7 @@ __all__ = [
     "core",
     "distributed",
     "hardware_utils",
+    "index_closed_over_arrays",
     "inputs_of_scan",
     "inside_axis",
     "lines_of",
@@ -181,6 +184,27 @@ def choose_options(choose: Callable[[mlir.ir.Module], dict[str, str]]) -> None:
 
     seam: Any = compiler
     seam.compile_or_get_cached = compile_or_get_cached
+
+
+@functools.cache
+def index_closed_over_arrays() -> None:
+    """Have arrays on the devices of a `shard_map` be indexed by functions that close over them, as all else takes them.
+
+    The type of such an array names their mesh, with axes that XLA divides. JAX 0.10 compares it with the mesh that is
+    traced for, whose axes are the function's own: "Context mesh ... should match the mesh of sharding".
+    """
+    given = indexing.canonicalize_sharding
+
+    @functools.wraps(given)
+    def canonicalize_sharding(sharding: Any, *args: Any, **kwargs: Any) -> Any:
+        is_named = isinstance(sharding, jax.sharding.NamedSharding)
+        is_outer = is_named and sharding.mesh.abstract_mesh.are_all_axes_auto
+        # In the function every device has the whole of it.
+        if is_outer and jax.sharding.get_abstract_mesh().are_all_axes_manual:
+            return None
+        return given(sharding, *args, **kwargs)
+
+    indexing.canonicalize_sharding = canonicalize_sharding
 
 
 def lowered_apart(ctx: Any, function: Callable[..., Any], *operands: Any) -> Any:

@@ -97,6 +97,19 @@ class TestFlax:
         ):
             run(lambda x: nnx.grad(lambda model: model(x).sum())(model), jnp.ones(3))
 
+    def test_statistics_of_a_module_from_outside_say_how_they_are_kept(self, run, trained):
+        nnx, *_ = trained
+        norm = nnx.BatchNorm(3, rngs=nnx.Rngs(0))
+        strategy = sx.distribute.MirroredStrategy()
+        with strategy.scope():
+            state = jax.tree.map(lambda array: sx.Variable(array, trainable=False), nnx.state(norm))
+        # Its arrays lie on the replicas' devices from here on.
+        nnx.update(norm, jax.tree.map(lambda variable: variable.value, state))
+        with pytest.raises(errors.TracingError, match=r"Flax NNX that was made outside"):
+            run(lambda x: norm(x), jnp.ones((4, 3)))
+        norm.eval()
+        assert jax.tree.leaves(run(lambda x: norm(x), jnp.ones((4, 3))))[0].shape[-1] == 3
+
     def test_an_update_in_replicas_is_that_of_one_device(self, trained):
         nnx, model, optimizer = trained
         graph, state = nnx.split((model, optimizer))

@@ -39,6 +39,7 @@ from stratax.distribute.replicas import (
 from stratax.distribute.strategies import _combining
 from stratax.distribute.strategies._execution import Execution, OverMesh
 from stratax.distribute.strategies._membership import InStep, Membership
+from stratax.seams.jax import index_closed_over_arrays
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
@@ -70,6 +71,7 @@ class MeshExecution(Execution, OverMesh):
                 "HierarchicalCopyAllReduce(), ReductionToOneDevice(), RingAllReduce() or a subclass of your own). "
                 f"Received: cross_device_ops={shown(cross_device_ops)}."
             )
+        index_closed_over_arrays()
         self._strategy = strategy
         self._devices = tuple(devices)
         self._membership = membership

@@ -181,6 +181,25 @@ def test_run_of_one_function_compiles_once_inside_and_outside_of_functions(four,
     assert len(traces) == 2
 
 
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda array: array[1],
+        lambda array: array[...],
+        lambda array: array[1:3],
+        lambda array: array[jnp.array([2, 0])],
+        lambda array: array.at[0].set(9.0),
+    ],
+)
+def test_an_array_on_the_devices_of_the_replicas_is_indexed_in_their_function(four, ids, look):
+    # JAX 0.10 refuses it in a `shard_map`, whatever comes of it.
+    array = four.reduce("mean", four.run(lambda: jnp.arange(4.0)), axis=None)
+    assert len(array.sharding.device_set) == 4
+    found = four.run(lambda x: x + look(array), args=(ids,))
+    for index, value in enumerate(four.experimental_local_results(found)):
+        np.testing.assert_array_equal(value, index + look(jnp.arange(4.0)))
+
+
 def test_run_with_many_functions_is_no_retracing(four, recwarn):
     for function in [lambda x, k=k: x + k for k in range(2)]:
         four.run(function, args=(1.0,))
