@@ -1,203 +1,61 @@
 """Metrics of answers of yes and no: how many are right and wrong, precision and recall (v1 layer)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 
 from stratax._typing import TensorLike
 from stratax.ops.creation import on_device
-from stratax.v1._metric import Collections, Pair, Sums, make_metric, only
+from stratax.v1._metric import Measure, Pair, Sums, metric, only
 from stratax.v1._weights import aligned, check_broadcastable
 
-
-def true_positives(
-    labels: TensorLike,
-    predictions: TensorLike,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the sum of the weights of true positives, as `tf.compat.v1.metrics.true_positives`.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape; what is not 0 is positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `true_positives`.
-
-    Returns:
-        The value, a scalar, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    predicted, truth, factors = _answers(labels, predictions, weights)
-    sums = {"count": _count(truth & predicted, factors)}
-    return make_metric(name or "true_positives", sums, only, metrics_collections, updates_collections)
+# Which answers are of each kind, by what is true and what is predicted.
+_KINDS: dict[str, Callable[[Any, Any], Any]] = {
+    "true_positives": lambda truth, predicted: truth & predicted,
+    "false_positives": lambda truth, predicted: ~truth & predicted,
+    "false_negatives": lambda truth, predicted: truth & ~predicted,
+    "true_negatives": lambda truth, predicted: ~truth & ~predicted,
+}
+_ARGUMENTS = {
+    "labels": "The truth; what is not 0 is positive.",
+    "predictions": "Of the labels' shape; what is not 0 is positive.",
+}
 
 
-def false_positives(
-    labels: TensorLike,
-    predictions: TensorLike,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the sum of the weights of false positives, as `tf.compat.v1.metrics.false_positives`.
+def _count_of(kind: str) -> Callable[..., Pair]:
+    """Make the metric that counts answers of a kind."""
 
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape; what is not 0 is positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `false_positives`.
+    def measure(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None) -> Measure:
+        return Measure({"count": _counts(labels, predictions, weights, kind)[kind]}, only)
 
-    Returns:
-        The value, a scalar, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    predicted, truth, factors = _answers(labels, predictions, weights)
-    sums = {"count": _count(~truth & predicted, factors)}
-    return make_metric(name or "false_positives", sums, only, metrics_collections, updates_collections)
+    what = f"Return the sum of the weights of {kind.replace('_', ' ')}"
+    return metric(_ARGUMENTS, name=kind, what=what)(measure)
 
 
-def false_negatives(
-    labels: TensorLike,
-    predictions: TensorLike,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the sum of the weights of false negatives, as `tf.compat.v1.metrics.false_negatives`.
+def _part_of(name: str, what: str, wrong: str) -> Callable[..., Pair]:
+    """Make the metric of the part that true positives have of themselves and another kind."""
 
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape; what is not 0 is positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `false_negatives`.
+    def measure(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None) -> Measure:
+        counts = _counts(labels, predictions, weights, "true_positives", wrong)
+        return Measure({f"{kind}/count": count for kind, count in counts.items()}, _part_of_all)
 
-    Returns:
-        The value, a scalar, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    predicted, truth, factors = _answers(labels, predictions, weights)
-    sums = {"count": _count(truth & ~predicted, factors)}
-    return make_metric(name or "false_negatives", sums, only, metrics_collections, updates_collections)
+    return metric(_ARGUMENTS, name=name, what=what, returns="a scalar; 0 where there is nothing,")(measure)
 
 
-def true_negatives(
-    labels: TensorLike,
-    predictions: TensorLike,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the sum of the weights of true negatives, as `tf.compat.v1.metrics.true_negatives`.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape; what is not 0 is positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `true_negatives`.
-
-    Returns:
-        The value, a scalar, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    predicted, truth, factors = _answers(labels, predictions, weights)
-    sums = {"count": _count(~truth & ~predicted, factors)}
-    return make_metric(name or "true_negatives", sums, only, metrics_collections, updates_collections)
+true_positives = _count_of("true_positives")
+false_positives = _count_of("false_positives")
+false_negatives = _count_of("false_negatives")
+true_negatives = _count_of("true_negatives")
+precision = _part_of("precision", "Return which part of what is predicted is true", "false_positives")
+recall = _part_of("recall", "Return which part of what is true is predicted", "false_negatives")
 
 
-def precision(
-    labels: TensorLike,
-    predictions: TensorLike,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return which part of what is predicted is true, as `tf.compat.v1.metrics.precision`.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape; what is not 0 is positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `precision`.
-
-    Returns:
-        The value, a scalar; 0 where there is nothing, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    predicted, truth, factors = _answers(labels, predictions, weights)
-    sums = {
-        "true_positives/count": _count(truth & predicted, factors),
-        "false_positives/count": _count(~truth & predicted, factors),
-    }
-    return make_metric(name or "precision", sums, _part_of_all, metrics_collections, updates_collections)
-
-
-def recall(
-    labels: TensorLike,
-    predictions: TensorLike,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return which part of what is true is predicted, as `tf.compat.v1.metrics.recall`.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape; what is not 0 is positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `recall`.
-
-    Returns:
-        The value, a scalar; 0 where there is nothing, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    predicted, truth, factors = _answers(labels, predictions, weights)
-    sums = {
-        "true_positives/count": _count(truth & predicted, factors),
-        "false_negatives/count": _count(truth & ~predicted, factors),
-    }
-    return make_metric(name or "recall", sums, _part_of_all, metrics_collections, updates_collections)
-
-
-def _answers(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None) -> tuple[Any, Any, Any]:
-    return aligned(on_device(predictions).astype(bool), on_device(labels).astype(bool), weights)
+def _counts(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None, *kinds: str) -> Sums:
+    predicted, truth, factors = aligned(
+        on_device(predictions).astype(bool), on_device(labels).astype(bool), weights
+    )
+    return {kind: _count(_KINDS[kind](truth, predicted), factors) for kind in kinds}
 
 
 def _count(is_counted: Any, weights: Any) -> Any:

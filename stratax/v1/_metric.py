@@ -6,8 +6,8 @@ anywhere. The sums are variables that are added up over replicas, so the value i
 """
 
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from stratax._shown import shown
 from stratax.errors import BadTypeError
 from stratax.ops.creation import on_device
 from stratax.v1._current import current
+from stratax.v1._described import docstring, make_function, parameter, parameters_of
 from stratax.v1._operations import Operation, operations_of
 
 # Where TensorFlow puts a metric's variables: they start from 0 in every evaluation and are not saved.
@@ -110,31 +111,108 @@ class MetricValue:
 Pair: TypeAlias = tuple[MetricValue, Operation]
 
 
-def make_metric(
-    name: str,
-    sums: Sums,
-    compute: Callable[[Sums], Any],
-    metrics_collections: Collections,
-    updates_collections: Collections,
-    updated: Callable[[Sums], Any] | None = None,
-) -> Pair:
-    """Make a metric of the `model_fn` that is traced.
+class Measure(NamedTuple):
+    """What a batch adds to a metric, and how the value is read.
+
+    Attributes:
+        sums: What the batch adds, by the names of the metric's variables.
+        compute: Gives the value of such sums.
+        updated: Gives what the metric's operation is worth as a tensor; None for the value.
+        name: The metric's name, where it depends on arguments.
+    """
+
+    sums: Sums
+    compute: Callable[[Sums], Any]
+    updated: Callable[[Sums], Any] | None = None
+    name: str | None = None
+
+
+# What every metric is given last.
+_LAST = (
+    parameter("metrics_collections", Collections, None),
+    parameter("updates_collections", Collections, None),
+    parameter("name", str | None, None),
+)
+_DESCRIPTIONS = {
+    "labels": "The truth.",
+    "predictions": "Of the labels' shape.",
+    "weights": "A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.",
+    "metrics_collections": "The collections that the value is added to.",
+    "updates_collections": "The collections that the operation is added to.",
+}
+
+
+def metric(
+    arguments: Mapping[str, str] | None = None,
+    *,
+    returns: str = "a scalar,",
+    raises: str = "If shapes don't fit.",
+    name: str | None = None,
+    what: str | None = None,
+    default: str | None = None,
+    order: str | None = None,
+) -> Callable[[Callable[..., Measure]], Callable[..., Pair]]:
+    """Make a function of `tf.compat.v1.metrics` of one that measures a batch.
+
+    It has that one's arguments and docstring, and beyond them those that all metrics have: their collections and the
+    metric's name.
 
     Args:
-        name: Its name, made unique.
-        sums: What this batch adds, by the names of its variables.
-        compute: Gives the value of such sums.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        updated: Gives what the operation is worth as a tensor; by default the value.
+        arguments: Descriptions of arguments, where they are not those that most metrics have.
+        returns: What the value is, for the docstring.
+        raises: When `BadArgumentError` is raised, for the docstring.
+        name: The function's name; by default that of the decorated one.
+        what: What it returns, for the docstring; by default that of the decorated one.
+        default: What the metric is called without a name; by default as the function.
+        order: The names of all arguments, where those that all metrics have are not the last ones.
+    """
 
-    Returns:
-        The value and the operation that adds this batch.
+    def decorate(measure: Callable[..., Measure]) -> Callable[..., Pair]:
+        own_name = name or measure.__name__
+        parameters = [*parameters_of(measure), *_LAST]
+        if order is not None:
+            by_name = {each.name: each for each in parameters}
+            parameters = [by_name[each] for each in order.split()]
+        default_name = default or own_name
+        described = {
+            **_DESCRIPTIONS,
+            "name": f"The metric's name; by default `{default_name}`.",
+            **(arguments or {}),
+        }
+
+        def call(given: dict[str, Any]) -> Pair:
+            of_value, of_operation, path = (given.pop(each.name) for each in _LAST)
+            measured = measure(**given)
+            return _make_metric(path or measured.name or default_name, measured, of_value, of_operation)
+
+        sentence = measure.__doc__ if what is None else f"{what}, as `tf.compat.v1.metrics.{own_name}`."
+        doc = docstring(
+            sentence or "",
+            {
+                "Args": {each.name: described[each.name] for each in parameters},
+                "Returns": f"The value, {returns} and the operation that adds this batch.",
+                "Raises": {
+                    "BadArgumentError": raises,
+                    "ModelScopeError": "If it is called outside of a `model_fn`.",
+                },
+            },
+        )
+        return make_function(own_name, measure.__module__, parameters, Pair, doc, call)
+
+    return decorate
+
+
+def _make_metric(
+    name: str, measure: Measure, metrics_collections: Collections, updates_collections: Collections
+) -> Pair:
+    """Make a metric of the `model_fn` that is traced, under a name that is made unique.
 
     Raises:
         BadTypeError: If collections are no list or tuple.
         ModelScopeError: If it is called outside of a `model_fn`.
     """
+    # The value outlives the trace, and must not keep the batch's sums.
+    sums, compute, updated, _ = measure
     for collections in (metrics_collections, updates_collections):
         if isinstance(collections, str):
             raise BadTypeError(
@@ -160,9 +238,10 @@ def make_metric(
             keras.Variable.assign(variables[key], total)
 
     value = MetricValue(
-        lambda: compute({key: variable.value for key, variable in variables.items()}), [*variables.values()]
+        lambda: compute({key: variable.value for key, variable in variables.items()}),
+        [*variables.values()],
     )
-    worth = compute if updated is None else updated
+    worth = updated or compute
     operation = scope.operation(
         update,
         name=f"{name}/update_op",

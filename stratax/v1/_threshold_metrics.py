@@ -10,7 +10,7 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.ops.creation import on_device
-from stratax.v1._metric import Collections, Pair, Sums, make_metric, only, ratio
+from stratax.v1._metric import Measure, Pair, Sums, metric, only, ratio
 from stratax.v1._weights import aligned, broadcast
 
 _KINDS = ("true_positives", "false_negatives", "true_negatives", "false_positives")
@@ -21,232 +21,82 @@ _EDGE = 1e-7
 _AREA_EPSILON = 1e-6
 
 
-def true_positives_at_thresholds(
-    labels: TensorLike,
-    predictions: TensorLike,
-    thresholds: Sequence[float],
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the sums of the weights of true positives, as TensorFlow's metric of that name.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape, from 0 to 1.
-        thresholds: Above which predictions are positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `true_positives`.
-
-    Returns:
-        The value, one for each threshold, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    sums = _at_thresholds(labels, predictions, thresholds, weights, ("true_positives",))
-    return make_metric(name or "true_positives", sums, only, metrics_collections, updates_collections)
+# What most metrics at thresholds are given.
+_ARGUMENTS = {
+    "labels": "The truth; what is not 0 is positive.",
+    "predictions": "Of the labels' shape, from 0 to 1.",
+    "thresholds": "Above which predictions are positive.",
+    "num_thresholds": "How many thresholds there are, from 0 to 1.",
+}
 
 
-def false_positives_at_thresholds(
-    labels: TensorLike,
-    predictions: TensorLike,
-    thresholds: Sequence[float],
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the sums of the weights of false positives, as TensorFlow's metric of that name.
+def _at_each_threshold(
+    name: str, what: str, kinds: Sequence[str], compute: Callable[[Sums], Any], default: str | None = None
+) -> Callable[..., Pair]:
+    """Make a metric with one value for each threshold, of the sums of some kinds of answers."""
 
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape, from 0 to 1.
-        thresholds: Above which predictions are positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `false_positives`.
+    def measure(
+        labels: TensorLike,
+        predictions: TensorLike,
+        thresholds: Sequence[float],
+        weights: TensorLike | None = None,
+    ) -> Measure:
+        return Measure(_at_thresholds(labels, predictions, thresholds, weights, kinds), compute)
 
-    Returns:
-        The value, one for each threshold, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    sums = _at_thresholds(labels, predictions, thresholds, weights, ("false_positives",))
-    return make_metric(name or "false_positives", sums, only, metrics_collections, updates_collections)
+    returns = "one for each threshold,"
+    return metric(_ARGUMENTS, name=name, what=what, returns=returns, default=default)(measure)
 
 
-def false_negatives_at_thresholds(
-    labels: TensorLike,
-    predictions: TensorLike,
-    thresholds: Sequence[float],
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the sums of the weights of false negatives, as TensorFlow's metric of that name.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape, from 0 to 1.
-        thresholds: Above which predictions are positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `false_negatives`.
-
-    Returns:
-        The value, one for each threshold, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    sums = _at_thresholds(labels, predictions, thresholds, weights, ("false_negatives",))
-    return make_metric(name or "false_negatives", sums, only, metrics_collections, updates_collections)
+def _sum_at_each_threshold(kind: str) -> Callable[..., Pair]:
+    what = f"Return the sums of the weights of {kind.replace('_', ' ')}"
+    return _at_each_threshold(f"{kind}_at_thresholds", what, (kind,), only, default=kind)
 
 
-def true_negatives_at_thresholds(
-    labels: TensorLike,
-    predictions: TensorLike,
-    thresholds: Sequence[float],
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the sums of the weights of true negatives, as TensorFlow's metric of that name.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape, from 0 to 1.
-        thresholds: Above which predictions are positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `true_negatives`.
-
-    Returns:
-        The value, one for each threshold, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    sums = _at_thresholds(labels, predictions, thresholds, weights, ("true_negatives",))
-    return make_metric(name or "true_negatives", sums, only, metrics_collections, updates_collections)
+def _part_of_almost_all(sums: Sums) -> Any:
+    hits, others = sums.values()
+    return hits / (_EDGE + hits + others)
 
 
-def precision_at_thresholds(
-    labels: TensorLike,
-    predictions: TensorLike,
-    thresholds: Sequence[float],
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return which part of what is predicted is true, at thresholds, as TensorFlow's metric of that name.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape, from 0 to 1.
-        thresholds: Above which predictions are positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `precision_at_thresholds`.
-
-    Returns:
-        The value, one for each threshold, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    kinds = ("true_positives", "false_positives")
-    sums = _at_thresholds(labels, predictions, thresholds, weights, kinds)
-    return make_metric(
-        name or "precision_at_thresholds", sums, _part_of_almost_all, metrics_collections, updates_collections
-    )
+true_positives_at_thresholds = _sum_at_each_threshold("true_positives")
+false_positives_at_thresholds = _sum_at_each_threshold("false_positives")
+false_negatives_at_thresholds = _sum_at_each_threshold("false_negatives")
+true_negatives_at_thresholds = _sum_at_each_threshold("true_negatives")
+precision_at_thresholds = _at_each_threshold(
+    "precision_at_thresholds",
+    "Return which part of what is predicted is true, at thresholds",
+    ("true_positives", "false_positives"),
+    _part_of_almost_all,
+)
+recall_at_thresholds = _at_each_threshold(
+    "recall_at_thresholds",
+    "Return which part of what is true is predicted, at thresholds",
+    ("true_positives", "false_negatives"),
+    _part_of_almost_all,
+)
 
 
-def recall_at_thresholds(
-    labels: TensorLike,
-    predictions: TensorLike,
-    thresholds: Sequence[float],
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return which part of what is true is predicted, at thresholds, as TensorFlow's metric of that name.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape, from 0 to 1.
-        thresholds: Above which predictions are positive.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `recall_at_thresholds`.
-
-    Returns:
-        The value, one for each threshold, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    kinds = ("true_positives", "false_negatives")
-    sums = _at_thresholds(labels, predictions, thresholds, weights, kinds)
-    return make_metric(
-        name or "recall_at_thresholds", sums, _part_of_almost_all, metrics_collections, updates_collections
-    )
-
-
+@metric(
+    {
+        **_ARGUMENTS,
+        "curve": '`"ROC"`, or `"PR"` for precision over recall.',
+        "summation_method": '`"trapezoidal"`; `"careful_interpolation"`, which is right for `"PR"` (Davis & Goadrich, '
+        '2006); `"minoring"` or `"majoring"`.',
+        "thresholds": "Thresholds between 0 and 1 instead of `num_thresholds`.",
+    },
+    raises="If shapes don't fit, or an argument is unknown.",
+    order="labels predictions weights num_thresholds metrics_collections updates_collections curve name "
+    "summation_method thresholds",
+)
 def auc(
     labels: TensorLike,
     predictions: TensorLike,
     weights: TensorLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
     curve: str = "ROC",
-    name: str | None = None,
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
-) -> Pair:
-    """Return the area under a curve, as `tf.compat.v1.metrics.auc`.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape, from 0 to 1.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        num_thresholds: How many thresholds there are, from 0 to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        curve: `"ROC"`, or `"PR"` for precision over recall.
-        name: The metric's name; by default `auc`.
-        summation_method: `"trapezoidal"`; `"careful_interpolation"`, which is right for `"PR"` (Davis & Goadrich,
-            2006); `"minoring"` or `"majoring"`.
-        thresholds: Thresholds between 0 and 1 instead of `num_thresholds`.
-
-    Returns:
-        The value, a scalar, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or an argument is unknown.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
+) -> Measure:
+    """Return the area under a curve, as `tf.compat.v1.metrics.auc`."""
     if curve not in ("ROC", "PR"):
         raise BadArgumentError(f"curve must be either 'ROC' or 'PR'. Received: curve={shown(curve)}.")
     if summation_method not in _SUMMATIONS:
@@ -258,88 +108,43 @@ def auc(
     edges = [-_EDGE, *inner, 1 + _EDGE]
     sums = _at_thresholds(labels, predictions, edges, weights, _KINDS)
     compute = functools.partial(_area, curve=curve, summation=summation_method)
-    return make_metric(name or "auc", sums, compute, metrics_collections, updates_collections)
+    return Measure(sums, compute)
 
 
+@metric(
+    {**_ARGUMENTS, "specificity": "The number, from 0 to 1."},
+    raises="If shapes don't fit, or the number is out of range.",
+)
 def sensitivity_at_specificity(
     labels: TensorLike,
     predictions: TensorLike,
     specificity: float,
     weights: TensorLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the sensitivity where the specificity is nearest to a number, as TensorFlow's metric of that name.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape, from 0 to 1.
-        specificity: The number, from 0 to 1.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        num_thresholds: How many thresholds there are, from 0 to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `sensitivity_at_specificity`.
-
-    Returns:
-        The value, a scalar, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or the number is out of range.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
+) -> Measure:
+    """Return the sensitivity where the specificity is nearest to a number, as TensorFlow's metric of that name."""
     _check_part("specificity", specificity)
     edges = [-_EDGE, *_inner_thresholds(num_thresholds), 1 + _EDGE]
     sums = _at_thresholds(labels, predictions, edges, weights, _KINDS)
-    compute = functools.partial(_sensitivity_at, specificity=specificity)
-    return make_metric(
-        name or "sensitivity_at_specificity", sums, compute, metrics_collections, updates_collections
-    )
+    return Measure(sums, functools.partial(_sensitivity_at, specificity=specificity))
 
 
+@metric(
+    {**_ARGUMENTS, "sensitivity": "The number, from 0 to 1."},
+    raises="If shapes don't fit, or the number is out of range.",
+)
 def specificity_at_sensitivity(
     labels: TensorLike,
     predictions: TensorLike,
     sensitivity: float,
     weights: TensorLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the specificity where the sensitivity is nearest to a number, as TensorFlow's metric of that name.
-
-    Args:
-        labels: The truth; what is not 0 is positive.
-        predictions: Of the labels' shape, from 0 to 1.
-        sensitivity: The number, from 0 to 1.
-        weights: A scalar, or an array of the labels' rank, each dimension 1 or that of the labels; None for 1.
-        num_thresholds: How many thresholds there are, from 0 to 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `specificity_at_sensitivity`.
-
-    Returns:
-        The value, a scalar, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or the number is out of range.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
+) -> Measure:
+    """Return the specificity where the sensitivity is nearest to a number, as TensorFlow's metric of that name."""
     _check_part("sensitivity", sensitivity)
     edges = [-_EDGE, *_inner_thresholds(num_thresholds), 1 - _EDGE]
     sums = _at_thresholds(labels, predictions, edges, weights, _KINDS)
-    compute = functools.partial(_specificity_at, sensitivity=sensitivity)
-    return make_metric(
-        name or "specificity_at_sensitivity", sums, compute, metrics_collections, updates_collections
-    )
-
-
-def _part_of_almost_all(sums: Sums) -> Any:
-    hits, others = sums.values()
-    return hits / (_EDGE + hits + others)
+    return Measure(sums, functools.partial(_specificity_at, sensitivity=sensitivity))
 
 
 def _at_thresholds(

@@ -4,6 +4,7 @@ Sums are in float32, where TensorFlow has float64 for some.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -13,189 +14,96 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.ops.creation import on_device
-from stratax.v1._metric import Collections, Pair, Sums, make_metric, mean_of
+from stratax.v1._metric import Measure, Pair, Sums, mean_of, metric
 from stratax.v1._weights import broadcast, check_broadcastable
 
+_ARGUMENTS = {
+    "labels": "Class indices, shape `(..., labels)` or `(...)`, each counted once.",
+    "predictions": "Scores, shape `(..., classes)`.",
+    "predictions_idx": "The top predictions' class indices, shape `(..., k)`.",
+    "k": "How many predictions count.",
+    "class_id": "The only class that counts; None for all.",
+    "weights": "A scalar, or an array of the labels' shape without the last dimension; None for 1.",
+}
 
-def precision_at_k(
+
+def _at_k(name: str, kind: str, what: str) -> Callable[..., Pair]:
+    """Make a metric of the classes with the k highest scores; see :func:`_measure`."""
+
+    def measure(
+        labels: TensorLike,
+        predictions: TensorLike,
+        k: int,
+        class_id: int | None = None,
+        weights: TensorLike | None = None,
+    ) -> Measure:
+        _, indices = jax.lax.top_k(on_device(predictions), k)
+        return _measure(kind, labels, indices, k, class_id, weights)
+
+    return _of_part(name, kind, what, _ARGUMENTS)(measure)
+
+
+def _at_top_k(name: str, kind: str, what: str) -> Callable[..., Pair]:
+    """Make a metric of classes that are the top predictions; see :func:`_measure`."""
+
+    def measure(
+        labels: TensorLike,
+        predictions_idx: TensorLike,
+        k: int | None = None,
+        class_id: int | None = None,
+        weights: TensorLike | None = None,
+    ) -> Measure:
+        return _measure(kind, labels, predictions_idx, k, class_id, weights)
+
+    return _of_part(name, kind, what, {**_ARGUMENTS, "k": "How many they are, for the name."})(measure)
+
+
+def _of_part(
+    name: str, kind: str, what: str, arguments: dict[str, str]
+) -> Callable[[Callable[..., Measure]], Callable[..., Pair]]:
+    returns = "a scalar, not a number where there is nothing,"
+    return metric(arguments, name=name, what=what, returns=returns, default=f"{kind}_at_K")
+
+
+def _measure(
+    kind: str,
     labels: TensorLike,
-    predictions: TensorLike,
-    k: int,
-    class_id: int | None = None,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return which part of the top predictions is true, as `tf.compat.v1.metrics.precision_at_k`.
-
-    Args:
-        labels: Class indices, shape `(..., labels)` or `(...)`, each counted once.
-        predictions: Scores, shape `(..., classes)`.
-        k: How many predictions count.
-        class_id: The only class that counts; None for all.
-        weights: A scalar, or an array of the labels' shape without the last dimension; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `precision_at_K`.
-
-    Returns:
-        The value, a scalar, not a number where there is nothing, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    _, indices = jax.lax.top_k(on_device(predictions), k)
-    return precision_at_top_k(
-        labels, indices, k, class_id, weights, metrics_collections, updates_collections, name
-    )
-
-
-def precision_at_top_k(
-    labels: TensorLike,
-    predictions_idx: TensorLike,
-    k: int | None = None,
-    class_id: int | None = None,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return which part of the top predictions is true, as `tf.compat.v1.metrics.precision_at_top_k`.
-
-    Args:
-        labels: Class indices, shape `(..., labels)` or `(...)`, each counted once.
-        predictions_idx: The top predictions' class indices, shape `(..., k)`.
-        k: How many they are, for the name.
-        class_id: The only class that counts; None for all.
-        weights: A scalar, or an array of the labels' shape without the last dimension; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `precision_at_K`.
-
-    Returns:
-        The value, a scalar, not a number where there is nothing, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    hits, _, rest = _set_sizes(labels, predictions_idx, class_id)
+    indices: TensorLike,
+    k: int | None,
+    class_id: int | None,
+    weights: TensorLike | None,
+) -> Measure:
+    """Measure which part of the top predictions is true ("precision"), or of the labels is predicted ("recall")."""
+    hits, misses, rest = _set_sizes(labels, indices, class_id)
+    wrong, others = ("false_positive", rest) if kind == "precision" else ("false_negative", misses)
     sums = {
         _at_k_name("true_positive", k, class_id): _weighted_sum(hits, weights),
-        _at_k_name("false_positive", k, class_id): _weighted_sum(rest, weights),
+        _at_k_name(wrong, k, class_id): _weighted_sum(others, weights),
     }
-    return make_metric(
-        name or _at_k_name("precision", k, class_id),
-        sums,
-        _quotient,
-        metrics_collections,
-        updates_collections,
-    )
+    return Measure(sums, _quotient, name=_at_k_name(kind, k, class_id))
 
 
-def recall_at_k(
-    labels: TensorLike,
-    predictions: TensorLike,
-    k: int,
-    class_id: int | None = None,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return which part of the labels is among the top predictions, as `tf.compat.v1.metrics.recall_at_k`.
+_PRECISION = "Return which part of the top predictions is true"
+_RECALL = "Return which part of the labels is among the top predictions"
 
-    Args:
-        labels: Class indices, shape `(..., labels)` or `(...)`, each counted once.
-        predictions: Scores, shape `(..., classes)`.
-        k: How many predictions count.
-        class_id: The only class that counts; None for all.
-        weights: A scalar, or an array of the labels' shape without the last dimension; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `recall_at_K`.
-
-    Returns:
-        The value, a scalar, not a number where there is nothing, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    _, indices = jax.lax.top_k(on_device(predictions), k)
-    return recall_at_top_k(
-        labels, indices, k, class_id, weights, metrics_collections, updates_collections, name
-    )
+precision_at_k = _at_k("precision_at_k", "precision", _PRECISION)
+precision_at_top_k = _at_top_k("precision_at_top_k", "precision", _PRECISION)
+recall_at_k = _at_k("recall_at_k", "recall", _RECALL)
+recall_at_top_k = _at_top_k("recall_at_top_k", "recall", _RECALL)
 
 
-def recall_at_top_k(
-    labels: TensorLike,
-    predictions_idx: TensorLike,
-    k: int | None = None,
-    class_id: int | None = None,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return which part of the labels is among the top predictions, as `tf.compat.v1.metrics.recall_at_top_k`.
-
-    Args:
-        labels: Class indices, shape `(..., labels)` or `(...)`, each counted once.
-        predictions_idx: The top predictions' class indices, shape `(..., k)`.
-        k: How many they are, for the name.
-        class_id: The only class that counts; None for all.
-        weights: A scalar, or an array of the labels' shape without the last dimension; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `recall_at_K`.
-
-    Returns:
-        The value, a scalar, not a number where there is nothing, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
-    hits, misses, _ = _set_sizes(labels, predictions_idx, class_id)
-    sums = {
-        _at_k_name("true_positive", k, class_id): _weighted_sum(hits, weights),
-        _at_k_name("false_negative", k, class_id): _weighted_sum(misses, weights),
-    }
-    return make_metric(
-        name or _at_k_name("recall", k, class_id), sums, _quotient, metrics_collections, updates_collections
-    )
-
-
+@metric(
+    {
+        **_ARGUMENTS,
+        "labels": "Class indices, shape `(..., labels)` or `(...)`; negative ones count nowhere.",
+    },
+    raises="If shapes don't fit, or k is below 1.",
+    default="average_precision_at_K",
+)
 def average_precision_at_k(
-    labels: TensorLike,
-    predictions: TensorLike,
-    k: int,
-    weights: TensorLike | None = None,
-    metrics_collections: Collections = None,
-    updates_collections: Collections = None,
-    name: str | None = None,
-) -> Pair:
-    """Return the mean over examples of the average precision, as TensorFlow's metric of that name.
-
-    Args:
-        labels: Class indices, shape `(..., labels)` or `(...)`; negative ones count nowhere.
-        predictions: Scores, shape `(..., classes)`.
-        k: How many predictions count.
-        weights: A scalar, or an array of the labels' shape without the last dimension; None for 1.
-        metrics_collections: The collections that the value is added to.
-        updates_collections: The collections that the operation is added to.
-        name: The metric's name; by default `average_precision_at_K`.
-
-    Returns:
-        The value, a scalar, and the operation that adds this batch.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or k is below 1.
-        ModelScopeError: If it is called outside of a `model_fn`.
-    """
+    labels: TensorLike, predictions: TensorLike, k: int, weights: TensorLike | None = None
+) -> Measure:
+    """Return the mean over examples of the average precision, as TensorFlow's metric of that name."""
     if k < 1:
         raise BadArgumentError(f"Invalid k={shown(k)}. `k` should be >= 1.")
     scores = on_device(predictions)
@@ -206,9 +114,7 @@ def average_precision_at_k(
     weighted = average if weights is None else average * factors
     sums = {"max": jnp.sum(factors), "total": jnp.sum(weighted)}
     compute = functools.partial(mean_of, count="max")
-    return make_metric(
-        name or _at_k_name("average_precision", k), sums, compute, metrics_collections, updates_collections
-    )
+    return Measure(sums, compute, name=_at_k_name("average_precision", k))
 
 
 sparse_precision_at_k = precision_at_k

@@ -4,6 +4,7 @@ In a `model_fn`, and where arguments have TensorFlow 1's names, they are TensorF
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -25,8 +26,8 @@ def _either(version_1: Callable[..., Any], version_2: Callable[..., Any]) -> Cal
         return (version_2 if is_newer else version_1)(*args, **kwargs)
 
     function.__doc__ = (
-        f"{version_1.__doc__}\n\n    Outside of a `model_fn`, two arguments without names, or `y_true` and `y_pred`, "
-        f"give what `tf.keras.losses.{version_2.__name__}` gives: a loss for each example."
+        f"{inspect.getdoc(version_1)}\n\nOutside of a `model_fn`, two arguments without names, or `y_true` and "
+        f"`y_pred`, give what `tf.keras.losses.{version_2.__name__}` gives: a loss for each example."
     )
     return function
 
