@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import keras
 
 from stratax._shown import shown
+from stratax.core.host_states import HostConstant, HostState
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.seams.keras import BaseOptimizer, Functional
 
@@ -125,7 +126,7 @@ class _Walk:
                 return visitor
         raise BadTypeError(
             "A checkpoint holds Keras models, layers, metrics, optimizers and seed generators, variables, Dataset "
-            "iterators, Checkpoints, and lists and dicts of them. "
+            "iterators, tables, Checkpoints, and lists and dicts of them. "
             f"Received: {key_path or 'root'}={shown(value)}. Hold a number or an array in a `stratax.Variable`; for "
             "a Dataset, "
             "pass the iterator that is used."
@@ -142,6 +143,7 @@ class _Walk:
         yield Trackable, self._trackable
         yield Mapping, self._mapping
         yield (list, tuple), self._sequence
+        yield HostConstant, self._constant
         yield Positioned, self._input
 
     def _variable(self, key_path: str, variable: keras.Variable) -> None:
@@ -151,6 +153,9 @@ class _Walk:
     def _input(self, key_path: str, iterator: Positioned) -> None:
         self._claim(key_path)
         self.graph.inputs[key_path] = iterator
+
+    def _constant(self, key_path: str, value: HostConstant) -> None:
+        """Save nothing."""
 
     def _claim(self, key_path: str) -> None:
         if key_path in self.graph.variables or key_path in self.graph.inputs:
@@ -202,7 +207,7 @@ class _Walk:
         theirs = {id(child) for store in stores.values() for child in store}
         named = set()
         for name, child in _attributes(owner):
-            if id(child) in theirs:
+            if id(child) in theirs or isinstance(child, HostState):
                 named.add(id(child))
                 self.visit(_join(key_path, name), child)
         for store, children in stores.items():

@@ -11,9 +11,10 @@ import numpy as np
 
 from stratax._indices import check_indices, dim_of
 from stratax._shown import shown
+from stratax._tracing import is_tracing
 from stratax.data import RaggedTensor
 from stratax.data.elements import as_element, as_values, lengths_of, map_flat, row_ids
-from stratax.errors import BadArgumentError, BadTypeError
+from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.ops import ragged
 
 # Beside those of `stratax.ops.elementwise`.
@@ -49,17 +50,36 @@ def of_ragged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mappi
 
     Raises:
         BadTypeError: The function takes arrays only.
+        TracingError: It needs lengths of rows that a compiled function computes.
     """
     name = function.__name__
     own = _OWN.get(name)
     if own is not None:
-        return own(*args, **kwargs)
+        return _with_known_rows(own, name, args, kwargs)
     if name in _ELEMENTWISE or function.__module__.startswith(_MODULES):
         return _of_flat_values(function, args, kwargs)
     raise BadTypeError(
         f"{name} takes arrays, whose rows have one length. Received: {shown(args)}. Make the RaggedTensor dense with "
         "to_tensor(), or use tf.ragged.map_flat_values."
     )
+
+
+def _with_known_rows(
+    function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
+    if not is_tracing():
+        return function(*args, **kwargs)
+    import jax
+
+    try:
+        return function(*args, **kwargs)
+    except jax.errors.JAXTypeError as e:
+        raise TracingError(
+            f"{name} of a RaggedTensor computes on the host, and a compiled function has no values while it is traced. "
+            f"Expected: a call outside of the function. Received: {shown(args)}. Call it before the function or in "
+            "dataset.map, pass the dense array (to_tensor()), or compute with the flat values: "
+            "tf.math.unsorted_segment_sum(ragged.flat_values, row_ids, num_rows)."
+        ) from e
 
 
 def _of_flat_values(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

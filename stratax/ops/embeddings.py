@@ -10,7 +10,8 @@ from stratax._indices import check_indices
 from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, TracingError
+from stratax.ops._host import is_traced
 from stratax.ops.creation import on_device
 from stratax.ops.naming import nameable
 
@@ -121,7 +122,7 @@ def _entries(sp_ids: Any, sp_weights: Any) -> tuple[Any, Any, Any, int]:
         on_device(sp_ids.indices)[:, 0],
         on_device(sp_ids.values),
         weights,
-        int(np.asarray(sp_ids.dense_shape)[0]),
+        _sizes("embedding_lookup_sparse", sp_ids)[0],
     )
 
 
@@ -175,7 +176,7 @@ def safe_embedding_lookup_sparse(
     Returns:
         One vector for each row of ids.
     """
-    sizes = [int(size) for size in np.asarray(sparse_ids.dense_shape)]
+    sizes = _sizes("safe_embedding_lookup_sparse", sparse_ids)
     places, ids = on_device(sparse_ids.indices), on_device(sparse_ids.values)
     num_rows = int(np.prod(sizes[:-1]))
     segments = jnp.zeros(places.shape[:1], "int32")
@@ -194,3 +195,13 @@ def safe_embedding_lookup_sparse(
         row = rows_of(embedding_weights, jnp.asarray([default_id]), max_norm, "div")
         result = jnp.where(is_empty.reshape([-1, *[1] * (result.ndim - 1)]), row, result)
     return result.reshape([*sizes[:-1], *result.shape[1:]])
+
+
+def _sizes(name: str, sparse: Any) -> list[int]:
+    if is_traced(sparse.dense_shape):
+        raise TracingError(
+            f"{name} needs the number of rows of a SparseTensor, which is not known while a compiled function is "
+            f"traced. Expected: a dense_shape that is known. Received: {shown(sparse)}. Make the SparseTensor in the "
+            "function: tf.SparseTensor(sparse.indices, sparse.values, [rows, columns])."
+        )
+    return [int(size) for size in np.asarray(sparse.dense_shape)]

@@ -8,6 +8,7 @@ from stratax import errors
 from stratax._recording import recordable
 from stratax._shown import shown
 from stratax._typing import DTypeLike, StrPath
+from stratax.core.host_states import HostConstant
 from stratax.data.elements import as_array
 from stratax.data.vectorise import made_tensors
 from stratax.io import gfile
@@ -154,7 +155,7 @@ class TextFileInitializer:
             ) from e
 
 
-class StaticHashTable:
+class StaticHashTable(HostConstant):
     """A table from keys to values, as `tf.lookup.StaticHashTable`.
 
     A compiled function finds values of numbers by keys that are numbers. In a `model_fn` text is looked up on the host
@@ -226,7 +227,7 @@ class StaticHashTable:
         return on_host(self._looked_up, keys, name="lookup", gives=self.value_dtype)
 
     def _in_program(self, keys: Any) -> Any:
-        _check_kind(keys, self.key_dtype)
+        numeric_tables.check_kind(keys, self.key_dtype)
         if self._sorted is None:
             made = self.as_constants()
             self._sorted = numeric_tables.SortedKeys(made["keys"], made["values"], made["default_value"])
@@ -245,14 +246,14 @@ class StaticHashTable:
         }
 
     def _looked_up(self, keys: np.ndarray) -> np.ndarray:
-        _check_kind(keys, self.key_dtype)
+        numeric_tables.check_kind(keys, self.key_dtype)
         find, default = self._values.get, self._default
         made = np.empty(keys.size, self.value_dtype)
         made[:] = [find(key, default) for key in keys.reshape(-1).tolist()]
         return made.reshape(keys.shape)
 
 
-class StaticVocabularyTable:
+class StaticVocabularyTable(HostConstant):
     """A table from strings to ids, of which others have hashes, as `tf.lookup.StaticVocabularyTable`.
 
     Args:
@@ -328,7 +329,7 @@ class StaticVocabularyTable:
         return on_host(self._looked_up, keys, name="lookup", gives=np.int64)
 
     def _in_program(self, keys: Any) -> Any:
-        _check_kind(keys, self.key_dtype)
+        numeric_tables.check_kind(keys, self.key_dtype)
         # Ids of other keys are hashes of text.
         return numeric_tables.found_by_host(self._looked_up, keys, np.int64)
 
@@ -341,7 +342,7 @@ class StaticVocabularyTable:
         return {"keys": keys, "num_oov_buckets": self._num_oov_buckets}
 
     def _looked_up(self, keys: np.ndarray) -> np.ndarray:
-        _check_kind(keys, self.key_dtype)
+        numeric_tables.check_kind(keys, self.key_dtype)
         given = keys.reshape(-1).tolist()
         ids = np.array([self._ids.get(key, -1) for key in given], np.int64)
         others = np.flatnonzero(ids < 0)
@@ -464,12 +465,3 @@ def _table(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
                 f"A table has one value for each key. Received: {shown(made[key])} and {shown(value)} for {shown(key)}."
             )
     return made
-
-
-def _check_kind(keys: np.ndarray, dtype: np.dtype) -> None:
-    kinds = "O" if dtype.kind == "O" else "iu" if dtype.kind in "iu" else "f"
-    if keys.dtype.kind not in kinds:
-        raise errors.BadTypeError(
-            f"A table was asked for keys of another kind. Expected: {dtype}. Received: keys of {keys.dtype}: "
-            f"{shown(keys)}."
-        )

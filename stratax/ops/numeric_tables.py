@@ -12,6 +12,7 @@ from stratax.core import functions
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import map_flat
 from stratax.ops._host import is_traced
+from stratax.ops.dtypes import as_dtype
 
 
 def is_for_device(keys: Any, key_dtype: np.dtype, value_dtype: np.dtype) -> bool:
@@ -48,8 +49,8 @@ class SortedKeys:
         kept = np.flatnonzero(keys.astype(kind) == keys)
         order = kept[np.argsort(keys[kept], kind="stable")]
         self._dtype = jax.dtypes.canonicalize_dtype(values.dtype)
-        self._keys, self._values = keys[order].astype(kind), _fitting(values[order], self._dtype)
-        self._default = _fitting(np.asarray(default, values.dtype), self._dtype)
+        self._keys, self._values = keys[order].astype(kind), fitting(values[order], self._dtype)
+        self._default = fitting(np.asarray(default, values.dtype), self._dtype)
 
     def find(self, keys: Any) -> Any:
         """Return the values of traced keys, in their shape."""
@@ -60,6 +61,20 @@ class SortedKeys:
         places = jnp.searchsorted(self._keys, keys).clip(0, len(self._keys) - 1)
         return jnp.where(
             jnp.asarray(self._keys)[places] == keys, jnp.asarray(self._values)[places], self._default
+        )
+
+
+def check_kind(keys: Any, dtype: np.dtype) -> None:
+    """Check that keys are what a table has: text, whole numbers, or others.
+
+    Raises:
+        BadTypeError: They are of another kind.
+    """
+    kinds = "O" if dtype.kind == "O" else "iu" if dtype.kind in "iu" else dtype.kind
+    if keys.dtype.kind not in kinds:
+        raise errors.BadTypeError(
+            f"A table was asked for keys of another kind. Expected: {as_dtype(dtype).name}. Received: keys of "
+            f"{as_dtype(keys.dtype).name}: {shown(keys)}. Convert them, as with tf.cast or tf.strings.as_string."
         )
 
 
@@ -78,10 +93,15 @@ def found_by_host(
 
     kind = jax.dtypes.canonicalize_dtype(dtype)
     made = jax.ShapeDtypeStruct((*keys.shape, *shape), kind)
-    return functions.call_on_host(lambda given: [_fitting(function(given), kind)], [keys], [made])[0]
+    return functions.call_on_host(lambda given: [fitting(function(given), kind)], [keys], [made])[0]
 
 
-def _fitting(values: np.ndarray, dtype: Any) -> np.ndarray:
+def fitting(values: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return numbers in a dtype of devices.
+
+    Raises:
+        BadArgumentError: One is no number of that dtype.
+    """
     made = values.astype(dtype)
     if dtype.kind in "iu" and not np.array_equal(made, values):
         raise errors.BadArgumentError(

@@ -23,7 +23,8 @@ from stratax.data.elements import (
     splits_of_lengths,
 )
 from stratax.data.elements import take_rows as take_rows
-from stratax.errors import BadArgumentError, BadTypeError
+from stratax.errors import BadArgumentError, BadTypeError, TracingError
+from stratax.ops._host import is_traced
 
 
 @raises_named
@@ -207,6 +208,13 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
         mask: Booleans, of as many dimensions or fewer.
         name: Ignored.
     """
+    parts = [each.flat_values if isinstance(each, RaggedTensor) else each for each in (data, mask)]
+    if any(map(is_traced, parts)):
+        raise TracingError(
+            "tf.ragged.boolean_mask gives rows whose lengths depend on values, which a compiled function has not while "
+            f"it is traced. Expected: a call outside of the function. Received: {shown((data, mask))}. Call it before "
+            "the function or in dataset.map, or compute with tf.where(mask, data, 0)."
+        )
     if not isinstance(mask, RaggedTensor):
         mask = np.asarray(mask)
         if mask.ndim > 1:

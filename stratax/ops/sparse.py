@@ -11,9 +11,10 @@ from stratax._typing import DTypeLike
 from stratax.data import SparseTensor
 from stratax.data.elements import as_element, empty_value
 from stratax.data.vectorise import gives_tensors
-from stratax.errors import BadArgumentError, BadTypeError
+from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.ops import _crosses
 from stratax.ops._computed import whole_number
+from stratax.ops._host import is_traced
 from stratax.ops.dtypes import as_dtype
 from stratax.ops.on_host import array_of
 
@@ -24,12 +25,14 @@ def parts_of(name: str, sparse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     Raises:
         BadTypeError: It is none.
         BadArgumentError: Its parts do not fit together.
+        TracingError: A compiled function computes them.
     """
     if not isinstance(sparse, SparseTensor):
         raise BadTypeError(
             f"{name} takes a SparseTensor. Received: {shown(sparse)}. Make one with tf.sparse.from_dense or "
             "tf.SparseTensor(indices, values, dense_shape)."
         )
+    check_known(name, sparse.indices, sparse.values, sparse.dense_shape)
     shape = np.asarray(sparse.dense_shape, np.int64).reshape(-1)
     # An empty list of indices has lost its second dimension.
     indices = np.asarray(sparse.indices, np.int64)
@@ -43,6 +46,22 @@ def parts_of(name: str, sparse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return indices, values, shape
 
 
+def check_known(name: str, *arrays: Any) -> None:
+    """Check that arrays have values, as those of a SparseTensor on the host do.
+
+    Raises:
+        TracingError: A compiled function is given or computes one of them.
+    """
+    traced = next(filter(is_traced, arrays), None)
+    if traced is not None:
+        raise TracingError(
+            f"tf.sparse.{name} computes with SparseTensors on the host, and a compiled function has no values while it "
+            f"is traced. Expected: a call outside of the function. Received: a part of a SparseTensor, {shown(traced)}"
+            ". Call it before the function or in dataset.map, pass the dense array (tf.sparse.to_dense), or compute "
+            "with the values: tf.math.unsorted_segment_sum(sparse.values, sparse.indices[:, 0], num_rows)."
+        )
+
+
 @gives_tensors
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
     """Return the SparseTensor of the elements that are not 0 or empty, as `tf.sparse.from_dense`.
@@ -52,6 +71,7 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
         >>> tf.sparse.from_dense([[0, 5], [6, 0]]).values.tolist()
         [5, 6]
     """
+    check_known("from_dense", tensor)
     array = array_of(tensor)
     places = np.argwhere(array != empty_value(array.dtype))
     return SparseTensor(places.astype(np.int64), array[tuple(places.T)], np.array(array.shape, np.int64))
@@ -265,6 +285,8 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
     if not sparse:
         raise BadArgumentError(f"No SparseTensor in argument list of map_values. Received: {shown(given)}.")
     first = sparse[0]
+    if any(is_traced(each.values) for each in sparse):
+        return _map_traced(op, first, sparse, args, kwargs)
     if any(not np.array_equal(each.indices, first.indices) for each in sparse[1:]):
         raise BadArgumentError(
             f"map_values takes SparseTensors of the same indices. Received: {shown(sparse)}."
@@ -274,6 +296,17 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
     ]
     made = op(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
     return first.with_values(array_of(made))
+
+
+def _map_traced(
+    op: Callable[..., Any], first: SparseTensor, sparse: list[SparseTensor], args: Any, kwargs: Any
+) -> SparseTensor:
+    """Map the values of one SparseTensor that a program computes; several have indices that nobody can compare."""
+    if len(sparse) > 1:
+        check_known("map_values of several", *(each.indices for each in sparse))
+    values = [each.values if isinstance(each, SparseTensor) else each for each in args]
+    named = {key: each.values if isinstance(each, SparseTensor) else each for key, each in kwargs.items()}
+    return SparseTensor.of_parts((first.indices, op(*values, **named), first.dense_shape))
 
 
 def _united(name: str, combine: np.ufunc, a: SparseTensor, b: SparseTensor) -> SparseTensor:

@@ -22,14 +22,18 @@ class TestCase(absltest.TestCase):
     generators.
     """
 
+    _folder: str | None = None
+
     def setUp(self) -> None:
         """Seed the random generators, as TensorFlow's does: a test draws the same numbers each time."""
         super().setUp()
         set_seed(_SEED)
 
     def get_temp_dir(self) -> str:
-        """Return a folder of this test's own, which is empty at first."""
-        return str(self.create_tempdir().full_path)
+        """Return a folder of this test's own, which is empty at first; the same one at each call."""
+        if self._folder is None:
+            self._folder = str(self.create_tempdir().full_path)
+        return self._folder
 
     def evaluate(self, tensors: Any) -> Any:
         """Return the values of arrays and variables in a structure, as NumPy arrays."""

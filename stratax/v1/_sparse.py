@@ -8,6 +8,8 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.data import SparseTensor, sparse_to_dense
 from stratax.data.vectorise import gives_tensors
+from stratax.ops.on_host import is_symbol
+from stratax.ops.sparse import check_known
 from stratax.v1._current import current_or_none
 from stratax.v1._host import HostTensor
 from stratax.v1._on_host import as_number
@@ -33,6 +35,7 @@ def to_dense(
     Raises:
         BadTypeError: `sp_input` is no SparseTensor, or the default not of the dtype of its values. Or it is a feature
             of strings, or used in a compiled function that is no `model_fn`.
+        TracingError: A compiled function does not know the dense shape while it is traced.
         BadArgumentError: Its parts do not agree, or a feature's numbers do not fit.
 
     Example:
@@ -41,6 +44,8 @@ def to_dense(
         >>> tf.sparse.to_dense(tf.SparseTensor([[0, 1], [1, 0]], np.array([5, 6]), [2, 2]), -1).tolist()
         [[-1, 5], [6, -1]]
     """
+    if isinstance(sp_input, SparseTensor) and any(map(is_symbol, sp_input.parts)):
+        return _scattered(sp_input, default_value)
     if not isinstance(sp_input, HostTensor):
         return sparse_to_dense(sp_input, default_value, validate_indices, name)
     scope = current_or_none()
@@ -63,6 +68,17 @@ def to_dense(
 
     made = scope.host_input(dense, [feature], f"{feature}/dense", {"value": fill.item()})
     return made["value"]
+
+
+def _scattered(sparse: SparseTensor, default_value: Any) -> Any:
+    """Return the dense array of a SparseTensor in the program that computes its values."""
+    import jax.numpy as jnp
+
+    check_known("to_dense", sparse.dense_shape)
+    indices, values = jnp.asarray(sparse.indices), jnp.asarray(sparse.values)
+    sizes = np.asarray(sparse.dense_shape).tolist()
+    made = jnp.full(sizes, 0 if default_value is None else default_value, values.dtype)
+    return made.at[tuple(indices.T)].set(values)
 
 
 def _nothing(dtype: np.dtype) -> SparseTensor:

@@ -1,5 +1,9 @@
 """Test cases: what their assertions accept and what they say of the rest; gradients that are checked by differences."""
 
+import os
+import tempfile
+import types
+
 import numpy as np
 import pytest
 
@@ -109,3 +113,12 @@ def test_the_time_is_told_outside_of_compiled_functions():
     assert 0 <= tf.timestamp() - first < 100
     with pytest.raises(tf.errors.OpError, match="tells the time on the host"):
         tf.function(tf.timestamp)()
+
+
+def test_a_test_has_one_folder(case, monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        case, "create_tempdir", lambda: types.SimpleNamespace(full_path=tempfile.mkdtemp(dir=tmp_path))
+    )
+    folder = case.get_temp_dir()
+    assert case.get_temp_dir() == folder
+    assert os.listdir(folder) == []

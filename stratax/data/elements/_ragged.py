@@ -152,6 +152,7 @@ class RaggedTensor(RaggedFactories, Composite):
 
     def value_rowids(self, name: str | None = None) -> Any:
         """Return the number of each value's row."""
+        self._check_known("value_rowids")
         return as_element(row_ids(self._row_splits))
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[Any, ...]:
@@ -170,6 +171,7 @@ class RaggedTensor(RaggedFactories, Composite):
         self, axis: Any = None, name: str | None = None, out_type: DTypeLike | None = None
     ) -> Any:
         """Return the smallest shape of a dense array that holds all rows, or its size along `axis`."""
+        self._check_known("bounding_shape")
         longest = int(lengths_of(self._row_splits).max(initial=0))
         inner = self._values
         rest = inner.bounding_shape()[1:] if isinstance(inner, RaggedTensor) else inner.shape[1:]
