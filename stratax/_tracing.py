@@ -34,6 +34,16 @@ def is_tracing() -> bool:
     return TRACING.depth > (PIPELINES.tracing if PIPELINES.depth else 0)
 
 
+def is_traced(value: object) -> bool:
+    """Return whether the value of `value` is known only when a compiled program runs."""
+    # Without JAX there are no tracers, and a data pipeline need not import it.
+    if "jax" not in sys.modules:
+        return False
+    from jax.core import Tracer
+
+    return isinstance(value, Tracer)
+
+
 def is_symbolic_size(size: object) -> bool:
     """Return whether it is JAX' symbol for a size, which a layer of Keras meets when its output's shape is found."""
     # Who has such a size has imported it.

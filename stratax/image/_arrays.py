@@ -11,9 +11,8 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.data.elements import as_array, as_plain
+from stratax.data.elements import as_array, as_plain, sizes_of
 from stratax.errors import BadArgumentError
-from stratax.ops.creation import sizes_of
 
 # A module of array functions: `numpy`, or `jax.numpy`.
 Namespace = Any

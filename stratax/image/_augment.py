@@ -8,12 +8,12 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.image._arrays import as_image, check_image
 from stratax.image._color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from stratax.image._draws import Draw, between
 from stratax.image._geometry import flip_left_right, flip_up_down
-from stratax.ops.creation import sizes_of
 
 
 def flipped_left_right(image: TensorLike, draw: Draw) -> Any:

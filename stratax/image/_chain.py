@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from stratax._typing import DTypeLike, TensorLike
-from stratax.data.elements import as_dtype, as_plain
+from stratax.data.elements import as_dtype, as_plain, sizes_of
 from stratax.data.vectorise import Deferred
 from stratax.image import _compiled, _kernels, _loops
 from stratax.image._arrays import two_sizes
 from stratax.image._draws import between, draw_of
-from stratax.ops.creation import sizes_of
 
 _CHANNELS = 3
 _BYTE_STEP, _AS_IT_IS = np.float32(1 / 255), np.float32(1)

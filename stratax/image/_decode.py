@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax._shown import cut, shown
 from stratax._typing import DTypeLike, TensorLike
-from stratax.data.elements import as_dtype
+from stratax.data.elements import as_dtype, sizes_of
 from stratax.data.vectorise import gives_elements, gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image import _animations, _pillow
@@ -19,7 +19,6 @@ from stratax.image._dtypes import convert_image_dtype
 from stratax.image._files import MAX_PIXELS, as_bytes, check_choice, check_claim, check_kind, damaged, kind_of
 from stratax.image._geometry import crop_to_bounding_box
 from stratax.image._packages import package
-from stratax.ops.creation import sizes_of
 
 # Where the header of a PNG file says how many bits a value has.
 _PNG_DEPTH_AT = 24

@@ -9,11 +9,11 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.elements import sizes_of
 from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image import _chain, _compiled, _loops
 from stratax.image._arrays import as_image, check_image, is_numpy
-from stratax.ops.creation import sizes_of
 
 
 @deferrable(_chain.mirrored)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import TensorLike
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
@@ -13,7 +14,6 @@ from stratax.image._decode import decode_jpeg
 from stratax.image._draws import Draw, draw_of, stateless_draw_of
 from stratax.image._dtypes import convert_image_dtype
 from stratax.image._encode import encode_jpeg
-from stratax.ops.creation import is_traced
 
 
 @gives_tensors

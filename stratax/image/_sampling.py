@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import TensorLike
 from stratax.data.elements import element_uniform
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image._draws import stateless_draw_of
-from stratax.ops.creation import is_traced
 
 _ATTEMPTS = 100
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import TensorLike
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image._arrays import Namespace
 from stratax.image._boxes import check_boxes, common
-from stratax.ops.creation import is_traced
 
 _NO_THRESHOLD = float("-inf")
 

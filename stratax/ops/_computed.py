@@ -12,11 +12,11 @@ import numpy as np
 
 from stratax._indices import dim_of
 from stratax._shown import shown
-from stratax._tracing import is_symbolic_size
+from stratax._tracing import is_symbolic_size, is_traced
 from stratax._typing import DTypeLike, TensorLike
-from stratax.data.elements import as_array
+from stratax.data.elements import as_array, if_constant
 from stratax.errors import BadTypeError
-from stratax.ops._host import if_constant, is_made_on_host, is_on_host, is_traced
+from stratax.ops._host import is_made_on_host, is_on_host
 from stratax.ops._text import holds_text
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import as_dtype, device_dtype

@@ -5,14 +5,12 @@ far more than the cast; so the functions of this layer that make sense in a pipe
 arrays, tracers, Keras variables and symbolic Keras tensors go to `keras.ops`.
 """
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from stratax._tracing import is_symbolic_size
 from stratax._typing import TensorLike
-from stratax.core import known
 from stratax.data.elements import as_array
 from stratax.data.vectorise import in_pipeline
 from stratax.ops._text import holds_text
@@ -64,31 +62,6 @@ def is_numpy(value: object) -> bool:
     return isinstance(value, np.generic) or (
         hasattr(kind, "__array_ufunc__") and not hasattr(kind, "__jax_array__")
     )
-
-
-def is_traced(value: object) -> bool:
-    """Return whether the value of `value` is known only when a compiled program runs."""
-    # Without JAX there are no tracers, and a data pipeline need not import it.
-    if "jax" not in sys.modules:
-        return False
-    from jax.core import Tracer
-
-    return isinstance(value, Tracer)
-
-
-def if_constant(value: Any) -> Any:
-    """Return the value of something traced that follows from constants alone; everything else as it is.
-
-    Of a list of such, the list of their values.
-    """
-    if isinstance(value, list | tuple):
-        return type(value)(map(if_constant, value)) if type(value) in (list, tuple) else value
-    if not is_traced(value):
-        return value
-    try:
-        return known.constant_of(value)
-    except LookupError:
-        return value
 
 
 def is_of_sizes(*operands: object) -> bool:

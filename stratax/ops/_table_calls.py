@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._tracing import is_tracing
+from stratax._tracing import is_traced, is_tracing
 from stratax._typing import DTypeLike
 from stratax.core import functions, regions
-from stratax.ops._host import is_traced
 from stratax.ops.numeric_tables import fitting
 
 

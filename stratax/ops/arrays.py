@@ -11,24 +11,16 @@ import numpy as np
 
 from stratax._indices import check_indices
 from stratax._shown import shown
-from stratax._tracing import as_numbers, has_symbolic_sizes, is_symbolic_size
+from stratax._tracing import as_numbers, has_symbolic_sizes, is_symbolic_size, is_traced
 from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
-from stratax.data.elements import Rank, SparseTensor, as_array
+from stratax.data.elements import Rank, SparseTensor, as_array, if_constant, sizes_of
 from stratax.errors import BadArgumentError, CastError
 from stratax.ops import indexing, labels
 from stratax.ops._computed import whole_number
-from stratax.ops._host import (
-    if_constant,
-    is_made_of_numbers,
-    is_made_on_host,
-    is_numpy,
-    is_of_sizes,
-    is_on_host,
-    is_traced,
-)
+from stratax.ops._host import is_made_of_numbers, is_made_on_host, is_numpy, is_of_sizes, is_on_host
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text, or_text
-from stratax.ops.creation import lengths_of, on_device, sizes_of
+from stratax.ops.creation import lengths_of, on_device
 from stratax.ops.dtypes import as_dtype, device_dtype
 from stratax.ops.naming import nameable, of_same_rows
 

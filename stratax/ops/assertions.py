@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import TensorLike
 from stratax.core import checks
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._host import is_on_host, is_traced
+from stratax.ops._host import is_on_host
 from stratax.ops._text import as_text, holds_text
 
 # How many elements a message shows.

@@ -9,9 +9,10 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.ops._host import is_on_host
-from stratax.ops.creation import on_device, sizes_of
+from stratax.ops.creation import on_device
 from stratax.ops.naming import nameable
 
 _LAYOUTS = ("NHWC", "NCHW")

@@ -14,9 +14,9 @@ import numpy as np
 
 from stratax._refusals import raises_named
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
-from stratax.ops._host import is_traced
 from stratax.ops._seeds import source_of
 from stratax.ops.creation import on_device
 from stratax.ops.embeddings import rows_of

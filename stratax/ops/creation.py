@@ -9,30 +9,16 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax._tracing import as_numbers, is_symbolic_size
+from stratax._tracing import as_numbers
 from stratax._typing import DTypeLike, TensorLike
 from stratax.core import placement
-from stratax.data.elements import Composite, TensorMethods
+from stratax.data.elements import Composite, TensorMethods, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._host import host_array, if_constant, in_pipeline, is_made_on_host, is_on_host, leaves_of
-from stratax.ops._host import is_traced as is_traced
+from stratax.ops._host import host_array, in_pipeline, is_made_on_host, is_on_host, leaves_of
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
 from stratax.ops.dtypes import as_dtype, device_dtype
 from stratax.ops.naming import nameable
-
-
-def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
-    """Return a shape given as ints, as an array of ints, or as one int, as a tuple.
-
-    Raises:
-        BadTypeError: It is none of these, or known only when a compiled program runs.
-    """
-    # Nearly all calls: no array is made for them.
-    if type(shape) is tuple and all(type(size) is int for size in shape):
-        return shape
-    parts = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(_known(name, shape))
-    return tuple(size if is_symbolic_size(size) else int(_known(name, size)) for size in parts)
 
 
 def lengths_of(name: str, shape: TensorLike) -> tuple[int, ...]:
@@ -48,21 +34,6 @@ def lengths_of(name: str, shape: TensorLike) -> tuple[int, ...]:
             f"An array has no negative sizes. Received: {name}={shown(sizes)}. Pass sizes of at least 0."
         )
     return sizes
-
-
-def _known(name: str, value: object) -> Any:
-    # `tf.shape` of an array with a symbolic size, and what is computed from it.
-    if is_symbolic_size(value) or (isinstance(value, np.ndarray) and any(map(is_symbolic_size, value.flat))):
-        return np.asarray(value, object)
-    # Shapes are part of a program: what is computed of its arguments comes too late.
-    value = if_constant(value)
-    array = None if is_traced(value) or value is None else np.asarray(value)
-    if array is None or (array.dtype.kind not in "iu" and array.size):
-        raise BadTypeError(
-            f"`{name}` must be whole numbers that are known while a program is traced. "
-            f"Received: {name}={shown(value)}. Compute it from shapes, which are always known, and not from arrays."
-        )
-    return array
 
 
 @nameable

@@ -5,9 +5,10 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.ops._keras_ops import ops
-from stratax.ops.creation import on_device, sizes_of
+from stratax.ops.creation import on_device
 from stratax.ops.naming import nameable
 from stratax.ops.stateless import stateless_uniform
 

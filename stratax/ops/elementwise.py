@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import TensorLike
 from stratax.data.elements import check_divisor, quotient_dtype
 from stratax.errors import BadArgumentError
-from stratax.ops._host import is_on_host, is_traced
+from stratax.ops._host import is_on_host
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
 from stratax.ops.labels import TextSymbol

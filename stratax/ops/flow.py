@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import PyTree, TensorLike
 from stratax.core import functions, regions
 from stratax.core.growing import Growing
 from stratax.data import elements
 from stratax.data.vectorise import in_pipeline
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._host import is_numpy, is_traced
+from stratax.ops._host import is_numpy
 from stratax.ops._text import holds_text
 from stratax.ops.creation import convert_to_tensor
 from stratax.ops.naming import nameable

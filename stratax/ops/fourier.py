@@ -7,9 +7,9 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._computed import computed
-from stratax.ops.creation import sizes_of
 from stratax.ops.naming import nameable
 from stratax.ops.reductions import axes_of
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from stratax._indices import check_indices, dim_of, is_known
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import TensorLike
+from stratax.data.elements import if_constant, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._computed import (
     checked_axis,
@@ -23,9 +25,8 @@ from stratax.ops._computed import (
     scattered,
     whole_number,
 )
-from stratax.ops._host import if_constant, is_traced
 from stratax.ops._text import or_text
-from stratax.ops.creation import on_device, sizes_of
+from stratax.ops.creation import on_device
 from stratax.ops.naming import nameable
 
 newaxis = None

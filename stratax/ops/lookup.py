@@ -9,11 +9,10 @@ from stratax._recording import recordable
 from stratax._shown import shown
 from stratax._typing import DTypeLike, StrPath
 from stratax.core.host_states import HostConstant
-from stratax.data.elements import as_array
+from stratax.data.elements import as_array, if_constant
 from stratax.data.vectorise import made_tensors
 from stratax.io import gfile
 from stratax.ops import numeric_tables
-from stratax.ops._host import if_constant
 from stratax.ops.dtypes import as_dtype, string
 from stratax.ops.fingerprints import Fingerprints, hash_buckets
 from stratax.ops.on_host import on_host

@@ -10,9 +10,9 @@ import numpy as np
 from stratax._indices import is_known
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.ops._computed import computed, computed_alike
-from stratax.ops.creation import sizes_of
 from stratax.ops.naming import nameable
 
 _ALIGNS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")

@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax._tracing import is_tracing
+from stratax._tracing import is_traced, is_tracing
 from stratax._typing import DTypeLike
 from stratax.core.host_states import HostState
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._host import is_traced
 from stratax.ops._table_calls import TableCalls
 from stratax.ops.dtypes import as_dtype
 from stratax.ops.numeric_tables import check_kind, on_device

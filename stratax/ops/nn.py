@@ -11,10 +11,11 @@ from stratax._indices import check_labels
 from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
+from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.ops._keras_ops import ops
 from stratax.ops._seeds import source_of
-from stratax.ops.creation import on_device, sizes_of
+from stratax.ops.creation import on_device
 from stratax.ops.naming import nameable
 
 

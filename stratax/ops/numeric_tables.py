@@ -7,11 +7,11 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import DTypeLike
 from stratax.core import functions
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import map_flat
-from stratax.ops._host import is_traced
 from stratax.ops.dtypes import as_dtype
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import as_array, as_element, map_flat
 from stratax.errors import BadTypeError
 from stratax.ops import labels
-from stratax.ops._host import is_traced
 
 Function = Callable[..., np.ndarray]
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from stratax._indices import Bound, check_bound, is_known
 from stratax._shown import cut, shown
-from stratax._tracing import as_numbers
+from stratax._tracing import as_numbers, is_traced
+from stratax.data.elements import if_constant
 from stratax.errors import BadArgumentError, BadTypeError, OperandError
-from stratax.ops._host import if_constant, is_traced
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import device_dtype
 

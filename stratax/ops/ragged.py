@@ -10,6 +10,7 @@ import numpy as np
 from stratax._indices import dim_of
 from stratax._refusals import raises_named
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import DTypeLike
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import (
@@ -24,7 +25,6 @@ from stratax.data.elements import (
 )
 from stratax.data.elements import take_rows as take_rows
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
-from stratax.ops._host import is_traced
 
 
 @raises_named

@@ -17,11 +17,12 @@ import keras
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
 from stratax.ops import _philox, stateless
-from stratax.ops._host import in_pipeline, is_traced
+from stratax.ops._host import in_pipeline
 from stratax.ops._keras_ops import ops
 from stratax.ops._seeds import place_of, set_program_seed, source_of
 from stratax.ops.creation import lengths_of, on_device

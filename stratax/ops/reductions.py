@@ -13,9 +13,10 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import Axis, DTypeLike, TensorLike
+from stratax.data.elements import if_constant
 from stratax.errors import BadTypeError
 from stratax.ops._computed import checked_axis, computed, dtype_in
-from stratax.ops._host import if_constant, is_on_host
+from stratax.ops._host import is_on_host
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
 from stratax.ops.creation import on_device

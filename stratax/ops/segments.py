@@ -11,10 +11,10 @@ import numpy as np
 
 from stratax._indices import Bound, check_bound, is_known
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import DTypeLike
 from stratax.errors import BadArgumentError
 from stratax.ops._computed import computed, dtype_in, known, scattered, whole_number
-from stratax.ops._host import is_traced
 from stratax.ops.dtypes import as_dtype
 from stratax.ops.naming import nameable
 

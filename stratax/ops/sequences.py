@@ -10,11 +10,11 @@ import numpy as np
 from stratax._indices import dim_of
 from stratax._refusals import raises_named
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import TensorLike
 from stratax.data.elements import SparseTensor
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._computed import computed
-from stratax.ops._host import is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
 from stratax.ops.naming import nameable

@@ -8,10 +8,9 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
-from stratax.data.elements import TensorShape
+from stratax.data.elements import TensorShape, sizes_of
 from stratax.errors import BadArgumentError
 from stratax.ops.arrays import identity, shape
-from stratax.ops.creation import sizes_of
 from stratax.ops.naming import nameable
 
 

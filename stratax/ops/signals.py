@@ -11,9 +11,10 @@ import numpy as np
 from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
+from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.ops._computed import computed, scattered
-from stratax.ops.creation import convert_to_tensor, sizes_of
+from stratax.ops.creation import convert_to_tensor
 from stratax.ops.dtypes import as_dtype
 from stratax.ops.fourier import dct, irfft, rfft
 from stratax.ops.naming import nameable

@@ -7,6 +7,7 @@ import numpy as np
 
 from stratax._indices import check_indices, dim_of, is_known
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import DTypeLike
 from stratax.data import SparseTensor
 from stratax.data.elements import as_element, empty_value
@@ -14,7 +15,6 @@ from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.ops import _crosses
 from stratax.ops._computed import whole_number
-from stratax.ops._host import is_traced
 from stratax.ops.dtypes import as_dtype
 from stratax.ops.on_host import array_of
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from stratax._tracing import is_traced
 from stratax._typing import TensorLike
 from stratax.core import regions
-from stratax.ops._host import is_numpy, is_traced
+from stratax.ops._host import is_numpy
 from stratax.ops._text import as_text, holds_text
 from stratax.ops.arrays import identity
 

@@ -12,14 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_traced
 from stratax._typing import DTypeLike, TensorLike
 from stratax.core.growing import Growing, Unallocated, largest_of
 from stratax.core.regions import current_region
-from stratax.data.elements import TensorShape, as_shape
+from stratax.data.elements import TensorShape, as_shape, if_constant
 from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.ops import arrays
-from stratax.ops._host import if_constant, is_numpy, is_traced
+from stratax.ops._host import is_numpy
 from stratax.ops._text import holds_text
 from stratax.ops.creation import convert_to_tensor
 from stratax.ops.dtypes import as_dtype, device_dtype

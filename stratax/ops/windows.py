@@ -11,9 +11,10 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import DTypeLike
+from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.ops._computed import computed
-from stratax.ops.creation import convert_to_tensor, lengths_of, sizes_of
+from stratax.ops.creation import convert_to_tensor, lengths_of
 from stratax.ops.dtypes import as_dtype
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.ops.creation import sizes_of
+from stratax.data.elements import sizes_of
 
 _NUM_SEEDS = 2**31 - 1
 

@@ -47,6 +47,8 @@ from ._random import SeedToDraw as SeedToDraw
 from ._random import element_scope as element_scope
 from ._random import element_turn as element_turn
 from ._random import element_uniform as element_uniform
+from ._sizes import if_constant as if_constant
+from ._sizes import sizes_of as sizes_of
 from ._sparse import SparseTensor as SparseTensor
 from ._sparse import SparseTensorSpec as SparseTensorSpec
 from ._sparse import empty_value as empty_value
