@@ -3,3 +3,7 @@
 What a module here defines without an underscore in front is for other packages of Stratax: `stratax.tf` gives these
 functions their place among TensorFlow's names.
 """
+
+from stratax.ops import _pure
+
+_pure.register()

@@ -91,7 +91,5 @@ from ._text import as_element as as_element
 from ._text import as_plain as as_plain
 from ._text import as_tensor as as_tensor
 from ._text import as_tensors as as_tensors
-from ._text import has_tensors as has_tensors
 from ._text import if_tensors as if_tensors
-from ._text import tell_tensors as tell_tensors
 from ._text import without_tensors as without_tensors

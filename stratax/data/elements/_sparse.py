@@ -11,12 +11,13 @@ from stratax import _pytrees
 from stratax._bounds import check_bytes
 from stratax._recording import recordable
 from stratax._shown import shown
+from stratax._tensors import has_tensors
 from stratax._typing import DTypeLike
 from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec
 from stratax.data.elements._spec import TensorSpec, as_dtype, dtype_name
 from stratax.data.elements._structure import as_array
 from stratax.data.elements._tensor_shape import TensorShape
-from stratax.data.elements._text import as_tensor, has_tensors
+from stratax.data.elements._text import as_tensor
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 

@@ -4,13 +4,13 @@ In programs that import `stratax.tf`, its operators are those of TensorFlow's st
 joins element by element, and `str` is UTF-8. Python's would find `b"a"` and `"a"` different.
 """
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tensors import has_tensors
 from stratax.data.elements._array import ElementArray
 from stratax.data.elements._composite import Composite, map_parts
 from stratax.data.elements._tensor import TensorMethods, tensor_repr, tensor_str
@@ -22,22 +22,6 @@ _OBJECT = np.dtype(object)
 _REFUSED = (
     "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
 )  # fmt: skip
-
-
-class _Told:
-    """Whether another process, whose function this one calls, imports `stratax.tf`."""
-
-    has_tensors = False
-
-
-def has_tensors() -> bool:
-    """Return whether the program imports `stratax.tf`: there elements and results have what tensors have."""
-    return "stratax.tf" in sys.modules or _Told.has_tensors
-
-
-def tell_tensors() -> None:
-    """Have this process compute as one that imports `stratax.tf`: a worker, for a program that does."""
-    _Told.has_tensors = True
 
 
 def encoded(array: np.ndarray) -> np.ndarray | None:

@@ -9,6 +9,7 @@ import optree
 
 from stratax import _tracebacks
 from stratax._shown import shown
+from stratax._tensors import has_tensors
 from stratax._tracing import TRACING
 from stratax.data.elements import (
     Block,
@@ -17,7 +18,6 @@ from stratax.data.elements import (
     as_tensor,
     concatenate_blocks,
     expanded_structure,
-    has_tensors,
     is_of_composites,
     unflatten,
 )

@@ -19,6 +19,7 @@ from ._function import on_host as on_host
 from ._function import result_of as result_of
 from ._function import uses_jax as uses_jax
 from ._function import variables_kept as variables_kept
+from ._known_pure import register_pure as register_pure
 from ._purity import Proof as Proof
 from ._purity import prove as prove
 from ._unchanging import Unchanging as Unchanging

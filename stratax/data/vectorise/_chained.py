@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from stratax.data.elements import as_tensor, has_tensors
+from stratax._tensors import has_tensors
+from stratax.data.elements import as_tensor
 
 _CALL, _OPERATE = "stratax_call", "stratax_operate"
 _LATER = "_stratax_later"

@@ -11,6 +11,7 @@ import numpy as np
 from stratax import _tracebacks
 from stratax._recording import NOT_RECORDED, RECORDING
 from stratax._refusals import refused
+from stratax._tensors import has_tensors
 from stratax._tracing import PIPELINES, TRACING
 from stratax.data.elements import (
     Row,
@@ -21,7 +22,6 @@ from stratax.data.elements import (
     as_row,
     as_tensors,
     flatten,
-    has_tensors,
     unflatten,
 )
 from stratax.data.vectorise._batched_element import BatchedElement, CannotVectorise

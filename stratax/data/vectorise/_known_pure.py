@@ -8,7 +8,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -60,25 +60,6 @@ _PUBLIC = {
         "non_max_suppression_with_scores", "random_jpeg_quality", "sample_distorted_bounding_box",
         "stateless_random_jpeg_quality", "stateless_sample_distorted_bounding_box",
     ),
-    "stratax.ops.arithmetic": (),
-    "stratax.ops.arrays": (),
-    "stratax.ops.bits": (),
-    "stratax.ops.bitwise": (),
-    "stratax.ops.creation": (),
-    "stratax.ops.elementwise": (),
-    "stratax.ops.indexing": (),
-    "stratax.ops.linalg": (),
-    "stratax.ops.blocks": (),
-    "stratax.ops.nn": ("dropout",),
-    "stratax.ops.ordering": (),
-    "stratax.ops.normalization": (),
-    "stratax.ops.quantization": (),
-    "stratax.ops.ranges": (),
-    "stratax.ops.reductions": (),
-    "stratax.ops.segments": (),
-    "stratax.ops.shapes": (),
-    "stratax.ops.special": (),
-    "stratax.ops.stateless": (),
 }  # fmt: skip
 _SINGLE = {
     "jax": ("grad", "jit", "value_and_grad", "vmap"),
@@ -89,8 +70,20 @@ _SINGLE = {
     "stratax.data.elements._sparse": ("SparseTensor",),
     "stratax.data.elements._tensor_shape": ("TensorShape",),
 }
+# Of packages that stand above, which register theirs: what is left out, by module.
+_registered: dict[str, Collection[str]] = {}
 # Methods of a ufunc that give a new array.
 UFUNC_METHODS = ("accumulate", "outer", "reduce", "reduceat")
+
+
+def register_pure(modules: Mapping[str, Collection[str]]) -> None:
+    """Say of modules that the functions which they define change nothing and depend on their arguments alone.
+
+    Args:
+        modules: By the full name of a module, its public functions of which that is not true. Those of random numbers
+            are left out in any case.
+    """
+    _registered.update(modules)
 
 
 def is_known(function: Callable[..., Any]) -> bool:
@@ -101,7 +94,7 @@ def is_known(function: Callable[..., Any]) -> bool:
 
 def _loaded() -> tuple[str, ...]:
     """Return which of the modules this process has imported; where none of JAX is, no function of it can be met."""
-    return tuple(name for name in ("numpy", *_PUBLIC, *_SINGLE) if name in sys.modules)
+    return tuple(name for name in ("numpy", *_PUBLIC, *_SINGLE, *_registered) if name in sys.modules)
 
 
 @functools.lru_cache(maxsize=8)
@@ -121,19 +114,20 @@ def _functions_of(name: str) -> Iterator[Callable[..., Any]]:
     for function in _SINGLE.get(name, ()):
         yield getattr(module, function)
     if name in _PUBLIC:
-        yield from _public_functions(module, name)
+        yield from _public_functions(module, _PUBLIC[name])
+    # What a module imports is judged in its own module.
+    for value in _public_functions(module, _registered[name]) if name in _registered else ():
+        if getattr(value, "__module__", "").startswith(name):
+            yield value
 
 
-def _public_functions(module: types.ModuleType, name: str) -> Iterator[Callable[..., Any]]:
-    left_out = _PUBLIC[name]
+def _public_functions(module: types.ModuleType, left_out: Collection[str]) -> Iterator[Callable[..., Any]]:
     in_place = {f"i{operation}" for operation in vars(operator)} if module is operator else ()
     for key in getattr(module, "__all__", None) or list(vars(module)):
         if key.startswith("_") or "random" in key or key in left_out or key in in_place:
             continue
         value = getattr(module, key)
-        # What a module imports is judged in its own module.
-        is_own = not name.startswith("stratax.ops") or getattr(value, "__module__", "").startswith(name)
-        if callable(value) and not isinstance(value, type | types.ModuleType) and is_own:
+        if callable(value) and not isinstance(value, type | types.ModuleType):
             yield value
 
 

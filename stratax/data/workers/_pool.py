@@ -15,7 +15,8 @@ import cloudpickle
 from loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
 from stratax._shown import shown
-from stratax.data.elements import Columns, Structure, has_tensors, unflatten
+from stratax._tensors import has_tensors
+from stratax.data.elements import Columns, Structure, unflatten
 from stratax.data.workers._interrupts import workers_without_interrupts
 from stratax.data.workers._memory import SMALLEST_BYTES, Memory, can_share
 from stratax.data.workers._processes import reason_of_death, start_executor

@@ -15,6 +15,7 @@ import cloudpickle
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tensors import tell_tensors
 from stratax.data.elements import (
     Block,
     Columns,
@@ -27,7 +28,6 @@ from stratax.data.elements import (
     shapes_of,
     spec_of_row,
     stack_rows,
-    tell_tensors,
     unflatten,
 )
 from stratax.data.vectorise import chained, on_host, result_of

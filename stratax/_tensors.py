@@ -1,0 +1,19 @@
+"""Whether elements and results have what TensorFlow's tensors have: in programs that ask for it (lowest layer).
+
+Importing `stratax.tf` asks for it. Its operators of text are then those of TensorFlow's strings, sparse values have
+tensors' methods, and so on; a program that does not import it gets what NumPy has.
+"""
+
+
+class _Program:
+    has_tensors = False
+
+
+def has_tensors() -> bool:
+    """Return whether elements and results have what tensors have."""
+    return _Program.has_tensors
+
+
+def tell_tensors() -> None:
+    """Have this process give them: it runs a program that is written for tensors, or a function of one."""
+    _Program.has_tensors = True
