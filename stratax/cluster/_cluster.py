@@ -5,17 +5,20 @@ import re
 import sys
 import threading
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._exit import ExitCode, code_of, leave
-from stratax.cluster._link import Link
-from stratax.cluster._membership import Membership
 from stratax.cluster._phases import progress, step_number
 from stratax.cluster._stops import PROGRAM, Stop, Stops
 from stratax.cluster._watchdog import Limits
 from stratax.errors import BadArgumentError, BadTypeError, ClusterTimeoutError, PeerLostError
+
+if TYPE_CHECKING:
+    # What connects tasks is loaded where there are several.
+    from stratax.cluster._link import Link
+    from stratax.cluster._membership import Membership
 
 # How long a wait for other tasks may take where nothing else is said.
 DEFAULT_SECONDS = 300.0
@@ -59,7 +62,7 @@ class Cluster:
         cluster_spec: ClusterSpec,
         task_type: str | None,
         task_id: int | None,
-        roster: Membership | None = None,
+        roster: "Membership | None" = None,
     ) -> None:
         self._cluster_spec = cluster_spec
         self._task = (task_type, task_id)
@@ -288,7 +291,7 @@ class Cluster:
         lost = link.failure or (link.failed.wait(timeout) and link.failure) or link.ended
         return self._delivered(lost) if lost else None
 
-    def attach(self, link: Link) -> None:
+    def attach(self, link: "Link") -> None:
         """Take the connection to the other tasks; called by `connect` once they all have joined.
 
         Args:
@@ -297,7 +300,7 @@ class Cluster:
         self._link = link
         progress.guard = self
 
-    def on_failure(self, link: Link) -> None:
+    def on_failure(self, link: "Link") -> None:
         """End this process in a while if the program does not do so by itself; called on the event loop.
 
         Args:
@@ -369,11 +372,11 @@ class Cluster:
             self._is_notified = True
         return error
 
-    def _leave_if_untold(self, link: Link) -> None:
+    def _leave_if_untold(self, link: "Link") -> None:
         if not self._is_notified:
             self._leave(link)
 
-    def _leave(self, link: Link) -> None:
+    def _leave(self, link: "Link") -> None:
         at_fault = link.failed_tasks == (self.process_index,)
         code = _CODES_AT_FAULT.get(link.failure_kind, ExitCode.PEER_LOST) if at_fault else ExitCode.PEER_LOST
         leave(code, f"stratax: {link.failure}{_where() if code == ExitCode.STALLED else ''}")

@@ -1,1 +1,1 @@
-from ._as_dataset import adopted as adopted
+from ._adopted import adopted as adopted

@@ -1,6 +1,5 @@
 """`as_dataset`: pipelines and collections of other libraries as they are (data layer)."""
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,16 +7,10 @@ from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.data.dataset import Dataset
 from stratax.data.elements import UNKNOWN_CARDINALITY
-from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Stream
-from stratax.data.foreign._grain import GrainAdapter
-from stratax.data.foreign._hugging_face import HuggingFaceAdapter
+from stratax.data.foreign._adapter import Items, IteratorReader, Stream
+from stratax.data.foreign._adopted import adopted
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
-from stratax.data.foreign._tensorflow import TensorFlowAdapter
-from stratax.data.foreign._torch import TorchAdapter
-from stratax.data.plan import Node
 from stratax.errors import BadTypeError
-
-_ADAPTERS: tuple[Adapter, ...] = (GrainAdapter(), HuggingFaceAdapter(), TensorFlowAdapter(), TorchAdapter())
 
 
 def as_dataset(source: object) -> Dataset:
@@ -69,24 +62,6 @@ def as_dataset(source: object) -> Dataset:
             f"Received: source={shown(source)}. Pass what it was made of, or Dataset.from_generator with a function."
         )
     return Dataset(ForeignStream(_IterableStream(source)))
-
-
-def adopted(source: object) -> Any:
-    """Return a Dataset if `source` is a pipeline of a library that is known; else `source` itself."""
-    if isinstance(source, Dataset):
-        return source
-    node = _node_of(source)
-    return source if node is None else Dataset(node)
-
-
-def _node_of(source: object) -> Node | None:
-    for adapter in _ADAPTERS:
-        # An object of a library can only exist if the library was imported, so none is imported for this.
-        if adapter.package in sys.modules:
-            node = adapter.adapt(source)
-            if node is not None:
-                return node
-    return None
 
 
 class _SequenceItems(Items):
