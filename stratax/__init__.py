@@ -8,7 +8,7 @@ neither.
 
 import os as _os
 
-from stratax import _doors, _libtpu, _malloc, _xla_flags
+from stratax import _doors, _libtpu, _malloc, _providers, _xla_flags
 from stratax._backend import choose_backend as _choose_backend
 from stratax._backend import hook_keras as _hook_keras
 
@@ -17,6 +17,7 @@ _choose_backend()
 _hook_keras("stratax.keras", after=("stratax.distribute", "stratax.engine"))
 _xla_flags.install()
 _libtpu.install()
+_providers.provide("checkpoint formats", "stratax.checkpoint._tensorflow_format")
 
 if _os.environ.get("STRATAX_SIMULATE", "").strip():
     from stratax.cluster import simulate_from_environment as _simulate_from_environment

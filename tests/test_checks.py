@@ -103,6 +103,14 @@ def test_the_contracts_of_the_core_fire_on_an_import_of_what_it_does_not_know(co
     assert done.returncode == 1
 
 
+def test_the_contract_of_checkpoints_fires_on_an_import_of_what_reads_tensorflows_files(copy):
+    with (copy / "stratax" / "checkpoint" / "_folder.py").open("a") as file:
+        file.write("import stratax.checkpoint._bundles\n")
+    done = run("lint-imports", "--no-cache", folder=copy)
+    assert "stratax.checkpoint._folder -> stratax.checkpoint._bundles" in done.stdout
+    assert done.returncode == 1
+
+
 def test_the_contract_inside_data_fires_on_a_module_that_is_in_no_room(copy):
     (copy / "stratax" / "data" / "_helpers.py").touch()
     done = run("lint-imports", "--no-cache", folder=copy)

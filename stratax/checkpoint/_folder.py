@@ -9,7 +9,8 @@ import re
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import StrPath
-from stratax.checkpoint import _commit, _tensorflow
+from stratax.checkpoint import _commit
+from stratax.checkpoint._formats import formats
 from stratax.io import local_path, unfinished
 
 _WEIGHTS = ".weights.h5"
@@ -85,7 +86,7 @@ def get_checkpoint_state(
     unfinished.wait_for(folder)
     found = {path: commit.saved_at for path, commit in without_damage(complete_checkpoints(folder)).items()}
     # Where a training of TensorFlow goes on here, the checkpoints of both are in one folder, and ours are newer.
-    found = found or {path: _tensorflow.written_at(path) for path in _tensorflow.listed(folder)}
+    found = found or {path: kind.written_at(path) for kind in formats() for path in kind.list_folder(folder)}
     paths = tuple(os.fspath(path) for path in found)
     if not paths:
         return None
@@ -120,7 +121,7 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:
     """
     path = located(checkpoint_prefix)
     unfinished.wait_for(path)
-    return _commit_of(path) is not None or _tensorflow.is_written_by_tensorflow(path)
+    return _commit_of(path) is not None or any(kind.has(path) for kind in formats())
 
 
 def complete_checkpoints(folder: pathlib.Path, name: str | None = None) -> dict[pathlib.Path, _commit.Commit]:

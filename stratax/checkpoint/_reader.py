@@ -3,42 +3,17 @@
 import collections
 import functools
 import os
-from typing import Protocol
 
 import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.checkpoint import _commit, _folder, _store, _tensorflow, _writer
+from stratax.checkpoint import _commit, _folder, _store, _writer
+from stratax.checkpoint._formats import Arrays, formats
 from stratax.io import unfinished
 
 # Of the keys that TensorFlow gives what an object of its own holds.
 _ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
-
-
-class Arrays(Protocol):
-    """The arrays of a checkpoint, whoever wrote it.
-
-    Attributes:
-        path: The checkpoint's path.
-        shapes: The arrays' shapes, by key.
-        dtypes: Their dtypes.
-        names: The names that the variables had in their program, where the checkpoint says them.
-    """
-
-    path: str
-
-    @property
-    def shapes(self) -> dict[str, tuple[int, ...]]: ...
-
-    @property
-    def dtypes(self) -> dict[str, np.dtype]: ...
-
-    @property
-    def names(self) -> dict[str, str]: ...
-
-    def read(self, key: str) -> np.ndarray:
-        """Return an array, which is there."""
 
 
 class _Stored:
@@ -156,10 +131,9 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
     if (path / _commit.FILE).exists():
         return CheckpointReader(_Stored(_store.read_index(path)))
     found = list(_folder.without_damage(_folder.complete_checkpoints(path)))
-    if not found and (
-        theirs := [path] if _tensorflow.is_written_by_tensorflow(path) else _tensorflow.listed(path)
-    ):
-        return CheckpointReader(_tensorflow.Bundle(theirs[-1]))
+    for kind in () if found else formats():
+        if theirs := [path] if kind.has(path) else kind.list_folder(path):
+            return CheckpointReader(kind.open(theirs[-1]))
     return CheckpointReader(_Stored(_store.read_index(found[-1] if found else path)))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import get_checkpoint_state
-from stratax.checkpoint.named import is_written_by_tensorflow
+from stratax.checkpoint.values import is_written_by_tensorflow
 from stratax.distribute import Strategy
 from stratax.engine import from_chief, is_chief
 from stratax.estimator import _checkpoints

@@ -18,7 +18,8 @@ from stratax.checkpoint import (
     latest_checkpoint,
     load_checkpoint,
 )
-from stratax.checkpoint.named import NamedValues, NamedVariables, give, is_written_by_tensorflow
+from stratax.checkpoint.named import NamedVariables
+from stratax.checkpoint.values import NamedValues, give, is_written_by_tensorflow
 from stratax.engine import StepLoop
 from stratax.estimator._run_config import RunConfig
 from stratax.v1 import ModelState

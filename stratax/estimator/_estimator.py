@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax import _tracebacks, errors
 from stratax._shown import shown
-from stratax.checkpoint.named import give
+from stratax.checkpoint.values import give
 from stratax.core import CompiledPrograms
 from stratax.distribute import InputContext, MirroredStrategy, Strategy
 from stratax.distribute.replicas import get_strategy

@@ -14,7 +14,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import load_checkpoint
-from stratax.checkpoint.named import NamedValues, give
+from stratax.checkpoint.values import NamedValues, give
 from stratax.core import regions
 from stratax.feature_column import vocabularies
 from stratax.v1 import ModelScope, current

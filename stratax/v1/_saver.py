@@ -9,7 +9,8 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import Checkpoint, CheckpointManager, load_checkpoint
-from stratax.checkpoint.named import NamedValues, NamedVariables
+from stratax.checkpoint.named import NamedVariables
+from stratax.checkpoint.values import NamedValues
 from stratax.v1._current import current_or_none
 
 Variables = Mapping[str, keras.Variable] | Iterable[keras.Variable]

@@ -12,7 +12,7 @@ import numpy as np
 from stratax import errors
 from stratax._callers import is_library
 from stratax._shown import shown
-from stratax.checkpoint.named import give
+from stratax.checkpoint.values import give
 from stratax.core import Variable, creation, regions
 from stratax.data.elements import DType
 from stratax.v1._current import current, current_or_none

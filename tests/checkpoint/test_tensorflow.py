@@ -8,7 +8,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint.named import NamedValues
+from stratax.checkpoint.values import NamedValues
 from tests.golden import checkpoint_cases
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "checkpoints"

@@ -1,0 +1,23 @@
+"""TensorFlow's checkpoints among those that are found and read; importing it registers them (checkpoint layer)."""
+
+import pathlib
+
+from stratax.checkpoint import _tensorflow
+from stratax.checkpoint.formats import Arrays, CheckpointFormat, register_format
+
+
+class _OfTensorFlow(CheckpointFormat):
+    def has(self, path: pathlib.Path) -> bool:
+        return _tensorflow.is_written_by_tensorflow(path)
+
+    def list_folder(self, folder: pathlib.Path) -> list[pathlib.Path]:
+        return _tensorflow.listed(folder)
+
+    def written_at(self, path: pathlib.Path) -> float:
+        return _tensorflow.written_at(path)
+
+    def open(self, path: pathlib.Path) -> Arrays:
+        return _tensorflow.Bundle(path)
+
+
+register_format(_OfTensorFlow())

@@ -1,0 +1,3 @@
+from ._named_values import NamedValues as NamedValues
+from ._named_values import give as give
+from ._tensorflow import is_written_by_tensorflow as is_written_by_tensorflow
