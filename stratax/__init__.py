@@ -18,6 +18,7 @@ _hook_keras("stratax.keras", after=("stratax.distribute", "stratax.engine"))
 _xla_flags.install()
 _libtpu.install()
 _providers.provide("checkpoint formats", "stratax.checkpoint._tensorflow_format")
+_providers.provide("fit on workers", "stratax.parameter_servers.fit")
 
 if _os.environ.get("STRATAX_SIMULATE", "").strip():
     from stratax.cluster import simulate_from_environment as _simulate_from_environment

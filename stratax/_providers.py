@@ -1,29 +1,29 @@
-"""Modules that serve packages below them: imported by name when what they register is first needed (lowest layer).
+"""Modules that serve packages below them: imported by name when they are first needed (lowest layer).
 
-A package knows none above it. What one above adds to it, such as a format of files, is registered by a module there;
+A package knows none above it. What one above adds to it, such as a format of files, a module there registers or has;
 `stratax` itself, which stands above all, says which module that is.
 """
 
 import importlib
+import types
 
 _modules: dict[str, list[str]] = {}
 
 
 def provide(purpose: str, module: str) -> None:
-    """Say which module registers what a package asks for.
+    """Say which module has, or registers, what a package asks for.
 
     Args:
         purpose: What it is for.
-        module: The module's name; importing it registers.
+        module: The module's name.
     """
     _modules.setdefault(purpose, []).append(module)
 
 
-def import_providers(purpose: str) -> None:
-    """Import the modules that register what is needed now; those that are imported already stay as they are.
+def providers(purpose: str) -> list[types.ModuleType]:
+    """Return the modules that give what is needed now, imported.
 
     Args:
         purpose: What for.
     """
-    for module in _modules.get(purpose, ()):
-        importlib.import_module(module)
+    return [importlib.import_module(module) for module in _modules.get(purpose, ())]

@@ -94,7 +94,14 @@ def test_the_contract_inside_data_fires_on_an_import_that_points_up_or_aside(cop
 
 @pytest.mark.parametrize(
     ("package", "other"),
-    [("core", "ops"), ("data", "tf"), ("servers", "v1"), ("summary", "image"), ("image", "ops")],
+    [
+        ("core", "ops"),
+        ("data", "tf"),
+        ("servers", "v1"),
+        ("summary", "image"),
+        ("image", "ops"),
+        ("engine", "servers"),
+    ],
 )
 def test_the_contracts_of_the_core_fire_on_an_import_of_what_it_does_not_know(copy, package, other):
     (copy / "stratax" / package / "_probe.py").write_text(f"import stratax.{other}\n")

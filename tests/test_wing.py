@@ -42,7 +42,9 @@ class Closure:
 
     def path_to(self, sources, goals):
         """The modules on a way from one package to another; None where there is no way."""
-        before = dict.fromkeys(name for name in self._modules if is_in(name, sources))
+        before = dict.fromkeys(
+            name for name in self._modules if is_in(name, sources) and not is_in(name, goals)
+        )
         queue = list(before)
         for name in queue:
             if is_in(name, goals):
@@ -102,6 +104,14 @@ def is_in(name, packages):
 
 def test_no_module_of_the_core_reaches_the_wing_through_any_door():
     assert Closure(ROOT).path_to(CORE, WING) is None
+
+
+def test_no_module_below_them_reaches_parameter_servers_through_any_door():
+    contract = CONTRACTS["Strategies, the engine and Keras do not know parameter servers"]
+    theirs = [each.partition(" ->")[0] for each in contract["ignore_imports"]]
+    assert (
+        Closure(ROOT).path_to(contract["source_modules"], [*contract["forbidden_modules"], *theirs]) is None
+    )
 
 
 @pytest.mark.parametrize(

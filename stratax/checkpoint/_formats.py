@@ -69,5 +69,5 @@ def register_format(kind: CheckpointFormat) -> None:
 
 def formats() -> list[CheckpointFormat]:
     """Return the registered kinds."""
-    _providers.import_providers("checkpoint formats")
+    _providers.providers("checkpoint formats")
     return _formats

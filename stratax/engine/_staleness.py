@@ -1,17 +1,17 @@
 """How stale gradients were since somebody has looked before (engine layer)."""
 
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 import numpy as np
 
 from stratax.distribute import Strategy
 
-if TYPE_CHECKING:
-    # It needs an extra.
-    from stratax.distribute import ParameterServerStrategy
-
 # Of more steps so many are told, in proportion.
 _MOST_STEPS = 10_000
+
+
+class _Counting(Protocol):
+    def staleness(self) -> dict[int, int]: ...
 
 
 class NewStaleness:
@@ -26,7 +26,7 @@ class NewStaleness:
         Args:
             strategy: A strategy with parameter servers.
         """
-        now = cast("ParameterServerStrategy", strategy).staleness()
+        now = cast("_Counting", strategy).staleness()
         # Servers that were started anew count from zero.
         counts = {each: max(0, count - self._before.get(each, 0)) for each, count in now.items()}
         self._before = now

@@ -15,7 +15,6 @@ import keras
 from stratax import summary
 from stratax.distribute import strategies
 from stratax.engine import NewStaleness
-from stratax.keras import _scheduled
 from stratax.seams import keras as seam
 
 # The attribute of a callback that tells what is new.
@@ -58,7 +57,7 @@ def _with_staleness(original: Callable[..., None]) -> Callable[..., None]:
         original(self, epoch, logs)
         variables = self.model.trainable_variables
         strategy = strategies.owner(variables[0]) if variables else None
-        if strategy is None or not _scheduled.trains_on_workers(strategy):
+        if strategy is None or strategies.workers_of(strategy.extended.execution) is None:
             return
         found = self.__dict__.setdefault(_NOTED, NewStaleness()).of(strategy)
         with self._train_writer.as_default():

@@ -20,18 +20,16 @@ from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.distribute import Strategy, keras_hooks, strategies
 from stratax.distribute.replicas import entered, get_strategy, has_strategy
-from stratax.distribute.strategies import InStep
+from stratax.distribute.strategies import InStep, ScheduledSteps, workers_of
 from stratax.keras import (
     _accumulation,
     _callback_list,
     _epochs,
     _logs,
-    _scheduled,
     _steps,
     _writers,
 )
 from stratax.keras._creator import DatasetCreator
-from stratax.keras._worker_input import WorkerInput
 from stratax.seams import keras as seam
 
 _METHODS = (
@@ -151,10 +149,10 @@ class Trainer:
             loop = self._loops[name] = engine.StepLoop(self.strategy, self._program(name))
         return loop
 
-    def _scheduled(self) -> "_scheduled.ScheduledProgram | None":
+    def _scheduled(self) -> ScheduledSteps | None:
         """Return what has workers run training steps, where they do and have begun to."""
         loop = self._loops.get("train")
-        return loop.program if loop and isinstance(loop.program, _scheduled.ScheduledProgram) else None
+        return loop.program if loop and isinstance(loop.program, ScheduledSteps) else None
 
     def cancel(self) -> None:
         """Give up steps that workers have not run yet."""
@@ -170,9 +168,8 @@ class Trainer:
             )
         step = (_steps.train_step if name == "train" else _steps.test_step)(self.model)
         program = engine.StepProgram.of_updates(self.strategy, step, self._results, name=function)
-        if name == "train" and _scheduled.trains_on_workers(self.strategy):
-            return _scheduled.ScheduledProgram(self.strategy, program)
-        return program
+        workers = workers_of(self.strategy.extended.execution) if name == "train" else None
+        return program if workers is None else workers.program_of(program)
 
     def _results(self) -> dict[str, Any]:
         return dict(self.model.get_metrics_result())
@@ -211,8 +208,9 @@ class Trainer:
                 (x, y, sample_weight), validation_split=validation_split
             )
         verbose = self._shown(verbose)
-        if isinstance(x, DatasetCreator) and steps_per_epoch and _scheduled.trains_on_workers(self.strategy):
-            x = WorkerInput(self.strategy, x, class_weight)
+        workers = workers_of(self.strategy.extended.execution)
+        if isinstance(x, DatasetCreator) and steps_per_epoch and workers is not None:
+            x = workers.input_of(x, class_weight)
         steps = self._adapter(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
         # Before anything is read: an initial epoch above 0 skips passes.
         steps.begin_training(steps.numbered(self.model), initial_epoch, steps_per_epoch)

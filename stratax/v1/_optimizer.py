@@ -13,8 +13,8 @@ from stratax._typing import TensorLike
 from stratax.core import compiling
 from stratax.distribute import ReduceOp
 from stratax.distribute.keras_hooks import apply_once, reduce_gradients
-from stratax.distribute.remote import made_beside
 from stratax.distribute.replicas import get_replica_context, syncing_replicas
+from stratax.distribute.strategies import make_beside
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops.creation import on_device
 from stratax.v1._current import current
@@ -320,7 +320,7 @@ def make_slot(
         number += 1
         full = f"{name}_{number}"
     make = functools.partial(scope.make_variable, full, tuple(variable.shape), variable.dtype, initializer)
-    return made_beside(variable, make)
+    return make_beside(variable, make)
 
 
 def _change(

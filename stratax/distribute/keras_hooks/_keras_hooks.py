@@ -20,7 +20,6 @@ from stratax._typing import PyTree
 from stratax.core import regions
 from stratax.distribute import strategies
 from stratax.distribute.keras_hooks import _accumulation
-from stratax.distribute.remote import made_beside
 from stratax.distribute.replicas import (
     PostponedUpdate,
     PostponesUpdates,
@@ -143,7 +142,7 @@ def _slot_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         make = functools.partial(original, self, reference_variable, name, initializer)
         return (
-            made_beside(reference_variable, make)
+            strategies.make_beside(reference_variable, make)
             if isinstance(reference_variable, keras.Variable)
             else make()
         )

@@ -1,6 +1,8 @@
 from ._central_storage import CentralStorageStrategy as CentralStorageStrategy
 from ._detect import detect_strategy as detect_strategy
+from ._execution import ScheduledSteps as ScheduledSteps
 from ._execution import StepByStep as StepByStep
+from ._execution import workers_of as workers_of
 from ._extended import StrategyExtended as StrategyExtended
 from ._global_scope import experimental_set_strategy as experimental_set_strategy
 from ._membership import InStep as InStep
@@ -10,6 +12,7 @@ from ._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStr
 from ._one_device import OneDeviceStrategy as OneDeviceStrategy
 from ._one_device import default_strategy as default_strategy
 from ._ownership import creating as creating
+from ._ownership import make_beside as make_beside
 from ._ownership import noting as noting
 from ._ownership import own as own
 from ._ownership import owner as owner

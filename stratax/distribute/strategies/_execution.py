@@ -92,6 +92,22 @@ class OverMesh(abc.ABC):
         """How replicas' values are combined inside of their program."""
 
 
+class ScheduledSteps(abc.ABC):
+    """Training steps that workers run, several at once. A dispatch returns before its steps have been run."""
+
+    @abc.abstractmethod
+    def __call__(self, steps: int, element: Any) -> Any:
+        """Schedule so many steps."""
+
+    @abc.abstractmethod
+    def settle(self) -> None:
+        """Wait until all steps have been run."""
+
+    @abc.abstractmethod
+    def cancel(self) -> None:
+        """Give up the steps that have been scheduled: training has failed, or was interrupted."""
+
+
 class StepByStep(abc.ABC):
     """Capability of an execution: a program runs one step, and others see its updates before the next one."""
 
@@ -99,3 +115,28 @@ class StepByStep(abc.ABC):
     @abc.abstractmethod
     def has_workers(self) -> bool:
         """Whether this process coordinates workers, which run the steps of `fit` and what it schedules."""
+
+    @abc.abstractmethod
+    def program_of(self, steps: Any) -> ScheduledSteps:
+        """Return what has workers run training steps.
+
+        Args:
+            steps: The program of the steps, of :mod:`stratax.engine`.
+        """
+
+    @abc.abstractmethod
+    def input_of(self, creator: Any, class_weight: object) -> Any:
+        """Return the input of `fit` of which workers read their batches for themselves.
+
+        Args:
+            creator: The `DatasetCreator` that makes their datasets.
+            class_weight: None, as the batches are not here.
+
+        Raises:
+            BadArgumentError: If there is a class weight.
+        """
+
+
+def workers_of(execution: Execution) -> StepByStep | None:
+    """Return an execution whose training steps are run by the workers of a cluster that this process coordinates."""
+    return execution if isinstance(execution, StepByStep) and execution.has_workers else None

@@ -100,6 +100,17 @@ def owner(variable: keras.Variable) -> "Strategy | None":
     return None if note is None else note.strategy
 
 
+def make_beside(variable: keras.Variable, make: Callable[[], Any]) -> Any:
+    """Return a variable that lies where another one does: an optimizer's slot beside its variable.
+
+    Args:
+        variable: The other one.
+        make: Makes the variable.
+    """
+    strategy = owner(variable)
+    return make() if strategy is None else strategy.extended.placement.make_beside(variable, make)
+
+
 def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
     """Wrap Keras' method that finds a variable's layout in one that also notes the variable's strategy."""
 

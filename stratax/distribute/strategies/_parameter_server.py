@@ -2,6 +2,7 @@
 
 import functools
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -49,6 +50,9 @@ class OnServers(Placement, UpdatesOnce):
     def store_of(self, variable: keras.Variable) -> variable_store.VariableStore | None:
         # Each worker draws numbers of its own.
         return None if is_seed_state(variable) else self.store
+
+    def make_beside(self, variable: keras.Variable, make: Callable[[], Any]) -> Any:
+        return remote.made_beside(variable, make)
 
     def place(self, variables: Any, values: Any) -> None:
         """Do nothing: what is not on the servers stays where it was made."""

@@ -2,7 +2,7 @@
 
 import abc
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -30,6 +30,15 @@ class Placement(abc.ABC):
         It is asked when the variable is created, before its first value is computed.
         """
         return None
+
+    def make_beside(self, variable: keras.Variable, make: Callable[[], Any]) -> Any:
+        """Return a variable that lies where another one does, also if it gets its value, and its place, later.
+
+        Args:
+            variable: The other one, such as that of which an optimizer's slot is one.
+            make: Makes the variable.
+        """
+        return make()
 
     @abc.abstractmethod
     def place(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:

@@ -7,13 +7,13 @@ import jax
 import jax.numpy as jnp
 import keras
 
-from stratax import errors
+from stratax import _providers, errors
 from stratax._typing import PyTree, TensorLike
 from stratax.core import Function, functions, regions
 from stratax.distribute.input import ValueContext
 from stratax.distribute.remote import PushingRegion
 from stratax.distribute.replicas import ReduceOp, ReplicaContext, entered
-from stratax.distribute.strategies._execution import Execution, StepByStep
+from stratax.distribute.strategies._execution import Execution, ScheduledSteps, StepByStep
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
@@ -35,6 +35,13 @@ class RemoteExecution(Execution, StepByStep):
     @property
     def has_workers(self) -> bool:
         return self._has_workers
+
+    def program_of(self, steps: Any) -> ScheduledSteps:
+        program: ScheduledSteps = _for_fit().ScheduledProgram(self._strategy, steps)
+        return program
+
+    def input_of(self, creator: Any, class_weight: object) -> Any:
+        return _for_fit().WorkerInput(self._strategy, creator, class_weight)
 
     @property
     def num_replicas(self) -> int:
@@ -105,6 +112,11 @@ class RemoteExecution(Execution, StepByStep):
 
     def to_all(self, array: TensorLike) -> Any:
         return array
+
+
+def _for_fit() -> Any:
+    (module,) = _providers.providers("fit on workers")
+    return module
 
 
 def _value_of(leaf: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Batches that workers read for themselves, under a strategy with parameter servers (keras layer).
+"""Batches that workers read for themselves, under a strategy with parameter servers (parameter_servers layer).
 
 The chief schedules steps and sees none of the batches: each step takes the next one of the worker that runs it.
 """
@@ -10,9 +10,9 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.distribute import Strategy
 from stratax.engine import StepIterator
-from stratax.keras._creator import DatasetCreator
-from stratax.keras._epochs import StepAdapter
-from stratax.keras._scheduled import coordinator_of
+from stratax.keras import DatasetCreator
+from stratax.keras.input import StepAdapter
+from stratax.parameter_servers._scheduled import coordinator_of
 
 
 class WorkerInput(StepAdapter):

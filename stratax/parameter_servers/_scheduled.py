@@ -1,4 +1,4 @@
-"""Training steps of `fit` that workers run, for a strategy with parameter servers (keras layer)."""
+"""Training steps of `fit` that workers run, for a strategy with parameter servers (parameter_servers layer)."""
 
 import collections
 import warnings
@@ -9,17 +9,11 @@ from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.core import OutOfRangeError
 from stratax.distribute import Strategy
-from stratax.distribute.strategies import StepByStep
+from stratax.distribute.strategies import ScheduledSteps
 from stratax.errors import DataError, InternalError
 
 # How many steps are scheduled ahead for each worker: one runs, one waits.
 _AHEAD = 2
-
-
-def trains_on_workers(strategy: Strategy) -> bool:
-    """Return whether a strategy's training steps are run by the workers of a cluster that this process coordinates."""
-    execution = strategy.extended.execution
-    return isinstance(execution, StepByStep) and execution.has_workers
 
 
 def coordinator_of(strategy: Strategy) -> Any:
@@ -45,7 +39,7 @@ class OfWorkers(Protocol):
     has_ended: bool
 
 
-class ScheduledProgram:
+class ScheduledProgram(ScheduledSteps):
     """Has workers run training steps, several at once.
 
     A dispatch returns before its steps have been run: what it gives are the results of a step that was.

@@ -1,0 +1,1 @@
+from ._epochs import StepAdapter as StepAdapter

@@ -1,0 +1,1 @@
+"""What programs with parameter servers need beside the core, which does not know it (parameter_servers layer)."""
