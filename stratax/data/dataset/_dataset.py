@@ -9,6 +9,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._tracing import TRACING
 from stratax._typing import DTypeLike, PyTree, StrPath
+from stratax.data import ops
 from stratax.data.dataset._deriving import node_of
 from stratax.data.dataset._grouping import Grouping
 from stratax.data.dataset._options import Options
@@ -19,29 +20,6 @@ from stratax.data.elements import (
     flatten,
 )
 from stratax.data.iteration import DatasetIterator, Epochs, Iteration, tracing_region
-from stratax.data.ops import (
-    Concatenate,
-    Filter,
-    FlatMap,
-    Folded,
-    IgnoreErrors,
-    Window,
-    Zip,
-    argument_of,
-    make_batch,
-    make_cache,
-    make_interleave,
-    make_map,
-    make_padded_batch,
-    make_prefetch,
-    make_rebatch,
-    make_repeat,
-    make_shard,
-    make_shuffle,
-    make_skip,
-    make_take,
-    make_unbatch,
-)
 from stratax.data.plan import Node, as_count, check_callable, make_order, threads_of, walk
 from stratax.data.sources import (
     Random,
@@ -171,7 +149,7 @@ class Dataset(Selecting, Grouping):
         if shuffle is not None and not shuffle:
             return Dataset(names)
         # By default the names are shuffled over all of them, as in TensorFlow.
-        return Dataset(make_shuffle(names, names.length, seed, True))
+        return Dataset(ops.make_shuffle(names, names.length, seed, True))
 
     @staticmethod
     def zip(*args: object, datasets: object = None, name: str | None = None) -> "Dataset":
@@ -194,14 +172,14 @@ class Dataset(Selecting, Grouping):
         if not members:
             raise DataError(f"zip needs at least one Dataset. Received: datasets={shown(nest)}.")
         first, *others = members
-        return first._derived(Zip(tuple(member._node for member in members), structure), *others)
+        return first._derived(ops.Zip(tuple(member._node for member in members), structure), *others)
 
     # Which elements, and in which order
 
     def concatenate(self, dataset: "Dataset", name: str | None = None) -> "Dataset":
         """Append the elements of `dataset` to this one's; both need the same structure and dtypes."""
         _check_dataset("concatenate", dataset)
-        node = Concatenate(self._node, dataset._node)
+        node = ops.Concatenate(self._node, dataset._node)
         if self._has_known_spec and dataset._has_known_spec:
             # Asked for now, so that structures that do not fit are reported where they are put together.
             _ = node.spec
@@ -209,7 +187,7 @@ class Dataset(Selecting, Grouping):
 
     def repeat(self, count: int | None = None, name: str | None = None) -> "Dataset":
         """Repeat the pass `count` times; without an end if `count` is None or -1, unless one is empty."""
-        return self._derived(make_repeat(self._node, count))
+        return self._derived(ops.make_repeat(self._node, count))
 
     def shuffle(
         self,
@@ -229,24 +207,24 @@ class Dataset(Selecting, Grouping):
             reshuffle_each_iteration: Whether every iteration, and every pass of a later `repeat`, has a new order.
             name: Ignored.
         """
-        return self._derived(make_shuffle(self._node, buffer_size, seed, reshuffle_each_iteration))
+        return self._derived(ops.make_shuffle(self._node, buffer_size, seed, reshuffle_each_iteration))
 
     def take(self, count: int, name: str | None = None) -> "Dataset":
         """Take the first `count` elements; all if -1."""
-        return self._derived(make_take(self._node, count))
+        return self._derived(ops.make_take(self._node, count))
 
     def skip(self, count: int, name: str | None = None) -> "Dataset":
         """Leave out the first `count` elements; none if -1."""
-        return self._derived(make_skip(self._node, count))
+        return self._derived(ops.make_skip(self._node, count))
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> "Dataset":
         """Take every `num_shards`-th element from `index` on; the shards together are the whole, without duplicates."""
-        return self._derived(make_shard(self._node, num_shards, index))
+        return self._derived(ops.make_shard(self._node, num_shards, index))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> "Dataset":
         """Keep the elements for which `predicate` (of one element, unpacked like in `map`) gives True."""
         check_callable("predicate", predicate, self._node)
-        return self._derived(Filter(self._node, predicate))
+        return self._derived(ops.Filter(self._node, predicate))
 
     # Elements made of others
 
@@ -289,7 +267,7 @@ class Dataset(Selecting, Grouping):
                 or rank. What `map_func` raises itself is raised with a note that names the element.
         """
         if num_processes is None:
-            return self._derived(make_map(self._node, map_func, num_parallel_calls))
+            return self._derived(ops.make_map(self._node, map_func, num_parallel_calls))
         # loky, which starts the processes, takes as long to import as all the rest of a Dataset.
         from stratax.data.workers import make_worker_map
 
@@ -301,7 +279,7 @@ class Dataset(Selecting, Grouping):
         Shuffles inside that were given no seed get one that belongs to the element.
         """
         check_callable("map_func", map_func, self._node)
-        return self._derived(FlatMap(self._node, map_func, node_of))
+        return self._derived(ops.FlatMap(self._node, map_func, node_of))
 
     def interleave(
         self,
@@ -339,7 +317,7 @@ class Dataset(Selecting, Grouping):
             [1, 1, 2, 2, 1, 2, 3, 3, 3]
         """
         return self._derived(
-            make_interleave(
+            ops.make_interleave(
                 self._node,
                 map_func,
                 cycle_length,
@@ -365,13 +343,13 @@ class Dataset(Selecting, Grouping):
             >>> [int(x) for x in iterator], iterator.num_ignored_errors
             ([-3, -6, 6], 1)
         """
-        return self._derived(IgnoreErrors(self._node, log_warning=bool(log_warning)))
+        return self._derived(ops.IgnoreErrors(self._node, log_warning=bool(log_warning)))
 
     def enumerate(self, start: int = 0, name: str | None = None) -> "Dataset":
         """Pair each element with an int64 count from `start`."""
         first = as_count("start", start, None)
         numbers = Range(first, 1, INFINITE_CARDINALITY, np.dtype(np.int64))
-        return self._derived(Zip((numbers, self._node), flatten((0, 0))[1]))
+        return self._derived(ops.Zip((numbers, self._node), flatten((0, 0))[1]))
 
     def apply(self, transformation_func: Callable[["Dataset"], "Dataset"]) -> "Dataset":
         """Return `transformation_func(self)`, which has to be a Dataset."""
@@ -401,7 +379,7 @@ class Dataset(Selecting, Grouping):
         """
         # Only checked: batches are made by gathers, which need no threads of their own.
         threads_of(num_parallel_calls)
-        return self._derived(make_batch(self._node, batch_size, drop_remainder=drop_remainder))
+        return self._derived(ops.make_batch(self._node, batch_size, drop_remainder=drop_remainder))
 
     def padded_batch(
         self,
@@ -420,14 +398,14 @@ class Dataset(Selecting, Grouping):
             drop_remainder: Whether the last batch is left out if it is short.
             name: Ignored.
         """
-        node = make_padded_batch(
+        node = ops.make_padded_batch(
             self._node, batch_size, padded_shapes, padding_values, drop_remainder=drop_remainder
         )
         return self._derived(node)
 
     def unbatch(self, name: str | None = None) -> "Dataset":
         """Split each element into its slices along the first axis."""
-        return self._derived(make_unbatch(self._node))
+        return self._derived(ops.make_unbatch(self._node))
 
     def rebatch(
         self, batch_size: int | Sequence[int], drop_remainder: bool = False, name: str | None = None
@@ -444,7 +422,7 @@ class Dataset(Selecting, Grouping):
             >>> [batch.tolist() for batch in Dataset.range(8).batch(4).rebatch([1, 3])]
             [[0], [1, 2, 3], [4], [5, 6, 7]]
         """
-        return self._derived(make_rebatch(self._node, batch_size, drop_remainder=bool(drop_remainder)))
+        return self._derived(ops.make_rebatch(self._node, batch_size, drop_remainder=bool(drop_remainder)))
 
     def window(
         self,
@@ -464,7 +442,7 @@ class Dataset(Selecting, Grouping):
             name: Ignored.
         """
         width = as_count("size", size, 1)
-        node = Window(
+        node = ops.Window(
             self._node,
             width,
             width if shift is None else as_count("shift", shift, 1),
@@ -489,7 +467,7 @@ class Dataset(Selecting, Grouping):
             DataError: While iterating: the folder holds elements of another structure, dtype or number.
         """
         if filename in ("", b"", None):
-            return self._derived(make_cache(self._node))
+            return self._derived(ops.make_cache(self._node))
         # Files of elements, as for `save` and `load`, are imported with their first use: most pipelines keep none.
         from stratax.data.snapshots import make_file_cache
 
@@ -602,7 +580,7 @@ class Dataset(Selecting, Grouping):
             buffer_size: How many; 0 for none, AUTOTUNE or None for a good depth.
             name: Ignored.
         """
-        return self._derived(make_prefetch(self._node, buffer_size))
+        return self._derived(ops.make_prefetch(self._node, buffer_size))
 
     def with_options(self, options: Options, name: str | None = None) -> "Dataset":
         """Return the same Dataset with options; later ones take precedence."""
@@ -764,11 +742,11 @@ class Dataset(Selecting, Grouping):
             from stratax.core import functions
 
             return functions.reduce(self, initial_state, functions.convert(reduce_func))
-        state = Folded(initial_state)
+        state = ops.Folded(initial_state)
         with iter(self) as elements:
             for element in elements:
                 with on_host(), user_code(name_of(reduce_func)):
-                    new = reduce_func(state.argument(), argument_of(element))
+                    new = reduce_func(state.argument(), ops.argument_of(element))
                 # Checks that structure and dtypes stay, as a compiled loop would demand.
                 state.follow(new)
         return made_tensors(state.value())
@@ -791,5 +769,5 @@ def opened(dataset: Dataset) -> Iteration:
 def _check_specs(node: Node) -> None:
     """Compare the Datasets that are joined, before anything is read of the first one."""
     for step in walk(node):
-        if isinstance(step, Concatenate):
+        if isinstance(step, ops.Concatenate):
             _ = step.spec

@@ -7,9 +7,9 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import DTypeLike
+from stratax.data import ops
 from stratax.data.dataset._deriving import Deriving, node_of
 from stratax.data.elements import DatasetSpec, Nested, flatten, is_shape_of, unflatten
-from stratax.data.ops import GroupByReducer, GroupByWindow, Groups, make_ragged_batch, make_sparse_batch
 from stratax.data.plan import Node, as_count, check_callable
 from stratax.data.vectorise import on_host
 from stratax.errors import BadArgumentError
@@ -66,8 +66,8 @@ class Grouping(Deriving):
             dataset: Nested = self._derived(node)
             return dataset
 
-        groups = Groups(self._node, key_func, size_of, wrap)
-        return self._derived(GroupByWindow(groups, reduce_func, node_of))
+        groups = ops.Groups(self._node, key_func, size_of, wrap)
+        return self._derived(ops.GroupByWindow(groups, reduce_func, node_of))
 
     def bucket_by_sequence_length(
         self,
@@ -155,7 +155,7 @@ class Grouping(Deriving):
             >>> list(ds)
             [<tf.RaggedTensor [[], [0]]>, <tf.RaggedTensor [[0, 1], [0, 1, 2]]>]
         """
-        node = make_ragged_batch(self._node, batch_size, row_splits_dtype, drop_remainder=drop_remainder)
+        node = ops.make_ragged_batch(self._node, batch_size, row_splits_dtype, drop_remainder=drop_remainder)
         return self._derived(node)
 
     def sparse_batch(self, batch_size: int, row_shape: Any, name: str | None = None) -> Any:
@@ -167,12 +167,12 @@ class Grouping(Deriving):
                 largest in the batch.
             name: Ignored.
         """
-        return self._derived(make_sparse_batch(self._node, batch_size, row_shape))
+        return self._derived(ops.make_sparse_batch(self._node, batch_size, row_shape))
 
     def group_by_reducer(self, key_func: Callable[..., Any], reducer: Any) -> Any:
         """Reduce the elements that have one key to one: see `tf.data.experimental.group_by_reducer`."""
         functions = (reducer.init_func, reducer.reduce_func, reducer.finalize_func)
-        return self._derived(GroupByReducer(self._node, key_func, *functions))
+        return self._derived(ops.GroupByReducer(self._node, key_func, *functions))
 
 
 def _size_func(function: Callable[..., Any]) -> Callable[[int], int]:

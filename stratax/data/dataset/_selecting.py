@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax.data import ops
 from stratax.data.dataset._deriving import Deriving
 from stratax.data.elements import INFINITE_CARDINALITY, flatten
-from stratax.data.ops import AssertCardinality, Choose, Scan, TakeWhile, Unique, Weighted, Zip
 from stratax.data.plan import Node, as_count, check_callable, make_order
 from stratax.data.sources import Random
 from stratax.errors import BadArgumentError, BadTypeError
@@ -30,7 +30,7 @@ class Selecting(Deriving):
             [0, 1, 2]
         """
         check_callable("predicate", predicate, self._node)
-        return self._derived(TakeWhile(self._node, predicate))
+        return self._derived(ops.TakeWhile(self._node, predicate))
 
     def unique(self, name: str | None = None) -> Any:
         """Leave out elements that have come before. All that were given are kept in memory, and in saved positions.
@@ -46,7 +46,7 @@ class Selecting(Deriving):
             >>> [int(x) for x in Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1]).unique()]
             [1, 37, 2]
         """
-        node = Unique(self._node)
+        node = ops.Unique(self._node)
         if self._node.has_known_spec:
             # Asked for now, so that other elements are reported where the Dataset is made.
             _ = node.spec
@@ -70,7 +70,7 @@ class Selecting(Deriving):
             >>> [int(x) for x in sums]
             [1, 3, 6, 10]
         """
-        return self._derived(Scan(self._node, initial_state, scan_func))
+        return self._derived(ops.Scan(self._node, initial_state, scan_func))
 
     def rejection_resample(
         self,
@@ -110,7 +110,7 @@ class Selecting(Deriving):
         expected = as_count("expected_cardinality", expected_cardinality, INFINITE_CARDINALITY)
         if self._node.length == expected:
             return self._derived(self._node)
-        return self._derived(AssertCardinality(self._node, expected))
+        return self._derived(ops.AssertCardinality(self._node, expected))
 
     @staticmethod
     def sample_from_datasets(
@@ -146,7 +146,7 @@ class Selecting(Deriving):
         if isinstance(weights, Deriving):
             if weights._node.has_known_spec:
                 _check_weights(weights._node.spec.dtype, weights)
-            draws = Weighted(Zip((draws, weights._node), flatten((0, 0))[1]))
+            draws = ops.Weighted(ops.Zip((draws, weights._node), flatten((0, 0))[1]))
         else:
             shares = _shares(weights, len(members))
             chosen = [i for i, share in enumerate(shares) if share > 0]
@@ -158,7 +158,7 @@ class Selecting(Deriving):
             if len(chosen) == 1:
                 return members[chosen[0]]
             members = [members[i] for i in chosen]
-            draws = Weighted(draws, shares[chosen])
+            draws = ops.Weighted(draws, shares[chosen])
         return _chosen(draws, members, stop_on_empty_dataset)
 
     @staticmethod
@@ -224,7 +224,7 @@ def _check_weights(dtype: np.dtype, weights: object) -> None:
 
 
 def _chosen(choices: Node, members: list[Any], stops_on_empty: bool) -> Any:
-    node = Choose(choices, [member._node for member in members], stops_on_empty=bool(stops_on_empty))
+    node = ops.Choose(choices, [member._node for member in members], stops_on_empty=bool(stops_on_empty))
     if all(child.has_known_spec for child in node.children):
         # Asked for now, so that structures that do not fit are reported where they are put together.
         _ = node.spec
