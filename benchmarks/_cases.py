@@ -126,6 +126,7 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         ),
         *(_all_reduces(many) if many > 1 else []),
         *_compiled(),
+        *_eager(),
         *_clusters(),
         *_servers(),
         *_exports(),
@@ -172,6 +173,21 @@ def _plans() -> list[Case]:
             )
             for name, what in published.items()
         ),
+    ]
+
+
+def _eager() -> list[Case]:
+    """Operations outside of functions."""
+    return [
+        Case(
+            name=f"eager-{name.replace('_', '-')}-{peer}",
+            what=f"tf.{'' if name in ('add', 'matmul', 'reduce_sum') else 'nn.'}{name} of 4x4 floats / {whose}",
+            program=f"_eager:against_{peer}",
+            options={"name": name},
+            target=Target(bound),
+        )
+        for name in ("add", "relu", "softmax", "matmul", "reduce_sum")
+        for peer, whose, bound in (("jax", "JAX's own", 2.0), ("tensorflow", "TensorFlow's own", 1.0))
     ]
 
 

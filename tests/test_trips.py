@@ -19,6 +19,17 @@ def test_own_calls_are_counted_and_those_of_others_are_not(tmp_path):
     assert all("stratax" in name for name, _ in counter.calls)
 
 
+# Numbers may only fall.
+@pytest.mark.parametrize(("trip", "calls", "files"), [("tf.add of two arrays", 3, 2)])
+def test_a_trip_grows_no_longer(tmp_path, trip, calls, files):
+    walk = trips(str(tmp_path))[trip]()
+    walk()
+    with Counter() as counter:
+        walk()
+    found = counter.row()
+    assert (found[0] <= calls, found[2] <= files) == (True, True), sorted(counter.calls.items())
+
+
 @pytest.mark.stress
 def test_a_trip_can_be_walked_again(tmp_path):
     walk = trips(str(tmp_path))["next() of an in-memory Dataset"]()

@@ -142,6 +142,10 @@ def trips(folder: str) -> dict[str, Callable[[], Callable[[], object]]]:
         written = saved.save(os.path.join(target, "a"))
         return lambda: saved.restore(written)
 
+    def add() -> Callable[[], object]:
+        first = tf.constant(x)
+        return lambda: tf.add(first, first)
+
     def batches() -> Any:
         return sx.Dataset.from_tensor_slices((x, x[:, :2])).batch(_BATCH)
 
@@ -151,6 +155,7 @@ def trips(folder: str) -> dict[str, Callable[[], Callable[[], object]]]:
         "strategy.run": run,
         f"fit, {_EXAMPLES // _BATCH} steps, arrays": fit(batches),
         f"fit, {_EXAMPLES // _BATCH} steps, TFRecord": fit(pipeline),
+        "tf.add of two arrays": add,
         "Checkpoint.save": save,
         "Checkpoint.restore": restore,
     }

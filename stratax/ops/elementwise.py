@@ -19,7 +19,7 @@ from stratax.ops._host import is_on_host
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
 from stratax.ops.labels import TextSymbol
-from stratax.ops.naming import nameable, of_same_rows
+from stratax.ops.naming import nameable, nameable_of, of_same_rows
 
 # What gives infinite or undefined numbers, of which NumPy warns and TensorFlow does not.
 _UNDEFINED = {
@@ -39,7 +39,7 @@ def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name:
     def function(x: TensorLike, name: str | None = None) -> Any:
         return numpy_function(x) if is_on_host(x) else device_function(x)
 
-    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_UNARY_DOC}")
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_UNARY_DOC}", "x")
 
 
 def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
@@ -49,7 +49,7 @@ def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name
     def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
         return numpy_function(x, y) if is_on_host(x, y) else device_function(x, y)
 
-    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}")
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}", "x", "y")
 
 
 def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -> Any:
@@ -65,7 +65,7 @@ def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -
         return function(x, y)
 
     doc = (function.__doc__ or "").replace("number.", "number, or text.", 1)
-    return _named(with_text, function.__name__, doc)
+    return _named(with_text, function.__name__, doc, "x", "y")
 
 
 def _absolute(name: str, what: str) -> Any:
@@ -75,7 +75,9 @@ def _absolute(name: str, what: str) -> Any:
         operands = _of_one_dtype(x)
         return ops.abs(x) if operands is None else _magnitude()(*operands)
 
-    return _named(function, name, f"{what}, as `tf.math.{name}`; with a gradient of 0 at 0.\n\n{_UNARY_DOC}")
+    return _named(
+        function, name, f"{what}, as `tf.math.{name}`; with a gradient of 0 at 0.\n\n{_UNARY_DOC}", "x"
+    )
 
 
 def _extreme(name: str, numpy_function: Callable[..., Any], what: str) -> Any:
@@ -87,7 +89,7 @@ def _extreme(name: str, numpy_function: Callable[..., Any], what: str) -> Any:
         operands = _of_one_dtype(x, y)
         return device_function(x, y) if operands is None else _choice(function.__name__)(*operands)
 
-    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_EXTREME_DOC}")
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_EXTREME_DOC}", "x", "y")
 
 
 def _of_one_dtype(*operands: Any) -> tuple[Any, ...] | None:
@@ -188,10 +190,10 @@ Returns:
     An array of the broadcast shape; on the host if both operands are."""
 
 
-def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+def _named(function: Callable[..., Any], name: str, doc: str, *arrays: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return nameable(function)
+    return nameable(function, arrays)
 
 
 def _rsqrt(x: TensorLike) -> Any:
@@ -257,7 +259,7 @@ pow = _binary("pow", np.power, "x to the power of y", "power")
 subtract = _binary("subtract", np.subtract, "x - y")
 
 
-@nameable
+@nameable_of("x", "y")
 def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """(x - y) squared, as `tf.math.squared_difference`.
 
@@ -272,7 +274,7 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
     return square(subtract(x, y))
 
 
-@nameable
+@nameable_of("t", "clip_value_min", "clip_value_max")
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Any:

@@ -18,11 +18,11 @@ from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import device_dtype
 from stratax.ops.elementwise import divide
-from stratax.ops.naming import nameable, of_same_rows
+from stratax.ops.naming import nameable, nameable_of, of_same_rows
 from stratax.ops.reductions import axes_of
 
 
-@nameable
+@nameable_of("a", "b")
 def matmul(
     a: TensorLike,
     b: TensorLike,
@@ -89,7 +89,7 @@ def _operand(value: TensorLike, name: str, is_transposed: bool, is_adjoint: bool
     return library.conj(matrix) if is_adjoint else matrix
 
 
-@nameable
+@nameable_of("a", "b")
 def matvec(
     a: TensorLike,
     b: TensorLike,

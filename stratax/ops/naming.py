@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from stratax import _tracebacks
@@ -14,6 +14,7 @@ from stratax._recording import NOT_RECORDED, RECORDING
 from stratax._refusals import raises_named
 from stratax.data.elements import RaggedTensor
 from stratax.data.vectorise import gives_tensors
+from stratax.ops._eager import NOT_COMPUTED, Programs
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 # Parameters that are functions of the program's, in which it may ask for values.
@@ -93,11 +94,22 @@ def of_same_rows(made: Any, source: Any) -> Any:
     return made
 
 
-def nameable(function: _Function) -> _Function:
+def nameable_of(*arrays: str) -> Callable[[_Function], _Function]:
+    """Return what makes a function `nameable`, and computes it at once where its operands are JAX' arrays alone.
+
+    Args:
+        arrays: The names of its first parameters, its operands. It depends on nothing else than these and options, and
+            on the operands' values in no way that a compiled function could not. It changes nothing.
+    """
+    return functools.partial(nameable, arrays=arrays)
+
+
+def nameable(function: _Function, arrays: Sequence[str] = ()) -> _Function:
     """Return the function, whose results the listener is told of.
 
     Args:
         function: It takes `name`.
+        arrays: As for `nameable_of`.
     """
     parameters = inspect.signature(function).parameters
     is_positional = parameters["name"].kind is not inspect.Parameter.KEYWORD_ONLY
@@ -106,6 +118,7 @@ def nameable(function: _Function) -> _Function:
     # What a function of the user's raises stays as it is.
     unnamed = function if calls_back else gives_tensors(function)
     refusing = function if calls_back else raises_named(function)
+    programs = Programs(function, arrays, position) if arrays else None
 
     @functools.wraps(function)
     def told(*args: Any, **kwargs: Any) -> Any:
@@ -113,11 +126,15 @@ def nameable(function: _Function) -> _Function:
             recorded = RECORDING.recorder.called(told, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
+        note = _listener.note
+        if programs is not None and note is None:
+            computed = programs.computed(args, kwargs)
+            if computed is not NOT_COMPUTED:
+                return computed
         if _holds_ragged(args, kwargs):
             from stratax.ops._ragged_operands import of_ragged
 
             return of_ragged(function, args, kwargs)
-        note = _listener.note
         try:
             if note is None:
                 return unnamed(*args, **kwargs)

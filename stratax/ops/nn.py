@@ -16,7 +16,7 @@ from stratax.errors import BadArgumentError
 from stratax.ops._keras_ops import ops
 from stratax.ops._seeds import source_of
 from stratax.ops.creation import on_device
-from stratax.ops.naming import nameable
+from stratax.ops.naming import nameable, nameable_of
 
 
 @nameable
@@ -120,25 +120,25 @@ def l2_loss(t: TensorLike, name: str | None = None) -> Any:
     return ops.sum(ops.square(on_device(t))) / 2
 
 
-@nameable
+@nameable_of("features")
 def relu(features: PyTree, name: str | None = None) -> Any:
     """max(x, 0), as `tf.nn.relu`."""
     return ops.relu(features)
 
 
-@nameable
+@nameable_of("features")
 def relu6(features: PyTree, name: str | None = None) -> Any:
     """min(max(x, 0), 6), as `tf.nn.relu6`."""
     return ops.relu6(features)
 
 
-@nameable
+@nameable_of("features")
 def leaky_relu(features: PyTree, alpha: float = 0.2, name: str | None = None) -> Any:
     """x, and `alpha` * x below 0, as `tf.nn.leaky_relu`; whole numbers become float32."""
     return ops.leaky_relu(features, negative_slope=alpha)
 
 
-@nameable
+@nameable_of("features")
 def elu(features: PyTree, name: str | None = None) -> Any:
     """x, and exp(x) - 1 below 0, as `tf.nn.elu`."""
     return ops.elu(features)
@@ -157,7 +157,7 @@ def silu(features: PyTree, beta: float = 1.0) -> Any:
     return features * ops.sigmoid(beta * features)
 
 
-@nameable
+@nameable_of("features")
 def softplus(features: PyTree, name: str | None = None) -> Any:
     """log(1 + exp(x)), as `tf.nn.softplus`."""
     return ops.softplus(features)
@@ -172,13 +172,13 @@ def _floats(logits: TensorLike) -> Any:
     return array
 
 
-@nameable
+@nameable_of("logits")
 def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """exp(x) / sum(exp(x)) along a dimension (None: the last), as `tf.nn.softmax`."""
     return ops.softmax(_floats(logits), axis=-1 if axis is None else axis)
 
 
-@nameable
+@nameable_of("logits")
 def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """X - log(sum(exp(x))) along a dimension (None: the last), as `tf.nn.log_softmax`."""
     return ops.log_softmax(_floats(logits), axis=-1 if axis is None else axis)

@@ -37,8 +37,11 @@ def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) 
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{what}, as `tf.{name}`.\n\n{_DOC}"
-    return nameable(function)
+    return nameable(function, () if name in _IN_SEVERAL_STEPS else ["input_tensor"])
 
+
+# XLA would round their steps otherwise in one program.
+_IN_SEVERAL_STEPS = ("reduce_logsumexp", "reduce_std", "reduce_variance")
 
 _DOC = """Args:
     input_tensor: An array, on a device or on the host.

@@ -7,6 +7,7 @@ its arrays; this uses its own:
 - Tracers look for what they don't have in the type of their value, `ShapedArray`, where `aval_method` and
   `aval_property` mark what is called with the tracer.
 - Operators of values are methods of that class, too; tracers call those of `ShapedArray` with one underscore.
+- `is_top_level` tells whether what is computed now is traced, which JAX has no public question for.
 - `shape` is a property of both classes. It gives a tuple, and so does what takes its place.
 """
 
@@ -18,12 +19,16 @@ from jax._src import core, dtypes, source_info_util
 from jax._src.array import ArrayImpl
 
 __all__ = [
+    "ArrayImpl",
     "give_attributes",
     "give_conversion",
     "give_dtypes_to_tracers",
     "give_operators",
     "give_shapes",
+    "is_top_level",
 ]
+
+is_top_level = core.trace_ctx.is_top_level
 
 
 def give_attributes(to_arrays: Mapping[str, Any], to_tracers: Mapping[str, Any]) -> None:

@@ -1,0 +1,115 @@
+"""Functions of JAX' arrays that have values, each computed by one compiled program (ops layer).
+
+Dispatching a program takes no longer than one operation of `jax.numpy`. What a function does before that, to tell
+operands on the host, text, symbols and lists from each other, takes several times as long, and so do the checks of
+`keras.ops`. So where all operands are plain arrays the function is compiled as it stands, and looked into no more.
+
+That is for functions of one operation, in which XLA has nothing to fuse: their numbers stay the same to the last bit.
+Softmax, and products of transposed matrices, are rounded as in compiled functions. Of floats of 16 bits XLA keeps more
+than 16 between operations, so those are computed one after the other.
+"""
+
+import sys
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final
+
+from stratax._tracing import PIPELINES, TRACING
+
+# Enough for the ways in which programs call one function; a function that gets ever new options is better called.
+_MOST = 64
+_SIZE_OF_HALVES = 2
+
+
+class _NotComputed:
+    """Says that a call is to be made as always."""
+
+
+NOT_COMPUTED: Final = _NotComputed()
+
+
+class _Jax:
+    # Known once JAX is imported: without it nobody has an array of it.
+    array: Any = None
+    is_top_level: Callable[[], bool] = staticmethod(lambda: False)
+    floatx: Callable[[], str] = staticmethod(str)
+
+    @classmethod
+    def find(cls) -> None:
+        if "jax" in sys.modules and "keras" in sys.modules:
+            from keras.config import floatx
+
+            from stratax.seams import jax_arrays
+
+            cls.is_top_level, cls.floatx = jax_arrays.is_top_level, floatx
+            cls.array = jax_arrays.ArrayImpl
+
+
+class Programs:
+    """The programs of one function: one for each set of options and, by JAX' own cache, for shapes and dtypes.
+
+    Args:
+        function: It depends on nothing but its arguments, and on the arrays among them not by their values.
+        arrays: The names of its first parameters, which are arrays. The others are options.
+        position: Where among its arguments the name stands that an operation is given, which changes no result.
+    """
+
+    def __init__(self, function: Callable[..., Any], arrays: Sequence[str], position: int) -> None:
+        self._function = function
+        self._arrays = arrays
+        self._count = len(arrays)
+        self._position = position
+        self._programs: dict[Hashable, Callable[..., Any]] = {}
+
+    def computed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result; `NOT_COMPUTED` where an operand is something else, or a program would not do.
+
+        That is inside of what is traced or taped, and where the function refuses its arguments: it says itself what is
+        wrong with them.
+        """
+        if len(args) < self._count:
+            if not kwargs.keys() >= set(self._arrays[len(args) :]):
+                return NOT_COMPUTED
+            kwargs = kwargs.copy()
+            args = (*args, *map(kwargs.pop, self._arrays[len(args) :]))
+        if _Jax.array is None:
+            _Jax.find()
+        operands = args[: self._count]
+        for operand in operands:
+            if type(operand) is not _Jax.array or operand.dtype.itemsize == _SIZE_OF_HALVES:
+                return NOT_COMPUTED
+        if TRACING.depth or PIPELINES.depth or not _Jax.is_top_level():
+            return NOT_COMPUTED
+        try:
+            return self._program(args[self._count : self._position], kwargs)(*operands)
+        except Exception:
+            return NOT_COMPUTED
+
+    def _program(self, options: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
+        key: Hashable = _Jax.floatx()
+        if options or named:
+            named = {name: value for name, value in named.items() if name != "name"}
+            # Of 1, 1.0 and True each is another option.
+            key = (
+                key,
+                tuple(map(_keyed, options)),
+                tuple((name, _keyed(named[name])) for name in sorted(named)),
+            )
+        program = self._programs.get(key)
+        return self._made(key, options, named) if program is None else program
+
+    def _made(self, key: Hashable, options: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
+        import jax
+
+        if len(self._programs) >= _MOST:
+            raise LookupError
+
+        def compute(*operands: Any) -> Any:
+            return self._function(*operands, *options, **named)
+
+        compute.__name__ = compute.__qualname__ = self._function.__name__
+        program = self._programs[key] = jax.jit(compute)
+        return program
+
+
+def _keyed(option: Any) -> Hashable:
+    return (list, tuple(map(_keyed, option))) if type(option) is list else (type(option), option)
