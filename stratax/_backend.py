@@ -86,6 +86,8 @@ class _LateHooks:
 
     def install(self) -> None:
         """Import the hooks. Keras' own methods go back first: the hooks wrap what they find there."""
+        # Or the hooks would import it, and meet `wait` before they have all that they replace.
+        importlib.import_module("keras")
         for (owner, name), (waiting, keras_own) in list(self._waiting.items()):
             if getattr(owner, name) is waiting:
                 setattr(owner, name, keras_own)
