@@ -12,7 +12,7 @@ from jax.interpreters import ad
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import DTypeLike, PyTree
-from stratax.core import _capture
+from stratax.core import _capture, jaxprs
 
 # A loop that the host drives, window by window: `loop_p.bind(*values, loop=...)`.
 loop_p = jax_core.Primitive("stratax_loop")
@@ -119,7 +119,7 @@ class LoopRegion(_capture.Region):
         """Return a tracer of the body's trace for a value that `source` stands for."""
         with jax_core.set_current_trace(self.trace):
             # In the body's trace: a `jax.grad` inside would own the tracer otherwise.
-            tracer = _capture.input_p.bind(
+            tracer = jaxprs.input_p.bind(
                 index=len(self.inputs), aval=jax.core.ShapedArray(tuple(shape), dtype)
             )
         self.inputs.append(source)
@@ -250,8 +250,8 @@ def trace_block(
 
     closed, shapes = jax.make_jaxpr(traced, return_shape=True)(*arguments)
     count = len(region.inputs) if isinstance(region, LoopRegion) else 0
-    flat = _capture.lift_inputs(closed, count)
-    driven = any(equation.primitive in DRIVEN for equation in closed.jaxpr.eqns)
+    flat = jaxprs.lift_inputs(closed, count)
+    driven = any(equation.primitive in DRIVEN for equation in jaxprs.equations(closed.jaxpr))
     return TracedBlock(
         region, lambda inputs, values: flat(*inputs, *values), list(shapes), bool(closed.effects), driven
     )

@@ -3,7 +3,7 @@
 A :class:`Region` is a `keras.StatelessScope` that is active while one piece of a program is traced. The first
 time a variable is read in a region the region *lifts* it: a tracer that stands for the variable's value on entry.
 Assignments change what the region hands out and leave the variable itself alone. What remains after tracing is a
-jaxpr whose marker equations (:data:`input_p`) say which values have to be fed in, so that one trace is enough.
+jaxpr whose marker equations (:data:`jaxprs.input_p`) say which values have to be fed in, so that one trace is enough.
 """
 
 import abc
@@ -22,7 +22,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._tracing import TRACING
 from stratax._typing import DTypeLike, PyTree, TensorLike
-from stratax.core import _reads, _variable_store
+from stratax.core import _reads, _variable_store, jaxprs
 from stratax.core._moves import Move
 from stratax.seams.keras import (
     get_stateless_scope,
@@ -30,10 +30,6 @@ from stratax.seams.keras import (
     set_uninitialized_variables,
     uninitialized_variables,
 )
-
-# A value that is fed in when the program runs: `input_p.bind(index=..., aval=...)` in a region's own trace.
-input_p = jax_core.Primitive("stratax_input")
-input_p.def_abstract_eval(lambda *, index, aval: aval)
 
 
 def current_trace() -> Any:
@@ -742,7 +738,9 @@ class ProgramRegion(Region):
     def new_input(self, source: object, shape: Sequence[int], dtype: DTypeLike) -> Any:
         """Return a tracer of this region's trace for a value that `source` stands for."""
         with jax_core.set_current_trace(self.trace):
-            tracer = input_p.bind(index=len(self.inputs), aval=jax.core.ShapedArray(tuple(shape), dtype))
+            tracer = jaxprs.input_p.bind(
+                index=len(self.inputs), aval=jax.core.ShapedArray(tuple(shape), dtype)
+            )
         self.inputs.append(source)
         return tracer
 
@@ -795,29 +793,6 @@ def declared_structure(stream: Any) -> Any:
 
     with outside_scopes():
         return jax.tree.map(described, stream.element_spec)
-
-
-def lift_inputs(closed: jax_core.ClosedJaxpr, count: int) -> Callable[..., list[Any]]:
-    """Turn the markers of a traced program into its first `count` arguments.
-
-    Args:
-        closed: The jaxpr of a region's body.
-        count: How many values :meth:`ProgramRegion.new_input` handed out.
-
-    Returns:
-        A function `(*inputs, *arguments) -> outputs` on flat lists.
-    """
-    jaxpr = closed.jaxpr
-    fed: dict[int, Any] = {e.params["index"]: e.outvars[0] for e in jaxpr.eqns if e.primitive is input_p}
-    # Variables are lifted when they are first read, so markers stand anywhere among the equations.
-    equations = [e for e in jaxpr.eqns if e.primitive is not input_p]
-    leading = [fed[index] for index in range(count)]
-    names = tuple(f"input{index}" for index in range(count))
-    debug = jaxpr.debug_info
-    # JAX 0.10 compares the number of names with that of the arguments if `jax_enable_checks` is set.
-    debug = debug._replace(arg_names=(*names, *(debug.arg_names or ())))
-    lifted = jaxpr.replace(invars=[*leading, *jaxpr.invars], eqns=equations, debug_info=debug)
-    return jax_core.jaxpr_as_fun(jax_core.ClosedJaxpr(lifted, closed.consts))
 
 
 def _check_belongs(region: Region, variable: keras.Variable, value: object) -> None:

@@ -7,7 +7,7 @@ value. Where the devices are those of several processes, these tell one another 
 
 import collections
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -18,7 +18,7 @@ from jax.extend import core as jax_core
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax.core import _capture
+from stratax.core import _capture, jaxprs
 from stratax.seams import jax as seam
 
 # `check_p.bind(holds, *arrays, receive=Site)`
@@ -87,20 +87,15 @@ def _raising(site: Site) -> Callable[..., None]:
     return received
 
 
-def sites_of(jaxpr: jax.extend.core.Jaxpr, parts_of: Callable[[Any], list[Any]]) -> list[Site]:
+def sites_of(jaxpr: jax.extend.core.Jaxpr, parts_of: Callable[[Any], Iterable[Any]]) -> list[Site]:
     """Return where a jaxpr, or one inside it, asserts something.
 
     Args:
         jaxpr: The jaxpr.
-        parts_of: Returns the jaxprs of an equation that the host drives.
+        parts_of: Gives the jaxprs inside an equation.
     """
-    found = []
-    for equation in jaxpr.eqns:
-        if equation.primitive is check_p:
-            found.append(equation.params["receive"])
-        for inner in (*parts_of(equation), *jax_core.jaxprs_in_params(equation.params)):
-            found.extend(sites_of(inner, parts_of))
-    return found
+    equations = jaxprs.nested(jaxpr, parts_of)
+    return [equation.params["receive"] for equation in equations if equation.primitive is check_p]
 
 
 def raise_failures(sites: Sequence[Site], placement: Any) -> None:

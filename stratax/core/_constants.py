@@ -7,11 +7,10 @@ it notes of each operation the value is computed at once; the program computes i
 from typing import Any
 
 import jax
-import jax.extend.core
 
 from stratax._tracing import is_symbolic_size
-from stratax.core import _capture
-from stratax.seams.jax import Operation, core, operation_of
+from stratax.core import _capture, jaxprs
+from stratax.seams.jax import core, operation_of
 
 
 def constant_of(value: Any) -> Any:
@@ -40,7 +39,12 @@ def _computed(value: Any, known: dict[int, Any]) -> Any:
 def _result(value: jax.core.Tracer, known: dict[int, Any]) -> Any:
     made = operation_of(value)
     # What asks the host may be answered otherwise in another run.
-    if made is None or made.has_effects or made.primitive is _capture.input_p or _calls_back(made):
+    if (
+        made is None
+        or made.has_effects
+        or made.primitive is jaxprs.input_p
+        or jaxprs.holds_within(made, _is_callback)
+    ):
         raise LookupError
     # A symbol for a size has another value in another run.
     if any(map(is_symbolic_size, (*made.params.values(), *value.shape))):
@@ -50,11 +54,5 @@ def _result(value: jax.core.Tracer, known: dict[int, Any]) -> Any:
     return results[made.position] if made.primitive.multiple_results else results
 
 
-def _calls_back(made: Operation) -> bool:
-    return "callback" in made.primitive.name or any(map(_has_callbacks, core.jaxprs_in_params(made.params)))
-
-
-def _has_callbacks(jaxpr: jax.extend.core.Jaxpr) -> bool:
-    return any("callback" in equation.primitive.name for equation in jaxpr.eqns) or any(
-        map(_has_callbacks, core.subjaxprs(jaxpr))
-    )
+def _is_callback(made: Any) -> bool:
+    return "callback" in made.primitive.name

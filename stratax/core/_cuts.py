@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.extend import core as jax_core
 
 from stratax._typing import PyTree
-from stratax.core import _body, _capture, _compiling, _driven, _stages
+from stratax.core import _body, _capture, _compiling, _driven, _stages, jaxprs
 
 
 class Segments:
@@ -23,7 +23,7 @@ class Segments:
     def __init__(self, jaxpr: jax.extend.core.Jaxpr) -> None:
         self.jaxpr = jaxpr
         self.parts: list[Any] = []
-        equations = [e for e in jaxpr.eqns if e.primitive is not _capture.input_p]
+        equations = jaxprs.equations(jaxprs.without_markers(jaxpr))
         later = {v for v in jaxpr.outvars if isinstance(v, jax_core.Var)}
         # What the parts behind a part read is what it has to give, so they are made from the last one on.
         straight: list[Any] = []

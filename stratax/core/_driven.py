@@ -18,7 +18,7 @@ from jax.extend import core as jax_core
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
-from stratax.core import _body, _capture, _stream
+from stratax.core import _body, _capture, _stream, jaxprs
 
 if TYPE_CHECKING:
     from stratax.core import _carry, _ranges
@@ -232,15 +232,9 @@ def step_of(
     closed = jax.make_jaxpr(step)(avals, jax.ShapeDtypeStruct((), jnp.int32), shapes)
     # Values of the trace around the loop: tracers, which have to be operands of the loop's equation.
     constants = list(closed.consts)
-    jaxpr = closed.jaxpr.replace(
-        # The values become operands of the loop's equation: a constant could not be a tracer.
-        constvars=[],
-        invars=[*closed.jaxpr.invars, *closed.jaxpr.constvars],
-        # With other arguments the names of the old ones would be wrong, which `jax_enable_checks` finds.
-        debug_info=closed.jaxpr.debug_info._replace(arg_names=None, result_paths=None),
-    )
     made = Step(
-        jaxpr=jax_core.ClosedJaxpr(jaxpr, []),
+        # The values become operands of the loop's equation: a constant could not be a tracer.
+        jaxpr=jaxprs.with_constants_as_inputs(closed),
         structures=[region.structure(take.stream) for take in takes],
         counts=[region.per_iteration(take.stream) for take in takes],
         rows=rows,
@@ -312,21 +306,16 @@ class Branches:
 def branch(parent: _capture.Region, predicate: object, sides: Sequence[Any]) -> list[Any]:
     """Put a condition into the program that is being traced, one of whose branches has to be driven."""
     operands = [predicate]
-    jaxprs, places = [], []
+    made, places = [], []
     for side in sides:
         closed = jax.make_jaxpr(side)()
         places.append(list(range(len(operands), len(operands) + len(closed.consts))))
         operands += closed.consts
-        jaxpr = closed.jaxpr.replace(
-            constvars=[],
-            invars=[*closed.jaxpr.constvars],
-            debug_info=closed.jaxpr.debug_info._replace(arg_names=None, result_paths=None),
-        )
-        jaxprs.append(jax_core.ClosedJaxpr(jaxpr, []))
+        made.append(jaxprs.with_constants_as_inputs(closed))
     if parent is parent.program:
         parent.program.num_driven += 1
-    types = [jax.core.ShapedArray(v.aval.shape, v.aval.dtype) for v in jaxprs[0].jaxpr.outvars]
-    branches = Branches((jaxprs[0], jaxprs[1]), (places[0], places[1]), types)
+    types = [jax.core.ShapedArray(v.aval.shape, v.aval.dtype) for v in made[0].jaxpr.outvars]
+    branches = Branches((made[0], made[1]), (places[0], places[1]), types)
     results: list[Any] = _body.branch_p.bind(*operands, branches=branches)
     return results
 
@@ -339,6 +328,11 @@ def _type(value: object) -> jax.ShapeDtypeStruct:
 def results_of(initial: Sequence[Any]) -> list[Any]:
     """Return the types of what a loop carries."""
     return [jax.core.ShapedArray(value.shape, value.dtype) for value in map(_type, initial)]
+
+
+def inside(equation: jax.extend.core.JaxprEqn) -> list[Any]:
+    """Return the jaxprs inside an equation, those of a driven loop or condition among them."""
+    return [*parts_of(equation), *jaxprs.inside(equation)]
 
 
 def parts_of(equation: jax.extend.core.JaxprEqn) -> list[Any]:

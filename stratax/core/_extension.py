@@ -16,7 +16,7 @@ from jax.extend import core as jax_core
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _body, _capture, _checks, _driven
+from stratax.core import _body, _capture, _checks, _driven, jaxprs
 
 _FIX = "Make the elements' shapes equal (`batch(..., drop_remainder=True)`, padding)."
 
@@ -75,7 +75,7 @@ def extend(
                 f"that it did not need for the others. Received: elements of {shown(structures)}. {_FIX}"
             )
     # The program looks at what they assert from now on.
-    program.sites.extend(_checks.sites_of(step.jaxpr.jaxpr, _driven.parts_of))
+    program.sites.extend(_checks.sites_of(step.jaxpr.jaxpr, _driven.inside))
     return dataclasses.replace(step, constants=[_Constant(s) if _is_value(s) else s for s in sources])
 
 
@@ -131,22 +131,13 @@ def _carries_the_same(left: _driven.Loop, right: _driven.Loop) -> bool:
 
 def _place_of(jaxpr: jax.extend.core.Jaxpr, loop: _driven.Loop) -> tuple[Any, Any]:
     """Return the jaxpr that a loop stands in, and its equation."""
-    for inside in _levels(jaxpr):
-        for equation in inside.eqns:
+    for inside in jaxprs.levels(jaxpr, _driven.parts_of):
+        for equation in jaxprs.equations(inside):
             if equation.primitive is _body.loop_p and equation.params["loop"] is loop:
                 return inside, equation
     raise errors.TracingError(
         f"A loop over elements of several shapes can't be traced for all of them. {_FIX}"
     )
-
-
-def _levels(jaxpr: jax.extend.core.Jaxpr) -> list[Any]:
-    """Return a jaxpr and those of the loops and conditions in it that the host drives."""
-    found = [jaxpr]
-    for equation in jaxpr.eqns:
-        for part in _driven.parts_of(equation):
-            found += _levels(part)
-    return found
 
 
 def _counterpart(atom: object, new: Traced, old: Traced, closed: jax.extend.core.ClosedJaxpr) -> Any:
@@ -172,13 +163,9 @@ def keys_of(traced: Traced) -> dict[Any, Any]:
         variable: ("argument", index, str(variable.aval))
         for index, variable in enumerate(traced.jaxpr.invars)
     }
-    number = 0
-    for equation in traced.jaxpr.eqns:
-        if equation.primitive is _capture.input_p:
-            source = traced.sources[equation.params["index"]]
-            keys[equation.outvars[0]] = _source_key(source, traced.feeds)
-            continue
-        number += 1
+    for number, variable in jaxprs.markers_of(traced.jaxpr).items():
+        keys[variable] = _source_key(traced.sources[number], traced.feeds)
+    for number, equation in enumerate(jaxprs.equations(jaxprs.without_markers(traced.jaxpr)), 1):
         for index, variable in enumerate(equation.outvars):
             # By number: up to the loop both traces have the same equations in the same order.
             keys[variable] = (equation.primitive.name, number, index, str(variable.aval))

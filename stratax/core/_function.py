@@ -42,6 +42,7 @@ from stratax.core import (
     _stages,
     _texts,
     _variable_store,
+    jaxprs,
 )
 from stratax.seams import jax as seam
 from stratax.seams.keras import in_stateless_scope
@@ -702,7 +703,7 @@ def build_program(
             storage=storage,
         )
         return _program.Program(compiled=staged, placement=storage, **description)
-    flat = _capture.lift_inputs(closed, num_sources)
+    flat = jaxprs.lift_inputs(closed, num_sources)
     places = [_program.place_of(variable, placement) for variable in order]
 
     # It holds no variable: it may be run for others' later (`CompiledPrograms`).

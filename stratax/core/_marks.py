@@ -1,10 +1,12 @@
 """Marks of values in a traced function, by which one learns whether it computes with them (core layer)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import jax.extend.core
 from jax.ad_checkpoint import checkpoint_name
-from jax.extend import core as jax_core
+
+from stratax.core import jaxprs
 
 _PREFIX = "stratax: "
 # The primitive of `checkpoint_name`, which does nothing else than to have a name.
@@ -27,24 +29,18 @@ def used_marks(closed: jax.extend.core.ClosedJaxpr) -> set[str]:
     Args:
         closed: What was traced.
     """
-    found: set[str] = set()
-    _collect(closed.jaxpr, found)
-    return found
+    return set(_marks(closed.jaxpr))
 
 
-def _collect(jaxpr: jax.extend.core.Jaxpr, found: set[str]) -> None:
-    wanted = _variables(jaxpr.outvars)
-    for equation in reversed(jaxpr.eqns):
-        if not (equation.effects or wanted.intersection(equation.outvars)):
-            continue
-        wanted |= _variables(equation.invars)
+def _marks(jaxpr: jax.extend.core.Jaxpr) -> Iterator[str]:
+    for equation in jaxprs.needed_for(jaxpr, jaxpr.outvars, _has_effects).equations:
         name = str(equation.params.get("name", ""))
         if equation.primitive.name == _PRIMITIVE and name.startswith(_PREFIX):
-            found.add(name.removeprefix(_PREFIX))
+            yield name.removeprefix(_PREFIX)
         # Of what is inside a loop or a branch all results count as wanted.
-        for inner in jax_core.jaxprs_in_params(equation.params):
-            _collect(inner, found)
+        for part in jaxprs.inside(equation):
+            yield from _marks(part)
 
 
-def _variables(atoms: Any) -> set[Any]:
-    return {atom for atom in atoms if isinstance(atom, jax_core.Var)}
+def _has_effects(equation: jax.extend.core.JaxprEqn) -> bool:
+    return bool(equation.effects)

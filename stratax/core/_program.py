@@ -10,7 +10,6 @@ import jax
 import jax.extend.core
 import keras
 import numpy as np
-from jax.extend import core as jax_core
 
 from stratax import errors
 from stratax._shown import shown
@@ -33,6 +32,7 @@ from stratax.core import (
     _shared,
     _stream,
     _variable_store,
+    jaxprs,
 )
 from stratax.core._interrupts import REFERENCES_IN_LIST, InterruptDeferred
 
@@ -354,12 +354,11 @@ class DrivenProgram(Program):
         self.storage = region.storage
         self._jaxpr = closed.jaxpr
         self._constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
-        markers = [e for e in closed.jaxpr.eqns if e.primitive is _capture.input_p]
-        self._markers = {e.params["index"]: e.outvars[0] for e in markers}
+        self._markers = jaxprs.markers_of(closed.jaxpr)
         self.memory = _extension.Memory(region.seen, region.structures, region.kept)
         self._passes = list(region.passes.values())
         self._cuts = _cuts.Cuts()
-        first = next((e for e in closed.jaxpr.eqns if e.primitive in _body.DRIVEN), None)
+        first = next((e for e in jaxprs.equations(closed.jaxpr) if e.primitive in _body.DRIVEN), None)
         self._first_loop: _driven.Loop | None = None if first is None else first.params.get("loop")
         # Central storage: variables are kept elsewhere than where they are computed with, and are copied in
         # and out.
@@ -519,19 +518,12 @@ def _not_compiled(*_: object) -> Any:
 
 def sites_of(jaxpr: jax.extend.core.Jaxpr) -> list[_checks.Site]:
     """Return where a jaxpr, or one inside it, asserts something."""
-    return _checks.sites_of(jaxpr, _driven.parts_of)
+    return _checks.sites_of(jaxpr, _driven.inside)
 
 
 def calls_back(jaxpr: jax.extend.core.Jaxpr) -> bool:
     """Return whether a jaxpr, or one inside it, calls back into Python while it runs."""
-    for equation in jaxpr.eqns:
-        if is_call(equation):
-            return True
-        if any(calls_back(inner) for inner in _driven.parts_of(equation)):
-            return True
-        if any(calls_back(inner) for inner in jax_core.jaxprs_in_params(equation.params)):
-            return True
-    return False
+    return jaxprs.contains(jaxpr, is_call, _driven.inside)
 
 
 def is_call(equation: Any) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from jax.extend import core as jax_core
 
 from stratax import _indices
-from stratax.core import _capture
+from stratax.core import _capture, jaxprs
 from stratax.seams import jax as seam
 
 # `watch_p.bind(numbers, bound=Bound)`: no results, no effects.
@@ -164,11 +164,9 @@ def watches_of(
         if _indices.is_known(constant):
             known[var] = constant
     known.update({var: _Path(index) for index, var in enumerate(closed.jaxpr.invars[first:])})
-    for equation in closed.jaxpr.eqns:
-        if equation.primitive is _capture.input_p:
-            source = inputs[equation.params["index"]]
-            if isinstance(source, _capture.FeedLeaf):
-                known[equation.outvars[0]] = _Path(source)
+    for index, var in jaxprs.markers_of(closed.jaxpr).items():
+        if isinstance(inputs[index], _capture.FeedLeaf):
+            known[var] = _Path(inputs[index])
     found: list[Watch] = []
     _follow(closed.jaxpr, known, found)
     return found
@@ -216,7 +214,7 @@ def check(watches: Sequence[Watch], arguments: Sequence[Any], fed: dict[Any, Any
 
 def _follow(jaxpr: Any, known: dict[Any, Any], found: list[Watch]) -> None:
     """Add to `known` what follows from its values alone, and to `found` the marks of what is known."""
-    for equation in jaxpr.eqns:
+    for equation in jaxprs.equations(jaxpr):
         values: list[Any] = [
             None if isinstance(atom, jax_core.Literal) else known.get(atom) for atom in equation.invars
         ]

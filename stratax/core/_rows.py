@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from stratax.seams.jax import core
+from stratax.core import jaxprs
 
 _JIT_PRIMITIVES = ("jit", "pjit")
 # The same rows, in another form.
@@ -54,37 +54,26 @@ def use_of(primitive: Any, params: dict[str, Any], args: Sequence[Any], at: int)
 
 def _use_of_jitted(closed: Any, args: Sequence[Any], at: int) -> RowUse | None:
     """Return the use in a jitted function whose last operation looks up rows, as `jnp.take`."""
-    jaxpr = closed.jaxpr
-    if not jaxpr.eqns or len(jaxpr.outvars) != 1:
+    jaxpr, equations = closed.jaxpr, jaxprs.equations(closed.jaxpr)
+    if not equations or len(jaxpr.outvars) != 1:
         return None
-    last, operand = jaxpr.eqns[-1], jaxpr.invars[at]
+    last, operand = equations[-1], jaxpr.invars[at]
     is_lookup = last.primitive.name == "gather" and last.invars[0] is operand
     if not is_lookup or jaxpr.outvars[0] is not last.outvars[0]:
         return None
-    used = [variable for equation in jaxpr.eqns for variable in equation.invars if variable is operand]
+    used = [variable for equation in equations for variable in equation.invars if variable is operand]
     if len(used) != 1 or not _is_by_row(last.params, operand.aval.shape):
         return None
     starts, mode, count = last.invars[1], last.params["mode"], operand.aval.shape[0]
+    computing = jaxprs.cut(closed, outputs=[starts], equations=equations[:-1])
     # Without the array itself, which nobody else may need any more.
     others = [None if index == at else arg for index, arg in enumerate(args)]
 
     def mask() -> Any:
-        known: dict[Any, Any] = dict(zip(jaxpr.invars, others, strict=True))
-        known |= dict(zip(jaxpr.constvars, closed.consts, strict=True))
-        for equation in jaxpr.eqns[:-1]:
-            operands = [_read(known, variable) for variable in equation.invars]
-            results = equation.primitive.bind(
-                *operands, **equation.primitive.get_bind_params(equation.params)
-            )
-            given = results if equation.primitive.multiple_results else [results]
-            known |= dict(zip(equation.outvars, given, strict=True))
-        return _mask(_read(known, starts), count, mode)
+        (found,) = jaxprs.evaluate(computing, others)
+        return _mask(found, count, mode)
 
     return RowUse(mask)
-
-
-def _read(known: dict[Any, Any], variable: Any) -> Any:
-    return variable.val if isinstance(variable, core.Literal) else known[variable]
 
 
 def _is_by_row(params: dict[str, Any], shape: Sequence[int]) -> bool:

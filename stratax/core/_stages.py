@@ -12,7 +12,7 @@ import jax
 import jax.extend.core
 from jax.extend import core as jax_core
 
-from stratax.core import _capture, _compiling, _mesh_types
+from stratax.core import _compiling, _mesh_types, jaxprs
 
 # The primitives in which replicas compute.
 _REPLICATED = ("shard_map", _mesh_types.without_mesh_p.name)
@@ -42,13 +42,14 @@ class StagedProgram:
         placement: jax.sharding.Sharding,
         storage: jax.sharding.Sharding,
     ) -> None:
-        markers = [e for e in closed.jaxpr.eqns if e.primitive is _capture.input_p]
-        self._inputs = {e.params["index"]: e.outvars[0] for e in markers}
-        equations = [e for e in closed.jaxpr.eqns if e.primitive is not _capture.input_p]
-        first, second = _cut(equations)
-        self._arguments = list(closed.jaxpr.invars)
-        self._constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
-        self._outputs = list(closed.jaxpr.outvars)
+        self._inputs = jaxprs.markers_of(closed.jaxpr)
+        jaxpr = jaxprs.without_markers(closed.jaxpr)
+        # With everything that the replicas' computations need.
+        first = jaxprs.needed_for(jaxpr, also=_has_replicas).equations
+        second = jaxprs.others(jaxpr, first)
+        self._arguments = list(jaxpr.invars)
+        self._constants = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+        self._outputs = list(jaxpr.outvars)
         self._order = [*written, *range(num_written, len(self._outputs))]
         self._num_written = num_written
         self._donated, self._kept = list(donated), list(kept)
@@ -56,14 +57,14 @@ class StagedProgram:
         wanted = {v for v in self._outputs if isinstance(v, jax_core.Var)}
         later = {v for e in second for v in e.invars if isinstance(v, jax_core.Var)}
         made = wanted.intersection(v for e in second for v in e.outvars)
-        self._first = Stage(closed.jaxpr, first, wanted | later)
+        self._first = Stage(jaxpr, first, wanted | later)
         # A variable whose new value is a constant, or comes from the first stage, leaves no result to take its buffer.
         overwritten = {
             self._inputs[position]
             for position, result in zip(donated, written, strict=False)
             if not isinstance(self._outputs[result], jax_core.Literal) and self._outputs[result] in made
         }
-        self._second = Stage(closed.jaxpr, second, wanted, overwritten)
+        self._second = Stage(jaxpr, second, wanted, overwritten)
 
     def __call__(
         self, donated: list[Any], kept: list[Any], arguments: list[Any]
@@ -81,7 +82,7 @@ class StagedProgram:
         fetched = jax.device_put([(given | middle)[v] for v in moved], self._storage)
         last = self._second(state | dict(zip(moved, fetched, strict=True)))
         values = given | state | middle | last
-        results = [v.val if isinstance(v, jax_core.Literal) else values[v] for v in self._outputs]
+        results = [jaxprs.value_of(values, v) for v in self._outputs]
         ordered = [results[index] for index in self._order]
         # Those that come from the first stage, too: variables live where their storage is.
         new = jax.device_put(ordered[: self._num_written], self._storage)
@@ -105,16 +106,7 @@ class Stage:
         self._others = [v for v in inputs if v not in (donated or ())]
         # In the order of `made`, which is that of the equations: sets have none.
         self._results = [v for v in made if v in wanted]
-        # The names of the whole program's arguments and results fit no part of it.
-        debug = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
-        cut = jaxpr.replace(
-            constvars=[],
-            invars=[*self._donated, *self._others],
-            outvars=self._results,
-            eqns=equations,
-            debug_info=debug,
-        )
-        run = jax_core.jaxpr_as_fun(jax_core.ClosedJaxpr(cut, []))
+        run = jax_core.jaxpr_as_fun(jaxprs.cut_out(jaxpr, equations, self.inputs, self._results))
         # Two lists, since donation is by argument: all of the first one is donated, nothing of the second.
         self._run = _compiling.jit(
             lambda own, rest: run(*own, *rest), name=jaxpr.debug_info.func_name, donated=(0,)
@@ -130,23 +122,5 @@ class Stage:
         return dict(zip(self._results, results, strict=True))
 
 
-def _cut(equations: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Separate equations that replicas' computations are or need from the rest."""
-    needed: set[Any] = set()
-    first = []
-    # Backwards, so that what an equation needs is known before its makers are met.
-    for equation in reversed(equations):
-        if _is_replicated(equation) or any(v in needed for v in equation.outvars):
-            needed.update(v for v in equation.invars if isinstance(v, jax_core.Var))
-            first.append(equation)
-    first.reverse()
-    chosen = {id(equation) for equation in first}
-    return first, [equation for equation in equations if id(equation) not in chosen]
-
-
-def _is_replicated(equation: jax.extend.core.JaxprEqn) -> bool:
-    if equation.primitive.name in _REPLICATED:
-        return True
-    return any(
-        _is_replicated(inner) for jaxpr in jax_core.jaxprs_in_params(equation.params) for inner in jaxpr.eqns
-    )
+def _has_replicas(equation: jax.extend.core.JaxprEqn) -> bool:
+    return jaxprs.holds_within(equation, lambda each: each.primitive.name in _REPLICATED)

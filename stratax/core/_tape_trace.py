@@ -20,7 +20,7 @@ from jax.extend.core import set_current_trace
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
-from stratax.core import _rows
+from stratax.core import _rows, jaxprs
 from stratax.seams.jax import ad, core, partial_eval
 
 _JIT_PRIMITIVES = ("jit", "pjit")
@@ -416,7 +416,9 @@ def _constants(closed: jax.extend.core.ClosedJaxpr) -> list[Any]:
     """Return the constants of a jaxpr and of the jitted functions that it calls."""
     if closed not in _without_constants:
         # Jitted functions are looked into, as one may close over another.
-        inner = [e.params["jaxpr"] for e in closed.jaxpr.eqns if e.primitive.name in _JIT_PRIMITIVES]
+        inner = [
+            e.params["jaxpr"] for e in jaxprs.equations(closed.jaxpr) if e.primitive.name in _JIT_PRIMITIVES
+        ]
         found = [*closed.consts, *(constant for jaxpr in inner for constant in _constants(jaxpr))]
         # Most have none. The others are searched again: an entry here would keep its arrays alive.
         if found:

@@ -1,6 +1,4 @@
 from ._capture import HostValue as HostValue
-from ._capture import input_p as input_p
-from ._capture import lift_inputs as lift_inputs
 from ._checks import raise_failures as raise_failures
 from ._print import Printing as Printing
 from ._program import Program as Program

@@ -16,7 +16,7 @@ from jax import export
 
 from stratax._shown import shown
 from stratax._tracing import as_numbers
-from stratax.core import Function, programs, regions
+from stratax.core import Function, jaxprs, programs, regions
 from stratax.core.functions import ConcreteFunction, is_spec, kinds_of
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export._structures import decoded, encoded
@@ -269,7 +269,7 @@ def _kept(
     outputs = [True] * (len(closed.jaxpr.outvars) - len(changed))
     if not any(map(is_seed, changed)):
         return [*outputs, *(True for _ in changed)]
-    flat = programs.lift_inputs(closed, len(region.inputs))
+    flat = jaxprs.lift_inputs(closed, len(region.inputs))
     wanted = [*outputs, *(not is_seed(each) for each in changed)]
     is_used = used_arguments(flat, [*map(spec_of, region.inputs), *shapes], wanted)
     drawn = {id(each) for each, used in zip(region.inputs, is_used, strict=False) if used}
@@ -284,7 +284,7 @@ def _payloads(
     platforms: Sequence[str],
     kept: list[bool],
 ) -> tuple[dict[str, bytes], bool]:
-    flat = programs.lift_inputs(closed, len(region.inputs))
+    flat = jaxprs.lift_inputs(closed, len(region.inputs))
 
     def run(weights: list[Any], arguments: list[Any]) -> list[Any]:
         return list(itertools.compress(flat(*weights, *arguments), kept))

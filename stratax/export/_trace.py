@@ -14,7 +14,7 @@ from jax import export
 from stratax._recording import RECORDING, recording_with
 from stratax._shown import shown
 from stratax._tracing import as_numbers
-from stratax.core import programs, regions
+from stratax.core import jaxprs, programs, regions
 from stratax.errors import BadArgumentError, TracingError
 from stratax.export._host_plan import Plan, leaves_in
 from stratax.export._manifest import METHODS, STRING, TensorInfo
@@ -106,7 +106,7 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
             f"Signature {shown(name)} calls Python while it runs (tf.py_function, tf.print or an assertion), which an "
             "export has not. Expected: a function of arrays alone. Leave that out of the exported function."
         )
-    flat = programs.lift_inputs(closed, len(region.inputs))
+    flat = jaxprs.lift_inputs(closed, len(region.inputs))
 
     # What is drawn differs in each call: the host gives the states of generators. Layers of Keras draw what only
     # training needs, too.

@@ -23,12 +23,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend import core as jax_core
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax._callers import is_library, is_python
 from stratax._shown import shown
+from stratax.core import jaxprs
 from stratax.core.compiling import Made
 from stratax.rehearsal import _report
 from stratax.rehearsal._estimate import estimate
@@ -299,7 +299,7 @@ def _place_of_operation(message: str, made: Made | None) -> str:
         return ""
     jaxpr = made.compiled.trace(*made.arguments).jaxpr
     # What JAX' own functions do was traced apart: its line is that of the call around it.
-    for chain in _equations(jaxpr, ()):
+    for chain in jaxprs.chains(jaxpr):
         if chain[-1].primitive.name in names:
             lines = (line for equation in reversed(chain) for line in seam.lines_of(equation))
             return next((f"{file}:{number}" for file, number in lines if not is_library(file)), "")
@@ -314,11 +314,3 @@ def _primitives_in(message: str) -> set[str]:
     # The compiler writes LuDecomposition and TriangularSolve for JAX's lu and triangular_solve.
     words = [re.findall(r"[A-Z][a-z]+", name) for name in re.findall(r"\b(?:[A-Z][a-z]+){2,}\b", message)]
     return {each for parts in words for each in (parts[0].lower(), "_".join(parts).lower())}
-
-
-def _equations(jaxpr: Any, around: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Give each operation of a jaxpr behind those that it is inside of."""
-    for equation in jaxpr.eqns:
-        yield (*around, equation)
-        for inner in jax_core.jaxprs_in_params(equation.params):
-            yield from _equations(inner, (*around, equation))

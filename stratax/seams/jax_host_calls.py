@@ -19,7 +19,7 @@ import numpy as np
 from jax._src import callback, core, debugging, effects, ffi
 from jax._src.interpreters import mlir
 
-__all__ = ["CHECKS", "called_with", "compiled_with", "print_formatted", "with_numbered_calls"]
+__all__ = ["CHECKS", "called_with", "compiled_with", "effects_of", "numbered_call", "print_formatted"]
 
 # What XLA's calls of Python are named, by platform.
 _TARGETS = {
@@ -121,21 +121,28 @@ mlir.register_lowering(_chain_p, _lower_chain)
 mlir.register_lowering(_known_p, _lower_known)
 
 
-def with_numbered_calls(closed: Any, number_of: Callable[[Any], int | None]) -> Any:
-    """Return a closed jaxpr whose calls of Python are numbered ones.
+def numbered_call(equation: Any, number: int) -> Any:
+    """Return an operation that calls Python as one that calls the function of a number."""
+    types = tuple(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.outvars)
+    return equation.replace(primitive=_call_p, params={"number": number, "types": types}, effects={_effect})
+
+
+def effects_of(before: Any, is_changed: bool) -> Any:
+    """Return the effects of what has numbered calls in place of others.
 
     Args:
-        closed: The jaxpr.
-        number_of: Gives the number of what an operation calls; None for one that calls nothing.
+        before: The effects before.
+        is_changed: Whether it has such calls. A branch that calls nothing has the effects of the others all the same.
     """
-    return core.ClosedJaxpr(_Numbering(number_of).jaxpr(closed.jaxpr), closed.consts)
+    others = {each for each in before if not isinstance(each, _CALLING)}
+    return {*others, _effect} if is_changed or len(others) < len(before) else before
 
 
 def called_with(closed: Any) -> Callable[..., list[Any]]:
     """Return a function that computes such a jaxpr, to be exported: it gives its results and a number behind them.
 
     Args:
-        closed: What :func:`with_numbered_calls` has given.
+        closed: What is computed, whose calls of Python are numbered ones.
     """
     return lambda *operands: _chain_p.bind(*closed.consts, *operands, jaxpr=closed.jaxpr)
 
@@ -161,52 +168,3 @@ def compiled_with(exported: Any, functions: Sequence[Callable[..., Any]]) -> Cal
 def print_formatted(*arrays: Any, **params: Any) -> None:
     """Do what `jax.debug.print` does, with its operation's parameters."""
     debugging.debug_print_p.impl(*arrays, **params)
-
-
-class _Numbering:
-    """Goes through jaxprs, each once."""
-
-    def __init__(self, number_of: Callable[[Any], int | None]) -> None:
-        self._number_of = number_of
-        self._made: dict[int, tuple[Any, Any]] = {}
-
-    def jaxpr(self, jaxpr: Any) -> Any:
-        if id(jaxpr) not in self._made:
-            equations = [self._equation(equation) for equation in jaxpr.eqns]
-            is_same = all(made is before for made, before in zip(equations, jaxpr.eqns, strict=True))
-            # A branch that calls nothing has the effects of the others.
-            if is_same and not any(isinstance(effect, _CALLING) for effect in jaxpr.effects):
-                made = jaxpr
-            else:
-                made = jaxpr.replace(eqns=equations, effects=_ordered(jaxpr.effects))
-            # With the jaxpr itself, so that no other one gets its id.
-            self._made[id(jaxpr)] = jaxpr, made
-        return self._made[id(jaxpr)][1]
-
-    def _equation(self, equation: Any) -> Any:
-        number = self._number_of(equation)
-        if number is not None:
-            types = tuple(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.outvars)
-            return equation.replace(
-                primitive=_call_p, params={"number": number, "types": types}, effects={_effect}
-            )
-        params = {name: self._param(value) for name, value in equation.params.items()}
-        if all(params[name] is value for name, value in equation.params.items()):
-            return equation
-        return equation.replace(params=params, effects=_ordered(equation.effects))
-
-    def _param(self, value: Any) -> Any:
-        if isinstance(value, core.ClosedJaxpr):
-            made = self.jaxpr(value.jaxpr)
-            return value if made is value.jaxpr else core.ClosedJaxpr(made, value.consts)
-        if isinstance(value, core.Jaxpr):
-            return self.jaxpr(value)
-        if type(value) is tuple:
-            parts = tuple(map(self._param, value))
-            return value if all(part is each for part, each in zip(parts, value, strict=True)) else parts
-        return value
-
-
-def _ordered(before: Any) -> set[Any]:
-    """Return the effects of what has numbered calls in it."""
-    return {each for each in before if not isinstance(each, _CALLING)} | {_effect}

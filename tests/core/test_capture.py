@@ -11,7 +11,7 @@ import pytest
 
 import stratax as sx
 from stratax import core, errors
-from stratax.core import GradientTape, _body, _capture, value_and_grad
+from stratax.core import GradientTape, _body, _capture, jaxprs, value_and_grad
 from stratax.core.regions import (
     concrete_values,
     current_region,
@@ -41,7 +41,7 @@ def test_a_region_outside_captures_what_is_read_and_gets_what_is_written():
     closed = jax.make_jaxpr(traced)(4.0)
     assert set(map(id, region.inputs)) == {id(weight), id(scale)}
     assert list(region.writes.values()) == [scale]
-    program = _capture.lift_inputs(closed, len(region.inputs))
+    program = jaxprs.lift_inputs(closed, len(region.inputs))
     given = {id(weight): 5.0, id(scale): 1.0}
     value, gradient, new_scale = program(
         *[jnp.float32(given[id(v)]) for v in region.inputs], jnp.float32(4.0)
@@ -63,7 +63,7 @@ def test_a_region_reports_its_reads_to_the_tape():
 
     closed = jax.make_jaxpr(body)(2.0)
     assert [id(v) for v in region.inputs] == [id(weight), id(scale)]
-    program = _capture.lift_inputs(closed, 2)
+    program = jaxprs.lift_inputs(closed, 2)
     assert [float(v) for v in program(jnp.float32(5.0), jnp.float32(1.0), jnp.float32(2.0))] == [20.0, 2.0]
 
 
@@ -76,7 +76,7 @@ def traced(body, *arguments):
             return body(*arguments)
 
     closed = jax.make_jaxpr(run)(*arguments)
-    return region, _capture.lift_inputs(closed, len(region.inputs))
+    return region, jaxprs.lift_inputs(closed, len(region.inputs))
 
 
 def test_a_variable_is_an_input_once_and_its_last_assignment_is_its_final_value():

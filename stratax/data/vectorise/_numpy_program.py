@@ -13,6 +13,8 @@ import jax.extend.core
 import jax.extend.core as jex
 import numpy as np
 
+from stratax.core import jaxprs
+
 Step = Callable[..., Any]
 
 
@@ -61,8 +63,9 @@ class NumPyProgram:
     def __init__(self, program: jex.ClosedJaxpr) -> None:
         self._jaxpr = program.jaxpr
         self._constants = [np.asarray(constant) for constant in program.consts]
-        self._steps = [(_step(eqn), eqn.invars, eqn.outvars) for eqn in self._jaxpr.eqns]
-        self._last_uses = _last_uses(self._jaxpr)
+        self._steps = [(_step(eqn), eqn.invars, eqn.outvars) for eqn in jaxprs.equations(self._jaxpr)]
+        # What nobody needs behind a step, so that memory is reused while in the cache.
+        self._last_uses = jaxprs.last_uses(self._jaxpr)
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the results for `arguments`; an argument that is a result too is passed through, dtype included."""
@@ -92,17 +95,6 @@ def _read(values: dict[Any, Any], var: object) -> Any:
         aval: Any = var.aval
         return np.asarray(var.val, aval.dtype)
     return values[var]
-
-
-def _last_uses(jaxpr: jax.extend.core.Jaxpr) -> list[list[Any]]:
-    """Return for every step the values that nobody needs after it, so that memory is reused while in the cache."""
-    needed = {var for var in jaxpr.outvars if not isinstance(var, jex.Literal)} | set(jaxpr.invars)
-    spent: list[list[Any]] = []
-    for eqn in reversed(jaxpr.eqns):
-        mine = {var for var in (*eqn.invars, *eqn.outvars) if not isinstance(var, jex.Literal)} - needed
-        needed |= mine
-        spent.append(list(mine))
-    return spent[::-1]
 
 
 def _step(eqn: Any) -> Callable[..., list[Any]]:
@@ -231,13 +223,13 @@ def _divides(jaxpr: jax.extend.core.Jaxpr, nonzero: set[Any]) -> bool:
     def is_nonzero(var: object) -> bool:
         return bool(np.all(var.val)) if isinstance(var, jex.Literal) else var in nonzero
 
-    for eqn in jaxpr.eqns:
+    for eqn in jaxprs.equations(jaxpr):
         name, is_call = eqn.primitive.name, eqn.primitive.name in _CALLS
         if name in ("div", "rem") and not (_is_float(eqn.invars[0].aval) or is_nonzero(eqn.invars[1])):
             return True
         if _keeps_nonzero(eqn) and all(map(is_nonzero, eqn.invars[name == "select_n" :])):
             nonzero.add(eqn.outvars[0])
-        for inner in _inner_programs(eqn.params):
+        for inner in jaxprs.inside(eqn):
             pairs = zip(inner.invars, eqn.invars, strict=True) if is_call else ()
             known = {mine for mine, given in pairs if is_nonzero(given)}
             if _divides(inner, known):
@@ -253,8 +245,3 @@ def _keeps_nonzero(eqn: Any) -> bool:
         source, target = (var.aval.dtype for var in (eqn.invars[0], eqn.outvars[0]))
         return np.can_cast(source, target)
     return eqn.primitive.name in ("broadcast_in_dim", "copy", "reshape", "select_n")
-
-
-def _inner_programs(params: dict[str, Any]) -> list[Any]:
-    parts = [part for value in params.values() for part in (value if isinstance(value, tuple) else (value,))]
-    return [getattr(part, "jaxpr", part) for part in parts if isinstance(part, jex.ClosedJaxpr | jex.Jaxpr)]

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from stratax.core import jaxprs
 from stratax.seams.jax import core
 
 # Operations whose result has, at each place, what follows from the operands at that place, and that have no shape
@@ -92,29 +93,19 @@ _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_
 
 def written_out(closed: Any) -> Any:
     """Return a closed jaxpr with the functions that it calls written out in it."""
+    return jaxprs.trace_again(closed, _write_out)
 
-    def evaluate(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        known: dict[Any, Any] = dict(zip(jaxpr.constvars, constants, strict=True))
-        known |= dict(zip(jaxpr.invars, arguments, strict=True))
-        for equation in jaxpr.eqns:
-            operands = [_value(known, atom) for atom in equation.invars]
-            inner = _CALLS.get(equation.primitive.name)
-            if equation.primitive.name == "cond":
-                # All branches, of which one result each is taken: updates have no side effects.
-                index, *given = operands
-                branches = [evaluate(each.jaxpr, each.consts, given) for each in equation.params["branches"]]
-                results = [jax.lax.select_n(index, *each) for each in zip(*branches, strict=True)]
-            elif inner is None:
-                results = _bind(equation, operands)
-            else:
-                called = equation.params[inner]
-                results = evaluate(called.jaxpr, called.consts, operands)
-            known |= dict(zip(equation.outvars, results, strict=True))
-        return [_value(known, atom) for atom in jaxpr.outvars]
 
-    return jax.make_jaxpr(lambda *arguments: evaluate(closed.jaxpr, closed.consts, arguments))(
-        *closed.in_avals
-    )
+def _write_out(equation: Any, operands: Sequence[Any]) -> list[Any] | None:
+    name = equation.primitive.name
+    if name == "cond":
+        # All branches, of which one result each is taken: updates have no side effects.
+        index, *given = operands
+        branches = [jaxprs.evaluate(each, given, _write_out) for each in equation.params["branches"]]
+        return [jax.lax.select_n(index, *each) for each in zip(*branches, strict=True)]
+    if name in _CALLS:
+        return jaxprs.evaluate(equation.params[_CALLS[name]], operands, _write_out)
+    return None
 
 
 def without_reductions(closed: Any, num_variables: int) -> tuple[Callable[..., list[Any]], Any]:
@@ -129,50 +120,36 @@ def without_reductions(closed: Any, num_variables: int) -> tuple[Callable[..., l
         values and of those.
     """
     jaxpr = closed.jaxpr
-    variables = set(jaxpr.invars[:num_variables])
-    depends = set(variables)
-    for equation in jaxpr.eqns:
-        if any(atom in depends for atom in _variables_of(equation.invars)):
-            depends.update(equation.outvars)
-    # What mixes elements, with everything that it needs.
-    early: set[int] = set()
-    wanted: set[Any] = set()
-    for index in reversed(range(len(jaxpr.eqns))):
-        equation = jaxpr.eqns[index]
-        if any(variable in depends for variable in equation.outvars):
-            continue
+    variables, arrays = jaxpr.invars[:num_variables], jaxpr.invars[num_variables:]
+    early = _early(jaxpr, variables)
+    late = jaxprs.others(jaxpr, early)
+    needed = {*jaxprs.variables_of(jaxpr.outvars), *_operands_of(late)}
+    sources = [*arrays, *(variable for equation in early for variable in equation.outvars)]
+    sent = [variable for variable in sources if variable in needed]
+    first = jaxprs.cut(closed, inputs=arrays, outputs=sent, equations=early)
+    rest = jaxprs.cut(closed, inputs=[*variables, *sent], equations=late)
+    return core.jaxpr_as_fun(first), rest
+
+
+def _early(jaxpr: Any, variables: Sequence[Any]) -> list[Any]:
+    """Return the operations that mix elements and need no variables, with everything that they need."""
+    depends = jaxprs.dependents_of(jaxpr, variables)
+
+    def is_early(equation: Any) -> bool:
         # A number is less to send than what it is computed of.
         is_number = not any(variable.aval.shape for variable in equation.outvars)
-        is_wanted = any(variable in wanted for variable in equation.outvars)
-        if is_wanted or is_number or not _is_elementwise(equation):
-            early.add(index)
-            wanted.update(_variables_of(equation.invars))
-    made = {variable for index in early for variable in jaxpr.eqns[index].outvars}
-    late = [equation for index, equation in enumerate(jaxpr.eqns) if index not in early]
-    needed = [
-        *_variables_of(jaxpr.outvars),
-        *(v for equation in late for v in _variables_of(equation.invars)),
-    ]
-    sources = [*jaxpr.invars[num_variables:], *made]
-    sent = [variable for variable in dict.fromkeys(sources) if variable in set(needed)]
-    first = core.ClosedJaxpr(
-        jaxpr.replace(
-            invars=jaxpr.invars[num_variables:],
-            outvars=sent,
-            eqns=[jaxpr.eqns[index] for index in sorted(early)],
-            debug_info=_no_names(jaxpr),
-        ),
-        closed.consts,
-    )
-    rest = jaxpr.replace(
-        invars=[*jaxpr.invars[:num_variables], *sent], eqns=late, debug_info=_no_names(jaxpr)
-    )
-    return core.jaxpr_as_fun(first), core.ClosedJaxpr(rest, closed.consts)
+        return depends.isdisjoint(equation.outvars) and (is_number or not _is_elementwise(equation))
+
+    return jaxprs.needed_for(jaxpr, also=is_early).equations
+
+
+def _operands_of(equations: Sequence[Any]) -> list[Any]:
+    return [variable for equation in equations for variable in jaxprs.variables_of(equation.invars)]
 
 
 def inputs_of(closed: Any, output: int) -> list[int]:
     """Return which arguments of a closed jaxpr one of its results depends on."""
-    needed = _needed(closed.jaxpr, output)
+    needed = _needed(closed, output).variables
     return [index for index, variable in enumerate(closed.jaxpr.invars) if variable in needed]
 
 
@@ -184,14 +161,13 @@ def mixes_elements(closed: Any, output: int, shape: Sequence[int]) -> str | None
         output: Which of its results.
         shape: The shape of the variable. Everything that the result needs has this shape, or is a scalar.
     """
-    needed = _needed(closed.jaxpr, output)
-    for equation in closed.jaxpr.eqns:
-        if any(variable in needed for variable in equation.outvars):
-            shapes = {tuple(variable.aval.shape) for variable in equation.outvars}
-            if not _is_elementwise(equation) or not shapes <= {(), tuple(shape)}:
-                return str(equation.primitive.name)
+    needed = _needed(closed, output)
+    for equation in needed.equations:
+        shapes = {tuple(variable.aval.shape) for variable in equation.outvars}
+        if not _is_elementwise(equation) or not shapes <= {(), tuple(shape)}:
+            return str(equation.primitive.name)
     constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
-    if any(jnp.shape(value) for variable, value in constants.items() if variable in needed):
+    if any(jnp.shape(value) for variable, value in constants.items() if variable in needed.variables):
         return "an array that is a constant"
     return None
 
@@ -208,17 +184,14 @@ def keeps_where_zero(closed: Any, output: int, argument: int, zeros: Sequence[in
         zeros: The arguments that are zero.
     """
     jaxpr = closed.jaxpr
-    needed = _needed(jaxpr, output)
     kept = {jaxpr.invars[argument]}
     zero = {jaxpr.invars[index] for index in zeros}
 
     def is_zero(atom: Any) -> bool:
         return is_zero_literal(atom) if isinstance(atom, core.Literal) else atom in zero
 
-    for equation in jaxpr.eqns:
+    for equation in _needed(closed, output).equations:
         (made, *_), name, atoms = equation.outvars, equation.primitive.name, equation.invars
-        if made not in needed:
-            continue
         zeros_given = [is_zero(atom) for atom in atoms]
         keeps_zero = {
             "mul": any(zeros_given),
@@ -253,15 +226,8 @@ def result_of(closed: Any, output: int, arguments: Sequence[Any]) -> Any:
         output: Which of its results.
         arguments: Its arguments; None for what the result does not need.
     """
-    jaxpr = closed.jaxpr
-    needed = _needed(jaxpr, output)
-    known: dict[Any, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
-    known |= dict(zip(jaxpr.invars, arguments, strict=True))
-    for equation in jaxpr.eqns:
-        if any(variable in needed for variable in equation.outvars):
-            operands = [_value(known, atom) for atom in equation.invars]
-            known |= dict(zip(equation.outvars, _bind(equation, operands), strict=True))
-    return _value(known, jaxpr.outvars[output])
+    (result,) = jaxprs.evaluate(_for_output(closed, output), arguments)
+    return result
 
 
 def part_of(closed: Any, output: int, arguments: Sequence[Any], shape: Sequence[int]) -> Any:
@@ -273,22 +239,16 @@ def part_of(closed: Any, output: int, arguments: Sequence[Any], shape: Sequence[
         arguments: Scalars, and arrays of one shape, the part's; None for what is not needed.
         shape: That shape.
     """
-    jaxpr = closed.jaxpr
-    needed = _needed(jaxpr, output)
-    known: dict[Any, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
-    known |= dict(zip(jaxpr.invars, arguments, strict=True))
-    for equation in jaxpr.eqns:
-        if not any(variable in needed for variable in equation.outvars):
-            continue
-        operands = [_value(known, atom) for atom in equation.invars]
-        if equation.primitive.name == "broadcast_in_dim":
-            # Of a scalar: the next operation makes it as large as what it meets.
-            known[equation.outvars[0]] = operands[0]
-            continue
-        full = max((jnp.shape(each) for each in operands), key=len)
-        whole = [jnp.broadcast_to(each, full) for each in operands]
-        known |= dict(zip(equation.outvars, _bind(equation, whole), strict=True))
-    return jnp.broadcast_to(_value(known, jaxpr.outvars[output]), shape)
+    (result,) = jaxprs.evaluate(_for_output(closed, output), arguments, _bind_part)
+    return jnp.broadcast_to(result, shape)
+
+
+def _bind_part(equation: Any, operands: Sequence[Any]) -> list[Any]:
+    if equation.primitive.name == "broadcast_in_dim":
+        # Of a scalar: the next operation makes it as large as what it meets.
+        return [operands[0]]
+    full = max((jnp.shape(each) for each in operands), key=len)
+    return jaxprs.bind(equation, [jnp.broadcast_to(each, full) for each in operands])
 
 
 def _literal(atom: Any, otherwise: float) -> float:
@@ -301,32 +261,17 @@ def is_zero_literal(atom: Any) -> bool:
     return isinstance(atom, core.Literal) and np.shape(atom.val) == () and not atom.val
 
 
-def _needed(jaxpr: Any, output: int) -> set[Any]:
-    needed = set(_variables_of([jaxpr.outvars[output]]))
-    for equation in reversed(jaxpr.eqns):
-        if any(variable in needed for variable in equation.outvars):
-            needed.update(_variables_of(equation.invars))
-    return needed
+def _needed(closed: Any, output: int) -> jaxprs.Needed:
+    return jaxprs.needed_for(closed.jaxpr, [closed.jaxpr.outvars[output]])
+
+
+def _for_output(closed: Any, output: int) -> Any:
+    """Return what of a closed jaxpr computes one of its results."""
+    outputs = [closed.jaxpr.outvars[output]]
+    return jaxprs.cut(closed, outputs=outputs, equations=_needed(closed, output).equations)
 
 
 def _is_elementwise(equation: Any) -> bool:
     if equation.primitive.name == "broadcast_in_dim":
         return not equation.invars[0].aval.shape
     return equation.primitive.name in ELEMENTWISE
-
-
-def _variables_of(atoms: Sequence[Any]) -> list[Any]:
-    return [atom for atom in atoms if not isinstance(atom, core.Literal)]
-
-
-def _value(known: dict[Any, Any], atom: Any) -> Any:
-    return atom.val if isinstance(atom, core.Literal) else known[atom]
-
-
-def _bind(equation: Any, operands: Sequence[Any]) -> list[Any]:
-    results = equation.primitive.bind(*operands, **equation.primitive.get_bind_params(equation.params))
-    return list(results) if equation.primitive.multiple_results else [results]
-
-
-def _no_names(jaxpr: Any) -> Any:
-    return jaxpr.debug_info._replace(arg_names=None, result_paths=None)

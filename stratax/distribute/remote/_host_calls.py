@@ -19,7 +19,7 @@ import keras
 import numpy as np
 
 from stratax._shown import shown
-from stratax.core import programs
+from stratax.core import jaxprs, programs
 from stratax.errors import (
     BadArgumentError,
     OutOfRangeError,
@@ -146,15 +146,14 @@ def exportable(closed: Any) -> tuple[Callable[..., list[Any]], HostCalls]:
     """
     calls = HostCalls()
 
-    def number_of(equation: Any) -> int | None:
+    def numbered(equation: Any) -> Any:
         if not programs.is_call(equation):
             return None
         types = tuple((tuple(v.aval.shape), np.dtype(v.aval.dtype).name) for v in equation.outvars)
         function, travels = _function_of(equation)
-        return calls.add(function, types, travels=travels)
+        return seam.numbered_call(equation, calls.add(function, types, travels=travels))
 
-    numbered = seam.with_numbered_calls(closed, number_of)
-    return seam.called_with(numbered), calls
+    return seam.called_with(jaxprs.rewrite(closed, numbered, seam.effects_of)), calls
 
 
 def exported(compiled: Any, platform: str, *given: Any) -> bytes:

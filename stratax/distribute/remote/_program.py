@@ -9,7 +9,7 @@ import jax
 import keras
 import numpy as np
 
-from stratax.core import arrivals, programs, ranges, regions, variable_store
+from stratax.core import arrivals, jaxprs, programs, ranges, regions, variable_store
 from stratax.core.dispatches import InterruptDeferred
 from stratax.core.placement import check_fits
 from stratax.distribute.remote._bound import bounded
@@ -23,7 +23,6 @@ from stratax.distribute.remote._step import Assignment, Feed, Input, Push, Step,
 from stratax.distribute.remote._store import ServerStore
 from stratax.distribute.remote._updates import Addition, ServerUpdate, additions_of, parts_of, update_of
 from stratax.errors import TracingError
-from stratax.seams.jax import core
 
 
 def build(
@@ -50,11 +49,7 @@ def build(
     written = list(region.writes.values())
     num_inputs, num_written = len(region.inputs), len(written)
     places = {id(source): index for index, source in enumerate(region.inputs)}
-    markers = {
-        equation.params["index"]: equation.outvars[0]
-        for equation in closed.jaxpr.eqns
-        if equation.primitive is programs.input_p
-    }
+    markers = jaxprs.markers_of(closed.jaxpr)
     # What is added to variables on servers is sent as that, so that no other worker's is lost.
     # A variable that an optimizer updates, too, was read with that update made: its new value is assigned behind it.
     updated = {key for part in region.handed_on for key in part.purpose.variables}
@@ -63,8 +58,8 @@ def build(
     for output, variable in enumerate(written):
         place = places.get(id(variable))
         found = None
-        is_there = place is not None and variable_store.store_of(variable) is store
-        if is_there and id(variable) not in updated:
+        is_there = variable_store.store_of(variable) is store
+        if is_there and place is not None and id(variable) not in updated:
             found = additions_of(closed, output, markers[place])
         if found is None:
             assigned.append(output)
@@ -76,13 +71,7 @@ def build(
     results = closed.jaxpr.outvars[num_written : num_written + num_results]
     arrays = [*handed, *added]
     assignments = [closed.jaxpr.outvars[output] for output in assigned]
-    rearranged = core.ClosedJaxpr(
-        closed.jaxpr.replace(
-            outvars=[*assignments, *arrays, *results],
-            debug_info=closed.jaxpr.debug_info._replace(result_paths=None),
-        ),
-        closed.consts,
-    )
+    rearranged = jaxprs.cut(closed, outputs=[*assignments, *arrays, *results])
 
     def make(given: list[Any]) -> None:
         rest = iter(given)
@@ -95,7 +84,7 @@ def build(
             keras.Variable.assign(variable, value)
 
     update = update_of(make, [_spec(atom.aval) for atom in arrays]) if arrays else None
-    flat = programs.lift_inputs(rearranged, num_inputs)
+    flat = jaxprs.lift_inputs(rearranged, num_inputs)
     num_assigned, num_arrays = len(assigned), len(arrays)
 
     def whole(*given: Any) -> list[Any]:

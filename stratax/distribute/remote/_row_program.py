@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from stratax.core import jaxprs
 from stratax.distribute.remote._row_spaces import Lookups, RowSpace
-from stratax.distribute.remote._row_uses import Ids, RowUses, bind, inlined, numbers_of, value_of
+from stratax.distribute.remote._row_uses import Group, Ids, RowUses, inlined, numbers_of
 from stratax.seams.jax import core, partial_eval
 
 # An array is sent by rows if that saves so many bytes: rows need a question of their own.
@@ -52,49 +53,76 @@ def in_row_space(
     candidates = [index for index in tables if _is_worth_it(specs[index], 0)]
     if not candidates:
         return None
-    sizes = {specs[index].shape[0] for index in candidates}
+    closed = _trace(function, specs, {specs[index].shape[0] for index in candidates})
+    arguments = {index: closed.jaxpr.invars[index] for index in candidates}
+    results = {index: closed.jaxpr.outvars[index] for index in pushed}
+    results = {index: atom for index, atom in results.items() if not isinstance(atom, core.Literal)}
+    uses = RowUses(closed.jaxpr, list(arguments.values()), list(results.values()), _is_worth_it)
+    for index, variable in arguments.items():
+        if uses.group_of(variable) is None:
+            _logger.debug("A step uses all of a variable of shape %s.", specs[index].shape)
+    found = [uses.group_of(variable) for variable in (*arguments.values(), *results.values())]
+    layout = _lay_out(uses, [group for group in found if group is not None])
+    if layout is None:
+        return None
+    needed, find = _finder(closed, uses, layout.ids)
+    return RowProgram(
+        Lookups(tuple(layout.spaces), tuple(needed)),
+        layout.chosen(arguments),
+        layout.chosen(results),
+        find,
+        _Evaluation(closed, uses, layout),
+    )
+
+
+def _trace(function: Callable[..., Any], specs: Sequence[Any], sizes: set[int]) -> Any:
+    """Trace a function, with what has to do with arrays of some numbers of rows written out, and nothing unused."""
     closed = inlined(jax.make_jaxpr(function)(*specs), sizes)
     jaxpr, _ = partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True)
-    results = [jaxpr.outvars[index] for index in pushed]
-    uses = RowUses(
-        jaxpr,
-        [jaxpr.invars[index] for index in candidates],
-        [result for result in results if not isinstance(result, core.Literal)],
-        _is_worth_it,
-    )
-    groups = {index: uses.group_of(jaxpr.invars[index]) for index in candidates}
-    by_rows = {index: uses.group_of(jaxpr.outvars[index]) for index in pushed if _is_variable(jaxpr, index)}
-    for index in candidates:
-        if groups[index] is None:
-            _logger.debug("A step uses all of a variable of shape %s.", specs[index].shape)
-    found = [group for group in (*groups.values(), *by_rows.values()) if group is not None]
+    return core.ClosedJaxpr(jaxpr, closed.consts)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """The row spaces of a program.
+
+    Attributes:
+        ids: The row numbers that it looks up.
+        spaces: The row spaces.
+        space_of: In which of them the arrays are that are computed by rows.
+        place_of: Of the row numbers of each space, which array says where they are among the rows that were pulled.
+    """
+
+    ids: list[Ids]
+    spaces: list[RowSpace]
+    space_of: dict[Any, int]
+    place_of: dict[tuple[int, Ids], int]
+
+    def chosen(self, variables: dict[int, Any]) -> dict[int, int]:
+        """Return the spaces of those of some variables that are in one."""
+        return {index: self.space_of[each] for index, each in variables.items() if each in self.space_of}
+
+
+def _lay_out(uses: RowUses, found: Sequence[Group]) -> _Layout | None:
+    """Return the row spaces of arrays that have their rows together; None where there are none."""
     if not found:
         return None
+    # Groups that look up the same have the same rows.
+    groups = {_key(group): group for group in found}
     ids = list(dict.fromkeys(each for group in found for each in group.ids))
     numbers = {each: number for number, each in enumerate(ids)}
-    # Groups that look up the same have the same rows.
-    keys = {(frozenset(group.ids), group.num_rows): group for group in found}
     spaces = [
         RowSpace(tuple(numbers[each] for each in group.ids), group.size, group.num_rows)
-        for group in keys.values()
+        for group in groups.values()
     ]
-    place_of: dict[tuple[int, Ids], int] = {}
-    for index, group in enumerate(keys.values()):
-        for each in group.ids:
-            place_of[index, each] = len(place_of)
-    order = {key: index for index, key in enumerate(keys)}
-    space_of = {
-        variable: order[frozenset(group.root.ids), group.root.num_rows]
-        for variable, (_, group) in uses.kinds.items()
-    }
-    needed, find = _finder(jaxpr, closed.consts, uses, ids)
-    return RowProgram(
-        Lookups(tuple(spaces), tuple(needed)),
-        {index: space_of[jaxpr.invars[index]] for index, group in groups.items() if group is not None},
-        {index: space_of[jaxpr.outvars[index]] for index, group in by_rows.items() if group is not None},
-        find,
-        _Evaluation(jaxpr, closed.consts, uses, spaces, space_of, place_of),
-    )
+    order = {key: index for index, key in enumerate(groups)}
+    space_of = {variable: order[_key(group.root)] for variable, (_, group) in uses.kinds.items()}
+    places = [(index, each) for index, group in enumerate(groups.values()) for each in group.ids]
+    return _Layout(ids, spaces, space_of, {place: number for number, place in enumerate(places)})
+
+
+def _key(group: Group) -> tuple[frozenset[Ids], int]:
+    return frozenset(group.ids), group.num_rows
 
 
 def _is_worth_it(aval: Any, size: int) -> bool:
@@ -104,26 +132,14 @@ def _is_worth_it(aval: Any, size: int) -> bool:
     return (aval.shape[0] - size) * row_bytes >= LEAST_BYTES_SAVED
 
 
-def _is_variable(jaxpr: Any, index: int) -> bool:
-    return not isinstance(jaxpr.outvars[index], core.Literal)
-
-
-def _finder(
-    jaxpr: Any, constants: Sequence[Any], uses: RowUses, ids: Sequence[Ids]
-) -> tuple[list[int], Callable[..., list[Any]]]:
+def _finder(closed: Any, uses: RowUses, ids: Sequence[Ids]) -> tuple[list[int], Callable[..., list[Any]]]:
     """Return which arguments row numbers follow from, and the function that computes them."""
     atoms = [each.atom for each in ids]
     equations = uses.slice_of(atoms) or []
     used = {id(atom) for equation in equations for atom in equation.invars} | {id(atom) for atom in atoms}
-    needed = [index for index, variable in enumerate(jaxpr.invars) if id(variable) in used]
-    sliced = jaxpr.replace(
-        invars=[jaxpr.invars[index] for index in needed],
-        outvars=atoms,
-        eqns=equations,
-        effects=set(),
-        debug_info=jaxpr.debug_info._replace(arg_names=None, result_paths=None),
-    )
-    compute = core.jaxpr_as_fun(core.ClosedJaxpr(sliced, constants))
+    needed = [index for index, variable in enumerate(closed.jaxpr.invars) if id(variable) in used]
+    inputs = [closed.jaxpr.invars[index] for index in needed]
+    compute = core.jaxpr_as_fun(jaxprs.cut(closed, inputs=inputs, outputs=atoms, equations=equations))
 
     def find(*arguments: Any) -> list[Any]:
         return [
@@ -137,53 +153,45 @@ def _finder(
 class _Evaluation:
     """Computes a jaxpr in row space."""
 
-    jaxpr: Any
-    constants: Sequence[Any]
+    closed: Any
     uses: RowUses
-    spaces: Sequence[RowSpace]
-    space_of: dict[Any, int]
-    place_of: dict[tuple[int, Ids], int]
+    layout: _Layout
 
     def __call__(self, arguments: Sequence[Any], places: Sequence[Any]) -> list[Any]:
-        jaxpr, uses = self.jaxpr, self.uses
-        known: dict[Any, Any] = dict(zip(jaxpr.constvars, self.constants, strict=True))
-        known |= dict(zip(jaxpr.invars, arguments, strict=True))
-        for number, equation in enumerate(jaxpr.eqns):
-            if number in uses.lookups:
-                results = self._look_up(number, equation, known, places)
-            elif any(self._is_by_row(atom) for atom in equation.invars):
-                results = self._by_row(equation, known)
-            else:
-                results = bind(equation, [value_of(known, atom) for atom in equation.invars])
-            known |= dict(zip(equation.outvars, results, strict=True))
-        return [value_of(known, atom) for atom in jaxpr.outvars]
+        uses, numbers = self.uses, dict[Any, Any]()
+
+        def rule(equation: Any, operands: list[Any]) -> list[Any] | None:
+            if not uses.lookups.keys().isdisjoint(equation.outvars):
+                return self._look_up(equation, operands, places)
+            if any(map(self._is_by_row, equation.invars)):
+                return self._by_row(equation, operands, numbers)
+            # The number that an array is everywhere.
+            numbers.update((made, operands[0]) for made in equation.outvars if made in uses.uniform)
+            return None
+
+        return jaxprs.evaluate(self.closed, arguments, rule)
 
     def _is_by_row(self, atom: Any) -> bool:
         return not isinstance(atom, core.Literal) and atom in self.uses.kinds
 
-    def _look_up(self, number: int, equation: Any, known: dict[Any, Any], places: Sequence[Any]) -> list[Any]:
-        operand, indices, *updates = equation.invars
-        ids = self.uses.lookups[number]
-        space = self.space_of[operand if equation.primitive.name == "gather" else equation.outvars[0]]
-        if self._is_by_row(operand):
-            compact = known[operand]
-        else:
-            size = self.spaces[space].size
+    def _look_up(self, equation: Any, operands: list[Any], places: Sequence[Any]) -> list[Any]:
+        (operand, indices, *_), (made,) = equation.invars, equation.outvars
+        compact, _, *updates = operands
+        ids = self.uses.lookups[made]
+        space = self.layout.space_of[operand if equation.primitive.name == "gather" else made]
+        if not self._is_by_row(operand):
+            size = self.layout.spaces[space].size
             compact = jnp.zeros((size, *operand.aval.shape[1:]), operand.aval.dtype)
         mode = jax.lax.GatherScatterMode.CLIP if ids.is_clipped else jax.lax.GatherScatterMode.FILL_OR_DROP
-        place = jnp.reshape(places[self.place_of[space, ids]], indices.aval.shape)
-        given = [compact, place, *(value_of(known, atom) for atom in updates)]
-        return bind(equation, given, mode=mode, indices_are_sorted=False)
+        place = jnp.reshape(places[self.layout.place_of[space, ids]], indices.aval.shape)
+        return jaxprs.bind(equation, [compact, place, *updates], mode=mode, indices_are_sorted=False)
 
-    def _by_row(self, equation: Any, known: dict[Any, Any]) -> list[Any]:
+    def _by_row(self, equation: Any, operands: list[Any], numbers: dict[Any, Any]) -> list[Any]:
         if equation.primitive.name.startswith("reduce_"):
-            return bind(equation, [known[equation.invars[0]]])
-        operands = [
-            # The number that it is everywhere.
-            value_of(known, self.uses.uniform[atom])
-            if not isinstance(atom, core.Literal) and atom in self.uses.uniform
-            else value_of(known, atom)
-            for atom in equation.invars
+            return jaxprs.bind(equation, operands)
+        given = [
+            value if isinstance(atom, core.Literal) else numbers.get(atom, value)
+            for atom, value in zip(equation.invars, operands, strict=True)
         ]
-        full = max((jnp.shape(each) for each in operands), key=len)
-        return bind(equation, [jnp.broadcast_to(each, full) for each in operands])
+        full = max((jnp.shape(each) for each in given), key=len)
+        return jaxprs.bind(equation, [jnp.broadcast_to(each, full) for each in given])

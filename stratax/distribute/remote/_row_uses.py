@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from stratax.core import programs
+from stratax.core import jaxprs, programs
 from stratax.distribute.remote._elementwise import ELEMENTWISE, KEEP_ZERO, is_zero_literal
 from stratax.seams.jax import core
 
@@ -64,7 +64,7 @@ class Group:
 
     Attributes:
         num_rows: How many rows they have as a whole.
-        origins: The variables, and the numbers of the operations, that they come from.
+        origins: The variables that they come from: arguments, and what operations make.
         ids: Which rows are looked up.
     """
 
@@ -104,7 +104,7 @@ class RowUses:
 
     Attributes:
         kinds: The arrays that are computed by rows, with their groups.
-        lookups: For each operation that looks up or adds up rows, by its number: which.
+        lookups: For each operation that looks up or adds up rows, by its result: which.
         uniform: Arrays that are one number everywhere, with that number.
     """
 
@@ -119,7 +119,7 @@ class RowUses:
         self._pushed = set(pushed)
         self._refused: set[Any] = set()
         self.kinds: dict[Any, tuple[Kind, Group]] = {}
-        self.lookups: dict[int, Ids] = {}
+        self.lookups: dict[Any, Ids] = {}
         self.uniform: dict[Any, Any] = {}
         # What is refused may be used by others: until nothing more is.
         while True:
@@ -138,7 +138,8 @@ class RowUses:
         self.kinds, self.lookups, self.uniform = {}, {}, {}
         for table in tables:
             self.kinds[table] = Kind.ANY, Group(table.aval.shape[0], [table])
-        for number, equation in enumerate(self._jaxpr.eqns):
+        equation: Any
+        for equation in jaxprs.equations(self._jaxpr):
             operands = [atom for atom in equation.invars if self._kind(atom) is not None]
             if operands:
                 group = self.kinds[operands[0]][1]
@@ -146,22 +147,27 @@ class RowUses:
                     other = self.kinds[atom][1]
                     # Of one length, or the operation is none that is known here.
                     group = group.join(other)
-                if not self._follow(number, equation, group.root):
+                if not self._follow(equation, group.root):
                     self._refuse(group.root)
                     for variable in equation.outvars:
                         self.kinds.pop(variable, None)
-            elif _is_scatter(equation) and number not in self._refused and self._is_zero(equation.invars[0]):
-                group = Group(equation.outvars[0].aval.shape[0], [number])
-                self._look_up(number, equation, group)
-                self.kinds[equation.outvars[0]] = Kind.ZERO, group
+            elif self._is_made_of_rows(equation):
+                (made,) = equation.outvars
+                group = Group(made.aval.shape[0], [made])
+                self._look_up(equation, group)
+                self.kinds[made] = Kind.ZERO, group
             elif equation.primitive.name == "broadcast_in_dim" and not equation.invars[0].aval.shape:
                 self.uniform[equation.outvars[0]] = equation.invars[0]
-        for variable in _variables_of(self._jaxpr.outvars):
+        for variable in jaxprs.variables_of(self._jaxpr.outvars):
             found = self.kinds.get(variable)
             if found is not None and (found[0] is not Kind.ZERO or variable not in self._pushed):
                 self._refuse(found[1].root)
 
-    def _follow(self, number: int, equation: Any, group: Group) -> bool:
+    def _is_made_of_rows(self, equation: Any) -> bool:
+        is_wanted = _is_scatter(equation) and equation.outvars[0] not in self._refused
+        return is_wanted and self._is_zero(equation.invars[0])
+
+    def _follow(self, equation: Any, group: Group) -> bool:
         """Find out what an operation makes of arrays by rows; return whether it is known."""
         name, kind = equation.primitive.name, self._kind(equation.invars[0])
         if name == "gather" or _is_scatter(equation):
@@ -169,7 +175,7 @@ class RowUses:
             expected = Kind.ANY if name == "gather" else Kind.ZERO
             if kind is not expected or others or (name == "gather" and not _is_by_row(equation)):
                 return False
-            self._look_up(number, equation, group)
+            self._look_up(equation, group)
             if name != "gather":
                 self.kinds[equation.outvars[0]] = Kind.ZERO, group
             return True
@@ -209,11 +215,11 @@ class RowUses:
             return Kind.ZERO
         return Kind.TRUE if name == "is_finite" else None
 
-    def _look_up(self, number: int, equation: Any, group: Group) -> None:
+    def _look_up(self, equation: Any, group: Group) -> None:
         mode, is_gather = equation.params["mode"], equation.primitive.name == "gather"
         # XLA moves what is looked up into the range, and leaves out what would be added outside of it.
         is_clipped = mode == _MODE.CLIP or (is_gather and mode == _MODE.PROMISE_IN_BOUNDS)
-        ids = self.lookups[number] = Ids(equation.invars[1], is_clipped, group.num_rows)
+        ids = self.lookups[equation.outvars[0]] = Ids(equation.invars[1], is_clipped, group.num_rows)
         group.ids[ids] = None
 
     def _check(self, is_worth_it: Callable[[Any, int], bool]) -> None:
@@ -231,16 +237,10 @@ class RowUses:
 
     def slice_of(self, atoms: Sequence[Any]) -> list[Any] | None:
         """Return the operations that compute atoms; None if they need arrays by rows, or do more than to compute."""
-        needed = set(_variables_of(atoms))
-        found: list[Any] = []
-        for number in reversed(range(len(self._jaxpr.eqns))):
-            equation = self._jaxpr.eqns[number]
-            if any(variable in needed for variable in equation.outvars):
-                if equation.effects or programs.is_call(equation) or number in self.lookups:
-                    return None
-                needed.update(_variables_of(equation.invars))
-                found.append(equation)
-        return None if any(variable in self.kinds for variable in needed) else found[::-1]
+        found, variables = jaxprs.needed_for(self._jaxpr, atoms)
+        if not variables.isdisjoint(self.kinds) or not variables.isdisjoint(self.lookups):
+            return None
+        return None if any(each.effects or programs.is_call(each) for each in found) else found
 
     def _refuse(self, group: Group) -> None:
         self._refused.update(group.origins)
@@ -269,43 +269,15 @@ def inlined(closed: Any, sizes: set[int]) -> Any:
         sizes: These numbers of rows.
     """
 
-    def evaluate(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        known: dict[Any, Any] = dict(zip(jaxpr.constvars, constants, strict=True))
-        known |= dict(zip(jaxpr.invars, arguments, strict=True))
-        for equation in jaxpr.eqns:
-            operands = [value_of(known, atom) for atom in equation.invars]
-            name = equation.primitive.name
-            if name in _CALLS:
-                called = equation.params[_CALLS[name]]
-                results = evaluate(called.jaxpr, called.consts, operands)
-            elif name in _COMPUTED_AGAIN and _has_rows(equation.params["jaxpr"], sizes):
-                results = evaluate(equation.params["jaxpr"], (), operands)
-            else:
-                results = bind(equation, operands)
-            known |= dict(zip(equation.outvars, results, strict=True))
-        return [value_of(known, atom) for atom in jaxpr.outvars]
+    def rule(equation: Any, operands: Sequence[Any]) -> list[Any] | None:
+        name = equation.primitive.name
+        if name in _CALLS:
+            return jaxprs.evaluate(equation.params[_CALLS[name]], operands, rule)
+        if name in _COMPUTED_AGAIN and _has_rows(equation.params["jaxpr"], sizes):
+            return jaxprs.evaluate(core.ClosedJaxpr(equation.params["jaxpr"], ()), operands, rule)
+        return None
 
-    return jax.make_jaxpr(lambda *arguments: evaluate(closed.jaxpr, closed.consts, arguments))(
-        *closed.in_avals
-    )
-
-
-def value_of(known: dict[Any, Any], atom: Any) -> Any:
-    """Return the value of an atom of a jaxpr."""
-    return atom.val if isinstance(atom, core.Literal) else known[atom]
-
-
-def bind(equation: Any, operands: Sequence[Any], **changed: Any) -> list[Any]:
-    """Do an operation of a jaxpr with other operands.
-
-    Args:
-        equation: The operation.
-        operands: The operands.
-        **changed: Parameters that are others.
-    """
-    params = equation.primitive.get_bind_params({**equation.params, **changed})
-    results = equation.primitive.bind(*operands, **params)
-    return list(results) if equation.primitive.multiple_results else [results]
+    return jaxprs.trace_again(closed, rule)
 
 
 def numbers_of(ids: Ids, value: Any) -> Any:
@@ -323,7 +295,7 @@ def numbers_of(ids: Ids, value: Any) -> Any:
 
 
 def _has_rows(jaxpr: Any, sizes: set[int]) -> bool:
-    atoms = [*jaxpr.invars, *(variable for equation in jaxpr.eqns for variable in equation.outvars)]
+    atoms = [*jaxpr.invars, *jaxprs.makers(jaxpr)]
     return any(atom.aval.shape and atom.aval.shape[0] in sizes for atom in atoms)
 
 
@@ -358,7 +330,3 @@ def _is_by_row(equation: Any) -> bool:
 
 
 _MODES = (_MODE.CLIP, _MODE.FILL_OR_DROP, _MODE.PROMISE_IN_BOUNDS)
-
-
-def _variables_of(atoms: Sequence[Any]) -> list[Any]:
-    return [atom for atom in atoms if not isinstance(atom, core.Literal)]

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from stratax.core import programs, regions
+from stratax.core import jaxprs, programs, regions
 from stratax.distribute.remote import _elementwise
 from stratax.distribute.remote._layout import Layout, Shard
 from stratax.distribute.remote._servers import Request
@@ -148,7 +148,7 @@ def update_of(make: Callable[[list[Any]], None], arrays: Sequence[Any]) -> Updat
     needed = region.inputs
     if not all(isinstance(source, keras.Variable) for source in needed):
         raise InternalError("An update on servers needs more than variables.")
-    flat = programs.lift_inputs(closed, len(needed))
+    flat = jaxprs.lift_inputs(closed, len(needed))
     inputs = [jax.ShapeDtypeStruct(tuple(v.shape), jax.dtypes.canonicalize_dtype(v.dtype)) for v in needed]
     whole = _elementwise.written_out(jax.make_jaxpr(flat)(*inputs, *arrays))
     prepare, rest = _elementwise.without_reductions(whole, len(needed))
@@ -422,7 +422,7 @@ def additions_of(closed: Any, output: int, argument: Any) -> list[Addition] | No
         output: Which result is the variable's new value.
         argument: The jaxpr's variable that stands for the old one.
     """
-    made = {variable: equation for equation in closed.jaxpr.eqns for variable in equation.outvars}
+    made = jaxprs.makers(closed.jaxpr)
     atom = closed.jaxpr.outvars[output]
     found: list[Addition] = []
     while not isinstance(atom, core.Literal) and atom is not argument:

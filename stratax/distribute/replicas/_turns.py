@@ -20,7 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import regions
+from stratax.core import jaxprs, regions
 from stratax.distribute.replicas._exchange import TakesTurns
 from stratax.distribute.replicas._replica_parts import ReplicaParts, belongs_to_replicas, ensure_parts
 from stratax.distribute.replicas._replica_region import PostponedUpdate, ReplicaRegion
@@ -300,7 +300,7 @@ def _exchanging_part(
     primitive: Any, args: Sequence[Any], params: dict[str, Any]
 ) -> tuple[Any, Sequence[Any]] | None:
     """Return the jaxpr in a primitive that has collectives, and its operands; None if none has."""
-    if not any(_has_exchange(jaxpr) for jaxpr in jaxprs_in_params(params)):
+    if not any(jaxprs.contains(part, _is_exchange) for part in jaxprs_in_params(params)):
         return None
     if primitive.name in _JIT:
         return params["jaxpr"], args
@@ -313,11 +313,8 @@ def _exchanging_part(
     )
 
 
-def _has_exchange(jaxpr: Any) -> bool:
-    return any(
-        _names_replicas(equation.params) or any(map(_has_exchange, jaxprs_in_params(equation.params)))
-        for equation in jaxpr.eqns
-    )
+def _is_exchange(equation: Any) -> bool:
+    return _names_replicas(equation.params)
 
 
 def _kind(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:

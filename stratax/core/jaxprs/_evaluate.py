@@ -1,0 +1,57 @@
+"""Computing what a jaxpr says, or something else in its place (core layer)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.extend.core
+from jax.extend import core as jax_core
+
+# Gives the results of an equation, of the equation and its operands; None for those that it has.
+Rule = Callable[[Any, list[Any]], Sequence[Any] | None]
+
+
+def evaluate(
+    closed: jax.extend.core.ClosedJaxpr, arguments: Sequence[Any], rule: Rule | None = None
+) -> list[Any]:
+    """Compute the results of a closed jaxpr.
+
+    Args:
+        closed: The jaxpr.
+        arguments: Its arguments.
+        rule: What its equations become; see :data:`Rule`. A jaxpr inside of one is evaluated by the rule, or not at
+            all.
+    """
+    jaxpr = closed.jaxpr
+    known: dict[Any, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+    known |= dict(zip(jaxpr.invars, arguments, strict=True))
+    for equation in jaxpr.eqns:
+        operands = [value_of(known, atom) for atom in equation.invars]
+        results = None if rule is None else rule(equation, operands)
+        if results is None:
+            results = bind(equation, operands)
+        known |= zip(equation.outvars, results, strict=True)
+    return [value_of(known, atom) for atom in jaxpr.outvars]
+
+
+def trace_again(closed: jax.extend.core.ClosedJaxpr, rule: Rule) -> jax.extend.core.ClosedJaxpr:
+    """Return the closed jaxpr of what :func:`evaluate` computes with a rule."""
+    return jax.make_jaxpr(lambda *arguments: evaluate(closed, arguments, rule))(*closed.in_avals)
+
+
+def value_of(known: Mapping[Any, Any], atom: Any) -> Any:
+    """Return the value of a jaxpr's atom, of the values of its variables."""
+    return atom.val if isinstance(atom, jax_core.Literal) else known[atom]
+
+
+def bind(equation: Any, operands: Sequence[Any], **changed: Any) -> list[Any]:
+    """Do an operation of a jaxpr.
+
+    Args:
+        equation: The operation.
+        operands: Its operands.
+        **changed: Parameters that are others.
+    """
+    primitive = equation.primitive
+    results = primitive.bind(*operands, **primitive.get_bind_params({**equation.params, **changed}))
+    return list(results) if primitive.multiple_results else [results]
