@@ -34,6 +34,7 @@ from .canned import KMeans as KMeans
 from .canned import LinearClassifier as LinearClassifier
 from .canned import LinearEstimator as LinearEstimator
 from .canned import LinearRegressor as LinearRegressor
+from .canned import LinearSDCA as LinearSDCA
 from .canned import RNNClassifier as RNNClassifier
 from .canned import RNNEstimator as RNNEstimator
 from .canned import add_metrics as add_metrics

@@ -17,6 +17,7 @@ from ._embedding import indicator_column as indicator_column
 from ._embedding import shared_embedding_columns as shared_embedding_columns
 from ._embedding import shared_embeddings as shared_embeddings
 from ._models import input_layer as input_layer
+from ._models import linear_inputs as linear_inputs
 from ._models import linear_model as linear_model
 from ._models import make_parse_example_spec as make_parse_example_spec
 from ._numeric import NumericColumn as NumericColumn

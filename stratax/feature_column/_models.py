@@ -218,6 +218,35 @@ def linear_model(
     return total + bias.value
 
 
+def linear_inputs(features: Mapping[str, Any], feature_columns: Any) -> dict[Any, tuple[Any, Any]]:
+    """Return what :func:`linear_model` weighs, by column.
+
+    Args:
+        features: As in :func:`input_layer`.
+        feature_columns: Dense columns without variables, and categorical ones.
+
+    Returns:
+        For each column, in the order of names: float32 values of shape `(batch, size)`, and the rows of its weights
+        that they belong to, int32 of the same shape; None for those of a dense column, which are all. A value of an id
+        that is in no vocabulary is 0.
+
+    Raises:
+        BadArgumentError: If a feature is missing or does not fit its column.
+        ModelScopeError: If a column has variables.
+    """
+    columns: list[Any] = sorted_columns(feature_columns)
+    given = _given(columns, features)
+    found: dict[Any, tuple[Any, Any]] = {}
+    for column in columns:
+        if not isinstance(column, CategoricalColumn):
+            found[column] = _flat(column, given[column], _NoWeights()), None
+            continue
+        made = given[column].ids(column)
+        values = jnp.ones(made.ids.shape, jnp.float32) if made.weights is None else made.weights
+        found[column] = jnp.where(made.ids < 0, 0.0, values), jnp.maximum(made.ids, 0)
+    return found
+
+
 def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[str, Any]:
     """Return how the features of columns are parsed, as `tf.feature_column.make_parse_example_spec`.
 

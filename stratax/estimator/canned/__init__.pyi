@@ -17,3 +17,4 @@ from ._parse_specs import classifier_parse_example_spec as classifier_parse_exam
 from ._parse_specs import regressor_parse_example_spec as regressor_parse_example_spec
 from ._rnn import RNNClassifier as RNNClassifier
 from ._rnn import RNNEstimator as RNNEstimator
+from ._sdca import LinearSDCA as LinearSDCA

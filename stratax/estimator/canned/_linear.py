@@ -13,12 +13,14 @@ from stratax._shown import shown
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator.canned._parts import (
+    ModelFunction,
     Part,
     checked_columns,
     checked_features,
     model_fn_of,
     write_activity,
 )
+from stratax.estimator.canned._sdca import LinearSDCA, sdca_model_fn
 from stratax.estimator.heads import Head, classifier_head, regressor_head
 
 NAME = "linear"
@@ -53,13 +55,23 @@ class Line:
     def logits(self, features: Any, mode: str, units: int) -> Any:
         """Return so many logits, computed in the variable scope that is entered."""
         del mode
+        return self.logits_and_variables(features, units)[0]
+
+    def logits_and_variables(self, features: Any, units: int) -> tuple[Any, dict[Any, Any]]:
+        """Return so many logits, and the variable of each column, and of the bias under `"bias"`."""
         made: dict[Any, Any] = {}
         given = checked_features(features)
         logits = feature_column.linear_model(
             given, self.feature_columns, units, self.sparse_combiner, cols_to_vars=made
         )
-        (bias,) = made.pop("bias")
-        variables = [variable.value for variables in made.values() for variable in variables]
+        self._write_summaries(logits, made, units)
+        return logits, {column: variable for column, (variable,) in made.items()}
+
+    def _write_summaries(self, logits: Any, made: dict[Any, Any], units: int) -> None:
+        (bias,) = made["bias"]
+        variables = [
+            variable.value for key, variables in made.items() if key != "bias" for variable in variables
+        ]
         if units > 1:
             v1.summary.histogram("bias", jnp.array(bias.value, copy=True))
         else:
@@ -68,7 +80,6 @@ class Line:
         v1.summary.scalar("fraction_of_zero_weights", zeros / sum(value.size for value in variables))
         if self.is_combined:
             write_activity(logits, NAME)
-        return logits
 
 
 def linear_part(line: Line, optimizer: Any, learning_rate: float, slot_infix: str | None = None) -> Part:
@@ -85,7 +96,33 @@ def optimizer_and_rate(optimizer: Any, line: Line) -> tuple[Any, float]:
     return optimizer, LEARNING_RATE
 
 
-_model_fn = functools.partial(model_fn_of, is_first=False)
+def linear_model_fn(
+    head: Head,
+    feature_columns: Any,
+    sparse_combiner: str,
+    optimizer: Any,
+    *,
+    is_first: bool,
+    slot_infix: str | None = None,
+) -> ModelFunction:
+    """Return the `model_fn` of a linear model.
+
+    Args:
+        head: The head.
+        feature_columns: The columns.
+        sparse_combiner: How the weights of several ids become one.
+        optimizer: What trains it.
+        is_first: Whether it is a model of TensorFlow 1, by its names and optimizers.
+        slot_infix: What stands between a variable's and a slot's name in checkpoints of TensorFlow 1.
+    """
+    line = Line(feature_columns=feature_columns, sparse_combiner=sparse_combiner)
+    if isinstance(optimizer, LinearSDCA):
+        return sdca_model_fn(head, line, optimizer, NAME, slot_infix)
+    part = linear_part(line, *optimizer_and_rate(optimizer, line), slot_infix)
+    return model_fn_of(head, [part], is_first=is_first)
+
+
+_model_fn = functools.partial(linear_model_fn, is_first=False)
 
 
 class LinearClassifier(Estimator):
@@ -98,7 +135,8 @@ class LinearClassifier(Estimator):
         weight_column: The feature of the examples' weights, or a numeric column.
         label_vocabulary: The classes' names; None where labels are numbers.
         optimizer: A name (`"Adagrad"`, `"Adam"`, `"Ftrl"`, `"RMSProp"`, `"SGD"`, with a learning rate of 0.2), an
-            optimizer, or a function without arguments that makes one in each trace of the model; None for Ftrl.
+            optimizer, or a function without arguments that makes one in each trace of the model; None for Ftrl. A
+            :class:`LinearSDCA` needs two classes.
         config: How it runs.
         warm_start_from: What the first values of variables are taken from.
         loss_reduction: How the examples' losses become one number.
@@ -126,7 +164,7 @@ class LinearClassifier(Estimator):
         sparse_combiner: str = "sum",
     ) -> None:
         head = classifier_head(n_classes, weight_column, label_vocabulary, loss_reduction, is_first=False)
-        model_fn = _model_fn(head, [_part(feature_columns, sparse_combiner, optimizer)])
+        model_fn = _model_fn(head, feature_columns, sparse_combiner, optimizer)
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
@@ -161,7 +199,7 @@ class LinearRegressor(Estimator):
         sparse_combiner: str = "sum",
     ) -> None:
         head = regressor_head(label_dimension, weight_column, loss_reduction, is_first=False)
-        model_fn = _model_fn(head, [_part(feature_columns, sparse_combiner, optimizer)])
+        model_fn = _model_fn(head, feature_columns, sparse_combiner, optimizer)
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
@@ -192,10 +230,5 @@ class LinearEstimator(Estimator):
         sparse_combiner: str = "sum",
         warm_start_from: Any = None,
     ) -> None:
-        model_fn = _model_fn(head, [_part(feature_columns, sparse_combiner, optimizer)])
+        model_fn = _model_fn(head, feature_columns, sparse_combiner, optimizer)
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
-
-
-def _part(feature_columns: Any, sparse_combiner: str, optimizer: Any) -> Part:
-    line = Line(feature_columns=feature_columns, sparse_combiner=sparse_combiner)
-    return linear_part(line, *optimizer_and_rate(optimizer, line))

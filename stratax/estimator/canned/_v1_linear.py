@@ -7,14 +7,13 @@ from typing import Any
 from stratax import v1
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._run_config import RunConfig
-from stratax.estimator.canned._linear import Line, linear_part, optimizer_and_rate
-from stratax.estimator.canned._parts import Part, model_fn_of
+from stratax.estimator.canned._linear import linear_model_fn
 from stratax.estimator.heads import Head, classifier_head, regressor_head
 
 # As TensorFlow 2.15 names slots of variables that it could divide among parameter servers.
 _SLOT_INFIX = "part_0"
 
-_model_fn = functools.partial(model_fn_of, is_first=True)
+_model_fn = functools.partial(linear_model_fn, is_first=True, slot_infix=_SLOT_INFIX)
 
 
 class LinearClassifier(Estimator):
@@ -54,9 +53,9 @@ class LinearClassifier(Estimator):
         sparse_combiner: str = "sum",
     ) -> None:
         del partitioner
-        part = _part(feature_columns, sparse_combiner, optimizer)
         head = classifier_head(n_classes, weight_column, label_vocabulary, loss_reduction, is_first=True)
-        super().__init__(_model_fn(head, [part]), model_dir, config, warm_start_from=warm_start_from)
+        model_fn = _model_fn(head, feature_columns, sparse_combiner, optimizer)
+        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
 class LinearRegressor(Estimator):
@@ -94,9 +93,9 @@ class LinearRegressor(Estimator):
         sparse_combiner: str = "sum",
     ) -> None:
         del partitioner
-        part = _part(feature_columns, sparse_combiner, optimizer)
         head = regressor_head(label_dimension, weight_column, loss_reduction, is_first=True)
-        super().__init__(_model_fn(head, [part]), model_dir, config, warm_start_from=warm_start_from)
+        model_fn = _model_fn(head, feature_columns, sparse_combiner, optimizer)
+        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
 class LinearEstimator(Estimator):
@@ -131,10 +130,5 @@ class LinearEstimator(Estimator):
         warm_start_from: Any = None,
     ) -> None:
         del partitioner
-        part = _part(feature_columns, sparse_combiner, optimizer)
-        super().__init__(_model_fn(head, [part]), model_dir, config, warm_start_from=warm_start_from)
-
-
-def _part(feature_columns: Any, sparse_combiner: str, optimizer: Any) -> Part:
-    line = Line(feature_columns=feature_columns, sparse_combiner=sparse_combiner)
-    return linear_part(line, *optimizer_and_rate(optimizer, line), _SLOT_INFIX)
+        model_fn = _model_fn(head, feature_columns, sparse_combiner, optimizer)
+        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)

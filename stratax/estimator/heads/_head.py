@@ -218,6 +218,10 @@ class LogitsHead(Head):
     def loss_reduction(self) -> str:
         return self._loss_reduction
 
+    def weights(self, features: Any, logits: Any) -> Any:
+        """Return the examples' weights, of shape `(batch, ..., 1)` or that of the logits; 1.0 without a column."""
+        return _checks.weights_of(features, self._weight_column, logits, per_logit=self._weights_per_logit)
+
     # What a kind of head says.
 
     _prediction_keys: tuple[str, ...]
@@ -341,5 +345,5 @@ class LogitsHead(Head):
             losses = _checks.called_loss(
                 self._loss_fn, processed, logits, features, self._loss_reduction, self._losses_dimension
             )
-        weights = _checks.weights_of(features, self._weight_column, logits, per_logit=self._weights_per_logit)
+        weights = self.weights(features, logits)
         return self._checked_losses(processed, losses), weights, processed

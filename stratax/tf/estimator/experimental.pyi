@@ -1,5 +1,6 @@
 from stratax.estimator import InMemoryEvaluatorHook as InMemoryEvaluatorHook
 from stratax.estimator import KMeans as KMeans
+from stratax.estimator import LinearSDCA as LinearSDCA
 from stratax.estimator import RNNClassifier as RNNClassifier
 from stratax.estimator import RNNEstimator as RNNEstimator
 from stratax.estimator import (
