@@ -12,15 +12,24 @@ import tensorflow as tf
 from tests.golden import kmeans_cases
 
 
+def answers(arguments):
+    """Return what TensorFlow answers in one run."""
+    with tempfile.TemporaryDirectory() as folder:
+        return kmeans_cases.answers(tf, tf.compat.v1.estimator.experimental.KMeans, arguments, folder)
+
+
 def main():
     """Write the numbers; whether centers were chosen is no variable of Stratax'."""
     found = {}
     for name, arguments in kmeans_cases.CASES.items():
-        with tempfile.TemporaryDirectory() as folder:
-            kmeans = tf.compat.v1.estimator.experimental.KMeans
-            for key, value in kmeans_cases.answers(tf, kmeans, arguments, folder).items():
-                if key != "initialized":
-                    found[f"{name}|{key}"] = value
+        # Mini-batches of TensorFlow read variables while others of their operations write them: numbers differ between
+        # runs.
+        runs = [answers(arguments) for _ in range(9 if arguments.get("use_mini_batch", True) else 1)]
+        texts = [repr(run["clusters"].tolist()) for run in runs]
+        most_frequent = max(texts, key=texts.count)
+        for key, value in runs[texts.index(most_frequent)].items():
+            if key != "initialized":
+                found[f"{name}|{key}"] = value
     np.savez_compressed(pathlib.Path(__file__).with_name("kmeans.npz"), **found)
 
 

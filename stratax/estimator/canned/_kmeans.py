@@ -200,8 +200,9 @@ class KMeans(Estimator):
     """Clusters points by k-means, as `tf.compat.v1.estimator.experimental.KMeans`.
 
     The first centers are chosen of the first batches, before the first step; these batches are taken from the input,
-    as in TensorFlow, unless the input ends with them. Draws are not TensorFlow's; where mini-batches move centers by
-    the cosine distance, these differ from TensorFlow's in the third digit.
+    as in TensorFlow, unless the input ends with them. Draws are not TensorFlow's. Mini-batches of TensorFlow read
+    variables while they write them, so that its centers differ between runs, for cosine distances in the second digit:
+    here the order is the one that its steps mostly have.
 
     Args:
         num_clusters: How many centers there are; ignored where `initial_clusters` are given as an array.
