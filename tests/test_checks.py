@@ -110,11 +110,16 @@ def test_the_contracts_of_the_core_fire_on_an_import_of_what_it_does_not_know(co
     assert done.returncode == 1
 
 
-def test_the_contract_of_checkpoints_fires_on_an_import_of_what_reads_tensorflows_files(copy):
-    with (copy / "stratax" / "checkpoint" / "_folder.py").open("a") as file:
-        file.write("import stratax.checkpoint._bundles\n")
+@pytest.mark.parametrize(
+    ("module", "other"), [("checkpoint._folder", "checkpoint._bundles"), ("export._trace", "export._record")]
+)
+def test_the_contracts_inside_a_package_fire_on_an_import_of_what_serves_tensorflows_files(
+    copy, module, other
+):
+    with (copy / "stratax" / f"{module.replace('.', '/')}.py").open("a") as file:
+        file.write(f"import stratax.{other}\n")
     done = run("lint-imports", "--no-cache", folder=copy)
-    assert "stratax.checkpoint._folder -> stratax.checkpoint._bundles" in done.stdout
+    assert f"stratax.{module} -> stratax.{other}" in done.stdout
     assert done.returncode == 1
 
 

@@ -8,7 +8,7 @@ import base64
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
 from stratax.errors import BadTypeError
-from stratax.export._manifest import TensorInfo, dtype_named
+from stratax.export.parts import TensorInfo, dtype_named, leaves_in
 from stratax.ops.lookup import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
 
 _FEATURES = {each.__name__: each for each in (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature)}
@@ -151,20 +151,6 @@ class Plan:
             calls.append(Call(str(each["function"]), args, kwargs, decoded(each["gives"]), body))
         gives = {str(name): str(ref) for name, ref in values["gives"].items()}
         return cls(tuple(calls), gives, infos(values["infos"]))
-
-
-def leaves_in(value: Any) -> Iterable[Any]:
-    """Give what lists, tuples, dicts and SparseTensors hold."""
-    if isinstance(value, Mapping):
-        for each in value.values():
-            yield from leaves_in(each)
-    elif isinstance(value, list | tuple | SparseTensor):
-        for each in value.parts if isinstance(value, SparseTensor) else value:
-            yield from leaves_in(each)
-    elif isinstance(value, slice):
-        yield from (value.start, value.stop, value.step)
-    else:
-        yield value
 
 
 def refs_in(value: Any) -> list[Ref]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from stratax._bounds import check_bytes
 from stratax.export._host_functions import function_named
-from stratax.export._host_plan import leaves_in
+from stratax.export.parts import leaves_in
 
 # What no element is larger than.
 _ITEM = 8

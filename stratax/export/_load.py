@@ -10,6 +10,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError, DeviceError
 from stratax.export._folder import Folder
+from stratax.export._host import host_part
 from stratax.export._manifest import STRING, ProgramInfo, SignatureInfo, TensorInfo
 
 
@@ -188,8 +189,7 @@ class LoadedSignature:
         """
         arguments, outputs = set(self.inputs), set(info.program.results)
         if self.has_host_part:
-            from stratax.export._run_plan import check_plan
-
+            check_plan = host_part().check_plan
             known = {f"in/{name}" for name in self.inputs}
             if self._before is not None:
                 known = check_plan(self._before, known)
@@ -237,7 +237,7 @@ class LoadedSignature:
         if self.has_host_part:
             values.update((f"in/{name}", array) for name, array in arrays.items())
         if self._before is not None:
-            arrays.update(_run_plan(self._before, values))
+            arrays.update(host_part().run(self._before, values))
         return Prepared({name: arrays[name] for name in self.program.arguments}, values)
 
     def finish(self, prepared: Prepared, results: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -253,7 +253,7 @@ class LoadedSignature:
         if self._after is None:
             return dict(results)
         values = {**prepared.values, **{f"out/{name}": array for name, array in results.items()}}
-        made = {**results, **_run_plan(self._after, values)}
+        made = {**results, **host_part().run(self._after, values)}
         return {name: made[name] for name in self.outputs}
 
     def _only(self, args: tuple[Any, ...], inputs: dict[str, Any]) -> dict[str, Any] | None:
@@ -377,13 +377,6 @@ def _other_shape(name: str, info: TensorInfo, what: str) -> BadArgumentError:
 
 def _other_dtype(name: str, info: TensorInfo, what: str) -> BadTypeError:
     return BadTypeError(f"Input {shown(name)} has another dtype. Expected: {info}. Received: {what}.")
-
-
-def _run_plan(plan: Any, values: dict[str, Any]) -> dict[str, np.ndarray]:
-    # Late: exports without one need none of the functions that plans call.
-    from stratax.export._run_plan import run
-
-    return run(plan, values)
 
 
 def platform_of(folder: Folder) -> str:

@@ -22,11 +22,20 @@ from stratax.errors import (
     UnimplementedError,
 )
 from stratax.export import _object_file
-from stratax.export._folder import Folder, contains, refuse_foreign
-from stratax.export._load import LoadedSignature, deserialized, platform_named, platform_of
-from stratax.export._manifest import SignatureInfo, TensorInfo, dtype_named
 from stratax.export._saved_options import LoadOptions
 from stratax.export._structures import decoded, matched
+from stratax.export.parts import (
+    Folder,
+    LoadedSignature,
+    SignatureInfo,
+    TensorInfo,
+    contains,
+    deserialized,
+    dtype_named,
+    platform_named,
+    platform_of,
+    refuse_foreign,
+)
 
 _SERVE = "serve"
 

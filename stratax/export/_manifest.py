@@ -2,15 +2,13 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from stratax._shown import shown
 from stratax.errors import DataLossError
-
-if TYPE_CHECKING:
-    from stratax.export._host_plan import Plan
+from stratax.export._host import host_part
 
 # Raised when an older reader would misread a folder.
 FORMAT = 1
@@ -42,6 +40,24 @@ class TensorInfo:
     def __str__(self) -> str:
         sizes = ", ".join("None" if size is None else str(size) for size in self.shape)
         return f"{self.dtype}[{sizes}]"
+
+
+class HostPlan(Protocol):
+    """What the host computes before or behind a program.
+
+    Attributes:
+        gives: Ids of what is used of it, by name.
+        infos: What is expected of those, by name: of the arguments of a program.
+    """
+
+    @property
+    def gives(self) -> Mapping[str, str]: ...
+
+    @property
+    def infos(self) -> Mapping[str, TensorInfo]: ...
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the plan as values of JSON."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,8 +96,8 @@ class SignatureInfo:
     inputs: Mapping[str, TensorInfo]
     outputs: Mapping[str, TensorInfo]
     program: ProgramInfo
-    before: "Plan | None" = None
-    after: "Plan | None" = None
+    before: HostPlan | None = None
+    after: HostPlan | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -187,13 +203,8 @@ def _as_json(info: SignatureInfo) -> dict[str, Any]:
     }
 
 
-def _plan(values: Any) -> "Plan | None":
-    if values is None:
-        return None
-    # Late: exports without one need none of the functions that plans call.
-    from stratax.export._host_plan import Plan
-
-    return Plan.from_json(values, _infos)
+def _plan(values: Any) -> HostPlan | None:
+    return None if values is None else host_part().Plan.from_json(values, _infos)
 
 
 def _infos(values: Mapping[str, Any]) -> dict[str, TensorInfo]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax.errors import DataLossError
-from stratax.export._folder import Folder
+from stratax.export.parts import Folder
 
 OBJECT = "object.json"
 # Raised when an older reader would misread the file.

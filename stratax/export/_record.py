@@ -25,8 +25,8 @@ from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export import _host_functions
-from stratax.export._host_plan import GET_ITEM, MAP, RANDOM, Call, Plan, Ref, leaves_in, refs_in, replaced
-from stratax.export._manifest import STRING, TensorInfo
+from stratax.export._host_plan import GET_ITEM, MAP, RANDOM, Call, Plan, Ref, refs_in, replaced
+from stratax.export.parts import STRING, TensorInfo, leaves_in
 from stratax.ops import labels
 from stratax.seams.jax import size_of
 

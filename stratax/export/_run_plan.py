@@ -15,20 +15,9 @@ from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
 from stratax.errors import BadArgumentError, DataLossError, StrataxError
 from stratax.export._host_functions import function_named
-from stratax.export._host_plan import (
-    GET_ITEM,
-    MAP,
-    RANDOM,
-    Call,
-    Plan,
-    Ref,
-    Table,
-    leaves_in,
-    refs_in,
-    replaced,
-)
+from stratax.export._host_plan import GET_ITEM, MAP, RANDOM, Call, Plan, Ref, Table, refs_in, replaced
 from stratax.export._host_sizes import check_result
-from stratax.export._manifest import TensorInfo
+from stratax.export.parts import TensorInfo, leaves_in
 
 # Threads that decode images of one request.
 _THREADS = 8

@@ -11,8 +11,8 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, ClusterTimeoutError, InternalError, MissingPackageError
-from stratax.export._folder import Folder, new_folder
 from stratax.export._write_saved_model import NO_TENSORFLOW, TOO_OLD
+from stratax.export.parts import Folder, new_folder
 
 # A large model takes a minute.
 _MOST_SECONDS = 3600.0

@@ -18,14 +18,25 @@ from stratax.core.functions import ConcreteFunction
 from stratax.data.elements import TensorSpec
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export import _object_file, _saved_functions
-from stratax.export._folder import PROGRAMS
 from stratax.export._loaded_objects import LoadedConcreteFunction, LoadedFunction, LoadedObject
-from stratax.export._manifest import ProgramInfo, SignatureInfo, TensorInfo
-from stratax.export._objects import DEFAULT, inputs_of_model, is_functional, of_arguments, signatures_of
-from stratax.export._save import Names, write
 from stratax.export._saved_functions import Compiled, Kind, Saved
 from stratax.export._saved_options import SaveOptions
-from stratax.export._trace import PLATFORMS, ExportedFunction, is_seed
+from stratax.export.parts import (
+    DEFAULT,
+    PLATFORMS,
+    PROGRAMS,
+    ExportedFunction,
+    Names,
+    ProgramInfo,
+    SignatureInfo,
+    TensorInfo,
+    inputs_of_model,
+    is_functional,
+    is_seed,
+    of_arguments,
+    signatures_of,
+    write,
+)
 from stratax.seams.keras import BaseOptimizer
 
 # Where a model's prediction is found.

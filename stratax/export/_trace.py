@@ -16,9 +16,9 @@ from stratax._shown import shown
 from stratax._tracing import as_numbers
 from stratax.core import jaxprs, programs, regions
 from stratax.errors import BadArgumentError, TracingError
-from stratax.export._host_plan import Plan, leaves_in
-from stratax.export._manifest import METHODS, STRING, TensorInfo
-from stratax.export._record import Arguments, HostRecorder, HostValue
+from stratax.export._host import host_part
+from stratax.export._leaves import leaves_in
+from stratax.export._manifest import METHODS, STRING, HostPlan, TensorInfo
 from stratax.seams.jax import partial_eval, without_source_files
 
 PLATFORMS = ("cpu", "cuda", "tpu")
@@ -79,8 +79,8 @@ class Traced:
     results: tuple[str, ...]
     inputs: dict[str, TensorInfo]
     outputs: dict[str, TensorInfo]
-    before: Plan | None
-    after: Plan | None
+    before: HostPlan | None
+    after: HostPlan | None
 
 
 def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> Traced:
@@ -198,9 +198,10 @@ class _Trace:
         self._signature = signature
         self._scope = scope
         self.region = regions.ProgramRegion()
-        self.recorder = HostRecorder(Arguments(None, None, scope))
+        self._host = host_part()
+        self.recorder = self._host.HostRecorder(self._host.Arguments(None, None, scope))
         self.outputs: list[str] = []
-        self.host_outputs: dict[str, HostValue] = {}
+        self.host_outputs: dict[str, Any] = {}
         self.results: list[str] = []
 
     def of(self, specs: Mapping[str, jax.ShapeDtypeStruct] | None) -> tuple[Any, Any]:
@@ -214,8 +215,8 @@ class _Trace:
 
         def body(arrays: list[Any]) -> list[Any]:
             given = None if ids is None else dict(zip(ids, arrays, strict=True))
-            self.arguments = Arguments(given, arrays[0] if ids is None else None, self._scope)
-            self.recorder = HostRecorder(self.arguments)
+            self.arguments = self._host.Arguments(given, arrays[0] if ids is None else None, self._scope)
+            self.recorder = self._host.HostRecorder(self.arguments)
             with self.region, recording_with(self.recorder):
                 inputs = {
                     name: self.recorder.input(name, info) for name, info in self._signature.inputs.items()
@@ -230,7 +231,9 @@ class _Trace:
     def _divided(self, found: dict[str, Any]) -> list[Any]:
         """Return what the program gives: the outputs that the host does not know, and what the host needs."""
         self.outputs = list(found)
-        self.host_outputs = {name: each for name, each in found.items() if isinstance(each, HostValue)}
+        self.host_outputs = {
+            name: each for name, each in found.items() if isinstance(each, self._host.HostValue)
+        }
         own = {name: each for name, each in found.items() if name not in self.host_outputs}
         wanted = self.recorder.results_for(self.host_outputs.values())
         self.results = [*own, *(id.removeprefix("out/") for id in wanted)]
@@ -268,11 +271,12 @@ def _named(name: str, result: Any) -> dict[str, Any]:
 
 def _output(value: Any) -> Any:
     """Return an output as an array of the program, or as a value of the host: text is one."""
-    if isinstance(value, HostValue):
+    host = host_part()
+    if isinstance(value, host.HostValue):
         return value
     value = as_numbers(value)
     recorder = RECORDING.recorder
-    if isinstance(recorder, HostRecorder) and _is_text(value):
+    if isinstance(recorder, host.HostRecorder) and _is_text(value):
         return recorder.constant(value)
     return jax.numpy.asarray(value)
 

@@ -2,11 +2,11 @@
 
 import pathlib
 import sys
-from typing import Any
+from typing import Any, cast
 
-from stratax.export._folder import Folder
-from stratax.export._manifest import SignatureInfo
+from stratax.export._host_plan import Plan
 from stratax.export._replay import Replay
+from stratax.export.parts import Folder, SignatureInfo
 
 # Exit codes.
 NO_TENSORFLOW, TOO_OLD = 3, 4
@@ -62,14 +62,15 @@ def _function(tf: Any, folder: Folder, info: SignatureInfo, variables: dict[str,
         for name, each in info.inputs.items()
     }
 
-    replay.prepare(info.before)
-    replay.prepare(info.after)
+    before, after = cast(Plan | None, info.before), cast(Plan | None, info.after)
+    replay.prepare(before)
+    replay.prepare(after)
     # What the program gives, as it says itself: the host may make outputs of it.
     results_of_program = [(str(aval.dtype), _sizes(aval.shape)) for aval in program.out_avals]
 
     def call(**inputs: Any) -> dict[str, Any]:
         values = {f"in/{name}": tensor for name, tensor in inputs.items()}
-        made = dict(inputs) if info.before is None else {**inputs, **replay.run(info.before, values)}
+        made = dict(inputs) if before is None else {**inputs, **replay.run(before, values)}
         given = [
             *(weight.read_value() for weight in weights),
             *(made[name] for name in info.program.arguments),
@@ -85,9 +86,9 @@ def _function(tf: Any, folder: Folder, info: SignatureInfo, variables: dict[str,
             use_shardy_partitioner=getattr(jax.config, "jax_use_shardy_partitioner"),  # noqa: B009
         )
         found = dict(zip(info.program.results, results, strict=True))
-        if info.after is not None:
+        if after is not None:
             values.update((f"out/{name}", tensor) for name, tensor in found.items())
-            found.update(replay.run(info.after, values))
+            found.update(replay.run(after, values))
         return {name: found[name] for name in info.outputs}
 
     return tf.function(call).get_concrete_function(**specs)
