@@ -1,8 +1,19 @@
 """`tf.saved_model` has TensorFlow's names, with its values and arguments."""
 
 import inspect
+import pathlib
+import random
+import shutil
+
+import keras
+import numpy as np
+import pytest
 
 import stratax.tf as tf
+from tests.damage import damaged
+from tests.golden import conversion_cases
+
+CONVERSIONS = pathlib.Path(__file__).parents[1] / "golden" / "conversions"
 
 # Of TensorFlow 2.21.
 CONSTANTS = {
@@ -48,3 +59,42 @@ def test_functions_take_the_arguments_of_tensorflow():
     assert list(inspect.signature(tf.saved_model.load).parameters) == ["export_dir", "tags", "options"]
     assert tf.compat.v1.saved_model.load_v2 is tf.saved_model.load
     assert not tf.compat.v1.saved_model.maybe_saved_model_directory("/nowhere")
+
+
+@pytest.mark.parametrize("name", ["keras2_saved", "keras3_exported"])
+def test_a_damaged_saved_model_of_tensorflow_is_refused_as_a_whole_one(tmp_path, name):
+    rng = random.Random(3)
+    for number in range(100):
+        folder = tmp_path / str(number)
+        shutil.copytree(CONVERSIONS / name, folder)
+        damaged(folder, rng)
+        # Without `saved_model.pb` it is no SavedModel of anybody's.
+        with pytest.raises(
+            (tf.errors.UnimplementedError, tf.errors.NotFoundError), match=r"\d'.*Expected: a folder"
+        ):
+            tf.saved_model.load(str(folder))
+
+
+def test_weights_of_a_damaged_saved_model_are_right_or_refused(tmp_path):
+    rng, found = random.Random(4), []
+    model = conversion_cases.model(keras)
+    model.load_weights(str(CONVERSIONS / "keras2_saved"))
+    wanted = [np.array(weight) for weight in model.weights]
+    for number in range(100):
+        folder = tmp_path / str(number)
+        shutil.copytree(CONVERSIONS / "keras2_saved", folder)
+        how = damaged(folder, rng)
+        if not (folder / "saved_model.pb").is_file():
+            # To Keras that is a file of no format that it knows.
+            continue
+        for weight in model.weights:
+            weight.assign(np.zeros(weight.shape))
+        try:
+            model.load_weights(str(folder))
+        except (tf.errors.DataLossError, tf.errors.NotFoundError):
+            found.append("told")
+            continue
+        found.append("right")
+        for weight, expected in zip(model.weights, wanted, strict=True):
+            np.testing.assert_array_equal(weight, expected, err_msg=how)
+    assert min(found.count("told"), found.count("right")) > 20
