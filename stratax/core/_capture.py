@@ -129,7 +129,7 @@ class Region(keras.StatelessScope):
         self.writes: dict[int, keras.Variable] = {}
         self.in_agreement: set[int] = set()
         self.spreads: dict[int, Spread] = {}
-        # Whether parties meet in a collective of the variables' in it, which all of them have to come to.
+        # Whether parties meet in a collective in it, which all of them have to come to.
         self.meets = False
         # What the party holds of variables whose assignments are combined, by the variables' ids.
         self._shares: dict[int, Spread] = {}

@@ -35,6 +35,9 @@ def over_replicas(function: Callable[..., Any], *values: Any) -> Any:
         What it returns, arrays in a structure.
     """
     region = regions.current_region()
+    if region is not None:
+        # A branch or loop that not all replicas run would leave the others waiting.
+        region.note_meeting()
     if not isinstance(region, TakesTurns):
         return function(*values)
     with inside_axis(REPLICA_AXIS, region.num_replicas):

@@ -123,10 +123,10 @@ def agreed(value: Any) -> Any:
         most == -least,
         [],
         lambda: (
-            "Replicas take different ways through an `if` or a loop in which a variable with an aggregation is "
-            "assigned and looked at: its value is that of all replicas, and some don't come there. Expected: a "
-            "condition that is equal on all replicas. Combine it with get_replica_context().all_reduce, or look at "
-            "the variable behind the `if` or the loop."
+            "Replicas take different ways through an `if` or a loop in which they meet: they combine values "
+            "(all_reduce, all_gather, a gradient), or one looks at a variable with an aggregation that was assigned, "
+            "and some don't come there. Expected: a condition that is equal on all replicas. Combine it with "
+            "get_replica_context().all_reduce, or let them meet behind the `if` or the loop."
         ),
     )
     return most.astype(own.dtype)

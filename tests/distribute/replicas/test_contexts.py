@@ -165,3 +165,72 @@ def test_a_shape_of_slices_that_only_the_program_knows_is_refused(two):
         errors.BadArgumentError, match="dense_shape of IndexedSlices depends on what only the running"
     ):
         sx.function(step)(jnp.int32(3))
+
+
+def number():
+    return jnp.asarray(_contexts.get_replica_context().replica_id_in_sync_group, "float32")
+
+
+def summed(x):
+    return _contexts.get_replica_context().all_reduce("sum", x)
+
+
+def in_branch(meet):
+    def step():
+        x = number()
+        if x > 0:
+            x = meet(x)
+        return x
+
+    return step
+
+
+def in_nested_branch():
+    x = number()
+    if x > 0:  # noqa: SIM102 (each is a condition of the program)
+        if x > 0.5:
+            x = summed(x)
+    return x
+
+
+def in_loop():
+    x = 2 * number()
+    while x < 1:
+        x = summed(x) + 1
+    return x
+
+
+def in_loop_of_a_number():
+    x = number()
+    for _ in sx.range(jnp.int32(x)):
+        x += summed(x)
+    return x
+
+
+MEETINGS = {
+    "all_reduce": in_branch(summed),
+    "all_gather": in_branch(lambda x: _contexts.get_replica_context().all_gather(x[None], 0).sum()),
+    "merge_call": in_branch(
+        lambda x: _contexts.get_replica_context().merge_call(lambda strategy, y: y, (x,))
+    ),
+    "nested": in_nested_branch,
+    "loop": in_loop,
+    "number of iterations": in_loop_of_a_number,
+}
+
+
+@pytest.mark.parametrize("step", MEETINGS.values(), ids=MEETINGS)
+def test_replicas_that_do_not_all_meet_raise_and_do_not_hang(two, step):
+    # XLA would wait for the others for ever.
+    with pytest.raises(errors.BadArgumentError, match="take different ways.*all_reduce"):
+        two.run(step)
+
+
+def test_replicas_that_take_the_same_way_meet(two):
+    def step():
+        x = number() + 1
+        if summed(x) > 2:
+            x = summed(x)
+        return x
+
+    assert [float(x) for x in two.experimental_local_results(two.run(step))] == [3, 3]
