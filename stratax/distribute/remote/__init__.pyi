@@ -1,3 +1,4 @@
+from ._build import build as build
 from ._host_calls import HostCalls as HostCalls
 from ._layout import Layouts as Layouts
 from ._layout import beside as beside
@@ -9,7 +10,6 @@ from ._partitioners import MinSizePartitioner as MinSizePartitioner
 from ._partitioners import Partitioner as Partitioner
 from ._program import Parcel as Parcel
 from ._program import RemoteProgram as RemoteProgram
-from ._program import build as build
 from ._region import PushingRegion as PushingRegion
 from ._server import Server as Server
 from ._servers import Request as Request

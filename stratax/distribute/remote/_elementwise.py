@@ -186,36 +186,45 @@ def keeps_where_zero(closed: Any, output: int, argument: int, zeros: Sequence[in
     jaxpr = closed.jaxpr
     kept = {jaxpr.invars[argument]}
     zero = {jaxpr.invars[index] for index in zeros}
-
-    def is_zero(atom: Any) -> bool:
-        return is_zero_literal(atom) if isinstance(atom, core.Literal) else atom in zero
-
     for equation in _needed(closed, output).equations:
-        (made, *_), name, atoms = equation.outvars, equation.primitive.name, equation.invars
-        zeros_given = [is_zero(atom) for atom in atoms]
-        keeps_zero = {
-            "mul": any(zeros_given),
-            "div": zeros_given[0],
-            "integer_pow": zeros_given[0] and equation.params.get("y", 0) > 0,
-            "select_n": all(zeros_given[1:]),
-            # As clipping to a range does that has zero in it.
-            "max": any(zeros_given) and all(is_zero(atom) or _literal(atom, 1) <= 0 for atom in atoms),
-            "min": any(zeros_given) and all(is_zero(atom) or _literal(atom, -1) >= 0 for atom in atoms),
-        }
-        if keeps_zero.get(name, name in KEEP_ZERO and all(zeros_given)):
-            zero.add(made)
-            continue
-        same = [not isinstance(atom, core.Literal) and atom in kept for atom in atoms]
-        keeps = {
-            "add": any(same) and any(zeros_given),
-            "sub": same[0] and zeros_given[-1],
-            "copy": same[0],
-            "copy_p": same[0],
-            "select_n": all(same[1:]),
-        }
-        if keeps.get(name, False):
-            kept.add(made)
+        is_zero = [
+            is_zero_literal(atom) if isinstance(atom, core.Literal) else atom in zero
+            for atom in equation.invars
+        ]
+        is_kept = [not isinstance(atom, core.Literal) and atom in kept for atom in equation.invars]
+        if _makes_zero(equation, is_zero):
+            zero.update(equation.outvars)
+        elif _keeps(equation, is_kept, is_zero):
+            kept.update(equation.outvars)
     return any(jaxpr.outvars[output] is variable for variable in kept)
+
+
+def _makes_zero(equation: Any, is_zero: Sequence[bool]) -> bool:
+    """Return whether an operation's result is zero where some of its operands are."""
+    name, atoms = equation.primitive.name, equation.invars
+    operands = list(zip(atoms, is_zero, strict=True))
+    makes_zero = {
+        "mul": any(is_zero),
+        "div": is_zero[0],
+        "integer_pow": is_zero[0] and equation.params.get("y", 0) > 0,
+        "select_n": all(is_zero[1:]),
+        # As clipping to a range does that has zero in it.
+        "max": any(is_zero) and all(zero or _literal(atom, 1) <= 0 for atom, zero in operands),
+        "min": any(is_zero) and all(zero or _literal(atom, -1) >= 0 for atom, zero in operands),
+    }
+    return bool(makes_zero.get(name, name in KEEP_ZERO and all(is_zero)))
+
+
+def _keeps(equation: Any, is_kept: Sequence[bool], is_zero: Sequence[bool]) -> bool:
+    """Return whether an operation's result is one of its operands where others are zero."""
+    keeps = {
+        "add": any(is_kept) and any(is_zero),
+        "sub": is_kept[0] and is_zero[-1],
+        "copy": is_kept[0],
+        "copy_p": is_kept[0],
+        "select_n": all(is_kept[1:]),
+    }
+    return keeps.get(equation.primitive.name, False)
 
 
 def result_of(closed: Any, output: int, arguments: Sequence[Any]) -> Any:

@@ -2,145 +2,27 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 import keras
 import numpy as np
 
-from stratax.core import arrivals, jaxprs, programs, ranges, regions, variable_store
+from stratax.core import arrivals, programs, ranges, regions, variable_store
 from stratax.core.dispatches import InterruptDeferred
 from stratax.core.placement import check_fits
 from stratax.distribute.remote._bound import bounded
 from stratax.distribute.remote._host_calls import HostCalls, check_platform, exportable, exported
 from stratax.distribute.remote._layout import not_on_servers
 from stratax.distribute.remote._push import requests_of
-from stratax.distribute.remote._row_program import RowProgram, in_row_space
+from stratax.distribute.remote._row_program import RowProgram
 from stratax.distribute.remote._row_spaces import Lookups, Table, pull_inputs
 from stratax.distribute.remote._servers import new_step
 from stratax.distribute.remote._step import Assignment, Feed, Input, Push, Step, described
 from stratax.distribute.remote._store import ServerStore
-from stratax.distribute.remote._updates import Addition, ServerUpdate, additions_of, parts_of, update_of
+from stratax.distribute.remote._updates import ServerUpdate
 from stratax.errors import TracingError
-
-
-def build(
-    store: ServerStore, closed: Any, region: regions.ProgramRegion, outputs: Any, name: str
-) -> programs.Program:
-    """Make the program of a function that was traced.
-
-    Args:
-        store: Where variables are.
-        closed: What was traced.
-        region: Its region.
-        outputs: The structure of its results.
-        name: What it is called in messages.
-
-    Raises:
-        TracingError: The function has a loop that the host would drive.
-    """
-    if region.loops or region.passes:
-        raise TracingError(
-            f"{name} goes through a dataset in a compiled function. Expected with a ParameterServerStrategy: a step "
-            "for each call, `strategy.run(step, args=(next(iterator),))`, with the loop in Python around it, so that "
-            "variables are pulled and gradients pushed in each of them."
-        )
-    written = list(region.writes.values())
-    num_inputs, num_written = len(region.inputs), len(written)
-    places = {id(source): index for index, source in enumerate(region.inputs)}
-    markers = jaxprs.markers_of(closed.jaxpr)
-    # What is added to variables on servers is sent as that, so that no other worker's is lost.
-    # A variable that an optimizer updates, too, was read with that update made: its new value is assigned behind it.
-    updated = {key for part in region.handed_on for key in part.purpose.variables}
-    sums: list[tuple[keras.Variable, list[Addition]]] = []
-    assigned: list[int] = []
-    for output, variable in enumerate(written):
-        place = places.get(id(variable))
-        found = None
-        is_there = variable_store.store_of(variable) is store
-        if is_there and place is not None and id(variable) not in updated:
-            found = additions_of(closed, output, markers[place])
-        if found is None:
-            assigned.append(output)
-        else:
-            sums.append((variable, found))
-    added = [atom for _, parts in sums for part in parts for atom in part.atoms]
-    num_results = len(closed.out_avals) - num_written - region.num_handed_on
-    handed = closed.jaxpr.outvars[len(closed.out_avals) - region.num_handed_on :]
-    results = closed.jaxpr.outvars[num_written : num_written + num_results]
-    arrays = [*handed, *added]
-    assignments = [closed.jaxpr.outvars[output] for output in assigned]
-    rearranged = jaxprs.cut(closed, outputs=[*assignments, *arrays, *results])
-
-    def make(given: list[Any]) -> None:
-        rest = iter(given)
-        for part in region.handed_on:
-            part.purpose.make([next(rest) for _ in part.arrays])
-        for variable, parts in sums:
-            value: Any = variable.value
-            for addition in parts:
-                value = addition.make(value, *[next(rest) for _ in addition.atoms])
-            keras.Variable.assign(variable, value)
-
-    update = update_of(make, [_spec(atom.aval) for atom in arrays]) if arrays else None
-    flat = jaxprs.lift_inputs(rearranged, num_inputs)
-    num_assigned, num_arrays = len(assigned), len(arrays)
-
-    def whole(*given: Any) -> list[Any]:
-        found = flat(*given)
-        pushed = found[num_assigned : num_assigned + num_arrays]
-        prepared = update.prepare(*pushed) if update is not None else []
-        return [*found[:num_assigned], *prepared, *found[num_assigned + num_arrays :]]
-
-    sent = [] if update is None else update.sent
-    on_servers = [
-        index
-        for index, source in enumerate(region.inputs)
-        if isinstance(source, keras.Variable) and variable_store.store_of(source) is store
-    ]
-    rows = in_row_space(
-        whole,
-        [*(_spec_of(source) for source in region.inputs), *(_spec(aval) for aval in closed.in_avals)],
-        on_servers,
-        range(num_assigned, num_assigned + len(sent)),
-    )
-    num_changed = num_assigned + len(sent)
-
-    def run(donated: list[Any], kept: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
-        if rows is None:
-            found = whole(*kept, *arguments)
-        else:
-            found = rows.function([*kept[:num_inputs], *arguments], kept[num_inputs:])
-        return found[:num_changed], found[num_changed:]
-
-    run.__name__ = name
-    can_fail = programs.calls_back(closed.jaxpr)
-    by_rows = {} if rows is None else rows.pushed
-    return RemoteProgram(
-        store,
-        # The numbers of rows are sent behind everything else.
-        []
-        if update is None
-        else parts_of(
-            store, update, {index - num_assigned: len(sent) + space for index, space in by_rows.items()}
-        ),
-        num_assigned,
-        num_changed,
-        specs=[_spec(aval) for aval in closed.in_avals],
-        function=run,
-        rows=rows,
-        compiled=jax.jit(run),
-        donated=[],
-        kept=list(region.inputs),
-        written=[written[output] for output in assigned],
-        feeds=region.feeds,
-        outputs=outputs,
-        placement=None,
-        can_fail=can_fail,
-        sites=programs.sites_of(closed.jaxpr) if can_fail else [],
-        watches=ranges.watches_of(closed, region.inputs, None),
-    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -252,73 +134,91 @@ class RemoteProgram(programs.Program):
         Raises:
             TracingError: It does something that only this process can do.
         """
+        self._refuse_what_is_here_alone()
+        tables = self._tables()
+        lookups = Lookups() if self._rows is None else self._rows.lookups
+        step = Step(
+            tuple(self._worker_inputs(tables)),
+            tuple(self._worker_feeds(traced)),
+            tuple(map(self._assignment_of, self.written)),
+            tuple(Push(part.server, part.name, tuple(part.sent)) for part in self._parts),
+            lookups,
+            self._store.max_staleness,
+        )
+        specs, find = self._worker_specs(tables, platform)
+        function, calls = self._for_worker(specs, platform)
+        return Parcel(
+            step, [exported(jax.jit(function), platform, specs, self._specs), *find], self._own(), calls
+        )
+
+    def _refuse_what_is_here_alone(self) -> None:
         if any(isinstance(source, programs.HostValue) for source in self.kept):
             raise TracingError(
                 "A step that a coordinator schedules can't read values of the coordinator's process while it runs, as "
                 "for a summary. Return what is wanted, and look at it in the coordinator."
             )
         for variable in self.written:
-            if not (variable_store.store_of(variable) is self._store or is_random_state(variable)):
+            if not (self._is_on_servers(variable) or is_random_state(variable)):
                 raise not_on_servers(variable.path)
-        own: dict[str, np.ndarray] = {}
+
+    def _worker_inputs(self, tables: dict[int, Table]) -> list[Input]:
         inputs: list[Input] = []
-        specs = [_spec_of(source) for source in self.kept]
-        tables = self._tables()
         for place, source in enumerate(self.kept):
-            if isinstance(source, keras.Variable):
-                if place in tables:
-                    inputs.append(Input(table=tables[place]))
-                elif variable_store.store_of(source) is self._store:
-                    inputs.append(Input(shards=self._store.layouts.of(source).shards))
-                elif is_random_state(source):
-                    own[_own_name(source)] = np.asarray(regions.concrete_values([source])[0])
-                    inputs.append(Input(own=_own_name(source)))
-                else:
-                    inputs.append(Input(given=sum(each.given is not None for each in inputs)))
-            else:
+            if not isinstance(source, keras.Variable):
                 number = next(i for i, feed in enumerate(self.feeds) if feed is source.feed)
                 inputs.append(Input(feed=number, leaf=source.index))
-        feeds = tuple(
-            Feed(
-                next(index for index, stream in enumerate(traced) if stream is feed.stream),
-                described(feed.structure),
-                feed.is_optional,
-            )
-            for feed in self.feeds
-        )
-        assignments = tuple(
-            Assignment(shards=self._store.layouts.of(variable).all)
-            if variable_store.store_of(variable) is self._store
-            else Assignment(own=_own_name(variable))
-            for variable in self.written
-        )
-        bound = self._store.max_staleness
-        pushes = tuple(Push(part.server, part.name, tuple(part.sent)) for part in self._parts)
+            elif place in tables:
+                inputs.append(Input(table=tables[place]))
+            elif self._is_on_servers(source):
+                inputs.append(Input(shards=self._store.layouts.of(source).shards))
+            elif is_random_state(source):
+                inputs.append(Input(own=_own_name(source)))
+            else:
+                inputs.append(Input(given=sum(each.given is not None for each in inputs)))
+        return inputs
 
-        lookups, find = Lookups(), []
-        if self._rows is not None and self._find is not None:
-            lookups = self._rows.lookups
-            every = [*specs, *self._specs]
-            needed = [every[index] for index in lookups.needed]
-            find = [exported(self._find, platform, *needed)]
-            for place, table in tables.items():
-                size = lookups.spaces[table.space].size
-                specs[place] = jax.ShapeDtypeStruct((size, *table.row), specs[place].dtype)
-            numbers = jax.eval_shape(self._find, *needed)
-            specs += [_spec(numbers[index]) for space in lookups.spaces for index in space.ids]
-        step = Step(tuple(inputs), feeds, assignments, pushes, lookups, bound)
-        function, calls = self._for_worker(specs, platform)
-        return Parcel(step, [exported(jax.jit(function), platform, specs, self._specs), *find], own, calls)
+    def _worker_feeds(self, traced: Sequence[Any]) -> Iterator[Feed]:
+        for feed in self.feeds:
+            number = next(index for index, stream in enumerate(traced) if stream is feed.stream)
+            yield Feed(number, described(feed.structure), feed.is_optional)
+
+    def _assignment_of(self, variable: keras.Variable) -> Assignment:
+        if self._is_on_servers(variable):
+            return Assignment(shards=self._store.layouts.of(variable).all)
+        return Assignment(own=_own_name(variable))
+
+    def _worker_specs(self, tables: dict[int, Table], platform: str) -> tuple[list[Any], list[bytes]]:
+        """Return the types of what a worker's program takes as inputs, and the program that finds rows, if any."""
+        specs: list[Any] = [input_spec(source) for source in self.kept]
+        if self._rows is None or self._find is None:
+            return specs, []
+        lookups = self._rows.lookups
+        every = [*specs, *self._specs]
+        needed = [every[index] for index in lookups.needed]
+        for place, table in tables.items():
+            size = lookups.spaces[table.space].size
+            specs[place] = jax.ShapeDtypeStruct((size, *table.row), specs[place].dtype)
+        numbers = jax.eval_shape(self._find, *needed)
+        specs += [spec_of(numbers[index]) for space in lookups.spaces for index in space.ids]
+        return specs, [exported(self._find, platform, *needed)]
+
+    def _own(self) -> dict[str, np.ndarray]:
+        """Return the first values of what each worker has for itself, by name."""
+        own = [source for source in self._here() if is_random_state(source)]
+        values = regions.concrete_values(own)
+        return {_own_name(variable): np.asarray(value) for variable, value in zip(own, values, strict=True)}
+
+    def _here(self) -> list[keras.Variable]:
+        """Return the variables that a step reads and that servers do not keep."""
+        return [
+            source
+            for source in self.kept
+            if isinstance(source, keras.Variable) and not self._is_on_servers(source)
+        ]
 
     def given(self) -> list[np.ndarray]:
         """Return the values of variables that a step reads and that are in this process, as they are now."""
-        here = [
-            source
-            for source in self.kept
-            if isinstance(source, keras.Variable)
-            and variable_store.store_of(source) is not self._store
-            and not is_random_state(source)
-        ]
+        here = [variable for variable in self._here() if not is_random_state(variable)]
         return [np.asarray(value) for value in regions.concrete_values(here)]
 
     def _for_worker(
@@ -344,12 +244,15 @@ class RemoteProgram(programs.Program):
         """Return what the function returns, of the arrays that its program has given."""
         return self._outputs(arrays)
 
+    def _is_on_servers(self, variable: keras.Variable) -> bool:
+        return variable_store.store_of(variable) is self._store
+
     def _is_there(self, variable: keras.Variable) -> bool:
         """Return whether servers keep a variable, and have a value of it."""
-        return variable_store.store_of(variable) is self._store and variable_store.has_value(variable)
+        return self._is_on_servers(variable) and variable_store.has_value(variable)
 
     def _inputs(self, fed: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
-        here = [v for v in self._read if variable_store.store_of(v) is not self._store]
+        here = [v for v in self._read if not self._is_on_servers(v)]
         values = {id(v): value for v, value in zip(here, regions.concrete_values(here), strict=True)}
         kept: list[Any] = []
         for source in self.kept:
@@ -378,9 +281,7 @@ class RemoteProgram(programs.Program):
         variables = {
             place: self._store.layouts.of(source).shards
             for place, source in enumerate(self.kept)
-            if isinstance(source, keras.Variable)
-            and variable_store.store_of(source) is self._store
-            and place not in tables
+            if isinstance(source, keras.Variable) and self._is_on_servers(source) and place not in tables
         }
         lookups = Lookups() if self._rows is None else self._rows.lookups
         return pull_inputs(self._store.puller, kept, arguments, variables, tables, lookups, self._find)
@@ -399,14 +300,15 @@ def _dtype_of(variable: keras.Variable) -> Any:
     return jax.dtypes.canonicalize_dtype(variable.dtype)
 
 
-def _spec_of(source: Any) -> jax.ShapeDtypeStruct:
+def input_spec(source: Any) -> jax.ShapeDtypeStruct:
     """Return the type of an input."""
     if isinstance(source, keras.Variable):
         return jax.ShapeDtypeStruct(tuple(source.shape), _dtype_of(source))
     if isinstance(source, programs.HostValue):
-        return _spec(source)
-    return _spec(jax.tree.leaves(source.feed.structure)[source.index])
+        return spec_of(source)
+    return spec_of(jax.tree.leaves(source.feed.structure)[source.index])
 
 
-def _spec(aval: Any) -> jax.ShapeDtypeStruct:
+def spec_of(aval: Any) -> jax.ShapeDtypeStruct:
+    """Return the type of what has a shape and a dtype."""
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype)

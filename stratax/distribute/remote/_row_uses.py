@@ -7,6 +7,7 @@ pass. What is used otherwise too is left as it is.
 
 import dataclasses
 import enum
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -138,30 +139,30 @@ class RowUses:
         self.kinds, self.lookups, self.uniform = {}, {}, {}
         for table in tables:
             self.kinds[table] = Kind.ANY, Group(table.aval.shape[0], [table])
-        equation: Any
         for equation in jaxprs.equations(self._jaxpr):
-            operands = [atom for atom in equation.invars if self._kind(atom) is not None]
-            if operands:
-                group = self.kinds[operands[0]][1]
-                for atom in operands[1:]:
-                    other = self.kinds[atom][1]
-                    # Of one length, or the operation is none that is known here.
-                    group = group.join(other)
-                if not self._follow(equation, group.root):
-                    self._refuse(group.root)
-                    for variable in equation.outvars:
-                        self.kinds.pop(variable, None)
-            elif self._is_made_of_rows(equation):
-                (made,) = equation.outvars
-                group = Group(made.aval.shape[0], [made])
-                self._look_up(equation, group)
-                self.kinds[made] = Kind.ZERO, group
-            elif equation.primitive.name == "broadcast_in_dim" and not equation.invars[0].aval.shape:
-                self.uniform[equation.outvars[0]] = equation.invars[0]
+            self._meet(equation)
         for variable in jaxprs.variables_of(self._jaxpr.outvars):
             found = self.kinds.get(variable)
             if found is not None and (found[0] is not Kind.ZERO or variable not in self._pushed):
                 self._refuse(found[1].root)
+
+    def _meet(self, equation: Any) -> None:
+        """Find out what an operation makes; what it uses in a way that is not known is refused."""
+        groups = [self.kinds[atom][1] for atom in equation.invars if self._kind(atom) is not None]
+        if groups:
+            # Of one length, or the operation is none that is known here.
+            group = functools.reduce(Group.join, groups).root
+            if not self._follow(equation, group):
+                self._refuse(group.root)
+                for variable in equation.outvars:
+                    self.kinds.pop(variable, None)
+        elif self._is_made_of_rows(equation):
+            (made,) = equation.outvars
+            group = Group(made.aval.shape[0], [made])
+            self._look_up(equation, group)
+            self.kinds[made] = Kind.ZERO, group
+        elif equation.primitive.name == "broadcast_in_dim" and not equation.invars[0].aval.shape:
+            self.uniform[equation.outvars[0]] = equation.invars[0]
 
     def _is_made_of_rows(self, equation: Any) -> bool:
         is_wanted = _is_scatter(equation) and equation.outvars[0] not in self._refused

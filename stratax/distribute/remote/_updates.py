@@ -1,11 +1,9 @@
 """How an update of variables becomes programs of the servers that keep them (distribute layer)."""
 
 import dataclasses
-import functools
 import hashlib
 import json
 import logging
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +18,6 @@ from stratax.distribute.remote._layout import Layout, Shard
 from stratax.distribute.remote._servers import Request
 from stratax.distribute.remote._store import ServerStore
 from stratax.errors import InternalError, StrategyError, TracingError
-from stratax.seams.jax import core
 
 _logger = logging.getLogger("stratax")
 
@@ -171,27 +168,41 @@ def parts_of(store: ServerStore, update: Update, by_rows: dict[int, int]) -> lis
     return [_part(store, update, server, by_rows) for server in sorted(servers)]
 
 
+@dataclasses.dataclass(slots=True, eq=False)
+class _Together:
+    """Variables that an update needs together.
+
+    Attributes:
+        variables: The variables, by id.
+        reason: Why it can't be made in the parts that servers have; None if it can.
+    """
+
+    variables: dict[int, keras.Variable]
+    reason: str | None
+
+
 def _make_updatable(store: ServerStore, traced: Update) -> None:
     """Move variables that can't be updated where they are beside each other, onto one server."""
-    groups: list[tuple[list[keras.Variable], str | None]] = []
+    groups: list[_Together] = []
     for output, variable in enumerate(traced.written):
         indices = _elementwise.inputs_of(traced.closed, output)
         used = [traced.needed[index] for index in indices if index < len(traced.needed)]
         involved = [each for each in [variable, *used] if not store.layouts.of(each).copies]
-        if not involved:
-            continue
-        reason = None if _is_local(store, involved) else _reason(store, traced, output, involved)
-        # What one update needs together, another one may need together with more.
-        members = {id(each) for each in involved}
-        joined = [group for group in groups if any(id(each) in members for each in group[0])]
-        groups = [group for group in groups if not any(group is other for other in joined)]
-        everything = {id(each): each for group in joined for each in group[0]}
-        everything |= {id(each): each for each in involved}
-        reasons = [each for each in (reason, *(group[1] for group in joined)) if each]
-        groups.append((list(everything.values()), reasons[0] if reasons else None))
-    for variables, reason in groups:
-        if reason is not None:
-            _gather(store, variables, reason)
+        if involved:
+            reason = None if _is_local(store, involved) else _reason(store, traced, output, involved)
+            groups = _joined(groups, _Together({id(each): each for each in involved}, reason))
+    for group in groups:
+        if group.reason is not None:
+            _gather(store, list(group.variables.values()), group.reason)
+
+
+def _joined(groups: Sequence[_Together], new: _Together) -> list[_Together]:
+    """Add a group; what one update needs together, another one may need together with more."""
+    others = [group for group in groups if group.variables.keys().isdisjoint(new.variables)]
+    met = [group for group in groups if group not in others]
+    variables = {key: each for group in (*met, new) for key, each in group.variables.items()}
+    reasons = [group.reason for group in (new, *met) if group.reason]
+    return [*others, _Together(variables, reasons[0] if reasons else None)]
 
 
 def _reason(
@@ -240,47 +251,6 @@ class _Names:
         return shard.name
 
 
-def _part(store: ServerStore, traced: Update, server: int, by_rows: dict[int, int]) -> ServerUpdate:
-    """Return what one server does."""
-    replaced, needed = _Names(), _Names()
-    sent = _SentArrays()
-    num_variables = len(traced.needed)
-    layouts = [store.layouts.of(variable) for variable in traced.needed]
-    steps: list[Callable[[dict[str, Any], dict[Sent, Any]], Any]] = []
-    for output, variable in enumerate(traced.written):
-        shape = tuple(variable.shape)
-        indices = _elementwise.inputs_of(traced.closed, output)
-        for shard in store.layouts.of(variable).on(server):
-            replaced.add(variable, shard)
-            sources: dict[int, Any] = {}
-            for index in indices:
-                if index < num_variables:
-                    own = _beside(layouts[index], shard)
-                    sources[index] = needed.add(traced.needed[index], own)
-                else:
-                    number = index - num_variables
-                    aval = traced.closed.in_avals[index]
-                    sources[index] = sent.add(number, aval, shard, shape, by_rows.get(number))
-            steps.append(_step(traced, output, sources, shard, shape))
-    read = {name: spec for name, spec in needed.specs.items() if name not in replaced.specs}
-
-    def run(replaced_values: list[Any], read_values: list[Any], sent_values: list[Any]) -> list[Any]:
-        named = dict(zip(replaced.specs, replaced_values, strict=True))
-        named |= dict(zip(read, read_values, strict=True))
-        given = dict(zip(sent.specs, sent_values, strict=True))
-        return [step(named, given) for step in steps]
-
-    exported = jax.export.export(jax.jit(run), platforms=("cpu",))(
-        list(replaced.specs.values()), list(read.values()), list(sent.specs.values())
-    )
-    program = bytes(exported.serialize())
-    names = json.dumps([list(replaced.specs), list(read)]).encode()
-    digest = hashlib.sha256(names + program).hexdigest()[:32]
-    return ServerUpdate(
-        server, digest, program, list(replaced.specs), list(read), list(sent.specs), list(sent.fills.values())
-    )
-
-
 class _SentArrays:
     """What a server is sent, in the order in which it was first asked for."""
 
@@ -318,41 +288,125 @@ class _SentArrays:
         return sent
 
 
-def _step(
-    traced: Update, output: int, sources: dict[int, Any], shard: Shard, shape: tuple[int, ...]
-) -> Callable[[dict[str, Any], dict[Sent, Any]], Any]:
-    """Return what computes a shard's new value of a server's arrays and what was sent."""
-    closed = traced.closed
-    rows = _changed_rows(traced, output, sources)
-    own_shape = shard.shape_of(shape)
+@dataclasses.dataclass(slots=True, eq=False)
+class _Part:
+    """What one server does, as it is put together.
 
-    def arguments(named: dict[str, Any], given: dict[Sent, Any]) -> list[Any]:
+    Attributes:
+        replaced: The arrays that it replaces.
+        needed: The arrays of its own that new values are computed of.
+        sent: What it is sent.
+        steps: What computes the new values, in the order of `replaced`.
+    """
+
+    replaced: _Names = dataclasses.field(default_factory=_Names)
+    needed: _Names = dataclasses.field(default_factory=_Names)
+    sent: _SentArrays = dataclasses.field(default_factory=_SentArrays)
+    steps: "list[_ShardStep]" = dataclasses.field(default_factory=list)
+
+    @property
+    def read(self) -> dict[str, jax.ShapeDtypeStruct]:
+        """What it reads and does not replace."""
+        return {name: spec for name, spec in self.needed.specs.items() if name not in self.replaced.specs}
+
+    def run(self, replaced_values: list[Any], read_values: list[Any], sent_values: list[Any]) -> list[Any]:
+        """Compute the new values."""
+        named = dict(zip(self.replaced.specs, replaced_values, strict=True))
+        named |= zip(self.read, read_values, strict=True)
+        given = dict(zip(self.sent.specs, sent_values, strict=True))
+        return [step(named, given) for step in self.steps]
+
+
+def _part(store: ServerStore, traced: Update, server: int, by_rows: dict[int, int]) -> ServerUpdate:
+    """Return what one server does."""
+    part = _Part()
+    for output, variable in enumerate(traced.written):
+        for shard in store.layouts.of(variable).on(server):
+            part.replaced.add(variable, shard)
+            sources = _sources(store, traced, output, shard, part, by_rows)
+            part.steps.append(_ShardStep(traced, output, sources, shard))
+    return _exported(server, part)
+
+
+def _sources(
+    store: ServerStore, traced: Update, output: int, shard: Shard, part: _Part, by_rows: dict[int, int]
+) -> "dict[int, str | Sent]":
+    """Return what a shard's new value is computed of, by the update's arguments, and have the server get it."""
+    shape = tuple(traced.written[output].shape)
+    sources: dict[int, str | Sent] = {}
+    for index in _elementwise.inputs_of(traced.closed, output):
+        number = index - len(traced.needed)
+        if number < 0:
+            variable = traced.needed[index]
+            sources[index] = part.needed.add(variable, _beside(store.layouts.of(variable), shard))
+        else:
+            aval = traced.closed.in_avals[index]
+            sources[index] = part.sent.add(number, aval, shard, shape, by_rows.get(number))
+    return sources
+
+
+def _exported(server: int, part: _Part) -> ServerUpdate:
+    replaced, read, sent = part.replaced.specs, part.read, part.sent
+    exported = jax.export.export(jax.jit(part.run), platforms=("cpu",))(
+        list(replaced.values()), list(read.values()), list(sent.specs.values())
+    )
+    program = bytes(exported.serialize())
+    names = json.dumps([list(replaced), list(read)]).encode()
+    digest = hashlib.sha256(names + program).hexdigest()[:32]
+    return ServerUpdate(
+        server, digest, program, list(replaced), list(read), list(sent.specs), list(sent.fills.values())
+    )
+
+
+class _ShardStep:
+    """Computes a shard's new value, of a server's arrays by name and of what was sent.
+
+    Args:
+        traced: The update.
+        output: Which of its results.
+        sources: What the result is computed of, by the update's arguments.
+        shard: The shard.
+    """
+
+    def __init__(self, traced: Update, output: int, sources: dict[int, str | Sent], shard: Shard) -> None:
+        self._closed, self._output, self._sources, self._shard = traced.closed, output, sources, shard
+        self._shape = tuple(traced.written[output].shape)
+        self._rows = _changed_rows(traced, output, sources)
+
+    def __call__(self, named: dict[str, Any], given: dict[Sent, Any]) -> Any:
+        if self._rows is not None:
+            return self._changed(named, given, given[self._rows.numbers])
+        own_shape = self._shard.shape_of(self._shape)
+        arguments = self._arguments(named, self._whole(given, own_shape))
+        if self._shard.stop is None:
+            return _elementwise.result_of(self._closed, self._output, arguments)
+        return _elementwise.part_of(self._closed, self._output, arguments, own_shape)
+
+    def _arguments(self, named: dict[str, Any], given: dict[Sent, Any]) -> list[Any]:
         every: dict[Any, Any] = {**named, **given}
-        return [every.get(sources.get(index)) for index in range(len(closed.in_avals))]
+        return [every.get(self._sources.get(index)) for index in range(len(self._closed.in_avals))]
 
-    def step(named: dict[str, Any], given: dict[Sent, Any]) -> Any:
+    def _whole(self, given: dict[Sent, Any], own_shape: tuple[int, ...]) -> dict[Sent, Any]:
+        """Return what was sent, with whole arrays in place of their rows."""
         whole = dict(given)
-        for sent in sources.values():
+        for index, sent in self._sources.items():
             if isinstance(sent, Sent) and sent.ids is not None:
-                full = own_shape if sent.stop is not None else closed.in_avals[_index_of(sources, sent)].shape
+                full = own_shape if sent.stop is not None else self._closed.in_avals[index].shape
                 zeros = jnp.zeros(full, given[sent].dtype)
                 whole[sent] = zeros.at[given[sent.numbers]].set(given[sent], mode="drop")
-        if shard.stop is None:
-            return _elementwise.result_of(closed, output, arguments(named, whole))
-        return _elementwise.part_of(closed, output, arguments(named, whole), own_shape)
+        return whole
 
-    def step_of_rows(named: dict[str, Any], given: dict[Sent, Any]) -> Any:
-        numbers = given[rows.numbers]  # type: ignore[union-attr]
+    def _changed(self, named: dict[str, Any], given: dict[Sent, Any], numbers: Any) -> Any:
+        """Return the new value where only some rows change."""
         # Numbers, such as a learning rate, are no rows.
         parts = {
             name: named[name].at[numbers].get(mode="clip") if named[name].shape else named[name]
-            for name in sources.values()
+            for name in self._sources.values()
             if isinstance(name, str)
         }
-        changed = _elementwise.part_of(closed, output, arguments(parts, given), (*numbers.shape, *shape[1:]))
-        return named[shard.name].at[numbers].set(changed, mode="drop")
-
-    return step if rows is None else step_of_rows
+        shape = (*numbers.shape, *self._shape[1:])
+        changed = _elementwise.part_of(self._closed, self._output, self._arguments(parts, given), shape)
+        return named[self._shard.name].at[numbers].set(changed, mode="drop")
 
 
 def _changed_rows(traced: Update, output: int, sources: dict[int, Any]) -> Sent | None:
@@ -381,10 +435,6 @@ def _changed_rows(traced: Update, output: int, sources: dict[int, Any]) -> Sent 
     return next(iter(rows.values()))
 
 
-def _index_of(sources: dict[int, Any], sent: Sent) -> int:
-    return next(index for index, source in sources.items() if source == sent)
-
-
 def _beside(layout: Layout, shard: Shard) -> Shard:
     """Return the shard of a variable that has the same rows, on the same server, as one of another variable."""
     for own in layout.on(shard.server):
@@ -395,46 +445,3 @@ def _beside(layout: Layout, shard: Shard) -> Shard:
         f"{layout.name}, which is on one of them. Use one parameter server, or an optimizer whose numbers depend on "
         "gradients only."
     )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Addition:
-    """What a program adds to a variable, or subtracts from it.
-
-    Attributes:
-        atoms: The jaxpr's atoms of what is added: an array; or the places and rows of a scattered addition.
-        make: Gives the new value, of the old one and the atoms' values.
-    """
-
-    atoms: list[Any]
-    make: Callable[..., Any]
-
-
-_ADDED = {"add": operator.add, "sub": operator.sub}
-_SCATTERED = ("scatter-add", "scatter-sub")
-
-
-def additions_of(closed: Any, output: int, argument: Any) -> list[Addition] | None:
-    """Return what a program adds to a variable and subtracts from it, in order; None if it changes it otherwise.
-
-    Args:
-        closed: A closed jaxpr.
-        output: Which result is the variable's new value.
-        argument: The jaxpr's variable that stands for the old one.
-    """
-    made = jaxprs.makers(closed.jaxpr)
-    atom = closed.jaxpr.outvars[output]
-    found: list[Addition] = []
-    while not isinstance(atom, core.Literal) and atom is not argument:
-        equation = made.get(atom)
-        if equation is None:
-            return None
-        # The variable comes first in `assign_add`; what is added may depend on it all the same.
-        atom, *rest = equation.invars
-        if equation.primitive.name in _ADDED:
-            found.append(Addition(rest, _ADDED[equation.primitive.name]))
-        elif equation.primitive.name in _SCATTERED:
-            found.append(Addition(rest, functools.partial(equation.primitive.bind, **equation.params)))
-        else:
-            return None
-    return None if isinstance(atom, core.Literal) or not found else found[::-1]
