@@ -79,15 +79,6 @@ def extend(
     return dataclasses.replace(step, constants=[_Constant(s) if _is_value(s) else s for s in sources])
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Memory:
-    """What the traces of one program share: what streams have shown, what loops were traced for, what replicas keep."""
-
-    seen: dict[Any, Any]
-    structures: dict[_capture.Path, list[Any]]
-    kept: list[Any]
-
-
 def _hints(
     known: dict[_capture.Path, list[Any]], path: _capture.Path, structures: list[Any]
 ) -> dict[_capture.Path, list[Any]]:

@@ -26,7 +26,6 @@ from stratax.core import (
     _concrete,
     _dispatches,
     _eagerly,
-    _extension,
     _in_place,
     _iterators,
     _known,
@@ -39,10 +38,10 @@ from stratax.core import (
     _retracing,
     _shared,
     _signature,
-    _stages,
     _texts,
     _variable_store,
     jaxprs,
+    programs,
 )
 from stratax.seams import jax as seam
 from stratax.seams.keras import in_stateless_scope
@@ -511,7 +510,7 @@ class Function(_signature.Alias):
             return self.traced_for(arguments, specs, move, devices, shown_there)
 
     def _retrace(
-        self, arguments: _signature.Arguments, memory: _extension.Memory, hints: dict[Any, Any]
+        self, arguments: _signature.Arguments, memory: _program.Memory, hints: dict[Any, Any]
     ) -> tuple[Any, _capture.ProgramRegion]:
         """Trace the function once more for a program that is running; see `_extension`."""
         reason = "The shapes of the elements that a loop takes from a dataset vary."
@@ -667,7 +666,7 @@ def build_program(
     sites = _program.sites_of(closed.jaxpr) if can_fail else []
     if region.loops or region.passes:
         _check_leaks(name, closed, region)
-        return _program.DrivenProgram(closed, region, outputs, donate=donate, can_fail=can_fail, sites=sites)
+        return programs.DrivenProgram(closed, region, outputs, donate=donate, can_fail=can_fail, sites=sites)
     sources = region.inputs
     written = list(region.writes.values())
     read = {
@@ -693,7 +692,7 @@ def build_program(
     }
     placement, storage = region.placement, region.storage
     if placement is not None and storage is not None and storage != placement:
-        staged = _stages.StagedProgram(
+        staged = programs.StagedProgram(
             closed,
             donated=donated_positions,
             kept=kept_positions,

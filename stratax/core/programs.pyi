@@ -1,9 +1,11 @@
 from ._capture import HostValue as HostValue
 from ._checks import raise_failures as raise_failures
+from ._driven_program import DrivenProgram as DrivenProgram
 from ._print import Printing as Printing
 from ._program import Program as Program
 from ._program import Retrace as Retrace
 from ._program import calls_back as calls_back
 from ._program import is_call as is_call
 from ._program import sites_of as sites_of
+from ._stages import StagedProgram as StagedProgram
 from ._stream import Stream as Stream
