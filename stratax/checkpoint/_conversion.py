@@ -17,7 +17,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.checkpoint import _folder, _graph, _restoration, _store, _tensorflow
+from stratax.checkpoint import _tensorflow, saving
 from stratax.checkpoint._matches import AS_ASKED, Matches, unique
 from stratax.checkpoint._tensorflow_objects import Objects, is_seed
 
@@ -71,7 +71,7 @@ class Report:
 
     source: str
     rows: list[Row]
-    contents: _store.Contents
+    contents: saving.Contents
 
     @property
     def totals(self) -> dict[str, int]:
@@ -96,7 +96,7 @@ def source_of(path: str | os.PathLike[str]) -> _tensorflow.Bundle:
         DataLossError: If it is damaged.
         FileAccessError: If it may not be read.
     """
-    place = _folder.located(path)
+    place = saving.located(path)
     # One of the files of a checkpoint stands for it.
     whole = place.with_name(_PART.sub("", place.name))
     if whole != place and place.is_file() and _tensorflow.is_written_by_tensorflow(whole):
@@ -123,7 +123,7 @@ def _no_source(place: pathlib.Path) -> errors.StrataxError:
             f"Checkpoint.save returned, without '.index' or '.data-...'. Received: {shown(os.fspath(place))}.",
             filename=os.fspath(place),
         )
-    if _folder.checkpoint_exists(place) or (place.is_dir() and _folder.complete_checkpoints(place)):
+    if saving.checkpoint_exists(place) or (place.is_dir() and saving.complete_checkpoints(place)):
         return errors.BadArgumentError(
             f"This is a checkpoint of Stratax, which needs no conversion. Received: {shown(os.fspath(place))}."
         )
@@ -138,7 +138,7 @@ def _no_source(place: pathlib.Path) -> errors.StrataxError:
 
 
 def convert(
-    source: _tensorflow.Bundle, target: _store.Contents | None, names: Mapping[str, str] | None = None
+    source: _tensorflow.Bundle, target: saving.Contents | None, names: Mapping[str, str] | None = None
 ) -> Report:
     """Find the value of each variable.
 
@@ -166,7 +166,7 @@ def write(path: str | os.PathLike[str], report: Report) -> None:
     Raises:
         CheckpointError: If it can't be written.
     """
-    _store.write(_folder.absolute(path), report.contents)
+    saving.write(saving.absolute(path), report.contents)
 
 
 class _Conversion:
@@ -269,7 +269,7 @@ class _Conversion:
             return "it is text, or of a dtype that no variable has"
         return None
 
-    def values_of(self, target: _store.Contents) -> Report:
+    def values_of(self, target: saving.Contents) -> Report:
         """Give the variables of a target their values."""
         found = Matches(self._source, self._objects, self._by_name, self._renamed, target)
         matches = found.found
@@ -343,7 +343,7 @@ class _Conversion:
     def _report(
         self, rows: list[Row], arrays: dict[str, np.ndarray], names: dict[str, str], aliases: dict[str, str]
     ) -> Report:
-        contents = _store.Contents(
+        contents = saving.Contents(
             arrays=arrays,
             names={key: names.get(key, key) for key in arrays},
             aliases=aliases,
@@ -353,11 +353,11 @@ class _Conversion:
         return Report(source=self._source.path, rows=rows, contents=contents)
 
 
-def _fresh_optimizers(target: _store.Contents, matches: Mapping[str, Any]) -> set[str]:
+def _fresh_optimizers(target: saving.Contents, matches: Mapping[str, Any]) -> set[str]:
     """Return the optimizers of which the checkpoint has nothing."""
     owners: dict[str, bool] = {}
     for here in target.arrays:
-        before, slot, _ = here.partition(_graph.SLOT)
+        before, slot, _ = here.partition(saving.SLOT)
         owner = before.rpartition("/")[0]
         if slot or (here.endswith("/iterations") and f"{owner}/learning_rate" in target.arrays):
             owners[owner] = owners.get(owner, False) or here in matches
@@ -374,7 +374,7 @@ def _reason(here: str, name: str, fresh: Iterable[str], other: Iterable[str]) ->
         return KEPT, "the checkpoint has no such optimizer: as new"
     if here.endswith("optimizer/learning_rate"):
         return KEPT, "the checkpoint has no learning rate"
-    if here in _restoration.OPTIONAL:
+    if here in saving.OPTIONAL:
         return KEPT, "counted anew"
     return MISSING, "the checkpoint has no such value"
 

@@ -8,12 +8,12 @@ import keras
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.checkpoint import _commit, _folder, _graph, _snapshot, _store, _writer
-from stratax.checkpoint._checkpoint import Checkpoint
+from stratax.checkpoint import saving
+from stratax.checkpoint.saving import Checkpoint
 from stratax.seams.keras import BaseOptimizer
 
 
-def of_objects(made: object) -> _store.Contents:
+def of_objects(made: object) -> saving.Contents:
     """Return the variables of objects, with their values.
 
     Args:
@@ -26,10 +26,10 @@ def of_objects(made: object) -> _store.Contents:
     """
     root = _root(made)
     _build_optimizers(root)
-    graph = _graph.find(root)
+    graph = saving.find(root)
     if not graph.variables:
         raise without_variables(made)
-    return _snapshot.take(graph, _snapshot.values(graph))
+    return saving.take(graph, saving.values(graph))
 
 
 def without_variables(made: object) -> errors.BadArgumentError:
@@ -40,7 +40,7 @@ def without_variables(made: object) -> errors.BadArgumentError:
     )
 
 
-def of_checkpoint(path: str | os.PathLike[str]) -> _store.Contents:
+def of_checkpoint(path: str | os.PathLike[str]) -> saving.Contents:
     """Return the variables of a checkpoint, with their values.
 
     Args:
@@ -50,13 +50,13 @@ def of_checkpoint(path: str | os.PathLike[str]) -> _store.Contents:
         FileMissingError: If there is none.
         DataLossError: If it is damaged.
     """
-    place = _folder.located(path)
-    if (error := _writer.wait_for(place)) is not None:
+    place = saving.located(path)
+    if (error := saving.wait_for(place)) is not None:
         raise error
-    found = [] if (place / _commit.FILE).exists() else list(_folder.complete_checkpoints(place))
-    index = _store.read_index(found[-1] if found else place)
-    arrays = _store.read_arrays(index, index.shapes)
-    return _store.Contents(
+    found = [] if (place / saving.FILE).exists() else list(saving.complete_checkpoints(place))
+    index = saving.read_index(found[-1] if found else place)
+    arrays = saving.read_arrays(index, index.shapes)
+    return saving.Contents(
         # In the order of the index, which is that of the objects.
         arrays={key: arrays[key] for key in index.shapes},
         names=index.names,
@@ -67,18 +67,18 @@ def of_checkpoint(path: str | os.PathLike[str]) -> _store.Contents:
 
 
 def _root(made: object) -> Any:
-    if isinstance(made, _graph.Trackable):
+    if isinstance(made, saving.Trackable):
         return made
     if isinstance(made, keras.Layer):
         return Checkpoint(model=made)
     if isinstance(made, Mapping) and all(isinstance(each, keras.Variable) for each in made.values()):
         variables = dict(made)
-        return Checkpoint(_graph.NamedVariables(lambda: variables))
+        return Checkpoint(saving.NamedVariables(lambda: variables))
     if isinstance(made, Mapping) and all(isinstance(name, str) for name in made):
         return Checkpoint(**made)
     if isinstance(made, list | tuple) and all(isinstance(each, keras.Variable) for each in made):
         by_path = {each.path: each for each in made}
-        return Checkpoint(_graph.NamedVariables(lambda: by_path))
+        return Checkpoint(saving.NamedVariables(lambda: by_path))
     raise errors.BadTypeError(
         "A checkpoint is converted for a Keras model, a Checkpoint, a dict such as {'model': model, 'optimizer': "
         f"optimizer}}, or variables. Received: {shown(made)}."
@@ -100,7 +100,7 @@ def _build_optimizers(root: Any) -> None:
 
 def _parts(root: Any) -> Iterator[Any]:
     yield root
-    if isinstance(root, _graph.Trackable):
+    if isinstance(root, saving.Trackable):
         if (merged := root.merged()) is not None:
             yield from _parts(merged)
         for child in root.children().values():

@@ -4,7 +4,7 @@ import collections
 import functools
 from collections.abc import Mapping, Sequence
 
-from stratax.checkpoint import _graph, _restoration, _store, _tensorflow
+from stratax.checkpoint import _tensorflow, saving
 from stratax.checkpoint._tensorflow_objects import Objects, is_seed
 
 # How a value was found that the user has named.
@@ -51,14 +51,14 @@ class Matches:
         objects: Objects | None,
         by_name: Mapping[str, str],
         renamed: Mapping[str, str],
-        target: _store.Contents,
+        target: saving.Contents,
     ) -> None:
         self._source = source
         self._objects = objects
         self._by_name = by_name
         self._renamed = renamed
         self._target = target
-        self._others = _restoration.by_first(target.aliases)
+        self._others = saving.by_first(target.aliases)
         self._names = unique({key: target.names.get(key, key) for key in target.arrays})
         self._layers_here: dict[str, list[int]] = {}
         self.found: dict[str, tuple[str, str]] = {}
@@ -100,7 +100,7 @@ class Matches:
             number = (
                 self._place(objects, here) if owner is None else objects.part(owner, here.rpartition("/")[2])
             )
-            if number is not None and _graph.SLOT not in here:
+            if number is not None and saving.SLOT not in here:
                 places[here] = number
         for optimizer, owner in owners.items():
             places |= self._places_of_trained(objects, owner, self._trained(optimizer), places)
@@ -128,7 +128,7 @@ class Matches:
                 if variable in places:
                     number = objects.slot(owner, slot, places[variable], positions[variable])
                     if number is not None:
-                        self._add_number(objects, f"{optimizer}/{slot}{_graph.SLOT}{variable}", number)
+                        self._add_number(objects, f"{optimizer}/{slot}{saving.SLOT}{variable}", number)
 
     def _add_number(self, objects: Objects, here: str, number: int) -> None:
         key = objects.key(number)
@@ -143,7 +143,7 @@ class Matches:
             each: {} for each in counting if f"{each}/learning_rate" in self._target.arrays
         }
         for here in self._target.arrays:
-            before, slot, variable = here.partition(_graph.SLOT)
+            before, slot, variable = here.partition(saving.SLOT)
             if slot:
                 optimizer, _, name = before.rpartition("/")
                 found.setdefault(optimizer, {}).setdefault(name, []).append(variable)
@@ -168,7 +168,7 @@ class Matches:
         return pairs
 
     def _place(self, objects: Objects, key_path: str, *, is_variable: bool = True) -> int | None:
-        for candidate in _restoration.candidates(key_path, self._others):
+        for candidate in saving.candidates(key_path, self._others):
             parts = candidate.split("/")
             starts = [(0, parts)]
             # Where TensorFlow's root is the model itself, or calls it otherwise.
@@ -193,7 +193,7 @@ class Matches:
             keys = [
                 here
                 for here in self._target.arrays
-                if here.startswith(f"{first}/") and _graph.SLOT not in here
+                if here.startswith(f"{first}/") and saving.SLOT not in here
             ]
             counts = {
                 start: sum(self._fits(objects, start, here) for here in keys)
@@ -255,7 +255,7 @@ class Matches:
             for family in _FAMILIES:
                 found = self._slots_by_name(slots, family) if family.keys() == slots.keys() else {}
                 for (slot, variable), key in found.items():
-                    self._add(f"{optimizer}/{slot}{_graph.SLOT}{variable}", key, "by name")
+                    self._add(f"{optimizer}/{slot}{saving.SLOT}{variable}", key, "by name")
                 if found:
                     self._add_steps(optimizer)
                     break

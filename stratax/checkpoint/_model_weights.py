@@ -7,9 +7,9 @@ from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.checkpoint import _conversion, _conversion_target, _graph, _restoration, _snapshot, _tensorflow
-from stratax.checkpoint._checkpoint import Checkpoint
+from stratax.checkpoint import _conversion, _conversion_target, _tensorflow, saving
 from stratax.checkpoint._named_values import give
+from stratax.checkpoint.saving import Checkpoint
 
 _NAMED = 3
 _OPTIMIZER = "model/optimizer/"
@@ -34,7 +34,7 @@ class WeightsStatus:
         if self._left:
             raise errors.RestoreError(
                 "Values of a checkpoint are no weights of the model. Expected: every value in use. Received: "
-                f"{_restoration.listing(self._left)}."
+                f"{saving.listing(self._left)}."
             )
         return self
 
@@ -69,11 +69,11 @@ def load_weights(model: Any, path: str | os.PathLike[str]) -> WeightsStatus:
         RestoreError: If a weight has no value of its shape.
         DataLossError: If the checkpoint is damaged.
     """
-    graph = _graph.find(Checkpoint(model=model))
+    graph = saving.find(Checkpoint(model=model))
     graph.variables = {key: each for key, each in graph.variables.items() if not key.startswith(_OPTIMIZER)}
     if not graph.variables:
         raise _conversion_target.without_variables(model)
-    target = _snapshot.take(graph, _snapshot.values(graph))
+    target = saving.take(graph, saving.values(graph))
     aliases = {alias: key for alias, key in target.aliases.items() if not key.startswith(_OPTIMIZER)}
     report = _conversion.convert(_conversion.source_of(path), dataclasses.replace(target, aliases=aliases))
     wrong = [

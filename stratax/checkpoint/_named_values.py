@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.checkpoint._reader import CheckpointReader, keys_by_name
+from stratax.checkpoint.saving import CheckpointReader, keys_by_name
 from stratax.core import regions, variable_store
 
 # How many variables a message names.

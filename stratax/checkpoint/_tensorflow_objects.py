@@ -9,7 +9,7 @@ import functools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from stratax.checkpoint import _graph
+from stratax.checkpoint import saving
 from stratax.checkpoint._bundles import Node
 
 _LAYER = re.compile(r"layer-(\d+)")
@@ -240,7 +240,7 @@ class Objects:
         for slot in kinds:
             for variable, key_path in key_paths.items():
                 if (number := self.slot(optimizer, slot, variable, None)) is not None:
-                    yield f"{slot}{_graph.SLOT}{key_path}", number
+                    yield f"{slot}{saving.SLOT}{key_path}", number
         for name, part in own.items():
             if self.key(part) is None:
                 continue
