@@ -80,15 +80,18 @@ class Arguments:
 
 def sort_arguments(arguments: object) -> Arguments:
     """Sort a structure of arguments."""
-    leaves, treedef = jax.tree.flatten(arguments, is_leaf=_is_static_container)
+    # Streams, their sources and generators are leaves: none is a node of JAX' trees.
+    leaves, treedef = jax.tree.flatten(arguments)
     parts: list[Hashable] = []
     dynamic: list[Any] = []
     streams: list[Any] = []
     for leaf in leaves:
         # By type, not by value: a program takes any array of this shape and dtype.
         if isinstance(leaf, _ARRAYS):
-            # Weakly typed arrays promote otherwise, so that they make another program.
-            parts.append((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)))
+            # Of JAX' arrays as JAX itself keeps it: programs may be given other shapes. Weakly typed arrays promote
+            # otherwise, so that they make another program.
+            kind = getattr(leaf, "aval", leaf)
+            parts.append((kind.shape, kind.dtype, getattr(kind, "weak_type", False)))
             dynamic.append(leaf)
         elif isinstance(leaf, _stream.Stream):
             # A stream is known by what its elements are like; its elements are checked when the program runs.
@@ -141,22 +144,26 @@ def closure_key(function: Callable[..., Any]) -> Hashable:
 
 
 def _function_key(function: types.FunctionType, seen: dict[int, int]) -> Hashable:
-    cells = tuple(_cell_key(cell, seen, function) for cell in function.__closure__ or ())
-    defaults = tuple(static_key(d, seen) for d in (function.__defaults__ or ()))
-    keywords = tuple((k, static_key(d, seen)) for k, d in (function.__kwdefaults__ or {}).items())
+    # Loops of their own for what is mostly empty: this is done in each call.
+    is_users = _users.is_users(function)
+    parts: list[Hashable] = []
+    for cell in function.__closure__ or ():
+        parts.append(_cell_key(cell, seen, function if is_users else None))
+    for default in function.__defaults__ or ():
+        parts.append(static_key(default, seen))
+    for name, default in (function.__kwdefaults__ or {}).items():
+        parts.append((name, static_key(default, seen)))
     # A lambda in a loop is a new function each time, but with the same code and, often, the same cells.
-    return (function.__code__, cells, defaults, keywords, _globals_key(function, seen))
+    return (function.__code__, tuple(parts), _globals_key(function, seen) if is_users else ())
 
 
 def _globals_key(function: types.FunctionType, seen: dict[int, int]) -> Hashable:
-    """Return a key for what a function reads of its module: a library does not rebind its names."""
-    if not _users.is_users(function):
+    """Return a key for what a function of the user's reads of its module: a library does not rebind its names."""
+    names = _users.globals_read(function.__code__)
+    if not names:
         return ()
     around = function.__globals__
-    return tuple(
-        _captured_key(around[name], seen, function) if name in around else None
-        for name in _users.globals_read(function.__code__)
-    )
+    return tuple([_captured_key(around[name], seen, function) if name in around else None for name in names])
 
 
 def _attributes_key(method: types.MethodType, seen: dict[int, int]) -> Hashable:
@@ -174,8 +181,13 @@ def _captured_key(value: object, seen: dict[int, int], function: types.FunctionT
     """Return a key for what a function captures: of lists and dictionaries, and of objects' attributes, what they hold.
 
     A function that changes containers itself captures them as they are: its key would be another one at each call.
+
+    Args:
+        value: The value.
+        seen: As for :func:`static_key`.
+        function: The function, of the user's program.
     """
-    if not _users.is_users(function) or _users.changes_containers(function.__code__):
+    if _users.changes_containers(function.__code__):
         return static_key(value, seen)
     if type(value) in _CONTAINERS:
         return _contents_key(value, seen, [_MAX_HELD])
@@ -183,10 +195,12 @@ def _captured_key(value: object, seen: dict[int, int], function: types.FunctionT
     held = None if is_code else getattr(value, "__dict__", None)
     if not held:
         return static_key(value, seen)
-    plain = [held.get(name) for name in _users.attributes_read(function.__code__)]
-    # Of all else that an object holds, its methods and arrays say how it changes.
-    parts = (_contents_key(part, seen, [_MAX_HELD]) if _is_plain(part) else None for part in plain)
-    return (static_key(value, seen), *parts)
+    parts: list[Hashable] = [static_key(value, seen)]
+    for name in _users.attributes_read(function.__code__):
+        part = held.get(name)
+        # Of all else that an object holds, its methods and arrays say how it changes.
+        parts.append(_contents_key(part, seen, [_MAX_HELD]) if _is_plain(part) else None)
+    return tuple(parts)
 
 
 def _is_plain(value: object) -> bool:
@@ -217,17 +231,6 @@ def _cell_key(
         return static_key(value, seen) if function is None else _captured_key(value, seen, function)
     except ValueError:  # The cell is still empty: a local function that is defined later.
         return "empty"
-
-
-def _is_static_container(value: object) -> bool:
-    return _is_type_of_input(type(value))  # type: ignore[arg-type]
-
-
-@functools.lru_cache(maxsize=512)
-def _is_type_of_input(kind: type) -> bool:
-    # Asked of every node of the arguments in every call; an abstract class answers in ten times the time of the cache.
-    # Cached by type: `isinstance` on abstract classes is slow, and every leaf of every call comes here.
-    return issubclass(kind, (_stream.Stream, _stream.StreamSource, types.GeneratorType))
 
 
 def describe(leaf: object) -> str:

@@ -6,7 +6,7 @@ import os
 import pathlib
 import sysconfig
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 _PATHS = {name: sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -18,29 +18,21 @@ _NEVER = ("keras", "jax", "jaxlib", "numpy", "stratax", "malt")
 
 def is_users(function: types.FunctionType) -> bool:
     """Return whether a function that is called belongs to the user's program."""
-    return _is_users_module(function.__code__.co_filename, function.__globals__.get("__name__") or "")(
-        function.__globals__
-    )
+    around = function.__globals__
+    known = _is_users_module(function.__code__.co_filename, around.get("__name__") or "")
+    return _uses_stratax(around) if known is None else known
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_users_module(filename: str, module: str) -> Callable[[dict[str, Any]], bool]:
-    """Return whether functions of a module are the user's, by one rule for all functions of one file."""
+def _is_users_module(filename: str, module: str) -> bool | None:
+    """Return whether functions of a module are the user's, if its file alone says so; None if what is in it does."""
     if module.partition(".")[0] in _NEVER or filename.startswith("<frozen"):
-        return _no
+        return False
     parts = pathlib.Path(filename).parts
     if any(folder in parts for folder in _INSTALLED):
-        return _uses_stratax
+        return None
     standard = tuple(os.path.join(_PATHS[name], "") for name in ("stdlib", "platstdlib"))
-    return _no if filename.startswith(standard) else _yes
-
-
-def _yes(_: dict[str, Any]) -> bool:
-    return True
-
-
-def _no(_: dict[str, Any]) -> bool:
-    return False
+    return not filename.startswith(standard)
 
 
 def _uses_stratax(module: dict[str, Any]) -> bool:

@@ -1,5 +1,7 @@
 """Which functions are the user's, and what they read of their module."""
 
+import types
+
 from stratax import core
 from stratax.core import _users
 
@@ -14,11 +16,14 @@ def reads(x):
 
 
 def test_code_of_an_installed_package_is_converted_if_it_uses_stratax():
+    def is_users(file, **module):
+        function = types.FunctionType(reads.__code__.replace(co_filename=file), module)
+        return _users.is_users(function)
+
     installed = "/somewhere/site-packages/package/module.py"
-    rule = _users._is_users_module(installed, "package.module")
-    assert rule({"helper": core.function})
-    assert not rule({"helper": len})
-    assert _users._is_users_module("/home/me/train.py", "train")({})
+    assert is_users(installed, __name__="package.module", helper=core.function)
+    assert not is_users(installed, __name__="package.module", helper=len)
+    assert is_users("/home/me/train.py", __name__="train")
 
 
 def test_what_a_function_sets_itself_is_not_what_it_reads():

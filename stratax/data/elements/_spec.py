@@ -57,7 +57,7 @@ class TensorSpec:
 
     def __init__(self, shape: object, dtype: DTypeLike = "float32", name: str | None = None) -> None:
         sizes = as_shape(shape)
-        self._shape = None if sizes is None else TensorShape(sizes)
+        self._shape = None if sizes is None else tuple.__new__(TensorShape, sizes)
         self._dtype = as_dtype(dtype)
         self._name = name
 

@@ -15,20 +15,26 @@ Shape = tuple[int | None, ...]
 
 def as_shape(shape: Any) -> Shape | None:
     """Return a shape as a tuple of sizes, `None` for a size that is not known; `None` for an unknown rank."""
+    if type(shape) is TensorShape:
+        return tuple(shape)
     # Of TensorFlow's shapes, too, the rank says whether there is one.
     if shape is None or getattr(shape, "rank", 0) is None:
         return None
     try:
-        sizes = tuple(map(_size_of, shape))
+        # Nearly all sizes are plain numbers or None, which need no look at what they stand for.
+        sizes = tuple(
+            [size if size is None or (type(size) is int and size >= 0) else _size_of(size) for size in shape]
+        )
     except TypeError as e:
         raise BadTypeError(
             f"A shape is a sequence of sizes (None where a size is not known). Received: shape={shown(shape)}. "
             "Pass a tuple such as (None, 28, 28)."
         ) from e
-    if any(isinstance(size, int) and size < 0 for size in sizes):
-        raise BadArgumentError(
-            f"The sizes of a shape are not negative. Received: shape={shown(shape)}. Use None for an unknown size."
-        )
+    for size in sizes:
+        if isinstance(size, int) and size < 0:
+            raise BadArgumentError(
+                f"The sizes of a shape are not negative. Received: shape={shown(shape)}. Use None for an unknown size."
+            )
     return sizes
 
 

@@ -40,7 +40,7 @@ class Placing(abc.ABC):
 
     def describe(self, steps: Steps) -> Any:
         """Return a step with `jax.ShapeDtypeStruct` leaves; the same object for steps of one kind."""
-        types = tuple((self.whole_shape(leaf.shape[1:], steps.kind), leaf.dtype) for leaf in steps.leaves)
+        types = tuple([(self.whole_shape(leaf.shape[1:], steps.kind), leaf.dtype) for leaf in steps.leaves])
         # Cached: whoever compares structures sees one object again and again.
         return _described(steps.kind, steps.treedef, types)
 

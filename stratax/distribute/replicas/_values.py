@@ -88,7 +88,7 @@ class PerReplica:
     @property
     def num_components(self) -> int:
         """How many components there are: one for each replica of the strategy, or one in all if solo."""
-        return 1 if self._solo else int(self.array.shape[0])
+        return 1 if self._solo else int(self._array.shape[0])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -252,6 +252,10 @@ class StepsPerReplica(PerReplica):
 
     def __init__(self, stacked: Any) -> None:
         super().__init__(stacked)
+
+    @property
+    def num_components(self) -> int:
+        return int(self._array.shape[1])
 
     @property
     def stacked(self) -> Any:
