@@ -83,11 +83,23 @@ def arguments(callee: Definition) -> frozenset[str] | None:
     match callee:
         case Function():
             taken = _taken(callee.node)
-            return taken.names if taken.others == "refused" else None
+            return taken.names | _added(callee) if taken.others == "refused" else None
         case Class():
             return _of_constructor(callee)
         case _:
             return None
+
+
+def _added(function: Function) -> frozenset[str]:
+    """Return the arguments that decorators add: those that they make with `parameter("name", ...)`."""
+    names = set()
+    for decorator in function.node.decorator_list:
+        maker = _evaluate(function.module, decorator.func) if isinstance(decorator, ast.Call) else None
+        for node in ast.walk(maker.node) if isinstance(maker, Function) else ():
+            match node:
+                case ast.Call(func=ast.Name(id="parameter"), args=[ast.Constant(value=str() as name), *_]):
+                    names.add(name)
+    return frozenset(names)
 
 
 def lineage(cls: Class) -> Iterator[Definition]:

@@ -26,21 +26,22 @@ _ARGUMENTS = {
 def _count_of(kind: str) -> Callable[..., Pair]:
     """Make the metric that counts answers of a kind."""
 
+    @metric(_ARGUMENTS, name=kind, what=f"Return the sum of the weights of {kind.replace('_', ' ')}")
     def measure(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None) -> Measure:
         return Measure({"count": _counts(labels, predictions, weights, kind)[kind]}, only)
 
-    what = f"Return the sum of the weights of {kind.replace('_', ' ')}"
-    return metric(_ARGUMENTS, name=kind, what=what)(measure)
+    return measure
 
 
 def _part_of(name: str, what: str, wrong: str) -> Callable[..., Pair]:
     """Make the metric of the part that true positives have of themselves and another kind."""
 
+    @metric(_ARGUMENTS, name=name, what=what, returns="a scalar; 0 where there is nothing,")
     def measure(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None) -> Measure:
         counts = _counts(labels, predictions, weights, "true_positives", wrong)
         return Measure({f"{kind}/count": count for kind, count in counts.items()}, _part_of_all)
 
-    return metric(_ARGUMENTS, name=name, what=what, returns="a scalar; 0 where there is nothing,")(measure)
+    return measure
 
 
 true_positives = _count_of("true_positives")

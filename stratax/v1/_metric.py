@@ -127,12 +127,6 @@ class Measure(NamedTuple):
     name: str | None = None
 
 
-# What every metric is given last.
-_LAST = (
-    parameter("metrics_collections", Collections, None),
-    parameter("updates_collections", Collections, None),
-    parameter("name", str | None, None),
-)
 _DESCRIPTIONS = {
     "labels": "The truth.",
     "predictions": "Of the labels' shape.",
@@ -166,10 +160,16 @@ def metric(
         default: What the metric is called without a name; by default as the function.
         order: The names of all arguments, where those that all metrics have are not the last ones.
     """
+    # Written out in this function, where `stratax check` finds them.
+    last = (
+        parameter("metrics_collections", Collections, None),
+        parameter("updates_collections", Collections, None),
+        parameter("name", str | None, None),
+    )
 
     def decorate(measure: Callable[..., Measure]) -> Callable[..., Pair]:
         own_name = name or measure.__name__
-        parameters = [*parameters_of(measure), *_LAST]
+        parameters = [*parameters_of(measure), *last]
         if order is not None:
             by_name = {each.name: each for each in parameters}
             parameters = [by_name[each] for each in order.split()]
@@ -181,7 +181,7 @@ def metric(
         }
 
         def call(given: dict[str, Any]) -> Pair:
-            of_value, of_operation, path = (given.pop(each.name) for each in _LAST)
+            of_value, of_operation, path = (given.pop(each.name) for each in last)
             measured = measure(**given)
             return _make_metric(path or measured.name or default_name, measured, of_value, of_operation)
 

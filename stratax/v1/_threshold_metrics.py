@@ -35,6 +35,7 @@ def _at_each_threshold(
 ) -> Callable[..., Pair]:
     """Make a metric with one value for each threshold, of the sums of some kinds of answers."""
 
+    @metric(_ARGUMENTS, name=name, what=what, returns="one for each threshold,", default=default)
     def measure(
         labels: TensorLike,
         predictions: TensorLike,
@@ -43,13 +44,7 @@ def _at_each_threshold(
     ) -> Measure:
         return Measure(_at_thresholds(labels, predictions, thresholds, weights, kinds), compute)
 
-    returns = "one for each threshold,"
-    return metric(_ARGUMENTS, name=name, what=what, returns=returns, default=default)(measure)
-
-
-def _sum_at_each_threshold(kind: str) -> Callable[..., Pair]:
-    what = f"Return the sums of the weights of {kind.replace('_', ' ')}"
-    return _at_each_threshold(f"{kind}_at_thresholds", what, (kind,), only, default=kind)
+    return measure
 
 
 def _part_of_almost_all(sums: Sums) -> Any:
@@ -57,10 +52,34 @@ def _part_of_almost_all(sums: Sums) -> Any:
     return hits / (_EDGE + hits + others)
 
 
-true_positives_at_thresholds = _sum_at_each_threshold("true_positives")
-false_positives_at_thresholds = _sum_at_each_threshold("false_positives")
-false_negatives_at_thresholds = _sum_at_each_threshold("false_negatives")
-true_negatives_at_thresholds = _sum_at_each_threshold("true_negatives")
+true_positives_at_thresholds = _at_each_threshold(
+    "true_positives_at_thresholds",
+    "Return the sums of the weights of true positives",
+    ("true_positives",),
+    only,
+    default="true_positives",
+)
+false_positives_at_thresholds = _at_each_threshold(
+    "false_positives_at_thresholds",
+    "Return the sums of the weights of false positives",
+    ("false_positives",),
+    only,
+    default="false_positives",
+)
+false_negatives_at_thresholds = _at_each_threshold(
+    "false_negatives_at_thresholds",
+    "Return the sums of the weights of false negatives",
+    ("false_negatives",),
+    only,
+    default="false_negatives",
+)
+true_negatives_at_thresholds = _at_each_threshold(
+    "true_negatives_at_thresholds",
+    "Return the sums of the weights of true negatives",
+    ("true_negatives",),
+    only,
+    default="true_negatives",
+)
 precision_at_thresholds = _at_each_threshold(
     "precision_at_thresholds",
     "Return which part of what is predicted is true, at thresholds",

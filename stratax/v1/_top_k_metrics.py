@@ -25,11 +25,13 @@ _ARGUMENTS = {
     "class_id": "The only class that counts; None for all.",
     "weights": "A scalar, or an array of the labels' shape without the last dimension; None for 1.",
 }
+_RETURNS = "a scalar, not a number where there is nothing,"
 
 
 def _at_k(name: str, kind: str, what: str) -> Callable[..., Pair]:
     """Make a metric of the classes with the k highest scores; see :func:`_measure`."""
 
+    @metric(_ARGUMENTS, name=name, what=what, returns=_RETURNS, default=f"{kind}_at_K")
     def measure(
         labels: TensorLike,
         predictions: TensorLike,
@@ -40,12 +42,19 @@ def _at_k(name: str, kind: str, what: str) -> Callable[..., Pair]:
         _, indices = jax.lax.top_k(on_device(predictions), k)
         return _measure(kind, labels, indices, k, class_id, weights)
 
-    return _of_part(name, kind, what, _ARGUMENTS)(measure)
+    return measure
 
 
 def _at_top_k(name: str, kind: str, what: str) -> Callable[..., Pair]:
     """Make a metric of classes that are the top predictions; see :func:`_measure`."""
 
+    @metric(
+        {**_ARGUMENTS, "k": "How many they are, for the name."},
+        name=name,
+        what=what,
+        returns=_RETURNS,
+        default=f"{kind}_at_K",
+    )
     def measure(
         labels: TensorLike,
         predictions_idx: TensorLike,
@@ -55,14 +64,7 @@ def _at_top_k(name: str, kind: str, what: str) -> Callable[..., Pair]:
     ) -> Measure:
         return _measure(kind, labels, predictions_idx, k, class_id, weights)
 
-    return _of_part(name, kind, what, {**_ARGUMENTS, "k": "How many they are, for the name."})(measure)
-
-
-def _of_part(
-    name: str, kind: str, what: str, arguments: dict[str, str]
-) -> Callable[[Callable[..., Measure]], Callable[..., Pair]]:
-    returns = "a scalar, not a number where there is nothing,"
-    return metric(arguments, name=name, what=what, returns=returns, default=f"{kind}_at_K")
+    return measure
 
 
 def _measure(
