@@ -225,6 +225,7 @@ def _of_constructor(cls: Class) -> frozenset[str] | None:
             return None
         if _is_dataclass(each.node):
             return names | _fields(each)
+        names |= _named_by_decorators(each.node)
         for node in each.node.body:
             if isinstance(node, ast.FunctionDef) and node.name == "__init__":
                 taken = _taken(node)
@@ -232,6 +233,16 @@ def _of_constructor(cls: Class) -> frozenset[str] | None:
                 if taken.others != "super":
                     return names if taken.others == "refused" else None
     return None
+
+
+def _named_by_decorators(node: ast.ClassDef) -> frozenset[str]:
+    """Return the arguments of the `__init__` that `with_arguments("units activation ...")` makes."""
+    names = set()
+    for decorator in node.decorator_list:
+        match decorator:
+            case ast.Call(func=ast.Name(id="with_arguments"), args=[ast.Constant(value=str() as listed)]):
+                names |= {*listed.split()}
+    return frozenset(names)
 
 
 def _is_dataclass(node: ast.ClassDef) -> bool:

@@ -9,60 +9,18 @@ from stratax._typing import TensorLike
 from stratax.ops import nn
 from stratax.ops.creation import on_device
 from stratax.v1._layer import Layer, functional
+from stratax.v1._layer_arguments import with_arguments
 
 
+@with_arguments(
+    "units activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer "
+    "activity_regularizer kernel_constraint bias_constraint trainable name"
+)
 class Dense(Layer, keras.layers.Dense):
-    """`activation(inputs @ kernel + bias)`, as `tf.layers.Dense`.
-
-    Args:
-        units: The size of the last dimension of what it gives.
-        activation: A function of a tensor, or the name of one of Keras'.
-        use_bias: Whether a bias is added.
-        kernel_initializer: Gives the kernel's first value; by default the variable scope's, or Glorot's uniform.
-        bias_initializer: Gives the bias' first value.
-        kernel_regularizer: A function of the kernel that gives a loss.
-        bias_regularizer: A function of the bias that gives a loss.
-        activity_regularizer: A function of what the layer gives that gives a loss, which is divided by the batch size.
-        kernel_constraint: Applied to the kernel after each update of an optimizer.
-        bias_constraint: Likewise to the bias.
-        trainable: Whether optimizers see the variables.
-        name: The layer's name.
-        **kwargs: Those of :class:`Layer`.
-    """
+    """`activation(inputs @ kernel + bias)`, as `tf.layers.Dense`."""
 
     _operation = "MatMul"
-
-    def __init__(
-        self,
-        units: int,
-        activation: Callable[..., Any] | str | None = None,
-        use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
-        trainable: bool = True,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            units=int(units),
-            activation=activation,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            activity_regularizer=activity_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            trainable=trainable,
-            name=name,
-            **kwargs,
-        )
+    __init__: Callable[..., None]
 
 
 class Dropout(Layer):

@@ -26,6 +26,20 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return [*inspect.signature(function).parameters.values()]
 
 
+def bind(signature: inspect.Signature, function: str, /, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """Return all arguments of a call by name, defaults as well.
+
+    Raises:
+        TypeError: If they do not fit.
+    """
+    try:
+        given = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{function}() {error}") from None
+    given.apply_defaults()
+    return given.arguments
+
+
 def make_function(
     name: str,
     module: str,
@@ -47,12 +61,7 @@ def make_function(
     signature = inspect.Signature([*parameters], return_annotation=returns)
 
     def function(*args: Any, **kwargs: Any) -> Result:
-        try:
-            given = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}() {error}") from None
-        given.apply_defaults()
-        return call(given.arguments)
+        return call(bind(signature, name, *args, **kwargs))
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = module

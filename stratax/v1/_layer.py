@@ -11,7 +11,9 @@ import keras
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.v1._current import current, current_or_none
+from stratax.v1._described import docstring, parameter, parameters_of
 from stratax.v1._variable_scope import VariableScope, get_variable, variable_scope
 
 _REGULARIZATION_LOSSES = "regularization_losses"
@@ -231,22 +233,37 @@ def _keras_object(module: Any, identifier: Any) -> Any:
     return module.get(identifier) if isinstance(identifier, str | dict) else identifier
 
 
-def functional(layer: type[Layer], name: str, *, is_shared: bool = True) -> Callable[..., Any]:
+# What functions of `tf.layers` are given beside their layer's arguments.
+_OF_CALLS = {
+    "inputs": (parameter("inputs", TensorLike), "The layer's inputs."),
+    "training": (
+        parameter("training", Any, False),
+        "Whether it is the batch's statistics that are taken: a boolean or a tensor of one.",
+    ),
+    "reuse": (
+        parameter("reuse", object, None),
+        "Whether the variables of `name` must be there already (True) or may be (`tf.AUTO_REUSE`).",
+    ),
+}
+
+
+def functional(
+    layer: type[Layer], name: str, *, is_shared: bool = True, order: str | None = None
+) -> Callable[..., Any]:
     """Return the function of `tf.layers` that makes a layer and calls it.
 
     Args:
         layer: The layer's class.
         name: The function's name.
         is_shared: Whether it has variables, and so the argument `reuse`.
+        order: The names of its arguments; by default `inputs`, the layer's own and `reuse`. With `training` among
+            them, that is passed on to the call.
     """
-    own = [
-        parameter
-        for parameter in list(inspect.signature(layer.__init__).parameters.values())[1:]
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
-    added = [inspect.Parameter("inputs", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-    last = [inspect.Parameter("reuse", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)]
-    signature = inspect.Signature([*added, *own, *(last if is_shared else [])])
+    own = [each for each in parameters_of(layer.__init__)[1:] if each.kind is not each.VAR_KEYWORD]
+    by_name = {each.name: each for each in (*own, *(added for added, _ in _OF_CALLS.values()))}
+    last = ["reuse"] if is_shared else []
+    names = order.split() if order else ["inputs", *(each.name for each in own), *last]
+    signature = inspect.Signature([by_name[each] for each in names], return_annotation=Any)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -256,16 +273,18 @@ def functional(layer: type[Layer], name: str, *, is_shared: bool = True) -> Call
                 f"tf.layers.{name}: {error}. Expected: {', '.join(signature.parameters)}."
             ) from None
         inputs, reuse = given.pop("inputs"), given.pop("reuse", None)
-        return layer(**given, _scope=given.get("name"), _reuse=reuse).apply(inputs)
+        called = {"training": given.pop("training")} if "training" in given else {}
+        return layer(**given, _scope=given.get("name"), _reuse=reuse).apply(inputs, **called)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = layer.__module__
     function.__signature__ = signature  # type: ignore[attr-defined]
+    what = f"Make a :class:`{layer.__name__}` and call it, as `tf.layers.{name}`"
+    described = {each: _OF_CALLS[each][1] for each in names if each in _OF_CALLS}
     function.__doc__ = (
-        f"Make a :class:`{layer.__name__}` and call it, as `tf.layers.{name}`.\n\n"
-        f"Args:\n    inputs: The layer's inputs.\n    reuse: Whether the variables of `name` must be there already "
-        f"(True) or may be (`tf.AUTO_REUSE`).\n\nThe other arguments are those of :class:`{layer.__name__}`."
+        docstring(f"{what}.", {"Args": described})
+        + f"\n\nThe other arguments are those of :class:`{layer.__name__}`."
         if is_shared
-        else f"Make a :class:`{layer.__name__}` and call it, as `tf.layers.{name}`, which has the same arguments."
+        else f"{what}, which has the same arguments."
     )
     return function

@@ -13,7 +13,7 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.v1._core_layers import as_known
 from stratax.v1._current import current
-from stratax.v1._layer import Layer
+from stratax.v1._layer import Layer, functional
 from stratax.v1._operations import operations_of
 
 # What cuDNN needs; TensorFlow's fused kernel takes no less on any device.
@@ -173,61 +173,11 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
             scope.always(operation)
 
 
-def batch_normalization(
-    inputs: TensorLike,
-    axis: int | Sequence[int] = -1,
-    momentum: float = 0.99,
-    epsilon: float = 1e-3,
-    center: bool = True,
-    scale: bool = True,
-    beta_initializer: Any = "zeros",
-    gamma_initializer: Any = "ones",
-    moving_mean_initializer: Any = "zeros",
-    moving_variance_initializer: Any = "ones",
-    beta_regularizer: Any = None,
-    gamma_regularizer: Any = None,
-    beta_constraint: Any = None,
-    gamma_constraint: Any = None,
-    training: Any = False,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: object = None,
-    renorm: bool = False,
-    renorm_clipping: Any = None,
-    renorm_momentum: float = 0.99,
-    fused: bool | None = None,
-    virtual_batch_size: int | None = None,
-    adjustment: Any = None,
-) -> Any:
-    """Normalize each channel, as `tf.layers.batch_normalization`.
-
-    `training` says, as a boolean or a tensor of one, whether it is the batch's statistics that are taken; `reuse`
-    whether the variables of `name` must be there already (True) or may be (`tf.AUTO_REUSE`). The other arguments are
-    those of :class:`BatchNormalization`.
-    """
-    layer = BatchNormalization(
-        axis=axis,
-        momentum=momentum,
-        epsilon=epsilon,
-        center=center,
-        scale=scale,
-        beta_initializer=beta_initializer,
-        gamma_initializer=gamma_initializer,
-        moving_mean_initializer=moving_mean_initializer,
-        moving_variance_initializer=moving_variance_initializer,
-        beta_regularizer=beta_regularizer,
-        gamma_regularizer=gamma_regularizer,
-        beta_constraint=beta_constraint,
-        gamma_constraint=gamma_constraint,
-        renorm=renorm,
-        renorm_clipping=renorm_clipping,
-        renorm_momentum=renorm_momentum,
-        fused=fused,
-        trainable=trainable,
-        virtual_batch_size=virtual_batch_size,
-        adjustment=adjustment,
-        name=name,
-        _scope=name,
-        _reuse=reuse,
-    )
-    return layer.apply(inputs, training=training)
+batch_normalization = functional(
+    BatchNormalization,
+    "batch_normalization",
+    order="inputs axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
+    "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint gamma_constraint "
+    "training trainable name reuse renorm renorm_clipping renorm_momentum fused virtual_batch_size "
+    "adjustment",
+)
