@@ -6,7 +6,7 @@ replicas' weights. TensorFlow averages the replicas' means, whatever their weigh
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -20,6 +20,7 @@ from stratax.errors import BadArgumentError
 from stratax.ops import nn
 from stratax.ops.creation import on_device
 from stratax.v1._current import current, current_or_none
+from stratax.v1._described import docstring, make_function, parameter, parameters_of
 from stratax.v1._weights import check_broadcastable, check_same_shape, squeezed
 
 _LOSSES = "losses"
@@ -107,190 +108,127 @@ def compute_weighted_loss(
         return _collected(loss, loss_collection, _TENSOR_NAMES[reduction])
 
 
-def absolute_difference(
-    labels: TensorLike,
-    predictions: TensorLike,
-    weights: TensorLike = 1.0,
+_REDUCTION = Reduction.SUM_BY_NONZERO_WEIGHTS
+_OF_LABELS = "A float32 scalar; with `Reduction.NONE`, an array of the labels' shape."
+_DESCRIPTIONS = {
+    "labels": "The truth.",
+    "predictions": "Of the labels' shape.",
+    "logits": "Of the labels' shape.",
+    "weights": "As in :func:`compute_weighted_loss`.",
+    "scope": "The name scope of the loss.",
+    "loss_collection": "The collection that the loss is added to.",
+    "reduction": "An attribute of :class:`Reduction`.",
+}
+
+
+def _loss(
+    arguments: Mapping[str, str] | None = None,
+    *,
+    returns: str = _OF_LABELS,
     scope: str | None = None,
-    loss_collection: str | None = _LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
-    """Return the mean absolute difference, as `tf.compat.v1.losses.absolute_difference`.
+    order: str | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a loss of TensorFlow of a function that computes it for each element.
+
+    It has that one's arguments and docstring, and beyond them those that losses share: `weights` behind the first
+    ones, without defaults, and what is done with the loss at the end.
 
     Args:
-        labels: The truth.
-        predictions: Of the labels' shape.
-        weights: As in :func:`compute_weighted_loss`.
-        scope: The name scope of the loss.
-        loss_collection: The collection that the loss is added to.
-        reduction: An attribute of :class:`Reduction`.
-
-    Returns:
-        A float32 scalar; with `Reduction.NONE`, an array of the labels' shape.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or an argument is None.
+        arguments: Descriptions of arguments, where they are not those that most losses have.
+        returns: What it returns, for the docstring.
+        scope: The name scope without a given one; by default the function's name.
+        order: The names of all arguments, where they are not in that order.
     """
-    with _named(scope, "absolute_difference") as path:
-        labels, predictions = _floats(labels, predictions)
-        return compute_weighted_loss(jnp.abs(predictions - labels), weights, path, loss_collection, reduction)
+
+    def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
+        own = parameters_of(compute)
+        by_name = {
+            **{each.name: each for each in own if each.default is each.empty},
+            "weights": parameter("weights", TensorLike, 1.0),
+            **{each.name: each for each in own if each.default is not each.empty},
+            "scope": parameter("scope", str | None, None),
+            "loss_collection": parameter("loss_collection", str | None, _LOSSES),
+            "reduction": parameter("reduction", str, _REDUCTION),
+        }
+        parameters = [by_name[each] for each in (order.split() if order else by_name)]
+        described = {**_DESCRIPTIONS, **(arguments or {})}
+
+        def call(given: dict[str, Any]) -> Any:
+            weights, path = given.pop("weights"), given.pop("scope")
+            collection, reduction = given.pop("loss_collection"), given.pop("reduction")
+            with _named(path, scope or compute.__name__) as entered:
+                return compute_weighted_loss(compute(**given), weights, entered, collection, reduction)
+
+        sections: dict[str, str | Mapping[str, str]] = {
+            "Args": {each.name: described[each.name] for each in parameters},
+            "Returns": returns,
+            "Raises": {"BadArgumentError": "If shapes don't fit, or an argument is None."},
+        }
+        doc = docstring(compute.__doc__ or "", sections)
+        return make_function(compute.__name__, compute.__module__, parameters, Any, doc, call)
+
+    return decorate
 
 
-def mean_squared_error(
-    labels: TensorLike,
-    predictions: TensorLike,
-    weights: TensorLike = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = _LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
-    """Return the mean squared difference, as `tf.compat.v1.losses.mean_squared_error`.
-
-    Args:
-        labels: The truth.
-        predictions: Of the labels' shape.
-        weights: As in :func:`compute_weighted_loss`.
-        scope: The name scope of the loss.
-        loss_collection: The collection that the loss is added to.
-        reduction: An attribute of :class:`Reduction`.
-
-    Returns:
-        A float32 scalar; with `Reduction.NONE`, an array of the labels' shape.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or an argument is None.
-    """
-    with _named(scope, "mean_squared_error") as path:
-        labels, predictions = _floats(labels, predictions)
-        return compute_weighted_loss(
-            jnp.square(predictions - labels), weights, path, loss_collection, reduction
-        )
+@_loss()
+def absolute_difference(labels: TensorLike, predictions: TensorLike) -> Any:
+    """Return the mean absolute difference, as `tf.compat.v1.losses.absolute_difference`."""
+    labels, predictions = _floats(labels, predictions)
+    return jnp.abs(predictions - labels)
 
 
-def huber_loss(
-    labels: TensorLike,
-    predictions: TensorLike,
-    weights: TensorLike = 1.0,
-    delta: float = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = _LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
-    """Return Huber's loss, as `tf.compat.v1.losses.huber_loss`.
-
-    Args:
-        labels: The truth.
-        predictions: Of the labels' shape.
-        weights: As in :func:`compute_weighted_loss`.
-        delta: Up to which difference it is half its square; beyond, it grows linearly.
-        scope: The name scope of the loss.
-        loss_collection: The collection that the loss is added to.
-        reduction: An attribute of :class:`Reduction`.
-
-    Returns:
-        A float32 scalar; with `Reduction.NONE`, an array of the labels' shape.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or an argument is None.
-    """
-    with _named(scope, "huber_loss") as path:
-        labels, predictions = _floats(labels, predictions)
-        difference = jnp.abs(predictions - labels)
-        quadratic = jnp.minimum(difference, delta)
-        losses = 0.5 * quadratic * quadratic + delta * (difference - quadratic)
-        return compute_weighted_loss(losses, weights, path, loss_collection, reduction)
+@_loss()
+def mean_squared_error(labels: TensorLike, predictions: TensorLike) -> Any:
+    """Return the mean squared difference, as `tf.compat.v1.losses.mean_squared_error`."""
+    labels, predictions = _floats(labels, predictions)
+    return jnp.square(predictions - labels)
 
 
-def log_loss(
-    labels: TensorLike,
-    predictions: TensorLike,
-    weights: TensorLike = 1.0,
-    epsilon: float = 1e-7,
-    scope: str | None = None,
-    loss_collection: str | None = _LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
-    """Return the cross entropy of probabilities of yes and no, as `tf.compat.v1.losses.log_loss`.
-
-    Args:
-        labels: The truth, from 0 to 1.
-        predictions: Probabilities, of the labels' shape.
-        weights: As in :func:`compute_weighted_loss`.
-        epsilon: What is added to probabilities before their logarithm is taken.
-        scope: The name scope of the loss.
-        loss_collection: The collection that the loss is added to.
-        reduction: An attribute of :class:`Reduction`.
-
-    Returns:
-        A float32 scalar; with `Reduction.NONE`, an array of the labels' shape.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or an argument is None.
-    """
-    with _named(scope, "log_loss") as path:
-        labels, predictions = _floats(labels, predictions)
-        losses = -labels * jnp.log(predictions + epsilon) - (1 - labels) * jnp.log(1 - predictions + epsilon)
-        return compute_weighted_loss(losses, weights, path, loss_collection, reduction)
+@_loss({"delta": "Up to which difference it is half its square; beyond, it grows linearly."})
+def huber_loss(labels: TensorLike, predictions: TensorLike, delta: float = 1.0) -> Any:
+    """Return Huber's loss, as `tf.compat.v1.losses.huber_loss`."""
+    labels, predictions = _floats(labels, predictions)
+    difference = jnp.abs(predictions - labels)
+    quadratic = jnp.minimum(difference, delta)
+    return 0.5 * quadratic * quadratic + delta * (difference - quadratic)
 
 
-def hinge_loss(
-    labels: TensorLike,
-    logits: TensorLike,
-    weights: TensorLike = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = _LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
-    """Return the hinge loss, as `tf.compat.v1.losses.hinge_loss`.
-
-    Args:
-        labels: 0 or 1.
-        logits: Of the labels' shape; above 0 for a prediction of 1.
-        weights: As in :func:`compute_weighted_loss`.
-        scope: The name scope of the loss.
-        loss_collection: The collection that the loss is added to.
-        reduction: An attribute of :class:`Reduction`.
-
-    Returns:
-        A float32 scalar; with `Reduction.NONE`, an array of the labels' shape.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or an argument is None.
-    """
-    with _named(scope, "hinge_loss") as path:
-        labels, logits = _floats(labels, logits, "logits")
-        losses = jax.nn.relu(1 - (2 * labels - 1) * logits)
-        return compute_weighted_loss(losses, weights, path, loss_collection, reduction)
+@_loss(
+    {
+        "labels": "The truth, from 0 to 1.",
+        "predictions": "Probabilities, of the labels' shape.",
+        "epsilon": "What is added to probabilities before their logarithm is taken.",
+    }
+)
+def log_loss(labels: TensorLike, predictions: TensorLike, epsilon: float = 1e-7) -> Any:
+    """Return the cross entropy of probabilities of yes and no, as `tf.compat.v1.losses.log_loss`."""
+    labels, predictions = _floats(labels, predictions)
+    return -labels * jnp.log(predictions + epsilon) - (1 - labels) * jnp.log(1 - predictions + epsilon)
 
 
+@_loss({"labels": "0 or 1.", "logits": "Of the labels' shape; above 0 for a prediction of 1."})
+def hinge_loss(labels: TensorLike, logits: TensorLike) -> Any:
+    """Return the hinge loss, as `tf.compat.v1.losses.hinge_loss`."""
+    labels, logits = _floats(labels, logits, "logits")
+    return jax.nn.relu(1 - (2 * labels - 1) * logits)
+
+
+@_loss(
+    {
+        "labels": "The truth, normalized.",
+        "predictions": "Of the labels' shape, normalized.",
+        "axis": "The dimension of the vectors.",
+        "weights": "A scalar, or of the labels' rank with size 1 in `axis`.",
+        "dim": "An older name of `axis`.",
+    },
+    returns="A float32 scalar; with `Reduction.NONE`, an array of the labels' rank with size 1 in `axis`.",
+    scope="cosine_distance_loss",
+    order="labels predictions axis weights scope loss_collection reduction dim",
+)
 def cosine_distance(
-    labels: TensorLike,
-    predictions: TensorLike,
-    axis: int | None = None,
-    weights: TensorLike = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = _LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-    dim: int | None = None,
+    labels: TensorLike, predictions: TensorLike, axis: int | None = None, dim: int | None = None
 ) -> Any:
-    """Return 1 less the cosine of the angle between unit vectors, as `tf.compat.v1.losses.cosine_distance`.
-
-    Args:
-        labels: The truth, normalized.
-        predictions: Of the labels' shape, normalized.
-        axis: The dimension of the vectors.
-        weights: A scalar, or of the labels' rank with size 1 in `axis`.
-        scope: The name scope of the loss.
-        loss_collection: The collection that the loss is added to.
-        reduction: An attribute of :class:`Reduction`.
-        dim: An older name of `axis`.
-
-    Returns:
-        A float32 scalar; with `Reduction.NONE`, an array of the labels' rank with size 1 in `axis`.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or an argument is None.
-    """
+    """Return 1 less the cosine of the angle between unit vectors, as `tf.compat.v1.losses.cosine_distance`."""
     if axis is not None and dim is not None:
         raise BadArgumentError(
             f"Cannot specify both 'axis' and 'dim'. Received: axis={shown(axis)}, dim={shown(dim)}. Leave out dim."
@@ -298,10 +236,8 @@ def cosine_distance(
     axis = dim if axis is None else axis
     if axis is None:
         raise BadArgumentError("You must specify argument `axis`: the dimension of the vectors.")
-    with _named(scope, "cosine_distance_loss") as path:
-        labels, predictions = _floats(labels, predictions)
-        losses = 1 - jnp.sum(predictions * labels, axis, keepdims=True)
-        return compute_weighted_loss(losses, weights, path, loss_collection, reduction)
+    labels, predictions = _floats(labels, predictions)
+    return 1 - jnp.sum(predictions * labels, axis, keepdims=True)
 
 
 def mean_pairwise_squared_error(
@@ -343,72 +279,39 @@ def mean_pairwise_squared_error(
         return _collected(_scaled(jnp.sum(losses * factors)), loss_collection, "value")
 
 
+@_loss(
+    {
+        "multi_class_labels": "From 0 to 1, shape `(batch, classes)`.",
+        "label_smoothing": "How far labels are moved towards 1/2, from 0 to 1.",
+    },
+    returns="A scalar of the logits' dtype; with `Reduction.NONE`, an array of their shape.",
+    scope="sigmoid_cross_entropy_loss",
+)
 def sigmoid_cross_entropy(
-    multi_class_labels: TensorLike,
-    logits: TensorLike,
-    weights: TensorLike = 1.0,
-    label_smoothing: float = 0,
-    scope: str | None = None,
-    loss_collection: str | None = _LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    multi_class_labels: TensorLike, logits: TensorLike, label_smoothing: float = 0
 ) -> Any:
-    """Return the cross entropy of independent yes-or-no answers, as `tf.compat.v1.losses.sigmoid_cross_entropy`.
-
-    Args:
-        multi_class_labels: From 0 to 1, shape `(batch, classes)`.
-        logits: Of the labels' shape.
-        weights: As in :func:`compute_weighted_loss`.
-        label_smoothing: How far labels are moved towards 1/2, from 0 to 1.
-        scope: The name scope of the loss.
-        loss_collection: The collection that the loss is added to.
-        reduction: An attribute of :class:`Reduction`.
-
-    Returns:
-        A scalar of the logits' dtype; with `Reduction.NONE`, an array of their shape.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or an argument is None.
-    """
-    with _named(scope, "sigmoid_cross_entropy_loss") as path:
-        labels, logits = _of_logits("multi_class_labels", multi_class_labels, logits)
-        if label_smoothing > 0:
-            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
-        losses = nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
-        return compute_weighted_loss(losses, weights, path, loss_collection, reduction)
+    """Return the cross entropy of independent yes-or-no answers, as `tf.compat.v1.losses.sigmoid_cross_entropy`."""
+    labels, logits = _of_logits("multi_class_labels", multi_class_labels, logits)
+    if label_smoothing > 0:
+        labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+    return nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
-def softmax_cross_entropy(
-    onehot_labels: TensorLike,
-    logits: TensorLike,
-    weights: TensorLike = 1.0,
-    label_smoothing: float = 0,
-    scope: str | None = None,
-    loss_collection: str | None = _LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
-    """Return the cross entropy of classes, as `tf.compat.v1.losses.softmax_cross_entropy`.
-
-    Args:
-        onehot_labels: Probabilities, shape `(batch, classes)`. No gradient passes through them.
-        logits: Of the labels' shape.
-        weights: A scalar, or of shape `(batch,)`.
-        label_smoothing: How far labels are moved towards 1/classes, from 0 to 1.
-        scope: The name scope of the loss.
-        loss_collection: The collection that the loss is added to.
-        reduction: An attribute of :class:`Reduction`.
-
-    Returns:
-        A scalar of the logits' dtype; with `Reduction.NONE`, an array of shape `(batch,)`.
-
-    Raises:
-        BadArgumentError: If shapes don't fit, or an argument is None.
-    """
-    with _named(scope, "softmax_cross_entropy_loss") as path:
-        labels, logits = _of_logits("onehot_labels", onehot_labels, logits)
-        if label_smoothing > 0:
-            labels = labels * (1 - label_smoothing) + label_smoothing / labels.shape[-1]
-        losses = nn.softmax_cross_entropy_with_logits(labels=jax.lax.stop_gradient(labels), logits=logits)
-        return compute_weighted_loss(losses, weights, path, loss_collection, reduction)
+@_loss(
+    {
+        "onehot_labels": "Probabilities, shape `(batch, classes)`. No gradient passes through them.",
+        "weights": "A scalar, or of shape `(batch,)`.",
+        "label_smoothing": "How far labels are moved towards 1/classes, from 0 to 1.",
+    },
+    returns="A scalar of the logits' dtype; with `Reduction.NONE`, an array of shape `(batch,)`.",
+    scope="softmax_cross_entropy_loss",
+)
+def softmax_cross_entropy(onehot_labels: TensorLike, logits: TensorLike, label_smoothing: float = 0) -> Any:
+    """Return the cross entropy of classes, as `tf.compat.v1.losses.softmax_cross_entropy`."""
+    labels, logits = _of_logits("onehot_labels", onehot_labels, logits)
+    if label_smoothing > 0:
+        labels = labels * (1 - label_smoothing) + label_smoothing / labels.shape[-1]
+    return nn.softmax_cross_entropy_with_logits(labels=jax.lax.stop_gradient(labels), logits=logits)
 
 
 def sparse_softmax_cross_entropy(

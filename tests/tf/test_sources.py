@@ -59,6 +59,7 @@ def test_the_arguments_of_functions_are_those_of_their_signatures(door):
         ("io.FixedLenFeature", {"shape", "dtype", "default_value"}),
         ("layers.Dense", {"units", "kernel_initializer", "name", "dtype"}),
         ("layers.SeparableConv2D", {"filters", "depthwise_initializer", "pointwise_constraint", "trainable"}),
+        ("losses.huber_loss", {"labels", "delta", "weights", "loss_collection", "reduction"}),
         ("metrics.auc", {"labels", "curve", "name", "metrics_collections"}),
         ("metrics.true_positives", {"labels", "name", "updates_collections"}),
         ("metrics.recall_at_top_k", {"predictions_idx", "k", "name", "updates_collections"}),

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from stratax.v1 import metrics
+from stratax.v1 import losses, metrics
 from stratax.v1._described import docstring, make_function, parameter
 
 _METRICS = sorted(name for name in dir(metrics) if inspect.isfunction(getattr(metrics, name)))
@@ -58,3 +58,18 @@ def test_a_metric_describes_each_of_its_arguments(name):
     for argument in inspect.signature(function).parameters:
         assert f"    {argument}: " in described
     assert list(inspect.signature(function).parameters)[-1] == ("thresholds" if name == "auc" else "name")
+
+
+@pytest.mark.parametrize(
+    "name", ["cosine_distance", "hinge_loss", "huber_loss", "mean_squared_error", "softmax_cross_entropy"]
+)
+def test_a_loss_describes_each_of_its_arguments(name):
+    function = getattr(losses, name)
+    described = inspect.getdoc(function).partition("Args:\n")[2].partition("\n\n")[0]
+    parameters = inspect.signature(function).parameters
+    for argument in parameters:
+        assert f"    {argument}: " in described
+    assert parameters["weights"].default == 1.0
+    assert parameters["reduction"].default == losses.Reduction.SUM_BY_NONZERO_WEIGHTS
+    with pytest.raises(TypeError, match=rf"^{name}\(\) missing a required argument"):
+        function()
