@@ -200,7 +200,7 @@ def _returned(maker: Definition | None) -> Function | None:
         return None
     body = maker.node.body
     match body[-1]:
-        case ast.Return(value=ast.Name(id=name) | ast.Call(args=[ast.Name(id=name)])):
+        case ast.Return(value=ast.Name(id=name) | ast.Call(args=[ast.Name(id=name), *_])):
             inside = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
             return Function(maker.module, inside[name]) if name in inside else None
     return None
