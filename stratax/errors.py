@@ -269,6 +269,10 @@ class FileMissingError(_FileError, FileNotFoundError):
     error_code = NOT_FOUND
 
 
+class NoMatchingFileError(FileMissingError, BadArgumentError):
+    """A pattern fits no file: an `InvalidArgumentError`, as TensorFlow raises, and a `NotFoundError`."""
+
+
 class AlreadyExistsError(_FileError, FileExistsError):
     """A thing was to be made that is there already.
 

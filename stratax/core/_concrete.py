@@ -36,6 +36,11 @@ def is_spec(value: object) -> bool:
     )
 
 
+def kind_of(spec: Any) -> tuple[Any, ...]:
+    """Return what is equal for specs that mean the same."""
+    return (spec.shape, str(spec.dtype)) if hasattr(spec, "dtype") else (spec,)
+
+
 def _fits(shape: tuple[int, ...], spec: Any) -> bool:
     return spec.shape is None or (
         len(spec.shape) == len(shape)
@@ -51,6 +56,8 @@ def as_declared(name: str, value: Any, spec: Any) -> Any:
     """
     if hasattr(spec, "part_specs"):
         return _composite_as_declared(name, value, spec)
+    if not hasattr(spec, "dtype"):
+        return _dataset_as_declared(name, value, spec)
     if _texts.is_spec_of_text(spec):
         return _texts.as_declared(name, value, spec, _fits)
     dtype = jax.dtypes.canonicalize_dtype(spec.dtype)
@@ -65,6 +72,16 @@ def as_declared(name: str, value: Any, spec: Any) -> Any:
         raise errors.BadTypeError(
             f"Argument {shown(name)} of a compiled function does not fit its signature. Expected: {spec}. "
             f"Received: {shown(given)}. Cast or reshape it, or declare another tf.TensorSpec."
+        )
+    return value
+
+
+def _dataset_as_declared(name: str, value: Any, spec: Any) -> Any:
+    """Return an argument that is no array, but described by a spec: a Dataset."""
+    if not spec.is_compatible_with(value):
+        raise errors.BadTypeError(
+            f"Argument {shown(name)} of a compiled function does not fit its signature. Expected: {spec}. "
+            f"Received: {shown(value)}. Pass such a Dataset, or declare another spec."
         )
     return value
 
@@ -266,8 +283,8 @@ def _is_same(left: Any, right: Any) -> bool:
 
 
 def is_full(spec: Any) -> bool:
-    """Return whether all sizes of a spec are known."""
-    return spec.shape is not None and None not in spec.shape
+    """Return whether all sizes of a spec are known; nobody knows those of a Dataset."""
+    return hasattr(spec, "dtype") and spec.shape is not None and None not in spec.shape
 
 
 def stand_in(spec: Any) -> np.ndarray:

@@ -232,7 +232,7 @@ class Function(_signature.Alias):
         leaves, structure = jax.tree.flatten((args, kwargs))
         # Specs of several classes mean the same.
         parts = [
-            (leaf.shape, str(leaf.dtype)) if _concrete.is_spec(leaf) else _signature.static_key(leaf)
+            _concrete.kind_of(leaf) if _concrete.is_spec(leaf) else _signature.static_key(leaf)
             for leaf in leaves
         ]
         self._kinds[structure, tuple(parts)] = (args, kwargs)
@@ -823,7 +823,9 @@ def _sort_outputs(result: object) -> tuple[list[Any], Any]:
             places.append(_program.Output(len(arrays)))
             arrays.append(value)
         else:
-            places.append(_program.Output(None, value))
+            places.append(
+                _program.Output(None, _texts.as_result(value) if isinstance(value, str | bytes) else value)
+            )
     return arrays, jax.tree.unflatten(treedef, places)
 
 

@@ -11,9 +11,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from stratax import _tracebacks
 from stratax.core import _capture
+from stratax.core._concrete import TensorType
 from stratax.errors import BadArgumentError, OutOfRangeError, TracingError
 
 _METHODS = ("signature", "peek_runs", "peek_up_to", "peek_block", "take", "take_block", "pass_over")
@@ -223,11 +225,20 @@ class Optional:
     Args:
         present: Whether it is there: a bool or a boolean array.
         value: The element; what stands there if it is missing has no meaning.
+        spec: What describes the element, where no value does, or a function that gives it.
     """
 
-    def __init__(self, present: object, value: object) -> None:
+    def __init__(self, present: object, value: object, spec: Any = None) -> None:
         self._present = present
         self._value = value
+        self._spec = spec
+
+    @property
+    def element_spec(self) -> Any:
+        """The structure of the specs of the element, also where there is none."""
+        if self._spec is None:
+            return jax.tree.map(lambda part: TensorType(np.shape(part), np.dtype(part.dtype)), self._value)
+        return self._spec() if callable(self._spec) else self._spec
 
     @staticmethod
     def from_value(value: Any) -> "Optional":
@@ -245,8 +256,7 @@ class Optional:
         Args:
             element_spec: What a value would be like.
         """
-        del element_spec
-        return Optional(False, None)
+        return Optional(False, None, element_spec)
 
     def has_value(self) -> Any:
         """Return whether there is an element: a scalar array of booleans."""
@@ -287,6 +297,6 @@ def next_optional(stream: Any) -> Optional:
         return Optional(*region.next_optional(stream))
     try:
         # Plain booleans outside of programs, so that `has_value()` can be tested at once.
-        return Optional(True, next(stream))
+        return Optional(True, next(stream), lambda: stream.element_spec)
     except StopIteration:
-        return Optional(False, None)
+        return Optional(False, None, lambda: stream.element_spec)

@@ -12,15 +12,16 @@ from stratax._typing import DTypeLike, PyTree, StrPath
 from stratax.data import ops
 from stratax.data.dataset._deriving import node_of
 from stratax.data.dataset._grouping import Grouping
-from stratax.data.dataset._options import Options
+from stratax.data.dataset._options import Options, fixed
 from stratax.data.dataset._selecting import Selecting
 from stratax.data.elements import (
     INFINITE_CARDINALITY,
     Count,
+    as_element,
     flatten,
 )
 from stratax.data.iteration import DatasetIterator, Epochs, Iteration, tracing_region
-from stratax.data.plan import Node, as_count, check_callable, make_order, threads_of, walk
+from stratax.data.plan import Node, as_count, check_callable, fingerprint, make_order, threads_of, walk
 from stratax.data.sources import (
     Random,
     Range,
@@ -592,9 +593,9 @@ class Dataset(Selecting, Grouping):
         return Dataset(self._node, self._options.merge(options))
 
     def options(self) -> Options:
-        """Return a copy of the options in force."""
-        # A copy: options are mutable, and those of a Dataset must stay.
-        return self._options.merge(Options())
+        """Return a copy of the options in force, which refuses changes, as these would have no effect."""
+        made: Options = fixed(self._options.merge(Options()))
+        return made
 
     # What it is
 
@@ -625,6 +626,21 @@ class Dataset(Selecting, Grouping):
         It is a number of Python with the methods of a tensor, `numpy()` among them.
         """
         return Count(self._node.length)
+
+    def fingerprint(self) -> Any:
+        """Return a number of 64 bits that is equal for Datasets of equal operations, functions and arguments.
+
+        What is in files that they read does not count.
+
+        Example:
+            >>> from stratax.data import Dataset
+            >>> first, second = Dataset.range(3).map(lambda x: x + 1), Dataset.range(3).map(lambda x: x + 1)
+            >>> bool(first.fingerprint() == second.fingerprint())
+            True
+            >>> bool(first.fingerprint() == first.take(2).fingerprint())
+            False
+        """
+        return as_element(np.uint64(fingerprint(self._node)))
 
     def at(self, index: int) -> Any:
         """Return the element at a position of an indexable Dataset: see `tf.data.experimental.at`.

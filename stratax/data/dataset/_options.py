@@ -4,7 +4,6 @@ Most of TensorFlow's are hints to its own runtime. They can be set, so that prog
 to do here: none of them changes an element or an order.
 """
 
-import copy
 import enum
 from dataclasses import dataclass
 from typing import Any, get_type_hints
@@ -34,14 +33,24 @@ class ExternalStatePolicy(enum.Enum):
 class _Settings:
     """Settings that may be changed but not added to: those that the class annotates, None or a group of their own."""
 
-    __slots__ = ()
+    __slots__ = ("_is_fixed",)
+    _is_fixed: bool
 
     def __init__(self) -> None:
+        object.__setattr__(self, "_is_fixed", False)
         for name, kind in _kinds(type(self)).items():
             # Groups of options are made; single options are unset, which `merged` tells from a value.
             object.__setattr__(self, name, kind() if isinstance(kind, type) else None)
 
+    def __reduce__(self) -> Any:
+        return _made, (type(self), self._values())
+
     def __setattr__(self, name: str, value: object) -> None:
+        if self._is_fixed:
+            raise BadArgumentError(
+                "Mutating `tf.data.Options()` returned by `tf.data.Dataset.options()` has no effect. Received: "
+                f"{name}={shown(value)}. Use `tf.data.Dataset.with_options(options)` to set or update dataset options."
+            )
         # Old names are properties that set the new ones.
         if isinstance(getattr(type(self), name, None), property):
             object.__setattr__(self, name, value)
@@ -77,18 +86,33 @@ class _Settings:
     def merged(self, other: Any) -> Any:
         """Return a copy in which what `other` sets takes precedence."""
         # Options of a Dataset never change: every merge makes new ones.
-        result = copy.deepcopy(self)
-        for name, theirs in other._values().items():
-            if isinstance(theirs, _Settings):
-                object.__setattr__(result, name, getattr(self, name).merged(theirs))
-            elif theirs is not None:
-                setattr(result, name, theirs)
-        return result
+        values = {
+            name: mine.merged(theirs) if isinstance(mine, _Settings) else mine if theirs is None else theirs
+            for (name, mine), theirs in zip(self._values().items(), other._values().values(), strict=True)
+        }
+        return _made(type(self), values)
+
+
+def fixed(settings: Any) -> Any:
+    """Return settings, which refuse changes from now on, also of the groups in them."""
+    object.__setattr__(settings, "_is_fixed", True)
+    for value in settings._values().values():
+        if isinstance(value, _Settings):
+            fixed(value)
+    return settings
+
+
+def _made(settings: type[_Settings], values: dict[str, Any]) -> Any:
+    """Return settings with values that are checked already."""
+    made = settings()
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def _kinds(settings: type[_Settings]) -> dict[str, Any]:
     """Return what values each setting takes; a class where they are a group."""
-    return get_type_hints(settings)
+    return {name: kind for name, kind in get_type_hints(settings).items() if name != "_is_fixed"}
 
 
 @dataclass(slots=True, init=False, repr=False, eq=False)

@@ -151,10 +151,8 @@ class Selecting(Deriving):
             shares = _shares(weights, len(members))
             chosen = [i for i, share in enumerate(shares) if share > 0]
             if not chosen:
-                raise BadArgumentError(
-                    "sample_from_datasets needs a weight above 0. "
-                    f"Received: weights={shown(weights)}. Give one Dataset such a weight."
-                )
+                # As TensorFlow: nothing is drawn.
+                return members[0].take(0)
             if len(chosen) == 1:
                 return members[chosen[0]]
             members = [members[i] for i in chosen]

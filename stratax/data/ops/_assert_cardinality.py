@@ -53,17 +53,18 @@ class _CountingCursor(CursorOver):
             block = self._child.read(limit)
         except StopIteration:
             if self._count != self._expected:
-                raise self._error(f"only {self._count}") from None
+                raise self._error(f"only {_elements(self._count)}") from None
             raise
         self._count += block.count
         if self._expected != INFINITE_CARDINALITY and self._count > self._expected:
-            raise self._error(f"at least {self._count}")
+            raise self._error(f"at least {_elements(self._expected + 1)}")
         return block
 
     def _error(self, found: str) -> FailedPreconditionError:
-        expected = "an endless number of" if self._expected == INFINITE_CARDINALITY else self._expected
+        is_endless = self._expected == INFINITE_CARDINALITY
+        expected = "an infinite number of elements" if is_endless else _elements(self._expected)
         return FailedPreconditionError(
-            f"Input dataset was expected to contain {expected} elements but contained {found}. "
+            f"Input dataset was expected to contain {expected} but contained {found}. "
             "Correct the number given to assert_cardinality."
         )
 
@@ -73,3 +74,7 @@ class _CountingCursor(CursorOver):
     def set_state(self, state: State) -> None:
         self._count = state["count"]
         super().set_state(state["child"])
+
+
+def _elements(count: int) -> str:
+    return f"{count} element{'' if count == 1 else 's'}"

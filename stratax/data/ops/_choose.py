@@ -109,9 +109,13 @@ class Choose(Node):
             BadTypeError: Their structures or dtypes differ, or the choices are no numbers.
         """
         choice = self.children[0].spec
-        if not isinstance(choice, TensorSpec) or choice.dtype != np.int64 or choice.shape not in ((), None):
+        if (
+            not isinstance(choice, TensorSpec)
+            or choice.dtype.kind not in "iu"
+            or choice.shape not in ((), None)
+        ):
             raise BadTypeError(
-                "choice_dataset gives int64 scalars, the numbers of Datasets. "
+                "choice_dataset gives whole numbers, those of Datasets. "
                 f"Received: element_spec={shown(choice)}. Cast its elements: map(lambda x: tf.cast(x, tf.int64))."
             )
         return common_spec("Datasets whose elements are chosen", self.children[1:])

@@ -9,7 +9,7 @@ import numpy as np
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns, Row, Rows, copied, element_scope
 from stratax.data.plan import Drawing, Lookahead, Node, Run
 from stratax.data.position import Buffering, Cursor, State
-from stratax.data.vectorise import call, on_host, user_code
+from stratax.data.vectorise import call, on_host, told_of_function, user_code
 from stratax.errors import DataError
 
 
@@ -53,9 +53,8 @@ class Asking(Drawing):
             with element_scope(lambda: self.name_of(run, passes, number)), user_code(_name(self._predicate)):
                 verdict = np.asarray(call(self._predicate, self.child.structure, copies))
         except Exception as e:
-            e.add_note(
-                f"The predicate {_name(self._predicate)} given to {self.operation} failed on element {number}."
-            )
+            note = f"The predicate {_name(self._predicate)} given to {self.operation} failed on element {number}."
+            told_of_function(e, self.operation, note)
             run.origins.tell(e, row)
             raise
         if verdict.shape or verdict.dtype != np.bool_:

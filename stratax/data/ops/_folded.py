@@ -29,7 +29,7 @@ _WIDE = {"int32": "int64", "uint32": "uint64", "float32": "float64", "complex64"
 
 
 class Folded:
-    """What the function of a reduction takes and gives: of one structure, each part with one dtype and rank.
+    """What the function of a reduction takes and gives: of one structure, each part with one dtype.
 
     A part that was given as an array on a device has 32 bits, whatever was asked for. The function says what it stands
     for: if it gives 64 bits, the part has them from then on.
@@ -77,9 +77,14 @@ class Folded:
             for index, leaf in enumerate(leaves):
                 if self._is_on_device[index]:
                     self._specs[index], leaves[index] = _widened(self._specs[index], leaf)
-        expected = unflatten(self._structure, self._specs)
+        # The rank may grow or shrink, as in TensorFlow.
+        expected = unflatten(self._structure, [_of_any_shape(spec) for spec in self._specs])
         check_same(leaves, structure, expected, self._name, BadTypeError)
         self._leaves = leaves
+
+
+def _of_any_shape(spec: Any) -> Any:
+    return TensorSpec(None, spec.dtype) if type(spec) is TensorSpec else spec
 
 
 def _widened(spec: PyTree, leaf: object) -> tuple[Any, Any]:

@@ -30,7 +30,7 @@ from stratax.data.ops.interleave._node import FlatMap
 from stratax.data.plan import Drawing, Node, Run, check_callable, feed_of, first_found
 from stratax.data.position import Cursor, CursorOver, Feed, Positions, State
 from stratax.data.sources import RowsSource
-from stratax.data.vectorise import call, name_of, on_host, user_code, variables_kept
+from stratax.data.vectorise import call, name_of, on_host, told_of_function, user_code, variables_kept
 from stratax.errors import DataError
 
 
@@ -81,7 +81,8 @@ class Keyed(Drawing):
             with on_host(), element_scope(lambda: self.name_of(run, passes, number)), user_code(name):
                 key = _int64(call(self._key_func, self.child.structure, copies))
         except Exception as e:
-            e.add_note(f"The function {name} given to {self.operation} failed on element {number}.")
+            note = f"The function {name} given to {self.operation} failed on element {number}."
+            told_of_function(e, self.operation, note)
             run.origins.tell(e, row)
             raise
         if key.shape or key.dtype != np.int64:

@@ -55,4 +55,4 @@ class Repeat(Reindexed):
 
 def make_repeat(node: Node, count: object) -> Node:
     """Make the node of `Dataset.repeat`."""
-    return Repeat(node, -1 if count is None else as_count("count", count, -1))
+    return Repeat(node, -1 if count is None else max(as_count("count", count, None), -1))

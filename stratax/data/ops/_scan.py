@@ -17,7 +17,7 @@ from stratax.data.elements import (
 from stratax.data.ops._folded import Folded, argument_of
 from stratax.data.plan import Drawing, Lookahead, Node, Run, check_callable, first_found, merged_specs
 from stratax.data.position import Buffering, Cursor, State
-from stratax.data.vectorise import name_of, on_host, user_code, variables_kept
+from stratax.data.vectorise import name_of, on_host, told_of_function, user_code, variables_kept
 from stratax.errors import BadTypeError, DataError
 
 
@@ -93,9 +93,8 @@ class Scan(Drawing):
                 try:
                     return self._checked(*self._result(folded, row))
                 except Exception as e:
-                    e.add_note(
-                        f"The function {name_of(self._function)} given to scan failed on element {number}."
-                    )
+                    note = f"The function {name_of(self._function)} given to scan failed on element {number}."
+                    told_of_function(e, "scan", note)
                     run.origins.tell(e, row)
                     raise
 

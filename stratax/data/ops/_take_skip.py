@@ -137,9 +137,9 @@ class SkipCursor(CursorOver):
 
 def make_take(node: Node, count: object) -> Node:
     """Make the node of `Dataset.take`."""
-    return Take(node, as_count("count", count, -1))
+    return Take(node, max(as_count("count", count, None), -1))
 
 
 def make_skip(node: Node, count: object) -> Node:
     """Make the node of `Dataset.skip`."""
-    return Skip(node, as_count("count", count, -1))
+    return Skip(node, max(as_count("count", count, None), -1))

@@ -19,6 +19,7 @@ class Order:
         self._lock = OwnLock()
         self._later = SeedToDraw()
         self._seed = self._later.draw() if seed is None and not lazy else seed
+        self.given_seed = seed
         self.reshuffle = reshuffle
 
     @property

@@ -18,7 +18,8 @@ _DEFAULT_BUFFER = 1 << 18
 class FixedLengthRecordDataset(Dataset):
     """The records of binary files whose records all have one length, as `tf.data.FixedLengthRecordDataset`.
 
-    An element is a `bytes`. A file whose body is no whole number of records is an error behind its last whole record.
+    An element is a `bytes`. A file whose body is no whole number of records is an error in front of its first record;
+    if it is compressed, behind its last whole one.
 
     Args:
         filenames: A path or URL (of whatever fsspec opens), a list of them, or a Dataset of them.
@@ -105,11 +106,17 @@ class FixedLengthStream(WindowStream):
         self._form = form
         self._is_short = stream.skip(form.header_bytes) < form.header_bytes
         self._base = form.header_bytes
+        # As far as the size tells, such a file is refused before its first record.
+        left = stream.remaining
+        self._is_uneven = left is not None and bool(_left_over(left, form))
 
     def read(self) -> Piece:
         """Read the records that are in memory as a whole, after reading on if there are none."""
         if self._has_ended:
             raise StopIteration
+        if self._is_uneven:
+            self._has_ended = True
+            return Piece.empty(self.place, self._uneven(_left_over(self._stream.remaining or 0, self._form)))
         while not (count := self._num_whole()):
             wanted = self._form.record_bytes + self._form.footer_bytes
             if self._is_short or not self._slide(max(self._form.buffer_size, wanted)):
@@ -141,11 +148,10 @@ class FixedLengthStream(WindowStream):
 
     def _uneven(self, left: int) -> DataLossError:
         form = self._form
-        expected = f"{form.record_bytes} bytes each"
-        if form.header_bytes or form.footer_bytes:
-            expected += f" between a header of {form.header_bytes} and a footer of {form.footer_bytes}"
         return self._error(
-            f"The file is no whole number of records of {expected}: {left} bytes are left",
+            f"Excluding the header ({form.header_bytes} bytes) and footer ({form.footer_bytes} bytes), the file has a "
+            f"body which is not an exact multiple of the record length ({form.record_bytes} bytes): {left} bytes are "
+            "left",
             self._record,
             self._base + self._position,
             "Check record_bytes, header_bytes and footer_bytes, or make the file again.",
@@ -155,7 +161,7 @@ class FixedLengthStream(WindowStream):
         """Move on by multiples of the length where the size is known."""
         left = self._stream.remaining
         # Compressed content has no known size, so it has to be read.
-        if left is None or self._is_short:
+        if left is None or self._is_short or self._is_uneven:
             return self._skip_by_reading(count)
         there = len(self._window) - self._position + left - self._form.footer_bytes
         passed = min(count, max(0, there // self._form.record_bytes))
@@ -184,3 +190,9 @@ class FixedLengthStream(WindowStream):
             self._record -= surplus
             passed += len(piece.records) - surplus + (piece.last is not None)
         return passed
+
+
+def _left_over(size: int, form: FixedLengthFormat) -> int:
+    """Return how many bytes of a file behind its header are neither a whole record nor its footer."""
+    body = size - form.footer_bytes
+    return size if body < 0 else body % form.record_bytes

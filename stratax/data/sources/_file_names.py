@@ -8,7 +8,7 @@ from stratax._shown import shown
 from stratax._typing import StrPath
 from stratax.data.elements import flatten
 from stratax.data.sources._memory import Slices
-from stratax.errors import FileMissingError
+from stratax.errors import NoMatchingFileError
 from stratax.io import as_file_name, glob, is_list
 
 _SINGLE = flatten(0)[1]
@@ -37,14 +37,13 @@ def matching_files(file_pattern: StrPath) -> FileNames:
     """Make a node with what :func:`glob` gives.
 
     Raises:
-        FileMissingError: Nothing fits.
+        NoMatchingFileError: Nothing fits.
     """
     found = glob(file_pattern)
     if not found:
-        raise FileMissingError(
-            f"No file fits the pattern. Received: file_pattern={shown(file_pattern)}, in the directory "
-            f"{shown(os.getcwd())}. "
-            "Check the path; a directory's files are named by path + '/*'.",
+        raise NoMatchingFileError(
+            f"No files matched pattern: {shown(file_pattern)}. Received: file_pattern={shown(file_pattern)}, in the "
+            f"directory {shown(os.getcwd())}. Check the path; a directory's files are named by path + '/*'.",
             filename=None if is_list(file_pattern) else as_file_name(file_pattern),
         )
     return FileNames("ListFiles", found)

@@ -24,4 +24,5 @@ from ._purity import Proof as Proof
 from ._purity import prove as prove
 from ._unchanging import Unchanging as Unchanging
 from ._user_code import name_of as name_of
+from ._user_code import told_of_function as told_of_function
 from ._user_code import user_code as user_code

@@ -3,12 +3,31 @@
 from collections.abc import Callable
 from typing import Any
 
-from stratax.errors import DataError
+from stratax.errors import DataError, StrataxError
 
 
 def name_of(function: Callable[..., Any]) -> str:
     """Return how messages call a function."""
     return f"The function {getattr(function, '__qualname__', repr(function))}"
+
+
+def told_of_function(error: Exception, operation: str, note: str) -> None:
+    """Let an error of a user's function say where it was called: an own one in TensorFlow's words, any in a note.
+
+    Args:
+        error: What the function raised. Its class stays.
+        operation: The name of the method that the function was given to.
+        note: Which function failed, and on which element.
+    """
+    error.add_note(note)
+    # The message of an OSError is not its first argument alone.
+    is_own = isinstance(error, StrataxError) and not isinstance(error, OSError)
+    if is_own and len(error.args) == 1 and isinstance(error.args[0], str):
+        kind = "".join(part.capitalize() for part in operation.split("_"))
+        error.args = (
+            f"Error in user-defined function passed to {kind}Dataset transformation with iterator: "
+            f"Iterator::Root::{kind}: {error.args[0]}",
+        )
 
 
 def unexpected_end(who: str, error: StopIteration) -> DataError:

@@ -163,9 +163,6 @@ def test_the_thread_limit_of_the_options_holds():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda d: d.take(-2), "count has to be an integer of at least -1"),
-        (lambda d: d.skip(-2), "count has to be an integer of at least -1"),
-        (lambda d: d.repeat(-2), "count has to be an integer of at least -1"),
         (lambda d: d.take(1.5), "count has to be an integer"),
         (lambda d: d.shuffle(0), "buffer_size has to be an integer of at least 1"),
         (lambda d: d.shuffle(5, seed="x"), "seed has to be an integer"),
@@ -184,6 +181,13 @@ def test_the_thread_limit_of_the_options_holds():
 def test_bad_arguments_are_refused_before_iterating(make, message):
     with pytest.raises(StrataxError, match=message):
         make(Dataset.range(5))
+
+
+def test_every_negative_count_means_all():
+    numbers = Dataset.range(3)
+    assert as_lists(numbers.take(-2)) == [0, 1, 2]
+    assert as_lists(numbers.skip(-7)) == []
+    assert as_lists(numbers.repeat(-3).take(4)) == [0, 1, 2, 0]
 
 
 def test_counts_may_be_numpy_numbers():

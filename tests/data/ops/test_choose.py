@@ -45,7 +45,6 @@ def test_the_end_of_a_dataset_ends_all_or_is_passed_over(stops):
     [
         (([],), BadArgumentError, "at least one Dataset"),
         (([Dataset.range(2), 5],), BadTypeError, "needs Datasets. Received: 5"),
-        (([Dataset.range(2)] * 2, [0.0, 0.0]), BadArgumentError, "a weight above 0"),
         (([Dataset.range(2)] * 2, [-1.0, 1.0]), BadArgumentError, "Expected: 2 weights"),
         (
             ([Dataset.range(2), Dataset.range(3, output_type=np.int32)],),
@@ -60,7 +59,7 @@ def test_wrong_arguments_are_refused(arguments, error, match):
 
 
 def test_choices_are_numbers_of_datasets():
-    with pytest.raises(BadTypeError, match="int64 scalars.*Received: element_spec"):
+    with pytest.raises(BadTypeError, match="whole numbers.*Received: element_spec"):
         Dataset.choose_from_datasets([Dataset.range(2)], Dataset.from_tensors("a"))
     with pytest.raises(DataError, match="0 <= number < 1.*Received: 1"):
         list(Dataset.choose_from_datasets([Dataset.range(9)], Dataset.range(3)))

@@ -52,7 +52,7 @@ def test_files_of_another_file_system_are_listed():
 
 def test_a_pattern_that_fits_nothing_is_reported(folder):
     assert glob(f"{folder}/nothing*") == []
-    with pytest.raises(FileMissingError, match="No file fits the pattern.*nothing") as caught:
+    with pytest.raises(FileMissingError, match="No files matched pattern.*nothing") as caught:
         Dataset.list_files(f"{folder}/nothing*")
     assert caught.value.filename == f"{folder}/nothing*"
     with pytest.raises(BadTypeError, match="name of a file is a string or a path"):

@@ -217,7 +217,7 @@ def test_threads_end_with_the_iterator(names):
 
 
 def test_other_kinds_of_files_are_read_in_turn_too(names, tmp_path):
-    (tmp_path / "a").write_bytes(b"1\n2\n3\n")
+    (tmp_path / "a").write_bytes(b"1\n2\n3")
     (tmp_path / "b").write_bytes(b"4\n5\n6")
     files = [tmp_path / "a", tmp_path / "b"]
     assert b"".join(TextLineDataset(files, num_parallel_reads=2)) == b"142536"

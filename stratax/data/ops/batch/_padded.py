@@ -24,7 +24,7 @@ from stratax.data.elements import (
 from stratax.data.ops.batch._batch import Grouped
 from stratax.data.ops.batch._cursors import one_element
 from stratax.data.plan import Node, Passes, Run, as_count
-from stratax.errors import BadTypeError, DataError
+from stratax.errors import BadTypeError, DataError, DataLossError
 
 
 class OneByOne(Grouped):
@@ -118,8 +118,9 @@ class PaddedBatch(OneByOne):
         target = tuple(a if b is None else b for a, b in zip(longest, wanted, strict=True))
         # Nothing is ever cut off.
         if any(a > b for a, b in zip(longest, target, strict=True)):
-            raise DataError(
-                f"padded_batch can't cut an element. Expected: {name} of shape at most {target}. "
+            raise DataLossError(
+                "Attempted to pad to a smaller size than the input element. padded_batch can't cut an element. "
+                f"Expected: {name} of shape at most {target}. "
                 f"Received: sizes up to {longest}. Use a larger padded_shapes, or None for the longest in the batch."
             )
         return target
@@ -148,6 +149,12 @@ def make_padded_batch(
                 f"padded_shapes needs the rank of each component. Expected: a shape of rank {len(spec.shape)} for "
                 f"{name}={shown(spec)}. Received: {shape}."
             )
+        if shape is not None and spec.shape is not None and not _holds(shape, spec.shape):
+            raise DataError(
+                f"The padded shape {shape} is not compatible with the shape of the corresponding input component, "
+                f"which is larger. Received: {name}={shown(spec)}. Use a larger padded_shapes, or None for the longest "
+                "in the batch."
+            )
     given = [None] * len(specs)
     if values is not None:
         # One value for all components, unless there is a structure of them.
@@ -155,6 +162,10 @@ def make_padded_batch(
         given = [values] * len(specs) if is_one else _matching(values, structure, names, "padding_values")
     padding = [_padding(value, spec, name) for value, spec, name in zip(given, specs, names, strict=True)]
     return PaddedBatch(node, size, drop_remainder=bool(drop_remainder), shapes=listed, values=padding)
+
+
+def _holds(shape: Shape, sizes: Shape) -> bool:
+    return all(a is None or b is None or b <= a for a, b in zip(shape, sizes, strict=True))
 
 
 def _matching(

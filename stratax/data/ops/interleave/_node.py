@@ -27,7 +27,7 @@ from stratax.data.plan import (
     threads_of,
 )
 from stratax.data.position import Cursor, Feed, ReadAhead, State
-from stratax.data.vectorise import call, on_host
+from stratax.data.vectorise import call, on_host, told_of_function
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 # Elements that a thread reads at a time of one Dataset.
@@ -148,7 +148,7 @@ class Interleave(Drawing):
             with on_host():
                 result = call(self._function, self.child.structure, row)
         except Exception as e:
-            e.add_note(f"{self._name} failed on element {number}.")
+            told_of_function(e, self.operation, f"{self._name} failed on element {number}.")
             raise
         if not isinstance(result, Nested):
             name = getattr(self._function, "__qualname__", repr(self._function))

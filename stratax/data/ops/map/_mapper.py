@@ -33,6 +33,7 @@ from stratax.data.vectorise import (
     on_host,
     prove,
     result_of,
+    told_of_function,
     uses_jax,
     variables_kept,
 )
@@ -114,7 +115,7 @@ class Mapper:
             result = result_of(self._in_chains(), self._input_structure(), row, into)
         except Exception as e:
             # A note, so that the user's own error keeps its class.
-            e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
+            told_of_function(e, "map", f"{self.name} failed on element {position} of {self._describe(row)}.")
             origins.tell(e, row)
             raise
         self.check(*result)

@@ -98,7 +98,8 @@ class CsvFormat:
 
     def _wrong_count(self, counts: set[int]) -> str:
         wrong = next(count for count in counts if count != self.num_columns)
-        return f"Expected {self.num_columns} columns. Received: {wrong} columns"
+        found = "more" if self.num_columns is not None and wrong > self.num_columns else wrong
+        return f"Expect {self.num_columns} fields but have {found} in record. Received: {wrong} columns"
 
     def _column(self, field: CsvField, texts: Sequence[str]) -> np.ndarray:
         missing = {"", self.na_value}
