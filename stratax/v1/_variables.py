@@ -139,6 +139,15 @@ class ModelVariable(Variable):
         found = keras.Variable.dtype.fget(self)
         return found if is_library(sys._getframe(1).f_code.co_filename) else DType(found)
 
+    def __eq__(self, other: object) -> Any:
+        # As in TensorFlow's graphs: programs look variables up in lists, sets and dicts.
+        return super().__eq__(other) if current_or_none() is None else self is other
+
+    def __ne__(self, other: object) -> Any:
+        return super().__ne__(other) if current_or_none() is None else self is not other
+
+    __hash__ = object.__hash__
+
     @property
     def graph(self) -> Any:
         """The graph of the `model_fn`."""

@@ -301,3 +301,19 @@ def test_a_hook_runs_the_assignment_that_it_asks_for_and_gets_what_it_assigns(tm
     got = [each["last"].item() for watch in watches for each in watch.got]
     # As TensorFlow 2.15 gives them.
     assert (got, made.get_variable_value("count")) == ([11.0, 22.0], 22.0)
+
+
+def test_variables_of_a_model_fn_are_found_in_lists_sets_and_dicts(tmp_path):
+    found = []
+
+    def give(weight, features):
+        bias = tf.Variable(0.0, name="b")
+        step = v1.train.get_global_step()
+        names = {weight: "w", bias: "b"}
+        frozen = {bias, step}
+        rest = [each.op.name for each in v1.trainable_variables() if each not in frozen]
+        found.append((names[bias], bias in [weight, bias], step in [weight, bias], bias != weight, rest))
+        return {}
+
+    estimator(tmp_path, give).train(data, steps=1)
+    assert found[0] == ("b", True, False, True, ["w"])
