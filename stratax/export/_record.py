@@ -316,17 +316,12 @@ class HostRecorder:
 
         Args:
             dtype: Its dtype.
-            shape: Its sizes, of which some may be None.
+            shape: Its sizes, of which some may be None; None for one dimension of text.
             name: Its name.
 
         Raises:
-            BadArgumentError: Not even the number of dimensions is known.
+            BadArgumentError: Not even the number of dimensions is known, of numbers.
         """
-        if shape is None:
-            raise BadArgumentError(
-                "A placeholder of an export needs a number of dimensions. Expected: tf.placeholder(dtype, [None]). "
-                "Received: shape=None."
-            )
         wanted = (name or "Placeholder").replace("/", "_")
         unique, count = wanted, 0
         while unique in self.infos:
@@ -334,7 +329,13 @@ class HostRecorder:
             unique = f"{wanted}_{count}"
         dtype = np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
         kind = STRING if dtype.hasobject or dtype.kind in "SU" else jax.dtypes.canonicalize_dtype(dtype).name
-        sizes = tuple(None if size is None else int(size) for size in shape)
+        if shape is None and kind != STRING:
+            raise BadArgumentError(
+                "A placeholder of an export needs a number of dimensions. Expected: tf.placeholder(dtype, [None]). "
+                "Received: shape=None."
+            )
+        # Text without a shape is serialized examples.
+        sizes = (None,) if shape is None else tuple(None if size is None else int(size) for size in shape)
         return self.input(unique, TensorInfo(kind, sizes))
 
     def name_inputs(self, inputs: Mapping[str, Any]) -> None:

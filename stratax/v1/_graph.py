@@ -321,14 +321,14 @@ def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) ->
 
     Args:
         dtype: Its dtype.
-        shape: Its sizes, of which some may be None.
+        shape: Its sizes, of which some may be None; None for a vector of text, such as serialized examples.
         name: Its name.
 
     Returns:
         An array of the program that is exported, of numbers; for text what functions of `tf` compute with on the host.
 
     Raises:
-        BadArgumentError: Not even the number of dimensions is given.
+        BadArgumentError: Not even the number of dimensions is given, of numbers.
         ModelScopeError: Nothing is being exported.
     """
     recorder = RECORDING.recorder

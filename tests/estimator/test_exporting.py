@@ -173,11 +173,12 @@ def greeter(tmp_path_factory):
     return made
 
 
-def test_alternatives_are_fed_behind_the_parsing(greeter, tmp_path, caplog):
+@pytest.mark.parametrize("shape", [[None], None])
+def test_alternatives_are_fed_behind_the_parsing(greeter, tmp_path, caplog, shape):
     spec = {"word": tf.io.FixedLenFeature([], tf.string), "number": tf.io.FixedLenFeature([], tf.float32)}
 
     def receiver():
-        serialized = tf.placeholder(tf.string, [None])
+        serialized = tf.placeholder(tf.string, shape)
         parsed = tf.io.parse_example(serialized, spec)
         features = {"word": tf.strings.join([parsed["word"], "!"]), "number": parsed["number"]}
         alternatives = {
