@@ -52,6 +52,7 @@ class TFConfig:
         eval_session_master: Where an evaluator's would be, or None.
         service: What the platform says of itself, or None.
         model_dir: The folder of an Estimator, or None.
+        name_of_chief: What the text calls the chief: `"chief"`, or `"master"` as TensorFlow 1.
     """
 
     cluster: ClusterSpec
@@ -63,6 +64,7 @@ class TFConfig:
     eval_session_master: str | None = None
     service: dict[str, Any] | None = None
     model_dir: str | None = None
+    name_of_chief: str = "chief"
 
     def check_place(self) -> None:
         """Check that this process can be the task that is said, wherever tasks are.
@@ -117,6 +119,7 @@ def _parsed(fields: dict[str, Any]) -> TFConfig:
         eval_session_master=_text(fields, "eval_session_master"),
         service=_service(fields.get("service")),
         model_dir=_model_dir(fields),
+        name_of_chief="master" if "master" in (fields.get("cluster") or ()) else "chief",
     )
 
 

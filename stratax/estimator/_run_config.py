@@ -144,7 +144,7 @@ class RunConfig:
             session_creation_timeout_secs=session_creation_timeout_secs,
             checkpoint_save_graph_def=checkpoint_save_graph_def,
         )
-        self._place = _place(tf_config)
+        self._place = _named(_place(tf_config), tf_config.name_of_chief)
         self._service = tf_config.service
 
     def _set(self, **values: Any) -> None:
@@ -292,7 +292,7 @@ class RunConfig:
 
     @property
     def task_type(self) -> str:
-        """This process's job: `"chief"`, `"worker"`, `"ps"` or `"evaluator"`."""
+        """This process's job: `"chief"` (or `"master"`, if TF_CONFIG says so), `"worker"`, `"ps"` or `"evaluator"`."""
         return self._place.task_type
 
     @property
@@ -372,6 +372,13 @@ def _place(config: TFConfig) -> _Place:
         num_ps=_num_tasks(cluster, "ps"),
         num_workers=_num_tasks(cluster, "chief") + _num_tasks(cluster, "worker"),
     )
+
+
+def _named(place: _Place, chief: str) -> _Place:
+    """Return a place with the name that TF_CONFIG has for the chief."""
+    jobs = {chief if job == "chief" else job: tasks for job, tasks in place.cluster.as_dict().items()}
+    task_type = chief if place.task_type == "chief" else place.task_type
+    return place._replace(cluster=ClusterSpec(jobs), task_type=task_type)
 
 
 def _place_alone(config: TFConfig) -> _Place:

@@ -184,9 +184,11 @@ def test_a_cluster_of_one_has_no_address(in_cluster):
     assert in_cluster(("chief", 0), session_master="there").master == "there"
 
 
-def test_a_master_is_a_chief(in_cluster):
+def test_a_master_is_a_chief_by_its_name(in_cluster):
     config = in_cluster(("master", 0), {"master": ["a:1"], "worker": ["b:1"]})
-    assert (config.task_type, config.is_chief, config.num_worker_replicas) == ("chief", True, 2)
+    assert list(place(config).values()) == ["master", 0, 0, True, "grpc://a:1", 0, 2]
+    assert config.cluster_spec == {"master": ["a:1"], "worker": ["b:1"]}
+    assert in_cluster(("worker", 0), {"master": ["a:1"], "worker": ["b:1"]}).global_id_in_cluster == 1
 
 
 def test_tf_config_may_name_the_folder(in_cluster, caplog):
