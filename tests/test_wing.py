@@ -118,10 +118,10 @@ def test_no_module_below_them_reaches_parameter_servers_through_any_door():
     ("code", "way"),
     [
         ("from stratax.io import glob\n", None),
-        ("import stratax.ops.nn\n", ["stratax.core.probe", "stratax.ops.nn"]),
-        ("def f():\n    from stratax.ops.nn import relu\n", ["stratax.core.probe", "stratax.ops.nn"]),
-        ("from stratax.hall import thing\n", ["stratax.core.probe", "stratax.ops.nn"]),
-        ("from stratax import hall as room\nroom.thing\n", ["stratax.core.probe", "stratax.ops.nn"]),
+        ("import stratax.roof.nn\n", ["stratax.core.probe", "stratax.roof.nn"]),
+        ("def f():\n    from stratax.roof.nn import relu\n", ["stratax.core.probe", "stratax.roof.nn"]),
+        ("from stratax.hall import thing\n", ["stratax.core.probe", "stratax.roof.nn"]),
+        ("from stratax import hall as room\nroom.thing\n", ["stratax.core.probe", "stratax.roof.nn"]),
         ("from stratax import hall as room\nroom.other\n", None),
     ],
 )
@@ -129,16 +129,16 @@ def test_a_way_through_a_door_is_found(tmp_path, code, way):
     files = {
         "core/probe.py": code,
         "hall/__init__.py": "",
-        "hall/__init__.pyi": "from stratax.ops.nn import thing as thing\nfrom ._other import other as other\n",
+        "hall/__init__.pyi": "from stratax.roof.nn import thing as thing\nfrom ._other import other as other\n",
         "hall/_other.py": "",
         "io/__init__.py": "",
-        "ops/nn.py": "",
+        "roof/nn.py": "",
     }
     for name, text in files.items():
         path = tmp_path / "stratax" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    assert Closure(tmp_path).path_to(["stratax.core"], ["stratax.ops"]) == way
+    assert Closure(tmp_path).path_to(["stratax.core"], ["stratax.roof"]) == way
 
 
 @pytest.mark.parametrize(
