@@ -63,13 +63,20 @@ def make_function(
     def function(*args: Any, **kwargs: Any) -> Result:
         return call(bind(signature, name, *args, **kwargs))
 
+    describe(function, name, module, signature, doc)
+    return function
+
+
+def describe(
+    function: Callable[..., Any], name: str, module: str, signature: inspect.Signature, doc: str
+) -> None:
+    """Give a function that takes anything what `help` and `inspect` tell of it."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     function.__doc__ = doc
     function.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
-    function.__annotations__["return"] = returns
+    function.__annotations__["return"] = signature.return_annotation
     function.__signature__ = signature  # type: ignore[attr-defined]
-    return function
 
 
 def docstring(what: str, sections: Mapping[str, str | Mapping[str, str]]) -> str:

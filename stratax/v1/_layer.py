@@ -13,7 +13,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.v1._current import current, current_or_none
-from stratax.v1._described import docstring, parameter, parameters_of
+from stratax.v1._described import describe, docstring, parameter, parameters_of
 from stratax.v1._variable_scope import VariableScope, get_variable, variable_scope
 
 _REGULARIZATION_LOSSES = "regularization_losses"
@@ -276,15 +276,13 @@ def functional(
         called = {"training": given.pop("training")} if "training" in given else {}
         return layer(**given, _scope=given.get("name"), _reuse=reuse).apply(inputs, **called)
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = layer.__module__
-    function.__signature__ = signature  # type: ignore[attr-defined]
     what = f"Make a :class:`{layer.__name__}` and call it, as `tf.layers.{name}`"
     described = {each: _OF_CALLS[each][1] for each in names if each in _OF_CALLS}
-    function.__doc__ = (
+    doc = (
         docstring(f"{what}.", {"Args": described})
         + f"\n\nThe other arguments are those of :class:`{layer.__name__}`."
         if is_shared
         else f"{what}, which has the same arguments."
     )
+    describe(function, name, layer.__module__, signature, doc)
     return function

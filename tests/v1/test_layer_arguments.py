@@ -1,6 +1,7 @@
 """Layers whose arguments are rows of a table have a signature, a docstring and errors as if they were written out."""
 
 import inspect
+from typing import Any
 
 import pytest
 
@@ -38,6 +39,13 @@ def test_arguments_go_on_to_keras_by_position_and_by_name():
     assert (layer.filters, layer.kernel_size, layer.strides, layer.use_bias) == (2, (3, 3), (1, 2), False)
     assert isinstance(layer.filters, int)
     assert layer.dtype == "float16"
+
+
+@pytest.mark.parametrize("function", [layers.conv2d, layers.batch_normalization, layers.max_pooling2d])
+def test_a_function_is_annotated_as_its_signature(function):
+    parameters = inspect.signature(function).parameters.values()
+    named = {each.name: each.annotation for each in parameters}
+    assert inspect.get_annotations(function) == {**named, "return": Any}
 
 
 def test_classes_between_are_not_passed_over():
