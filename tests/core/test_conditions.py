@@ -3,17 +3,13 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
-from jax.extend import core as jax_core
 
 from stratax import core, errors
+from stratax.core import jaxprs
 
 
 def count_conditions(function, *args):
-    def count(jaxpr):
-        own = sum(equation.primitive.name == "cond" for equation in jaxpr.eqns)
-        return own + sum(count(i) for e in jaxpr.eqns for i in jax_core.jaxprs_in_params(e.params))
-
-    return count(function.jaxpr(*args).jaxpr)
+    return sum(each.primitive.name == "cond" for each in jaxprs.nested(function.jaxpr(*args).jaxpr))
 
 
 def test_a_condition_on_an_array_chooses_when_the_program_runs():

@@ -5,12 +5,11 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
-from jax.extend import core as jax_core
 from jax.sharding import PartitionSpec
 from keras.src.utils.tracking import TrackedList
 
 from stratax import errors
-from stratax.core import _gradients, value_and_grad
+from stratax.core import _gradients, jaxprs, value_and_grad
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +51,8 @@ def assert_all_close(actual, expected):
         np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
 
 
-def equation_counts(jaxpr, counts=None):
-    counts = collections.Counter() if counts is None else counts
-    for equation in jaxpr.eqns:
-        counts[equation.primitive.name] += 1
-        for inner in jax_core.jaxprs_in_params(equation.params):
-            equation_counts(inner, counts)
-    return counts
+def equation_counts(jaxpr):
+    return collections.Counter(equation.primitive.name for equation in jaxprs.nested(jaxpr))
 
 
 @pytest.mark.parametrize(

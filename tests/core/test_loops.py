@@ -3,10 +3,9 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
-from jax.extend import core as jax_core
 
 from stratax import core, errors
-from stratax.core import _capture, _loops
+from stratax.core import _capture, _loops, jaxprs
 
 pytestmark = pytest.mark.exact
 
@@ -54,15 +53,8 @@ def rows(count, tail=()):
     return [np.full((4,), index) for index in range(count)] + [np.full((2,), value) for value in tail]
 
 
-def primitives(jaxpr):
-    for equation in jaxpr.eqns:
-        yield equation.primitive.name
-        for inner in jax_core.jaxprs_in_params(equation.params):
-            yield from primitives(inner)
-
-
 def count_loops(function, *args):
-    names = list(primitives(function.jaxpr(*args).jaxpr))
+    names = [equation.primitive.name for equation in jaxprs.nested(function.jaxpr(*args).jaxpr)]
     return {name: names.count(name) for name in ("scan", "while", "cond")}
 
 

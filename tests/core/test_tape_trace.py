@@ -11,7 +11,7 @@ import pytest
 from jax.extend import core as jax_core
 from jax.sharding import PartitionSpec
 
-from stratax.core import GradientTape, _capture, _tape_trace
+from stratax.core import GradientTape, _capture, _tape_trace, jaxprs
 from stratax.core._tape_trace import TapeTrace, play_back
 from tests.stressed import but
 
@@ -121,13 +121,8 @@ def assert_close(actual, expected, **tolerance):
     )
 
 
-def equation_counts(jaxpr, counts=None):
-    counts = collections.Counter() if counts is None else counts
-    for equation in jaxpr.eqns:
-        counts[equation.primitive.name] += 1
-        for inner in jax_core.jaxprs_in_params(equation.params):
-            equation_counts(inner, counts)
-    return counts
+def equation_counts(jaxpr):
+    return collections.Counter(equation.primitive.name for equation in jaxprs.nested(jaxpr))
 
 
 @pytest.mark.parametrize("name", but(lambda name: name not in ("attention", "lstm"), MODELS))

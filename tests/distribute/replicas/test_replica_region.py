@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
-from jax.extend import core as jax_core
 
 import stratax as sx
+from stratax.core import jaxprs
 from stratax.distribute import (
     CentralStorageStrategy,
     MirroredStrategy,
@@ -88,13 +88,8 @@ def test_booleans_and_arrays_of_many_dtypes_are_merged_together(four, ids):
     assert total.numpy().tolist() == [0, 6, 12, 18, 24]
 
 
-def count_collectives(jaxpr, counts=None):
-    counts = collections.Counter() if counts is None else counts
-    for equation in jaxpr.eqns:
-        counts[equation.primitive.name] += 1
-        for inner in jax_core.jaxprs_in_params(equation.params):
-            count_collectives(inner, counts)
-    return counts
+def count_collectives(jaxpr):
+    return collections.Counter(equation.primitive.name for equation in jaxprs.nested(jaxpr))
 
 
 def test_all_aggregated_variables_of_a_dtype_take_one_collective(four):

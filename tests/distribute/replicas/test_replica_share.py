@@ -1,15 +1,13 @@
 """Variables with an aggregation that replicas assign and look at in the same step: TensorFlow's values."""
 
-import collections
-
 import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
-from jax.extend import core as jax_core
 
 import stratax as sx
 from stratax import errors
+from stratax.core import jaxprs
 from stratax.core.derivatives import IndexedSlices
 from stratax.core.functions import functions_run_eagerly, run_functions_eagerly
 from stratax.distribute import MirroredStrategy, get_replica_context
@@ -238,13 +236,8 @@ def test_whole_numbers_have_no_mean_but_what_is_equal_everywhere(two):
         two.run(lambda: v.assign_add(get_replica_context().replica_id_in_sync_group))
 
 
-def collectives(jaxpr, counts=None):
-    counts = collections.Counter() if counts is None else counts
-    for equation in jaxpr.eqns:
-        counts[equation.primitive.name] += 1
-        for inner in jax_core.jaxprs_in_params(equation.params):
-            collectives(inner, counts)
-    return sum(count for name, count in counts.items() if name.startswith("psum"))
+def collectives(jaxpr):
+    return sum(equation.primitive.name.startswith("psum") for equation in jaxprs.nested(jaxpr))
 
 
 def test_one_collective_combines_all_variables_that_nobody_looks_at(two):
