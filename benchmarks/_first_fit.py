@@ -40,6 +40,8 @@ def against_keras(model: str, devices: int, plan: _measure.Plan) -> _measure.Fig
 
 def _process(side: str, model: str, devices: int) -> dict[str, float]:
     environment = {name: value for name, value in os.environ.items() if name != "STRATAX_SIMULATE"}
+    # On both sides the processor, whatever else the machine has.
+    environment |= {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     if side == "stratax":
         environment["STRATAX_SIMULATE"] = f"cpu:{devices}"
     else:

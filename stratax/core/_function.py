@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import itertools
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,6 +29,7 @@ from stratax.core import (
     _eagerly,
     _in_place,
     _iterators,
+    _joined,
     _known,
     _log_placement,
     _moves,
@@ -702,8 +704,10 @@ def build_program(
             storage=storage,
         )
         return _program.Program(compiled=staged, placement=storage, **description)
-    flat = jaxprs.lift_inputs(closed, num_sources)
     places = [_program.place_of(variable, placement) for variable in order]
+    are_whole = _program.are_whole(order, placement)
+    closed = _joined.joined(closed, list(itertools.compress(positions, are_whole)))
+    flat = jaxprs.lift_inputs(closed, num_sources)
 
     # It holds no variable: it may be run for others' later (`CompiledPrograms`).
     def run(

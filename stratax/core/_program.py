@@ -320,6 +320,18 @@ def place_of(variable: keras.Variable, placement: Any) -> Any:
     return variable.sharding if isinstance(variable, _parts.Parts) else placement
 
 
+def are_whole(variables: Sequence[keras.Variable], placement: Any) -> list[bool]:
+    """Return, for each variable, whether every device of a program has all of its value."""
+    places = [place_of(variable, placement) for variable in variables]
+    if placement is None:
+        values = _variable_store.read_all(variables)
+        places = [
+            value.sharding if place is None and isinstance(value, jax.Array) else place
+            for place, value in zip(places, values, strict=True)
+        ]
+    return [place is not None and bool(place.is_fully_replicated) for place in places]
+
+
 def sites_of(jaxpr: jax.extend.core.Jaxpr) -> list[_checks.Site]:
     """Return where a jaxpr, or one inside it, asserts something."""
     return _checks.sites_of(jaxpr, _driven.inside)

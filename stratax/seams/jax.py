@@ -20,6 +20,8 @@
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
 - `choose_options`: options of XLA that fit some programs only are asked for before a program is known.
 - `index_closed_over_arrays`: an array that lies on the mesh of a `shard_map` can't be indexed inside of it.
+- `called_again`: equal parts of a program are lowered once.
+- `new_variable`, `copied_equation`: parts of a program are made of others, and a trace is no place to change one.
 - `lowered_apart`: XLA fuses what it finds side by side, and only a function that it does not inline is compiled alone.
 """
 
@@ -43,8 +45,11 @@ from jax._src import (
 )
 from jax._src.interpreters import ad, batching, partial_eval
 from jax._src.lib import _jax, xla_client
+from jax._src.lib.mlir.dialects import func
 from jax._src.numpy import indexing
 from jax.interpreters import mlir
+
+_ATTRIBUTES = "mhlo.frontend_attributes"
 
 make_gloo_tcp_collectives = _jax.make_gloo_tcp_collectives
 
@@ -52,7 +57,9 @@ __all__ = [
     "Operation",
     "ad",
     "call_back",
+    "called_again",
     "choose_options",
+    "copied_equation",
     "core",
     "distributed",
     "hardware_utils",
@@ -66,6 +73,7 @@ __all__ = [
     "lowered_apart",
     "lowering_for_cpus",
     "make_gloo_tcp_collectives",
+    "new_variable",
     "operation_of",
     "outside_axes",
     "partial_eval",
@@ -222,10 +230,29 @@ def lowered_apart(ctx: Any, function: Callable[..., Any], *operands: Any) -> Any
         ctx, *operands
     )
     call = results[0].owner
-    call.attributes["mhlo.frontend_attributes"] = mlir.ir.DictAttr.get(
-        {"inlineable": mlir.ir.StringAttr.get("false")}
-    )
+    call.attributes[_ATTRIBUTES] = mlir.ir.DictAttr.get({"inlineable": mlir.ir.StringAttr.get("false")})
     return results
+
+
+def called_again(call: Any, *operands: Any) -> Any:
+    """Lower a call of the function that another operation calls, which has one result."""
+    again = func.CallOp([each.type for each in call.results], call.attributes["callee"], list(operands))
+    again.operation.attributes[_ATTRIBUTES] = call.attributes[_ATTRIBUTES]
+    return again.operation.results[0]
+
+
+def new_variable(aval: Any) -> Any:
+    """Return a variable for a program, of which nothing is known but its type."""
+    return core.Var(aval)
+
+
+def copied_equation(
+    beside: Any, operands: list[Any], results: list[Any], primitive: Any, params: dict[str, Any]
+) -> Any:
+    """Return an operation for a program, in the surroundings of another one and without effects."""
+    return beside.replace(
+        invars=operands, outvars=results, primitive=primitive, params=params, effects=core.no_effects
+    )
 
 
 def call_back(receive: Callable[..., None], operands: list[Any], *, ordered: bool) -> None:
