@@ -1,6 +1,5 @@
 """`input_signature` and `get_concrete_function`: what a compiled function may be called with (core layer)."""
 
-import dataclasses
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -12,21 +11,6 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import _texts
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TensorType:
-    """The shape and dtype of a tensor that a compiled function was shown, or of one that it returns."""
-
-    shape: tuple[int, ...]
-    dtype: Any
-
-    def is_compatible_with(self, other: Any) -> bool:
-        """Return whether an array has this shape and dtype."""
-        return tuple(other.shape) == self.shape and other.dtype == self.dtype
-
-    def __repr__(self) -> str:
-        return f"TensorSpec(shape={self.shape}, dtype=tf.{self.dtype})"
 
 
 def is_spec(value: object) -> bool:

@@ -45,6 +45,7 @@ from stratax.core import (
     jaxprs,
     programs,
 )
+from stratax.core._tensor_type import TensorType
 from stratax.seams import jax as seam
 from stratax.seams.keras import in_stateless_scope
 
@@ -417,7 +418,7 @@ class Function(_signature.Alias):
         self._history.add(arguments)
         if self._declared_specs is None and not arguments.streams:
             kinds = [
-                _concrete.TensorType(tuple(each.shape), _signature.plain_dtype(each.dtype))
+                TensorType(tuple(each.shape), _signature.plain_dtype(each.dtype))
                 for each in arguments.dynamic
             ]
             self._note_kind(*arguments.rebuild(kinds))
@@ -430,7 +431,7 @@ class Function(_signature.Alias):
         _log_placement.note(name, region.placement)
         program.afterwards = region.afterwards
         program.result_types = [
-            _concrete.TensorType(tuple(aval.shape), aval.dtype)
+            TensorType(tuple(aval.shape), aval.dtype)
             for aval in closed.out_avals[len(region.writes) : len(closed.out_avals) - region.num_handed_on]
         ]
         if self._compiled is not None:
@@ -810,7 +811,7 @@ def _spec_of(leaf: Any) -> Any:
     leaf = leaf.value if isinstance(leaf, keras.Variable) else leaf
     if not isinstance(leaf, jax.Array | np.ndarray | np.generic):
         return leaf
-    return _concrete.TensorType(tuple(leaf.shape), np.dtype(leaf.dtype))
+    return TensorType(tuple(leaf.shape), np.dtype(leaf.dtype))
 
 
 def _sort_outputs(result: object) -> tuple[list[Any], Any]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from stratax import _tracebacks
 from stratax.core import _capture
-from stratax.core._concrete import TensorType
+from stratax.core._tensor_type import TensorType
 from stratax.errors import BadArgumentError, OutOfRangeError, TracingError
 
 _METHODS = ("signature", "peek_runs", "peek_up_to", "peek_block", "take", "take_block", "pass_over")

@@ -17,7 +17,7 @@ from ._tensor_types import TENSOR_TYPES as TENSOR_TYPES
 from ._tensor_types import TYPES_BY_DTYPE as TYPES_BY_DTYPE
 from ._tensor_types import TYPES_BY_NUMBER as TYPES_BY_NUMBER
 from ._tensor_types import VALUE_FIELDS as VALUE_FIELDS
-from ._tensor_types import TensorType as TensorType
+from ._tensor_types import DataType as DataType
 from ._tensor_types import listed_values as listed_values
 from ._whole import discard as discard
 from ._whole import join as join

@@ -11,7 +11,7 @@ import numpy as np
 _TEXT = np.dtype(object)
 
 
-class TensorType(NamedTuple):
+class DataType(NamedTuple):
     """A dtype as TensorFlow's files name it.
 
     Attributes:
@@ -37,7 +37,7 @@ class TensorType(NamedTuple):
 
 _WORDS = {"float32": "FLOAT", "float64": "DOUBLE"}
 TENSOR_TYPES = tuple(
-    TensorType(number, np.dtype(dtype), field)
+    DataType(number, np.dtype(dtype), field)
     for number, dtype, field in (
         (1, np.float32, "float_val"),
         (2, np.float64, "double_val"),
@@ -80,7 +80,7 @@ VALUE_FIELDS = {
 }
 
 
-def listed_values(message: Any, kind: TensorType) -> np.ndarray:
+def listed_values(message: Any, kind: DataType) -> np.ndarray:
     """Return the values that a message lists, in one dimension.
 
     Args:

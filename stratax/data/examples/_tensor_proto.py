@@ -13,7 +13,7 @@ from stratax.data.elements import as_array, as_objects, without_tensors
 from stratax.data.examples._features import value_dtype
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
-from stratax.io import TENSOR_TYPES, TYPES_BY_NUMBER, VALUE_FIELDS, TensorType, listed_values, make_messages
+from stratax.io import TENSOR_TYPES, TYPES_BY_NUMBER, VALUE_FIELDS, DataType, listed_values, make_messages
 
 # A few bytes can stand for an array that is one value over and over; as long as this they are taken for damage.
 _MOST_EXPANDED_BYTES = 1 << 30
@@ -158,7 +158,7 @@ def _shape_of(message: Any, data: bytes) -> tuple[int, ...]:
     return shape
 
 
-def _values_of(message: Any, kind: TensorType, count: int, data: bytes) -> np.ndarray:
+def _values_of(message: Any, kind: DataType, count: int, data: bytes) -> np.ndarray:
     """Return the values as a flat array, from the bytes or from the list of the dtype."""
     dtype = kind.dtype
     if message.tensor_content and dtype != _STRING:
