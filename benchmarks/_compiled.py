@@ -11,7 +11,7 @@ import stratax.tf as tf
 from benchmarks import _estimator_programs, _measure, _models, _peer
 from benchmarks._hand_written import HandWritten
 from benchmarks._with_stratax import CustomLoop, compiled_model
-from stratax.core.compiling import Made
+from stratax.core.regions import Made
 from stratax.errors import MissingPackageError
 from stratax.rehearsal import Catcher, ProgramReport, Topology, check_installed, compile_for, parse_topology
 

@@ -11,7 +11,7 @@ from jax import lax
 
 import stratax.core
 from benchmarks import _measure
-from stratax.core import _convolutions, _pooling, _sums
+from stratax.core.cpu import _convolutions, _pooling, _sums
 
 _FLAG = "xla_cpu_experimental_ynn_fusion_type"
 _LIBRARIES = {_FLAG: "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION"}

@@ -233,10 +233,10 @@ def test_names_that_tools_ask_for_fail_at_once(monkeypatch, name):
 
 
 def test_a_late_import_of_a_doors_name_makes_no_message():
-    from stratax.core.placement import check_fits as first
+    from stratax.cluster.settings import get_build_info as first
 
     with Counter() as counter:
-        from stratax.core.placement import check_fits as second
+        from stratax.cluster.settings import get_build_info as second
     assert first is second
     # Python asks whether the door is a package: for `__path__`.
     assert counter.row()[0] == 1

@@ -26,7 +26,7 @@ from stratax.checkpoint._options import CheckpointOptions as CheckpointOptions
 from stratax.checkpoint._options import num_arguments
 from stratax.checkpoint._status import CheckpointLoadStatus
 from stratax.cluster import phase
-from stratax.core import Variable, arrivals, regions
+from stratax.core import Variable, host, regions
 from stratax.io import unfinished
 
 
@@ -96,7 +96,7 @@ class Checkpoint(_graph.Trackable):
         # The plain value, where Keras objects would wrap lists and dicts.
         self.__dict__[name] = value
         # A restored value may have waited for this very attribute.
-        arrivals.settle()
+        host.settle()
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)

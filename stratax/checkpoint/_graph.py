@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import keras
 
 from stratax._shown import shown
-from stratax.core.host_states import HostConstant, HostState
+from stratax.core.storage import HostConstant, HostState
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.seams.keras import BaseOptimizer, Functional
 

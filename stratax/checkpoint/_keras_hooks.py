@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from stratax.core import arrivals, regions
+from stratax.core import host, regions
 from stratax.seams import keras as seam
 
 
@@ -28,8 +28,8 @@ def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
         # `_maybe_build` is called before every call of a layer; only the first can have made variables.
         was_built = self.built
         result = original(self, *args, **kwargs)
-        if arrivals.is_anything_waiting() and (not was_built or isinstance(self, seam.Trainer)):
-            arrivals.settle()
+        if host.is_anything_waiting() and (not was_built or isinstance(self, seam.Trainer)):
+            host.settle()
         return result
 
     return build
@@ -38,7 +38,7 @@ def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
 def _built_before(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def apply(self: Any, grads: object, trainable_variables: Any = None) -> None:
-        if arrivals.is_anything_waiting() and not self.built and trainable_variables is not None:
+        if host.is_anything_waiting() and not self.built and trainable_variables is not None:
             # It may be an iterator, and is used twice.
             trainable_variables = list(trainable_variables)
             # Some of Keras' optimizers make variables of values, which a scope without state refuses. Named as by
@@ -46,7 +46,7 @@ def _built_before(original: Callable[..., None]) -> Callable[..., None]:
             with regions.outside_scopes(), keras.name_scope(self.name):
                 self.build(trainable_variables)
             self.built = True
-            arrivals.settle()
+            host.settle()
         original(self, grads, trainable_variables)
 
     return apply

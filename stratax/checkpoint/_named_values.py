@@ -11,7 +11,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint.saving import CheckpointReader, keys_by_name
-from stratax.core import regions, variable_store
+from stratax.core import regions, storage
 
 # How many variables a message names.
 _NAMED = 3
@@ -124,7 +124,7 @@ def give(variable: keras.Variable, value: Any) -> None:
     with regions.outside_scopes():
         # One that was made in this trace has no value yet, and no place.
         regions.concrete_values([variable])
-        variable_store.overwrite(variable, value)
+        storage.overwrite(variable, value)
 
 
 def _dtype(variable: keras.Variable) -> np.dtype:

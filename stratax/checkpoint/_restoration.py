@@ -14,7 +14,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _graph, _keras_hooks, _store, _together
-from stratax.core import arrivals, regions, variable_store
+from stratax.core import host, regions, storage
 
 _logger = logging.getLogger("stratax")
 _LISTED = 12
@@ -80,7 +80,7 @@ class Restoration:
             _keras_hooks.install()
             # Before this one waits: two restorations must not give the same variable different values.
             self._take_over()
-            arrivals.wait(self)
+            host.wait(self)
         self._note()
 
     def settle(self) -> bool:
@@ -108,7 +108,7 @@ class Restoration:
 
     def _take_over(self) -> None:
         """Forget what earlier restorations keep for the same things: it would be replaced as soon as it is given."""
-        for other in arrivals.waiting():
+        for other in host.waiting():
             if isinstance(other, Restoration) and self._replaces(other):
                 other.forget()
 
@@ -123,7 +123,7 @@ class Restoration:
 
     def forget(self) -> None:
         """Give no more values: another checkpoint is restored."""
-        arrivals.forget(self)
+        host.forget(self)
         self._notice.warn()
 
     def _pairs(self, graph: _graph.Graph) -> Iterator[tuple[str, Any, str | None]]:
@@ -307,9 +307,9 @@ def _set(variables: Sequence[keras.Variable], values: Sequence[np.ndarray]) -> N
     # The variables themselves, not what a region carries of them.
     with regions.outside_scopes():
         for variable in variables:
-            if not variable_store.has_value(variable):
+            if not storage.has_value(variable):
                 regions.initialize(variable)
-        variable_store.overwrite_all(variables, values)
+        storage.overwrite_all(variables, values)
 
 
 def _spec(spec: tuple[tuple[int, ...], str]) -> str:

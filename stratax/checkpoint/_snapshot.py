@@ -11,7 +11,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._threads import Threads
 from stratax.checkpoint import _graph, _store
-from stratax.core import regions, variable_store
+from stratax.core import regions, storage
 
 # A cache line, so that threads that copy neighbours don't write into the same one.
 _ALIGNMENT = 64
@@ -31,7 +31,7 @@ def values(graph: _graph.Graph) -> dict[str, jax.Array]:
     variables = list(graph.variables.values())
     # Values and not tracers, also where an outer function is being traced.
     # Of one state, where other tasks change them meanwhile.
-    with regions.outside_scopes(), variable_store.one_state(variables):
+    with regions.outside_scopes(), storage.one_state(variables):
         found = regions.concrete_values(variables)
     for key_path, variable, value in zip(graph.variables, variables, found, strict=True):
         _check_whole(key_path, variable, value)

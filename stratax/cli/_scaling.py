@@ -16,7 +16,7 @@ from stratax.errors import BadArgumentError
 
 if TYPE_CHECKING:
     from stratax.cluster import SimulatedDevices
-    from stratax.core.compiling import Made
+    from stratax.core.regions import Made
     from stratax.rehearsal import Catcher, Curve, Point, ProgramReport, Topology
 
 _DEFAULT = ("v5e:2x4", "v5e:4x4", "v5e:8x8", "v5e:16x16")

@@ -5,11 +5,9 @@ from stratax._backend import after_import as _after_import
 
 
 def _install() -> None:
-    from stratax.core import _convolutions, _pooling, _sums
+    from stratax.core import cpu
 
-    _convolutions.install()
-    _pooling.install()
-    _sums.install()
+    cpu.install()
 
 
 # What takes names from here does not import JAX by that: functions of pipelines use the layers above without it.

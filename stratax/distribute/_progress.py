@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 from stratax.cluster import Cluster, phase, phases
-from stratax.core import dispatches
+from stratax.core import storage
 
 # Others that die or stand still are noticed long before; the wait itself is as long as what they do may take.
 _PATIENT_SECONDS = 86_400.0
@@ -27,7 +27,7 @@ def gather(
         return cluster.all_gather(name, value, _PATIENT_SECONDS, stop=stop)
 
 
-class StepsForOthers(dispatches.Observer):
+class StepsForOthers(storage.Observer):
     """Counts the programs that run over several workers, and says when one is compiled, begun and done."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from stratax._typing import PyTree
-from stratax.core import functions
+from stratax.core import control
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import StepsPerReplica, is_per_replica, own_step
 from stratax.distribute.strategies import InStep
@@ -163,4 +163,4 @@ def _repeated(step: Step, steps: int, *, keep: bool = False) -> Step:
     def each(row: Any) -> Any:
         return step(jax.tree.map(own_step, row, is_leaf=is_per_replica))
 
-    return lambda stacked: functions.for_rows(stacked, each, keep=keep)
+    return lambda stacked: control.for_rows(stacked, each, keep=keep)

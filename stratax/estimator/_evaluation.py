@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.core import variable_store
+from stratax.core import storage
 from stratax.distribute import Strategy, get_replica_context
 from stratax.engine import StepInput, StepLoop, StepProgram, is_chief
 from stratax.estimator._model import FETCHED, Model
@@ -135,7 +135,7 @@ def _is_plain(metric: Any) -> bool:
 def _result(model: Model, name: str, outputs: Any) -> Any:
     if name == LOSS_METRIC:
         total, count = (model.state.variables[f"eval_loss/{part}"] for part in ("total", "count"))
-        sums = variable_store.read_all([total, count])
+        sums = storage.read_all([total, count])
         return np.asarray(sums[0]) / np.asarray(sums[1])
     metric = model.spec.eval_metric_ops[name]
     if isinstance(metric, keras.metrics.Metric):
@@ -144,7 +144,7 @@ def _result(model: Model, name: str, outputs: Any) -> Any:
         return outputs[_VALUES][name][-1]
     value = metric[0]
     if isinstance(value, keras.Variable):
-        return variable_store.read_all([value])[0]
+        return storage.read_all([value])[0]
     # Behind the last batch, as TensorFlow runs it.
     return value.result() if hasattr(value, "result") else model.scope.value_later(value)  # type: ignore[union-attr]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import marks, placement
+from stratax.core import known, storage
 from stratax.data import SparseTensor, SparseTensorSpec
 from stratax.distribute.input import Padded
 from stratax.estimator._packing import Packed, Packing
@@ -92,7 +92,7 @@ class Layout:
             numbers: What enters the step, in a trace of it.
         """
         wide = {slot.name for slot in self._slots if slot.is_wide}
-        return {name: marks.marked(value, name) if name in wide else value for name, value in numbers.items()}
+        return {name: known.marked(value, name) if name in wide else value for name, value in numbers.items()}
 
     def note_used(self, names: Iterable[str]) -> None:
         """Note marked numbers that a step computes with.
@@ -187,7 +187,7 @@ class Layout:
     def _fitting(self, name: str, array: np.ndarray) -> np.ndarray:
         """Return whole numbers that 32 bits hold: others stand for those that only the host reads."""
         try:
-            placement.check_fits([array])
+            storage.check_fits([array])
         except errors.BadArgumentError:
             # Here as numbers are read, and in `note_used` as steps are traced: whichever comes second raises.
             self._too_large.setdefault(name, max(int(array.min()), int(array.max()), key=abs))

@@ -18,7 +18,8 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.core import CompiledPrograms, Function, marks, regions, variable_store
+from stratax.core import CompiledPrograms, Function, regions, storage
+from stratax.core.known import used_marks
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import entered
 from stratax.engine import StepProgram
@@ -238,7 +239,7 @@ class Model:
             of_first=of_first,
             name=name,
             compiled=self._compiled,
-            on_trace=lambda closed: self._found_layout.note_used(marks.used_marks(closed)),
+            on_trace=lambda closed: self._found_layout.note_used(used_marks(closed)),
         )
 
     def train_program(self, fetched: frozenset[Key]) -> StepProgram:
@@ -272,7 +273,7 @@ class Model:
 
     def global_step(self) -> int:
         """Return the global step now."""
-        (step,) = variable_store.read_all([self.state.variables[GLOBAL_STEP]])
+        (step,) = storage.read_all([self.state.variables[GLOBAL_STEP]])
         return int(np.asarray(step))
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax import engine, errors
 from stratax._shown import shown
-from stratax.core import variable_store
+from stratax.core import storage
 from stratax.engine import StepLoop, StepProgram
 from stratax.estimator._model import FETCHED, LOSS, Constant, Key, Model
 from stratax.estimator._results import ResultsHook
@@ -114,7 +114,7 @@ class Session:
         if isinstance(leaf, Operation):
             return None
         if isinstance(leaf, keras.Variable):
-            (leaf,) = variable_store.read_all([leaf])
+            (leaf,) = storage.read_all([leaf])
         return np.asarray(leaf if scope is None else scope.value_later(leaf))
 
 

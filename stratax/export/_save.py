@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._version import __version__
-from stratax.core.variable_store import read_all
+from stratax.core.storage import read_all
 from stratax.errors import BadArgumentError, StrataxError
 from stratax.export import _folder
 from stratax.export._manifest import Manifest, ProgramInfo, SignatureInfo

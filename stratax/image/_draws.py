@@ -33,7 +33,7 @@ def draw_of(image: TensorLike, seed: TensorLike | None) -> Draw:
     # Only for what computes on a device: it takes seconds to import.
     import keras
 
-    from stratax.core.generators import generator_of
+    from stratax.core.state import generator_of
 
     return lambda shape: keras.random.uniform(shape, dtype="float32", seed=generator_of(seed))
 

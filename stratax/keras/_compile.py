@@ -17,7 +17,7 @@ import keras
 from stratax import _tracebacks, errors
 from stratax._callers import stack_level
 from stratax._shown import shown
-from stratax.core import creation, variable_store
+from stratax.core import state, storage
 from stratax.distribute import Strategy, strategies
 from stratax.distribute.replicas import get_strategy, has_strategy, in_cross_replica_context, is_default
 from stratax.keras import (
@@ -75,7 +75,7 @@ def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(original)
     def compile(self: keras.Model, *args: object, **kwargs: object) -> None:
-        if creation.has_creator():
+        if state.has_creator():
             # In a model_fn the steps are the Estimator's.
             original(self, *args, **kwargs)
             return
@@ -195,7 +195,7 @@ def _check_variables(model: keras.Model, strategy: Strategy | None) -> None:
         # A model made of layers of another scope fails here, where it can be named, and not in a program.
         owner = strategies.owner(variable)
         # Without a value it is not placed yet, and will follow the model's strategy.
-        if owner is not expected and variable_store.has_value(variable):
+        if owner is not expected and storage.has_value(variable):
             _raise_foreign(model, f"variable {shown(variable.path)}", owner, expected)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 
-from stratax.core import dispatches
+from stratax.core import storage
 from stratax.seams import keras as seam
 
 _KERAS_LOGS = ("keras.src.utils.python_utils:pythonify_logs", "keras.src.backend.jax.trainer:pythonify_logs")
@@ -31,7 +31,7 @@ def pythonify_logs(logs: dict[str, Any] | None) -> dict[str, Any]:
         return {}  # Before each batch there are none.
     jax.block_until_ready(logs)
     # The values are there: converting is quick, and its bare `except` would swallow Ctrl-C.
-    with dispatches.InterruptDeferred():
+    with storage.InterruptDeferred():
         return _convert(logs)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import keras
 
-from stratax.core import ranges
+from stratax.core import known
 from stratax.seams import keras as seam
 
 _PARTS = {
@@ -55,12 +55,12 @@ class _Step:
         key = (structure, *[(leaf.shape, leaf.dtype) for leaf in leaves if hasattr(leaf, "shape")])
         watches = self._watches.get(key)
         if watches is None:
-            with ranges.watching():
+            with known.watching():
                 # The call below finds this trace: nothing is traced twice.
                 closed = self._step.trace(state, data).jaxpr
             given = len(closed.jaxpr.invars) - len(leaves)
-            watches = self._watches[key] = ranges.watches_of(closed, [], None, first=given)
-        ranges.check(watches, leaves, {})
+            watches = self._watches[key] = known.watches_of(closed, [], None, first=given)
+        known.check_ranges(watches, leaves, {})
         results, state = self._step(state, data)
         if self._kept is not None:
             self._kept["_jax_state"] = dict(zip(_PARTS[len(state)], state, strict=True))

@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from stratax.core.variable_store import REFERENCES_IN_LIST
+from stratax.core.storage import REFERENCES_IN_LIST
 from stratax.seams import keras as seam
 
 _JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"

@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from stratax.core import variable_store
+from stratax.core import storage
 from stratax.io import local_path, replaced_file
 from stratax.seams import keras as seam
 
@@ -44,7 +44,7 @@ def one_state(model: Any) -> Iterator[None]:
     """
     optimizer = getattr(model, "optimizer", None)
     variables = [*getattr(model, "variables", ()), *(() if optimizer is None else optimizer.variables)]
-    with variable_store.one_state(each for each in variables if isinstance(each, keras.Variable)):
+    with storage.one_state(each for each in variables if isinstance(each, keras.Variable)):
         yield
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from stratax._shown import shown
-from stratax.core.generators import generator_of
+from stratax.core.state import generator_of
 from stratax.errors import BadArgumentError
 from stratax.ops.linalg import tensordot
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax._shown import shown
-from stratax.core import placement
+from stratax.core import storage
 from stratax.errors import BadTypeError, StrataxError
 from stratax.ops._text import holds_text
 
@@ -46,7 +46,7 @@ class _KerasOps:
 
 def _check_numbers(args: tuple[object, ...]) -> None:
     try:
-        placement.check_fits(args)
+        storage.check_fits(args)
     except BadTypeError:
         # It tells of arrays that a strategy divides.
         text = next(filter(holds_text, args), None)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stratax._tracing import is_tracing
-from stratax.core.generators import generator_of, reset
+from stratax.core.state import generator_of, reset
 from stratax.data.elements import element_turn
 from stratax.errors import TracingError
 from stratax.ops import _philox

@@ -7,7 +7,7 @@ import numpy as np
 
 from stratax._tracing import is_traced, is_tracing
 from stratax._typing import DTypeLike
-from stratax.core import functions, regions
+from stratax.core import host, regions
 from stratax.ops.numeric_tables import fitting
 
 
@@ -52,7 +52,7 @@ class TableCalls:
 
         turn = self._variable()
         arrays = [jax.lax.stop_gradient(jnp.asarray(operands[index])) for index in traced]
-        count, *results = functions.call_on_host(
+        count, *results = host.call_on_host(
             called, [turn.value, *arrays], [jax.ShapeDtypeStruct((), np.int32), *kinds]
         )
         turn.assign(count)

@@ -14,7 +14,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._tracing import is_traced
 from stratax._typing import TensorLike
-from stratax.core import checks
+from stratax.core import host
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._host import is_on_host
 from stratax.ops._text import as_text, holds_text
@@ -154,7 +154,7 @@ def _check_elements(
     # The first that is false. Only it leaves the device.
     index = jnp.argmin(flat)
     elements = [jnp.ravel(jnp.broadcast_to(value, shape))[index] for value in operands]
-    checks.check(jnp.all(flat), [jnp.sum(~flat), index, *elements], describe)
+    host.check(jnp.all(flat), [jnp.sum(~flat), index, *elements], describe)
 
 
 def _are_true(holds: Any) -> bool:
@@ -269,14 +269,14 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
         return
     import jax.numpy as jnp
 
-    checks.check(jnp.all(holds), [parts[index][0] for index in traced], describe)
+    host.check(jnp.all(holds), [parts[index][0] for index in traced], describe)
 
 
 def _raise(describe: Callable[..., str], traced: Sequence[Any]) -> None:
     """Raise what is known not to hold, or have the program raise it with the values that only it knows."""
     if not traced:
         raise BadArgumentError(describe())
-    checks.check(False, traced, describe)
+    host.check(False, traced, describe)
 
 
 def _summary(value: Any, count: int) -> tuple[Any, bool]:
@@ -323,7 +323,7 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     import jax.numpy as jnp
 
     has_nan, has_inf = jnp.isnan(array).any(), jnp.isinf(array).any()
-    checks.check(~(has_nan | has_inf), [has_nan, has_inf], functools.partial(_not_finite, message))
+    host.check(~(has_nan | has_inf), [has_nan, has_inf], functools.partial(_not_finite, message))
     return tensor
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._tracing import as_numbers
 from stratax._typing import DTypeLike, TensorLike
-from stratax.core import placement
+from stratax.core import storage
 from stratax.data.elements import Composite, TensorMethods, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._host import host_array, in_pipeline, is_made_on_host, is_on_host, leaves_of
@@ -128,7 +128,7 @@ def on_device(value: Any, dtype: Any = None) -> Any:
         )
     # For a float dtype large integers are rounded, which is what was asked for.
     if dtype is None or as_dtype(dtype).kind in "iu":
-        placement.check_fits([value])
+        storage.check_fits([value])
     return ops.convert_to_tensor(value, dtype=None if dtype is None else device_dtype(dtype))
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from stratax._shown import shown
 from stratax._tracing import is_traced
 from stratax._typing import PyTree, TensorLike
-from stratax.core import functions, regions
-from stratax.core.growing import Growing
+from stratax.core import autograph, regions
+from stratax.core.control import Growing
+from stratax.core.functions import choose, repeat
 from stratax.data import elements
 from stratax.data.vectorise import in_pipeline
 from stratax.errors import BadArgumentError, BadTypeError
@@ -102,7 +103,7 @@ def cond(
 def _chosen(truth: Any, if_true: Any, if_false: Any) -> Any:
     if isinstance(truth, bool):
         return if_true() if truth else if_false()
-    return functions.choose(truth, lambda: as_tensors(if_true()), lambda: as_tensors(if_false()))
+    return choose(truth, lambda: as_tensors(if_true()), lambda: as_tensors(if_false()))
 
 
 @nameable
@@ -318,12 +319,12 @@ def _next(made: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _repeated(test: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, limit: int | None) -> Any:
     if is_compiled(state):
-        return functions.repeat(functions.convert(test), functions.convert(step), state, limit)
+        return repeat(autograph.convert(test), autograph.convert(step), state, limit)
     count = 0
     while limit is None or count < limit:
         truth = _truth("cond", test(state))
         if not isinstance(truth, bool):
-            return functions.repeat(test, step, state, None if limit is None else limit - count)
+            return repeat(test, step, state, None if limit is None else limit - count)
         if not truth:
             break
         state = step(state)

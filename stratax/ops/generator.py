@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import DTypeLike
-from stratax.core.generators import generator_of, replace
+from stratax.core.state import generator_of, replace
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops import stateless
 from stratax.ops.creation import lengths_of

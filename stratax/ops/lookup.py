@@ -8,7 +8,7 @@ from stratax import errors
 from stratax._recording import recordable
 from stratax._shown import shown
 from stratax._typing import DTypeLike, StrPath
-from stratax.core.host_states import HostConstant
+from stratax.core.storage import HostConstant
 from stratax.data.elements import as_array, if_constant
 from stratax.data.vectorise import made_tensors
 from stratax.io import gfile

@@ -12,7 +12,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._tracing import as_numbers
 from stratax._typing import PyTree
-from stratax.core import functions
+from stratax.core import autograph, control
 from stratax.data import elements
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops import arrays
@@ -136,12 +136,12 @@ def map_fn(
     if not count:
         made = [_empty(spec) for spec in dtypes]
     elif is_compiled(leaves) and not any(map(holds_text, leaves)):
-        converted = functions.convert(fn)
+        converted = autograph.convert(fn)
 
         def of_parts(parts: list[Any]) -> list[Any]:
             return _results(converted(elements.unflatten(structure, parts)), dtypes, declared, what)
 
-        made = functions.for_rows([convert_to_tensor(leaf) for leaf in leaves], of_parts, keep=True)
+        made = control.for_rows([convert_to_tensor(leaf) for leaf in leaves], of_parts, keep=True)
     else:
         rows = [of_row(_row(leaves, structure, index)) for index in range(count)]
         made = [arrays.stack(list(column)) for column in zip(*rows, strict=True)]
@@ -281,7 +281,7 @@ def _folded(
     dtypes = [_dtype_of(leaf) for leaf in value]
     compiled = is_compiled([*leaves, *value]) and not any(map(holds_text, leaves))
     if compiled:
-        fn = functions.convert(fn)
+        fn = autograph.convert(fn)
         leaves = [convert_to_tensor(leaf) for leaf in leaves]
         value = [convert_to_tensor(leaf) for leaf in value]
 
@@ -331,4 +331,4 @@ def _compiled_fold(
         made = step(state[0], index)
         return made, [rows.at[index].set(leaf) for rows, leaf in zip(state[1], made, strict=False)]
 
-    return functions.reduce(loop_range(start, count), (value, kept), folded)
+    return control.reduce(loop_range(start, count), (value, kept), folded)

@@ -7,7 +7,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._tracing import is_traced, is_tracing
 from stratax._typing import DTypeLike
-from stratax.core.host_states import HostState
+from stratax.core.storage import HostState
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._table_calls import TableCalls

@@ -9,7 +9,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._tracing import is_traced
 from stratax._typing import DTypeLike
-from stratax.core import functions
+from stratax.core import host
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import map_flat
 from stratax.ops.dtypes import as_dtype
@@ -93,7 +93,7 @@ def found_by_host(
 
     kind = jax.dtypes.canonicalize_dtype(dtype)
     made = jax.ShapeDtypeStruct((*keys.shape, *shape), kind)
-    return functions.call_on_host(lambda given: [fitting(function(given), kind)], [keys], [made])[0]
+    return host.call_on_host(lambda given: [fitting(function(given), kind)], [keys], [made])[0]
 
 
 def fitting(values: np.ndarray, dtype: Any) -> np.ndarray:

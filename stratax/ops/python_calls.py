@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._tracing import is_traced
-from stratax.core import functions, regions
+from stratax.core import host, regions
 from stratax.data import elements
 from stratax.data.vectorise import in_pipeline, on_host
 from stratax.errors import BadArgumentError, BadTypeError
@@ -222,7 +222,7 @@ def _called_by_program(what: str, func: Callable[..., Any], given: list[Any], ty
         arguments = [texts[place] if place in texts else next(left)[()] for place in range(count)]
         return _as_list(func(*arguments), len(kinds))
 
-    return functions.call_on_host(called, numbers, kinds)
+    return host.call_on_host(called, numbers, kinds)
 
 
 def _dtype(what: str, declared: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._tracing import is_traced
 from stratax._typing import DTypeLike, TensorLike
-from stratax.core.growing import Growing, Unallocated, largest_of
+from stratax.core.control import Growing, Unallocated, largest_of
 from stratax.core.regions import current_region
 from stratax.data.elements import TensorShape, as_shape, if_constant
 from stratax.data.vectorise import made_tensors

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from stratax._callers import is_library
-from stratax.core import variable_store
-from stratax.core.texts import take_text
+from stratax.core import storage
+from stratax.core.known import take_text
 from stratax.data.elements import DType, TensorMethods, TensorShape, as_array, as_tensor
 from stratax.errors import StrategyError
 from stratax.ops import naming, operators
@@ -19,7 +19,7 @@ _METHODS = ("get_shape", "set_shape", "ref", "experimental_ref", "eval", "consum
 
 
 def _assign(self: Any) -> Any:
-    return variable_store.assign_part(self)
+    return storage.assign_part(self)
 
 
 def numpy(self: Any) -> Any:

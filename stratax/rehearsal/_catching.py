@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 import keras
 
-from stratax.core import compiling
+from stratax.core import regions
 from stratax.engine import StepLoop
 from stratax.rehearsal._alive import alive
 
@@ -36,7 +36,7 @@ def programs_of(name: str) -> frozenset[str]:
     return frozenset(_METHODS.get(name, {name}))
 
 
-class Catcher(compiling.Listener):
+class Catcher(regions.Listener):
     """Keeps the programs that are dispatched, and ends the user's program when it has seen enough.
 
     Args:
@@ -51,7 +51,7 @@ class Catcher(compiling.Listener):
     """
 
     def __init__(self, wanted: Collection[str] = (), limit: int | None = None) -> None:
-        self.caught: list[compiling.Made] = []
+        self.caught: list[regions.Made] = []
         self.num_dispatches: collections.Counter[str] = collections.Counter()
         self._wanted = {name: programs_of(name) for name in wanted}
         self._limit = limit
@@ -62,11 +62,11 @@ class Catcher(compiling.Listener):
         found = {each.name for each in self.caught}
         return [name for name, programs in self._wanted.items() if not programs & found]
 
-    def about_to_run(self, made: compiling.Made) -> None:
+    def about_to_run(self, made: regions.Made) -> None:
         if not self._wanted or any(made.name in programs for programs in self._wanted.values()):
             self.caught.append(made)
 
-    def running(self, made: compiling.Made) -> None:
+    def running(self, made: regions.Made) -> None:
         name = made.name
         if self._wanted and not self.missing:
             raise Enough
@@ -90,8 +90,8 @@ class Catcher(compiling.Listener):
     @contextlib.contextmanager
     def catching(self) -> Iterator[None]:
         """Catch the programs that are made and run in a block."""
-        compiling.listen(self)
+        regions.listen(self)
         try:
             yield
         finally:
-            compiling.listen(None)
+            regions.listen(None)

@@ -11,7 +11,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import functions
-from stratax.core.compiling import Made
+from stratax.core.regions import Made
 from stratax.distribute import Strategy, get_strategy
 from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, entered, is_per_replica, mesh_of
 from stratax.engine import StepProgram

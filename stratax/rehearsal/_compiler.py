@@ -29,7 +29,7 @@ from stratax import errors
 from stratax._callers import is_library, is_python
 from stratax._shown import shown
 from stratax.core import jaxprs
-from stratax.core.compiling import Made
+from stratax.core.regions import Made
 from stratax.rehearsal import _report
 from stratax.rehearsal._estimate import estimate
 from stratax.rehearsal._hlo import collectives_of

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import keras
 
-from stratax.core import compiling
-from stratax.core.compiling import Made
+from stratax.core import regions
+from stratax.core.regions import Made
 from stratax.rehearsal._alive import alive
 from stratax.rehearsal._estimate import Estimate
 from stratax.rehearsal._hlo import Collective
@@ -167,7 +167,7 @@ def memory_of(made: Made, stats: Any) -> Memory:
             donated += size if number in made.donated else 0
             if variable is not None:
                 sizes[kinds.get(id(variable), "weights")] += size
-            elif compiling.divided_dim(spec) is not None:
+            elif regions.divided_dim(spec) is not None:
                 sizes["batch"] += size
     known = sum(sizes.values())
     return Memory(
@@ -183,7 +183,7 @@ def memory_of(made: Made, stats: Any) -> Memory:
 
 def steps_and_examples(made: Made) -> tuple[int, int]:
     """Return how many steps a dispatch makes and how many examples each of them takes on all devices."""
-    found = compiling.divided_batch(jax.tree.leaves(made.arguments))
+    found = regions.divided_batch(jax.tree.leaves(made.arguments))
     if found is None:
         return 1, 0
     spec, dim = found
@@ -198,8 +198,8 @@ def _bytes_on_device(spec: jax.ShapeDtypeStruct) -> int:
 def _kinds_of_variables() -> dict[int, str]:
     """Return which variables belong to optimizers and metrics, by id: a variable does not say it."""
     found: dict[int, str] = {}
-    for owner in alive((keras.optimizers.Optimizer, keras.metrics.Metric, compiling.KeepsSlots)):
+    for owner in alive((keras.optimizers.Optimizer, keras.metrics.Metric, regions.KeepsSlots)):
         kind = "metrics" if isinstance(owner, keras.metrics.Metric) else "slots"
-        own = owner.variables() if isinstance(owner, compiling.KeepsSlots) else owner.variables
+        own = owner.variables() if isinstance(owner, regions.KeepsSlots) else owner.variables
         found.update((id(variable), kind) for variable in own)
     return found

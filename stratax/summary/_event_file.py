@@ -16,7 +16,7 @@ from stratax import io as files
 from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.cluster import exits
-from stratax.core import deliveries
+from stratax.core import host
 from stratax.errors import FileAccessError
 from stratax.summary._packages import event_file_writer, new_event
 
@@ -111,7 +111,7 @@ class EventFile:
             FileAccessError: If it can't be written.
         """
         # What running programs have yet to hand over was written before this call, too.
-        deliveries.wait_for_deliveries()
+        host.wait_for_deliveries()
         self.flush_soon()
         with self._changed:
             if self._is_closed:
@@ -128,7 +128,7 @@ class EventFile:
         Raises:
             FileAccessError: If it can't be written.
         """
-        deliveries.wait_for_deliveries()
+        host.wait_for_deliveries()
         self.close_soon()
         self._thread.join()
         with self._changed:

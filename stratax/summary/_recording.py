@@ -16,7 +16,7 @@ import keras
 import numpy as np
 
 from stratax._shown import shown
-from stratax.core import deliveries, regions
+from stratax.core import host, regions
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.summary._contents import Content, of_tensor, tensor_message
 from stratax.summary._context import CONTEXT, Setting, checked_step
@@ -205,7 +205,7 @@ def _deliver(content: Content, writer: SummaryWriter | None, number: Any, step: 
     def prepare(number: Any, step: Any, *arrays: Any) -> tuple[Any, ...]:
         return number, step, *content.prepare(*arrays)
 
-    deliveries.deliver(receive, [number, step, *content.arrays], wanted, prepare)
+    host.deliver(receive, [number, step, *content.arrays], wanted, prepare)
 
 
 def _wanted() -> tuple[Any, SummaryWriter | None]:
@@ -333,9 +333,9 @@ def _outside() -> _Outside:
         raise AssertionError  # Asked for within programs only.
     made: list[_Outside] = []
 
-    def make() -> deliveries.HostValue:
+    def make() -> regions.HostValue:
         made.append(_Outside())
-        return deliveries.HostValue("summaries", (3,), np.dtype(np.int32), made[0].read, made[0].fits)
+        return regions.HostValue("summaries", (3,), np.dtype(np.int32), made[0].read, made[0].fits)
 
     tracer = region.program.host_value("summaries", make)
     if made:

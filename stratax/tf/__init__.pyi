@@ -25,11 +25,11 @@ from stratax.core import UnconnectedGradients as UnconnectedGradients
 from stratax.core import Variable as Variable
 from stratax.core import function as function
 from stratax.core import print as print
-from stratax.core.derivatives import IndexedSlices as IndexedSlices
-from stratax.core.derivatives import custom_gradient as custom_gradient
-from stratax.core.derivatives import grad_pass_through as grad_pass_through
-from stratax.core.derivatives import recompute_grad as recompute_grad
+from stratax.core.gradients import custom_gradient as custom_gradient
+from stratax.core.gradients import grad_pass_through as grad_pass_through
+from stratax.core.gradients import recompute_grad as recompute_grad
 from stratax.core.regions import executing_eagerly as executing_eagerly
+from stratax.core.state import IndexedSlices as IndexedSlices
 from stratax.core.variable_options import VariableAggregation as VariableAggregation
 from stratax.core.variable_options import VariableSynchronization as VariableSynchronization
 from stratax.data import FixedLenFeature as FixedLenFeature

@@ -1,1 +1,1 @@
-from stratax.core.functions import Optional as Optional
+from stratax.core.regions import Optional as Optional

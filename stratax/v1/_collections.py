@@ -9,7 +9,7 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import UnconnectedGradients, regions
-from stratax.core.derivatives import traced_gradients
+from stratax.core.gradients import traced_gradients
 from stratax.v1._current import current_or_none, readable
 from stratax.v1._operations import Operation, no_op
 

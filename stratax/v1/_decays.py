@@ -14,7 +14,7 @@ import keras
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.core.generators import generator_of
+from stratax.core.state import generator_of
 from stratax.distribute.replicas import ReduceOp, syncing_replicas
 from stratax.errors import BadArgumentError
 from stratax.ops.creation import on_device

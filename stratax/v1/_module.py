@@ -11,7 +11,7 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint.named import Trackable
-from stratax.core.host_states import HostState
+from stratax.core.storage import HostState
 from stratax.seams.keras import BaseOptimizer
 from stratax.v1._variable_scope import name_scope
 

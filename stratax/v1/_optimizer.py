@@ -10,7 +10,7 @@ import keras
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.core import compiling
+from stratax.core import regions
 from stratax.distribute import ReduceOp
 from stratax.distribute.keras_hooks import apply_once, reduce_gradients
 from stratax.distribute.replicas import get_replica_context, syncing_replicas
@@ -27,7 +27,7 @@ Number = Any
 GradsAndVars = Iterable[tuple[Any, keras.Variable]]
 
 
-class Optimizer(compiling.KeepsSlots):
+class Optimizer(regions.KeepsSlots):
     """The base class of TensorFlow 1's optimizers, as `tf.compat.v1.train.Optimizer`.
 
     An optimizer of your own overrides `compute_gradients` or `apply_gradients`, or sets what :meth:`_set_rule` sets.

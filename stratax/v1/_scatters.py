@@ -7,7 +7,7 @@ import keras
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core.derivatives import IndexedSlices
+from stratax.core.state import IndexedSlices
 
 
 def _checked(name: str, ref: Any) -> Any:

@@ -20,7 +20,9 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import GradientTape, Variable, creation, generators, gradient_rows, known, regions
+from stratax.core import GradientTape, Variable, control, known, regions
+from stratax.core.gradients import rows_of_gradient
+from stratax.core.state import Creator, creating_by, drawing_from, is_made_now, last_name
 from stratax.ops import labels, naming
 from stratax.seams import keras as seam
 from stratax.summary import forms
@@ -98,7 +100,7 @@ class ModelState:
         return {name: variable for name, variable in self.variables.items() if name not in self.local}
 
 
-class ModelScope(creation.Creator):
+class ModelScope(Creator):
     """One trace of a `model_fn`.
 
     Args:
@@ -179,8 +181,8 @@ class ModelScope(creation.Creator):
                 forms.collecting(_summaries.Collector()),
                 labels.looked_up_by(after_step, _of_symbols),
                 seam.fresh_names(),
-                creation.creating_by(self),
-                generators.drawing_from(self._drawn_from),
+                creating_by(self),
+                drawing_from(self._drawn_from),
                 self._known.entered(),
                 naming.telling(self._note, self.note_same_rows),
                 contextlib.ExitStack() as tapes,
@@ -207,14 +209,14 @@ class ModelScope(creation.Creator):
 
     def give(self, cls: type, kwargs: dict[str, Any]) -> keras.Variable:
         """Return the variable of the name that Keras or TensorFlow gives to the one that is created now."""
-        if generators.is_made_now():
+        if is_made_now():
             # The default generator belongs to the program, not to a model.
             return object.__new__(cls)
         name = self._full_name
         if name is None:
             given = kwargs.get("name") or _default_name(cls)
             # Keras' optimizers may call a slot by the name of its variable.
-            last = given if issubclass(cls, Variable) else creation.last_name(given)
+            last = given if issubclass(cls, Variable) else last_name(given)
             name = "/".join([*seam.current_path(), last])
         # An explicit full name is used for what it says; of others TensorFlow makes a new one.
         if self._full_name is None and not self._is_reusing:
@@ -708,7 +710,7 @@ class ModelScope(creation.Creator):
 
     def _is_in_control_flow(self) -> bool:
         region = regions.current_region()
-        return region is not self._around and isinstance(region, regions.BranchRegion | regions.LoopRegion)
+        return region is not self._around and isinstance(region, control.BranchRegion | control.LoopRegion)
 
     def operation_of(self, order: object) -> Operation:
         """Return the operation that stands at a place in the program."""
@@ -856,7 +858,7 @@ class ModelScope(creation.Creator):
             ]
             for gradient, source in zip(made, sources, strict=True):
                 if level == 0 and gradient is not None and isinstance(source, keras.Variable):
-                    rows = functools.partial(gradient_rows.rows_of_gradient, tape, targets, source)
+                    rows = functools.partial(rows_of_gradient, tape, targets, source)
                     self._rows[id(gradient)] = gradient, rows
             return made
         self.state.derivatives += 1

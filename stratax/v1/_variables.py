@@ -13,7 +13,7 @@ from stratax import errors
 from stratax._callers import is_library
 from stratax._shown import shown
 from stratax.checkpoint.values import give
-from stratax.core import Variable, creation, regions
+from stratax.core import Variable, regions, state
 from stratax.data.elements import DType
 from stratax.v1._current import current, current_or_none
 from stratax.v1._operations import assignment
@@ -73,7 +73,7 @@ class ModelVariable(Variable):
             for key in collections or ():
                 if key not in ("variables", "trainable_variables"):
                     current().add_to_collection(key, self)
-        if creation.is_made(self):
+        if state.is_made(self):
             return
         if callable(initial_value):
             # Outside of the trace: a later one of the same function does not call it.
@@ -212,7 +212,7 @@ class _OfInitializer(ModelVariable):
     """A variable whose first value an initializer gives. A class of its own, as `__init__` takes other arguments."""
 
     def __init__(self, **arguments: Any) -> None:
-        if creation.is_made(self):
+        if state.is_made(self):
             return
         keras.Variable.__init__(self, autocast=False, **arguments)
 

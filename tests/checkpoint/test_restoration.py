@@ -11,7 +11,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.checkpoint import _restoration, _store
-from stratax.core import arrivals
+from stratax.core import host
 from stratax.data import Dataset
 from stratax.train import Checkpoint, CheckpointOptions
 from tests.checkpoint.models import X, Y, assert_equal, built, network, trained, values
@@ -174,17 +174,17 @@ def test_restoring_the_same_objects_again_and_again_keeps_the_values_of_the_last
 
     path = Checkpoint(model=trained()).write(tmp_path / "ckpt")
     model, other = fresh(), fresh()
-    before = len(arrivals.waiting())
+    before = len(host.waiting())
     for _ in range(3):
         status = Checkpoint(model=model).restore(path)
-    assert len(arrivals.waiting()) == before + 1
+    assert len(host.waiting()) == before + 1
     Checkpoint(model=other).restore(path)
-    assert len(arrivals.waiting()) == before + 2
+    assert len(host.waiting()) == before + 2
     for each in (model, other):
         each.fit(X, Y, batch_size=8, verbose=0)
         assert int(each.optimizer.iterations) == 6
     status.assert_consumed()
-    assert len(arrivals.waiting()) == before
+    assert len(host.waiting()) == before
 
 
 def test_values_that_nothing_took_are_reported_when_another_is_restored(tmp_path, caplog):
@@ -342,7 +342,7 @@ def test_an_optimizer_is_built_in_a_replica_while_another_restoration_waits(tmp_
         return weight.numpy()
 
     found = trained()
-    assert arrivals.is_anything_waiting()
+    assert host.is_anything_waiting()
     pending.later = sx.Variable(0.0)
     pending.restore(path).assert_consumed()
     np.testing.assert_array_equal(found, trained())

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from stratax.cli import _main, _scaling
-from stratax.core.compiling import Made
+from stratax.core.regions import Made
 from stratax.rehearsal import cheapest, parse_topology, plan
 from tests.cli.test_compile import SMALL
 from tests.rehearsal.devices import needs_libtpu

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 
 import stratax as sx
-from stratax.core.derivatives import IndexedSlices
+from stratax.core.state import IndexedSlices
 from stratax.distribute import compute_average_loss
 
 NUM_ROWS, FEATURES, CLASSES, BATCH = 42, 5, 3, 16

@@ -6,7 +6,7 @@ from jax._src.interpreters import mlir
 
 import stratax as sx
 import stratax.tf.compat.v1 as tf
-from stratax.core import _program
+from stratax.core.programs import _program
 from stratax.estimator import (
     Estimator,
     EstimatorSpec,

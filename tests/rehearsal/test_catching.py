@@ -8,7 +8,7 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
-from stratax.core import compiling
+from stratax.core import regions
 from stratax.rehearsal import Catcher, _catching, _report
 from stratax.rehearsal._hlo import collectives_of
 from tests.rehearsal.devices import DEVICES
@@ -191,8 +191,8 @@ def test_loops_that_the_host_drives_are_caught_as_windows(catcher):
 
 def test_nothing_is_caught_outside_of_the_block():
     with Catcher().catching():
-        assert compiling.is_heard()
-    assert not compiling.is_heard()
+        assert regions.is_heard()
+    assert not regions.is_heard()
 
     @sx.function
     def double(x):

@@ -9,7 +9,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.core.compiling import Made
+from stratax.core.regions import Made
 from stratax.rehearsal import Catcher, _compiler, check_installed
 from tests.rehearsal.devices import needs_libtpu, topology_of
 

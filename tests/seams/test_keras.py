@@ -10,7 +10,9 @@ import pytest
 
 import stratax.keras
 from stratax.checkpoint import _keras_hooks as checkpoint_hooks
-from stratax.core import _arrivals, _creation, _tape_host
+from stratax.core.gradients import _tape_host
+from stratax.core.host import _arrivals
+from stratax.core.state import _creation
 from stratax.distribute.keras_hooks import _keras_hooks as distribute_hooks
 from stratax.keras import _classes, _compile
 from stratax.seams import keras as seam

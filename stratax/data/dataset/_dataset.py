@@ -532,10 +532,10 @@ class Dataset(Selecting, Grouping):
             [{'n': np.int64(0)}, {'n': np.int64(1)}, {'n': np.int64(2)}]
         """
         if TRACING.depth and tracing_region() is not None:
-            from stratax.core import functions
+            from stratax.core import programs
 
             # As in TensorFlow, whenever the function runs.
-            functions.after_run(
+            programs.after_run(
                 self, lambda dataset: dataset.save(path, compression, shard_func, checkpoint_args)
             )
             return
@@ -677,9 +677,9 @@ class Dataset(Selecting, Grouping):
         )
         none, several = f"Dataset was empty. {advice}", f"Dataset had more than one element. {advice}"
         if TRACING.depth and tracing_region() is not None:
-            from stratax.core import functions
+            from stratax.core import programs
 
-            return functions.single(self, none, several)
+            return programs.single(self, none, several)
         with self.take(2)._iterator() as elements:
             found = list(elements)
         if len(found) != 1:
@@ -755,9 +755,9 @@ class Dataset(Selecting, Grouping):
         """
         check_callable("reduce_func", reduce_func)
         if TRACING.depth and tracing_region() is not None:
-            from stratax.core import functions
+            from stratax.core import autograph, control
 
-            return functions.reduce(self, initial_state, functions.convert(reduce_func))
+            return control.reduce(self, initial_state, autograph.convert(reduce_func))
         state = ops.Folded(initial_state)
         with iter(self) as elements:
             for element in elements:

@@ -163,9 +163,9 @@ class DatasetIterator(Checkpointable, Stacks):
 
     def get_next_as_optional(self) -> Any:
         """Return the next element if there is one, in an object with `has_value()` and `get_value()`."""
-        from stratax.core import functions
+        from stratax.core import regions
 
-        return functions.next_optional(self)
+        return regions.next_optional(self)
 
     def _described(self, block: Block) -> Any:
         return described(block, self._elements_structure())

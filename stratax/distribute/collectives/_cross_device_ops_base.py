@@ -19,7 +19,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDev
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.cluster import LogicalDevice, PhysicalDevice, resolve_device
-from stratax.core import compiling
+from stratax.core import regions
 from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp, as_reduce_op
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
@@ -224,7 +224,7 @@ def _gather_program(ops: CrossDeviceOps, axis: int, mesh: Mesh) -> Callable[...,
 def _over_replicas(function: Callable[..., Any], mesh: Mesh) -> Callable[..., Any]:
     per_replica, replicated = PartitionSpec(REPLICA_AXIS), PartitionSpec()
     # Cached above by mesh and operation: `jax.jit` of a new function would compile again on every call.
-    return compiling.jit(
+    return regions.jit(
         jax.shard_map(function, mesh=mesh, in_specs=per_replica, out_specs=replicated, check_vma=False),
         name=function.__name__,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.core import Function, functions
+from stratax.core import Function, autograph
 from stratax.distribute.coordination._stream import WorkerStream
 from stratax.distribute.remote import Parcel, RemoteProgram
 from stratax.distribute.replicas import entered
@@ -109,7 +109,7 @@ class Programs:
         )
 
     def _traced(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        converted = function if isinstance(function, Function) else functions.convert(function)
+        converted = function if isinstance(function, Function) else autograph.convert(function)
         return self._execution.pushing(converted, args, kwargs, None)
 
 

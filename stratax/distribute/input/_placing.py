@@ -7,7 +7,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
-from stratax.core.placement import check_fits, place, place_local
+from stratax.core.storage import check_fits, place, place_local
 from stratax.distribute.input._steps import Kind, Steps, wrapped
 from stratax.distribute.replicas import REPLICA_AXIS, Share
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import keras
 
-from stratax.core import jaxprs, programs, ranges, regions, variable_store
+from stratax.core import jaxprs, known, programs, regions, storage
 from stratax.distribute.remote._additions import Addition, additions_of
 from stratax.distribute.remote._program import RemoteProgram, input_spec, spec_of
 from stratax.distribute.remote._row_program import RowProgram, in_row_space
@@ -57,7 +57,7 @@ def build(
         placement=None,
         can_fail=can_fail,
         sites=programs.sites_of(closed.jaxpr) if can_fail else [],
-        watches=ranges.watches_of(closed, region.inputs, None),
+        watches=known.watches_of(closed, region.inputs, None),
     )
 
 
@@ -91,7 +91,7 @@ def _changes_of(store: ServerStore, closed: Any, region: regions.ProgramRegion) 
     updated = {key for part in region.handed_on for key in part.purpose.variables}
     for output, variable in enumerate(region.writes.values()):
         place = places.get(id(variable))
-        is_there = variable_store.store_of(variable) is store and id(variable) not in updated
+        is_there = storage.store_of(variable) is store and id(variable) not in updated
         found = None
         if is_there and place is not None:
             found = additions_of(closed, output, markers[place])
@@ -171,7 +171,7 @@ def _find_rows(
     on_servers = [
         index
         for index, source in enumerate(region.inputs)
-        if isinstance(source, keras.Variable) and variable_store.store_of(source) is store
+        if isinstance(source, keras.Variable) and storage.store_of(source) is store
     ]
     return in_row_space(
         computation.compute,

@@ -19,7 +19,7 @@ import keras
 import numpy as np
 
 from stratax._shown import shown
-from stratax.core import jaxprs, programs
+from stratax.core import control, jaxprs, programs
 from stratax.errors import (
     BadArgumentError,
     OutOfRangeError,
@@ -202,7 +202,7 @@ def _function_of(equation: Any) -> tuple[Callable[..., Any], bool]:
         return functools.partial(seam.print_formatted, **params), True
     if "callback" in params:
         function = params["callback"]
-        if isinstance(function, programs.Printing):
+        if isinstance(function, control.Printing):
             return function, function.is_anywhere
         return functools.partial(_on_arrays, function), False
     raise TracingError(

@@ -9,9 +9,9 @@ import jax
 import keras
 import numpy as np
 
-from stratax.core import arrivals, programs, ranges, regions, variable_store
-from stratax.core.dispatches import InterruptDeferred
-from stratax.core.placement import check_fits
+from stratax.core import host, known, regions, storage
+from stratax.core.programs import Program, Retrace
+from stratax.core.storage import InterruptDeferred, check_fits
 from stratax.distribute.remote._bound import bounded
 from stratax.distribute.remote._host_calls import HostCalls, check_platform, exportable, exported
 from stratax.distribute.remote._layout import not_on_servers
@@ -42,7 +42,7 @@ class Parcel:
     calls: HostCalls | None
 
 
-class RemoteProgram(programs.Program):
+class RemoteProgram(Program):
     """A program whose variables are on servers.
 
     Args:
@@ -83,15 +83,15 @@ class RemoteProgram(programs.Program):
     def __call__(
         self,
         arguments: list[Any],
-        streams: Sequence[programs.Stream] = (),
-        traced: Sequence[programs.Stream] = (),
-        retrace: programs.Retrace | None = None,
+        streams: Sequence[regions.Stream] = (),
+        traced: Sequence[regions.Stream] = (),
+        retrace: Retrace | None = None,
     ) -> Any:
         check_fits(arguments)
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         if self.watches:
-            ranges.check(self.watches, arguments, fed)
-        arrivals.settle_before_run()
+            known.check_ranges(self.watches, arguments, fed)
+        host.settle_before_run()
         # Nothing is overwritten, so that Ctrl-C may come while servers or the devices are waited for.
         compute = functools.partial(self._computed, fed, arguments)
         bound = self._store.max_staleness if self._parts else None
@@ -110,7 +110,7 @@ class RemoteProgram(programs.Program):
                 parts = self._store.parts_of([v for v, _ in there], [value for _, value in there])
                 self._store.servers.tell(requests_of(new_step(), updates, parts))
             if assigned:
-                variable_store.write_all([v for v, _ in assigned], [value for _, value in assigned])
+                storage.write_all([v for v, _ in assigned], [value for _, value in assigned])
         return results
 
     def _computed(self, fed: dict[Any, Any], arguments: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
@@ -120,7 +120,7 @@ class RemoteProgram(programs.Program):
         changed, results = self._dispatch([], kept, arguments)
         if self.can_fail:
             jax.block_until_ready((changed, results))
-            programs.raise_failures(self.sites, None)
+            host.raise_failures(self.sites, None)
         arrays = [*(np.asarray(array) for array in changed[self._num_assigned :]), *numbers]
         return changed, results, arrays
 
@@ -152,7 +152,7 @@ class RemoteProgram(programs.Program):
         )
 
     def _refuse_what_is_here_alone(self) -> None:
-        if any(isinstance(source, programs.HostValue) for source in self.kept):
+        if any(isinstance(source, regions.HostValue) for source in self.kept):
             raise TracingError(
                 "A step that a coordinator schedules can't read values of the coordinator's process while it runs, as "
                 "for a summary. Return what is wanted, and look at it in the coordinator."
@@ -245,11 +245,11 @@ class RemoteProgram(programs.Program):
         return self._outputs(arrays)
 
     def _is_on_servers(self, variable: keras.Variable) -> bool:
-        return variable_store.store_of(variable) is self._store
+        return storage.store_of(variable) is self._store
 
     def _is_there(self, variable: keras.Variable) -> bool:
         """Return whether servers keep a variable, and have a value of it."""
-        return self._is_on_servers(variable) and variable_store.has_value(variable)
+        return self._is_on_servers(variable) and storage.has_value(variable)
 
     def _inputs(self, fed: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
         here = [v for v in self._read if not self._is_on_servers(v)]
@@ -304,7 +304,7 @@ def input_spec(source: Any) -> jax.ShapeDtypeStruct:
     """Return the type of an input."""
     if isinstance(source, keras.Variable):
         return jax.ShapeDtypeStruct(tuple(source.shape), _dtype_of(source))
-    if isinstance(source, programs.HostValue):
+    if isinstance(source, regions.HostValue):
         return spec_of(source)
     return spec_of(jax.tree.leaves(source.feed.structure)[source.index])
 

@@ -9,7 +9,7 @@ import jax
 import keras
 import numpy as np
 
-from stratax.core.variable_store import VariableStore
+from stratax.core.storage import VariableStore
 from stratax.distribute.remote._layout import Layout, Layouts, Shard
 from stratax.distribute.remote._pull import Puller
 from stratax.distribute.remote._push import requests_of

@@ -18,7 +18,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import Axis, PyTree
-from stratax.core.derivatives import IndexedSlices
+from stratax.core.state import IndexedSlices
 from stratax.distribute.replicas._exchange import over_replicas
 from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
 from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica, is_per_replica

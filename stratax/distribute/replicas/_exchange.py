@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from stratax.core import compiling, regions
+from stratax.core import regions
 from stratax.distribute.replicas._values import REPLICA_AXIS
 from stratax.seams.jax import core, inside_axis
 
@@ -72,6 +72,6 @@ def merged_or_packed(merged: Callable[..., Any], packed: Callable[..., Any], *va
     if device.platform != "cpu":
         return merged(*values)
     # A listener may compile the program for other devices, as it was traced for these.
-    if compiling.is_heard():
+    if regions.is_heard():
         return jax.lax.platform_dependent(*values, cpu=packed, default=merged)
     return packed(*values)

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import keras
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from stratax.core import parts, placement, regions
+from stratax.core import regions, state, storage
 from stratax.distribute.replicas._replica_share import is_on_read
 from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica
 
@@ -27,7 +27,7 @@ _EQUAL = "_stratax_equal"
 _ROWS = "_stratax_rows"
 
 
-class ReplicaParts(parts.Parts):
+class ReplicaParts(state.Parts):
     """The values that the replicas have of a variable, one each.
 
     Args:
@@ -59,7 +59,7 @@ class ReplicaParts(parts.Parts):
 
     def divided(self, value: Any) -> Any:
         # Where it is on other devices, a program over all replicas' can't take it.
-        return self.spread(placement.place(value, NamedSharding(self.mesh, PartitionSpec())))
+        return self.spread(storage.place(value, NamedSharding(self.mesh, PartitionSpec())))
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2))
@@ -77,7 +77,7 @@ def _spread(value: Any, sharding: NamedSharding, is_sum: bool) -> Any:
 
 def parts_on(variable: keras.Variable, mesh: Mesh) -> ReplicaParts | None:
     """Return the parts that replicas on the devices of a mesh have of a variable, if there are."""
-    found = parts.parts_of(variable)
+    found = state.parts_of(variable)
     return found if isinstance(found, ReplicaParts) and found.mesh == mesh else None
 
 
@@ -86,7 +86,7 @@ def ensure_parts(variable: keras.Variable, mesh: Mesh) -> ReplicaParts:
     found = parts_on(variable, mesh)
     if found is None:
         found = ReplicaParts(variable, mesh)
-        parts.give_parts(found)
+        state.give_parts(found)
     return found
 
 
@@ -112,7 +112,7 @@ def belongs_to_replicas(variable: keras.Variable) -> bool:
     """Return whether each replica keeps what it assigns to a variable for itself."""
     if is_on_read(variable):
         # Metrics and statistics become one value at the end of each step, as if one device had seen all examples.
-        return parts.is_marked_kept(variable)
+        return state.is_marked_kept(variable)
     return variable.aggregation == "none" and not is_seed_state(variable)
 
 

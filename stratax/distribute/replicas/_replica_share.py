@@ -17,7 +17,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import checks, regions
+from stratax.core import host, regions
 from stratax.distribute.replicas._exchange import over_replicas, sum_over_replicas
 from stratax.distribute.replicas._values import REPLICA_AXIS
 
@@ -119,7 +119,7 @@ def agreed(value: Any) -> Any:
     own = jnp.asarray(value)
     number = own.astype(jnp.int32)
     most, least = over_replicas(lambda each: jax.lax.pmax(each, REPLICA_AXIS), jnp.stack([number, -number]))
-    checks.check(
+    host.check(
         most == -least,
         [],
         lambda: (

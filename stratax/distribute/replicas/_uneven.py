@@ -13,7 +13,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core.placement import place
+from stratax.core.storage import place
 from stratax.distribute.replicas import _contexts
 from stratax.distribute.replicas._values import (
     PerReplica,

@@ -12,7 +12,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.cluster import device_name
-from stratax.core import regions
+from stratax.core import regions, storage
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.input import OnMesh
 from stratax.distribute.replicas import (
@@ -300,7 +300,7 @@ class StrategyExtended:
             self._placement.prepare(region)
             region.move = self.move()
 
-    def move(self) -> regions.Move | None:
+    def move(self) -> storage.Move | None:
         """Return what has replicas be other devices, for programs that are not run there; None if none can."""
         execution, placement = self._execution, self._placement
         # Values that are kept elsewhere, on another device or on servers, are not where the replicas are.
@@ -309,7 +309,7 @@ class StrategyExtended:
         return _MoveOfReplicas(execution, placement)
 
 
-class _MoveOfReplicas(regions.Move):
+class _MoveOfReplicas(storage.Move):
     """Has replicas be other devices.
 
     Args:

@@ -15,7 +15,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
-from stratax.core import Function, functions, regions, variable_store
+from stratax.core import Function, autograph, control, functions, host, regions, storage
 from stratax.distribute.collectives import CrossDeviceOps, NcclAllReduce
 from stratax.distribute.input import ValueContext
 from stratax.distribute.replicas import (
@@ -116,7 +116,7 @@ class MeshExecution(Execution, OverMesh):
         return self._cross_device_ops
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(self._devices) > 1 and variable_store.has_listeners():
+        if len(self._devices) > 1 and storage.has_listeners():
             raise errors.StrategyError(
                 "strategy.run was called inside a GradientTape, which sees operations one by one; replicas run as one "
                 "program. Expected: the tape inside of the function that run calls, where gradients are a replica's. "
@@ -124,7 +124,7 @@ class MeshExecution(Execution, OverMesh):
                 "`stratax.value_and_grad`."
             )
         # Under a tape, one replica runs in Python anyway.
-        if functions.functions_run_eagerly() and not variable_store.has_listeners():
+        if functions.functions_run_eagerly() and not storage.has_listeners():
             return self._run_in_python(fn, args, kwargs)
         return self._compiled_run(fn, args, kwargs)
 
@@ -171,7 +171,7 @@ class MeshExecution(Execution, OverMesh):
             )
         # Before the function is traced, whose first read of a variable needs its place.
         self._strategy.extended.place_program()
-        replica_fn = fn if isinstance(fn, Function) else functions.convert(fn)
+        replica_fn = fn if isinstance(fn, Function) else autograph.convert(fn)
         leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
         kinds = {leaf.solo for leaf in leaves if isinstance(leaf, PerReplica)}
         if len(kinds) > 1:
@@ -218,7 +218,7 @@ class MeshExecution(Execution, OverMesh):
         found = Turns(mesh, self._exchanges).run(replica)
         outputs, structure = found[0].outputs, found[0].structure
         for variable, value in zip(found[0].written, found[0].merged, strict=True):
-            variable_store.overwrite(variable, np.asarray(value))
+            storage.overwrite(variable, np.asarray(value))
         for own_values in zip(*(each.own_values for each in found), strict=True):
             kept = own_values[0][0]
             kept.give(from_components([value for _, value in own_values], mesh).array)
@@ -237,13 +237,13 @@ class MeshExecution(Execution, OverMesh):
         """Run on one replica that stands for all: on its device, or, for a remainder, on all devices alike."""
         plain = [_only_component(leaf) if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
         args, kwargs = jax.tree.unflatten(treedef, plain)
-        noted = functions.note_objects((args, kwargs))
+        noted = host.note_objects((args, kwargs))
         with entered(
             self._strategy,
             ReplicaContext(self._strategy, 1, stands_for=self.num_replicas),
         ):
             result = fn(*args, **kwargs)
-        functions.check_objects(noted, result)
+        host.check_objects(noted, result)
         if self.num_replicas == 1:
             return result
         return jax.tree.map(
@@ -268,13 +268,13 @@ class MeshExecution(Execution, OverMesh):
                 is_of_steps = isinstance(leaves[index], StepsPerReplica)
                 own[index] = StepsPerReplica(component) if is_of_steps else jnp.squeeze(component, 0)
             args, kwargs = jax.tree.unflatten(treedef, own)
-            noted = functions.note_objects((args, kwargs))
+            noted = host.note_objects((args, kwargs))
             # `shard_map` gives each replica its slice, with a leading dimension of 1.
             mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
             replica = ReplicaRegion(region, self._mesh, mine)
             with replica, entered(self._strategy, context):
                 result = fn(*args, **kwargs)
-                functions.check_objects(noted, result)
+                host.check_objects(noted, result)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
                 # A leading dimension of 1 on each replica is the replica dimension of the whole.
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
@@ -305,7 +305,7 @@ class MeshExecution(Execution, OverMesh):
         spreads = self._spread(region, mapped, components, found)
         local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
         # The mesh that JAX notes for the body would otherwise be that of everything behind it.
-        (arrays, kept), (values, postponed) = regions.without_mesh(mapped(components, local))
+        (arrays, kept), (values, postponed) = storage.without_mesh(mapped(components, local))
         # The last trace is the one that counts: `_spread` may have made one before.
         traced = found[-1]
         self._keep(region, traced.replica)
@@ -339,7 +339,7 @@ class MeshExecution(Execution, OverMesh):
         for kept in region.known_parts() or ():
             if parts_on(kept.variable, self._mesh) is kept:
                 region.adopt(kept)
-        if not isinstance(region, regions.LoopRegion):
+        if not isinstance(region, control.LoopRegion):
             return {key: each for key, each in region.spreads.items() if each.is_kept}
         local = {key: region.get_current_value(each) for key, each in region.spreads.items()}
         # Only types: the trace leaves nothing in the program.

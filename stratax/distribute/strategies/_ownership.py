@@ -16,7 +16,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.core import Variable, generators, variable_store
+from stratax.core import Variable, state, storage
 from stratax.distribute.replicas import get_strategy, has_strategy, is_default
 
 if TYPE_CHECKING:
@@ -75,10 +75,10 @@ def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
 
 def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
     # A store places its own variables.
-    held = [variable for variable in variables if variable_store.store_of(variable) is None]
+    held = [variable for variable in variables if storage.store_of(variable) is None]
     present = [
         (variable, value)
-        for variable, value in zip(held, variable_store.read_all(held), strict=True)
+        for variable, value in zip(held, storage.read_all(held), strict=True)
         # Variables that were created while a function is traced have no value yet.
         if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
     ]
@@ -118,7 +118,7 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
     def _initialize_layout(self: object) -> None:
         original(self)
         # The seed generators that Keras makes for itself belong to no strategy.
-        if generators.is_made_now():
+        if state.is_made_now():
             return
         if has_strategy():
             _check_mean(self, get_strategy())
@@ -150,7 +150,7 @@ def creating(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def _initialize_with_initializer(self: Any, initializer: Callable[..., Any]) -> None:
         # The class of a variable that a store keeps has a method of its own.
-        if has_strategy() and not generators.is_made_now() and _keep(self, get_strategy()):
+        if has_strategy() and not state.is_made_now() and _keep(self, get_strategy()):
             self._initialize_with_initializer(initializer)
         else:
             original(self, _of_all(self, initializer))
@@ -172,5 +172,5 @@ def _keep(variable: keras.Variable, strategy: "Strategy") -> bool:
     """Hand a new variable to the store that the strategy has for it; return whether it has one."""
     store = strategy.extended.placement.store_of(variable)
     if store is not None:
-        variable_store.keep(variable, store)
+        storage.keep(variable, store)
     return store is not None

@@ -17,7 +17,7 @@ from stratax.cluster import (
     credentials,
     exits,
 )
-from stratax.core import regions, variable_store
+from stratax.core import regions, storage
 from stratax.distribute import remote
 from stratax.distribute.input import OnDefaultDevice
 from stratax.distribute.replicas import entered, is_seed_state
@@ -47,7 +47,7 @@ class OnServers(Placement, UpdatesOnce):
         self._strategy = strategy
         self.store = store
 
-    def store_of(self, variable: keras.Variable) -> variable_store.VariableStore | None:
+    def store_of(self, variable: keras.Variable) -> storage.VariableStore | None:
         # Each worker draws numbers of its own.
         return None if is_seed_state(variable) else self.store
 

@@ -10,8 +10,8 @@ import keras
 from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax.core import regions, variable_store
-from stratax.core.placement import place
+from stratax.core import regions
+from stratax.core.storage import VariableStore, place, write_all
 from stratax.distribute.replicas import mesh_of
 
 
@@ -24,7 +24,7 @@ class Placement(abc.ABC):
     # Whether each replica has a copy of a variable, which may become its own.
     keeps_copies = False
 
-    def store_of(self, variable: keras.Variable) -> "variable_store.VariableStore | None":
+    def store_of(self, variable: keras.Variable) -> "VariableStore | None":
         """Return the store that is to keep a new variable; None where the variable itself holds its array.
 
         It is asked when the variable is created, before its first value is computed.
@@ -98,7 +98,7 @@ class OnDevices(Placement):
 
     def place(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
         # All in one transfer.
-        variable_store.write_all(variables, place(list(values), self.storage))
+        write_all(variables, place(list(values), self.storage))
 
     def prepare(self, region: regions.ProgramRegion) -> None:
         # One program has one set of devices.

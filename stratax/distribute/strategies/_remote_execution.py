@@ -9,7 +9,7 @@ import keras
 
 from stratax import _providers, errors
 from stratax._typing import PyTree, TensorLike
-from stratax.core import Function, functions, regions
+from stratax.core import Function, autograph, regions
 from stratax.distribute.input import ValueContext
 from stratax.distribute.remote import PushingRegion
 from stratax.distribute.replicas import ReduceOp, ReplicaContext, entered
@@ -60,7 +60,7 @@ class RemoteExecution(Execution, StepByStep):
         *,
         averages_gradients: bool = False,
     ) -> Any:
-        replica_fn = fn if isinstance(fn, Function) else functions.convert(fn)
+        replica_fn = fn if isinstance(fn, Function) else autograph.convert(fn)
         context = ReplicaContext(self._strategy, 1, averages_gradients=averages_gradients)
         # A step that a coordinator has scheduled pushes as a whole.
         if isinstance(regions.current_region(), PushingRegion):

@@ -13,7 +13,7 @@ from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.cluster import ClusterResolver, device_name
 from stratax.core import regions
-from stratax.core.derivatives import IndexedSlices
+from stratax.core.state import IndexedSlices
 from stratax.data.foreign import adopted
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.input import DistributedDataset, InputContext

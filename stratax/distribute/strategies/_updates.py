@@ -10,8 +10,8 @@ from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSha
 from stratax import errors
 from stratax._shown import shown
 from stratax.cluster import resolve_device
-from stratax.core import regions, variable_store
-from stratax.core.placement import place
+from stratax.core import regions
+from stratax.core.storage import place, read_all
 from stratax.distribute.replicas import PerReplica, is_per_replica
 
 
@@ -44,7 +44,7 @@ def sharding_of(destinations: object, storage: Sharding | None) -> Sharding | No
 
 
 def _sharding_of_variable(variable: keras.Variable) -> Sharding | None:
-    (value,) = variable_store.read_all([variable])
+    (value,) = read_all([variable])
     is_there = isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
     return value.sharding if is_there else None
 

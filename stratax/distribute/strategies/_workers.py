@@ -17,7 +17,7 @@ from jax.experimental import multihost_utils
 from stratax import errors
 from stratax._shown import shown
 from stratax.cluster import Cluster, phase, phases
-from stratax.core import dispatches
+from stratax.core import storage
 from stratax.data import Dataset
 from stratax.data.dataset import auto_shard, is_read_whole, shuffle_seeds, steps_of, with_seeds
 from stratax.data.position import State
@@ -113,7 +113,7 @@ class Workers(InStep):
         self._cluster = cluster
         self._agreements = itertools.count()
         # From now on the other tasks see each step that this one dispatches.
-        dispatches.observe(_progress.StepsForOthers())
+        storage.observe(_progress.StepsForOthers())
         # Before anything is computed: collectives of workers with different shares would hang.
         self._check_devices(devices)
         self.agree_on_randomness()

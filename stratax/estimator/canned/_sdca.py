@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax import errors, feature_column, v1
 from stratax._shown import shown
-from stratax.core.checks import check
+from stratax.core.host import check
 from stratax.distribute.replicas import syncing_replicas
 from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator.canned._dual_ascent import LOGISTIC, SQUARED, Ascent, Group, Loss, find

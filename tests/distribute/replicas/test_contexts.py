@@ -9,7 +9,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.core import functions
-from stratax.core.derivatives import IndexedSlices
+from stratax.core.state import IndexedSlices
 from stratax.distribute import MirroredStrategy, OneDeviceStrategy
 from stratax.distribute.replicas import _contexts
 

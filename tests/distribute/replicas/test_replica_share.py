@@ -8,8 +8,8 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.core import jaxprs
-from stratax.core.derivatives import IndexedSlices
 from stratax.core.functions import functions_run_eagerly, run_functions_eagerly
+from stratax.core.state import IndexedSlices
 from stratax.distribute import MirroredStrategy, get_replica_context
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.core import _capture
+from stratax.core.regions import _capture
 from stratax.distribute import CentralStorageStrategy, MirroredStrategy, OneDeviceStrategy, Strategy
 from stratax.distribute.strategies import InStep, UpdatesOnce
 from stratax.distribute.strategies._execution import Execution

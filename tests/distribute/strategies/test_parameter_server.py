@@ -8,7 +8,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.cluster import SimpleClusterResolver
-from stratax.core import variable_store
+from stratax.core import storage
 from stratax.distribute.remote import FixedShardsPartitioner
 from stratax.distribute.strategies import ParameterServerStrategy
 from tests.distribute.parameter_servers import one_device, running, strategy_on
@@ -86,7 +86,7 @@ def compare(strategy, name):
     for left, right in zip(
         [*model.variables, *optimizer.variables], [*expected.variables, *one.variables], strict=True
     ):
-        assert variable_store.store_of(left) is not None
+        assert storage.store_of(left) is not None
         if name in EXACT:
             np.testing.assert_array_equal(left.numpy(), right.numpy())
         np.testing.assert_allclose(left.numpy(), right.numpy(), rtol=1e-6, atol=1e-6)

@@ -17,7 +17,10 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.core import _autograph, _capture, _function, _variable_store
+from stratax.core.autograph import _autograph
+from stratax.core.functions import _function
+from stratax.core.regions import _capture
+from stratax.core.storage import _variable_store
 from stratax.distribute.input import OnDefaultDevice
 from stratax.distribute.replicas import PostponesUpdates, _contexts
 from stratax.distribute.replicas._replica_region import is_seed_state

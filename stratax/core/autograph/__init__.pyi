@@ -1,0 +1,2 @@
+from ._autograph import convert as convert
+from ._autograph import do_not_convert as do_not_convert

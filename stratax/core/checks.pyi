@@ -1,1 +1,0 @@
-from ._checks import check as check

@@ -1,5 +1,0 @@
-"""Functions with derivatives of their own (core layer)."""
-
-from stratax import _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

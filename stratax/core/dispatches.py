@@ -1,5 +1,0 @@
-"""What stands around the dispatch of a program, for other packages of Stratax (core layer)."""
-
-from stratax import _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,3 +1,0 @@
-from ._dispatches import Observer as Observer
-from ._dispatches import observe as observe
-from ._interrupts import InterruptDeferred as InterruptDeferred

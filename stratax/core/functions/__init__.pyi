@@ -1,0 +1,14 @@
+from ._concrete import ConcreteFunction as ConcreteFunction
+from ._concrete import as_declared as as_declared
+from ._concrete import is_spec as is_spec
+from ._eagerly import functions_run_eagerly as functions_run_eagerly
+from ._eagerly import run_functions_eagerly as run_functions_eagerly
+from ._function import kinds_of as kinds_of
+from ._functional import choose as choose
+from ._functional import repeat as repeat
+from ._log_placement import get_log_device_placement as get_log_device_placement
+from ._log_placement import set_log_device_placement as set_log_device_placement
+from ._signature import sort_arguments as sort_arguments
+from ._tracebacks import disable_traceback_filtering as disable_traceback_filtering
+from ._tracebacks import enable_traceback_filtering as enable_traceback_filtering
+from ._tracebacks import is_traceback_filtering_enabled as is_traceback_filtering_enabled

@@ -1,5 +1,0 @@
-"""Which rows a gradient consists of, for the packages above."""
-
-from stratax import _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

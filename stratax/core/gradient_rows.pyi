@@ -1,1 +1,0 @@
-from ._tape import rows_of_gradient as rows_of_gradient

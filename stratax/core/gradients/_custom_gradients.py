@@ -1,0 +1,353 @@
+"""Functions with derivatives of their own: `tf.custom_gradient` and its relatives (core layer).
+
+The variables that such a function reads become arguments of what JAX differentiates, and what it assigns becomes
+results: JAX lets a derivative see nothing else.
+"""
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.core import autograph, regions, storage
+from stratax.core.gradients import _gradients
+from stratax.seams.keras import get_stateless_scope
+
+_NUMBERS = (jax.Array, np.ndarray, np.generic, keras.Variable, int, float, complex)
+
+
+class _MoreVariables(Exception):
+    """A function has read a variable that was no argument yet."""
+
+
+class _Call:
+    """One call of a function, as a pure function of the arrays among its arguments and of variables.
+
+    Args:
+        function: The function.
+        args: Its arguments.
+        kwargs: Its keyword arguments.
+    """
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._function = _converted(function)
+        self._leaves, self._treedef = jax.tree.flatten((args, kwargs))
+        self._scope, self._trace = get_stateless_scope(), regions.current_trace()
+        self.variables: list[keras.Variable] = []
+        self.written: list[keras.Variable] = []
+        self._is_looking = False
+        self._places = [place for place, leaf in enumerate(self._leaves) if _is_number(leaf)]
+        # Read here, so that a tape which watches a variable follows its value.
+        self.values = [_value(self._leaves[place]) for place in self._places]
+
+    def read_variables(self) -> list[Any]:
+        """Return the values of the variables that are arguments."""
+        return [_value(variable) for variable in self.variables]
+
+    def run(self, values: Sequence[Any], variable_values: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """Call the function.
+
+        Args:
+            values: What stands for the arrays among the arguments.
+            variable_values: What stands for the variables.
+
+        Returns:
+            What it returned, and the new values of the variables that it assigned.
+
+        Raises:
+            _MoreVariables: It reads a trainable variable that is no argument yet; it is from now on.
+        """
+        leaves = list(self._leaves)
+        for place, value in zip(self._places, values, strict=True):
+            leaves[place] = value
+        args, kwargs = jax.tree.unflatten(self._treedef, leaves)
+        pairs = list(zip(self.variables, variable_values, strict=True))
+        known = {id(variable) for variable in self.variables}
+
+        def note(variable: keras.Variable, _: object) -> None:
+            if variable.trainable and id(variable) not in known:
+                known.add(id(variable))
+                self.variables.append(variable)
+                if not self._is_looking:
+                    raise _MoreVariables
+
+        with _gradients.GradientRegion(self._scope, self._trace, pairs) as region, storage.listening(note):
+            made = self._function(*args, **kwargs)
+        self.written = list(region.writes.values())
+        return made, [region.final_value(variable) for variable in self.written]
+
+    def look_for_variables(self) -> None:
+        """Make all trainable variables that the function reads arguments, where it can be traced."""
+        self._is_looking = True
+
+        def traced(values: Any, variable_values: Any) -> None:
+            self.run(values, variable_values)
+
+        # What needs values can't be traced; its variables are then found one by one.
+        with contextlib.suppress(Exception):
+            jax.eval_shape(traced, self.values, self.read_variables())
+        self._is_looking = False
+
+    def write_back(self, values: Sequence[Any]) -> None:
+        """Give the variables that the function assigned their values."""
+        _gradients._write_back(self._scope, list(zip(self.written, values, strict=True)))
+
+
+def _converted(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function if regions.current_region() is None else autograph.convert(function)
+
+
+def _is_number(leaf: object) -> bool:
+    if isinstance(leaf, bool | np.bool_):
+        return False
+    return isinstance(leaf, _NUMBERS) and getattr(getattr(leaf, "dtype", None), "kind", "") not in (
+        "O",
+        "S",
+        "U",
+    )
+
+
+def _value(leaf: Any) -> Any:
+    return leaf.value if isinstance(leaf, keras.Variable) else jnp.asarray(leaf)
+
+
+def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
+    """Return a function whose gradient it says itself, as `tf.custom_gradient`.
+
+    Args:
+        f: Returns a pair: its result, and a function of the gradients of the result (one argument for each array in it)
+            that returns those of the arguments (one for each array among them; None for none). If it reads trainable
+            variables, the latter takes `variables`, a list of them, too, and returns a pair: the gradients of the
+            arguments, and a list of those of the variables.
+
+    Returns:
+        A function of the same arguments that returns the result.
+
+    Raises:
+        BadTypeError: If `f` returns no such pair, or reads variables and its gradient function takes none.
+        BadArgumentError: If there are too few or too many gradients.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> @tf.custom_gradient
+        ... def clipped(x):
+        ...     return x, lambda upstream: tf.clip_by_value(upstream, -1.0, 1.0)
+        >>> x = tf.constant(3.0)
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = clipped(x) * 5.0
+        >>> float(tape.gradient(y, x))
+        1.0
+    """
+    if f is None:
+        return custom_gradient
+    if not callable(f):
+        raise errors.BadTypeError(f"tf.custom_gradient takes a function. Received: f={shown(f)}.")
+
+    # What it calls is converted in the call.
+    @autograph.do_not_convert
+    @functools.wraps(f)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        return _with_variables(_Call(f, args, kwargs), _differentiable)
+
+    return decorated
+
+
+def _with_variables(call: _Call, run: Callable[[_Call], Any]) -> Any:
+    """Run a call with the variables that it reads as arguments, without which they would get no gradient."""
+    while True:
+        try:
+            return run(call)
+        except _MoreVariables:
+            call.look_for_variables()
+
+
+def _differentiable(call: _Call) -> Any:
+    """Return the result of a call, tied to its gradient function."""
+    noted: dict[str, Any] = {}
+
+    def forward(values: Any, variable_values: Any) -> tuple[list[Any], Any]:
+        """Return the results and new values of variables, and what the gradient function closes over."""
+        made, written = call.run(values, variable_values)
+        result, gradient = _pair(made)
+        leaves, noted["structure"] = jax.tree.flatten(result)
+        flat = [*(jnp.asarray(_value(leaf)) for leaf in leaves), *written]
+
+        def pull(upstream: list[Any]) -> list[Any]:
+            gradients = _gradients_of(call, gradient, upstream[: len(leaves)])
+            noted["is_none"] = [each is None for each in gradients]
+            inputs = [*values, *variable_values]
+            return [
+                _like(each, value) for each, value in zip(gradients, inputs, strict=True) if each is not None
+            ]
+
+        # What it closes over, traced values too, comes out as constants.
+        closed = jax.make_jaxpr(pull)([jax.typeof(leaf) for leaf in flat])
+        noted["pull"] = closed.jaxpr
+        return flat, closed.consts
+
+    def pull_back(constants: list[Any], upstream: list[Any]) -> tuple[list[Any], list[Any]]:
+        made = iter(jax.core.eval_jaxpr(noted["pull"], constants, *upstream))
+        gradients = [None if is_none else next(made) for is_none in noted["is_none"]]
+        return gradients[: len(call.values)], gradients[len(call.values) :]
+
+    compiled = regions.current_region() is not None
+    flat = (_tied_in_program if compiled else _tied)(call, forward, pull_back)
+    count = noted["structure"].num_leaves
+    call.write_back(flat[count:])
+    return jax.tree.unflatten(noted["structure"], flat[:count])
+
+
+def _tied(call: _Call, forward: Callable[..., Any], pull_back: Callable[..., Any]) -> list[Any]:
+    """Run a call with values, where they are known."""
+
+    @jax.custom_vjp
+    def primal(values: Any, variable_values: Any) -> list[Any]:
+        return forward(values, variable_values)[0]
+
+    primal.defvjp(forward, pull_back)
+    return primal(call.values, call.read_variables())
+
+
+def _tied_in_program(call: _Call, forward: Callable[..., Any], pull_back: Callable[..., Any]) -> list[Any]:
+    """Put a call into the program that is traced.
+
+    JAX would trace a derivative later, when the loop around it is differentiated: what the function closes over would
+    be gone by then. So it is traced now, and what it closes over is an argument.
+    """
+    call.look_for_variables()
+    noted: list[int] = []
+
+    def whole(values: Any, variable_values: Any) -> list[Any]:
+        flat, residuals = forward(values, variable_values)
+        noted[:] = [len(flat)]
+        return [*flat, *residuals]
+
+    closed = jax.make_jaxpr(whole)(call.values, call.read_variables())
+    (count,) = noted
+
+    @jax.custom_vjp
+    def primal(constants: Any, values: Any, variable_values: Any) -> list[Any]:
+        return jax.core.eval_jaxpr(closed.jaxpr, constants, *values, *variable_values)[:count]
+
+    def with_residuals(constants: Any, values: Any, variable_values: Any) -> tuple[list[Any], list[Any]]:
+        results = jax.core.eval_jaxpr(closed.jaxpr, constants, *values, *variable_values)
+        return results[:count], results[count:]
+
+    def pull_all(residuals: list[Any], upstream: list[Any]) -> tuple[Any, Any, Any]:
+        return (None, *pull_back(residuals, upstream))
+
+    primal.defvjp(with_residuals, pull_all)
+    return primal(closed.consts, call.values, call.read_variables())
+
+
+def _pair(made: Any) -> tuple[Any, Callable[..., Any]]:
+    if not isinstance(made, tuple | list) or len(made) != 2 or not callable(made[1]):
+        raise errors.BadTypeError(
+            "A function with a gradient of its own returns a pair. Expected: its result, and a function of the "
+            f"result's gradients. Received: {shown(made)}."
+        )
+    return made[0], made[1]
+
+
+def _gradients_of(call: _Call, gradient: Callable[..., Any], upstream: Sequence[Any]) -> list[Any]:
+    """Return the gradients of arrays among a call's arguments, and then of variables."""
+    if call.variables:
+        if not _takes_variables(gradient):
+            raise errors.BadTypeError(
+                "The gradient function of a tf.custom_gradient must take the keyword argument 'variables', since the "
+                f"function uses variables: {shown([variable.path for variable in call.variables])}. Let it return "
+                "a pair: the gradients of the arguments, and a list of those of the variables."
+            )
+        given, of_variables = gradient(*upstream, variables=list(call.variables))
+        of_variables = list(of_variables)
+    else:
+        given, of_variables = gradient(*upstream), []
+    gradients = jax.tree.leaves(list(given) if isinstance(given, tuple | list) else [given], is_leaf=_is_none)
+    expected = len(call.values), len(call.variables)
+    if (len(gradients), len(of_variables)) != expected:
+        raise errors.BadArgumentError(
+            f"A tf.custom_gradient gave {len(gradients)} gradients of arguments and {len(of_variables)} of variables. "
+            f"Expected: {expected[0]} and {expected[1]}. Return one for each array, None for none."
+        )
+    floats = [jnp.issubdtype(value.dtype, jnp.inexact) for value in call.values]
+    # Whole numbers have none.
+    return [
+        each if is_float else None for each, is_float in zip(gradients, floats, strict=True)
+    ] + of_variables
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+def _takes_variables(gradient: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(gradient).parameters.values()
+    return any(each.name == "variables" or each.kind is each.VAR_KEYWORD for each in parameters)
+
+
+def _like(gradient: Any, value: Any) -> Any:
+    gradient = jnp.asarray(_value(gradient), value.dtype)
+    if gradient.shape != value.shape:
+        raise errors.BadArgumentError(
+            "A tf.custom_gradient gave a gradient of another shape than the argument's. Expected: "
+            f"{tuple(value.shape)}. Received: {tuple(gradient.shape)}."
+        )
+    return gradient
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that computes what its gradient needs a second time, as `tf.recompute_grad`.
+
+    Nothing of the first time is kept but the arguments, which saves memory. It is `jax.checkpoint`.
+
+    Args:
+        f: A function of arrays, which may read and assign variables.
+    """
+
+    @autograph.do_not_convert
+    @functools.wraps(f)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        # Traced, also eagerly.
+        return _with_variables(_Call(autograph.convert(f), args, kwargs), _recomputed)
+
+    return decorated
+
+
+def _recomputed(call: _Call) -> Any:
+    noted: dict[str, Any] = {}
+
+    def pure(values: Any, variable_values: Any) -> list[Any]:
+        made, written = call.run(values, variable_values)
+        leaves, noted["structure"] = jax.tree.flatten(made)
+        return [*map(_value, leaves), *written]
+
+    flat = jax.checkpoint(pure)(call.values, call.read_variables())
+    count = noted["structure"].num_leaves
+    call.write_back(flat[count:])
+    return jax.tree.unflatten(noted["structure"], flat[:count])
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose gradient is the identity's, as `tf.grad_pass_through`.
+
+    Args:
+        f: A function whose result has the shape of its argument (as many results as arguments).
+    """
+
+    @custom_gradient
+    def passed(*args: Any, **kwargs: Any) -> Any:
+        def gradient(*upstream: Any, variables: Sequence[Any] = ()) -> Any:
+            return (upstream, [None] * len(variables)) if variables else upstream
+
+        return _converted(f)(*args, **kwargs), gradient
+
+    return functools.update_wrapper(passed, f)

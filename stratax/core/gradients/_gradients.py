@@ -1,0 +1,284 @@
+"""Gradients in the functional way: `value_and_grad` over variables (core layer).
+
+:func:`value_and_grad` is `jax.value_and_grad` for code that reads its parameters from variables. The variables
+become arguments of the function that JAX differentiates, and what the function assigns to other variables comes
+out of it as auxiliary output, so nothing is computed twice and nothing leaks.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
+from stratax._typing import PyTree, TensorLike
+from stratax.core import autograph, regions
+from stratax.seams.keras import get_stateless_scope
+
+
+def value_and_grad(
+    fun: Callable[..., Any], variables: object = None, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Make a function that computes `fun` and the gradients of its loss with respect to variables.
+
+    It works eagerly, inside `stratax.function`, inside `strategy.run` and inside loops. Assignments that `fun`
+    makes (BatchNorm statistics, metrics, the state of a dropout seed) take effect once, after the gradients have
+    been computed; when `fun` raises, no variable has changed. `model.losses` is read inside `fun`.
+
+    Args:
+        fun: A function that returns a scalar floating point loss, or `(loss, aux)` with `has_aux`.
+        variables: What to differentiate with respect to: a `keras.Variable`, a nested structure of them, or a function
+            without arguments that returns one (`lambda: model.trainable_variables`), which may name variables
+            that `fun` itself creates on its first call (`fun` is then traced a second time). None differentiates
+            with respect to the first positional argument, an array or a nested structure of arrays, as
+            `jax.value_and_grad` does.
+        has_aux: Whether `fun` returns a pair `(loss, aux)`. `aux` may be any structure.
+
+    Returns:
+        A function with the arguments of `fun` that returns `(loss, gradients)`, or `((loss, aux), gradients)` with
+        `has_aux`. `gradients` has the structure of `variables`; each gradient has its variable's shape, dtype and
+        placement, and is zero where the loss does not depend on the variable. Inside `strategy.run` they are the
+        replica's own, not yet reduced over the replicas.
+
+    Raises:
+        BadTypeError: `fun` is not callable, one of `variables` is not a floating point variable, or the loss is
+            not a floating point number.
+        BadArgumentError: The loss is not a scalar, or `fun` does not return a pair although `has_aux` is set.
+        TracingError: `fun` assigns a variable inside a JAX transformation.
+
+    Example:
+        >>> import keras, stratax as sx
+        >>> weight = keras.Variable(3.0)
+        >>> loss, gradient = sx.value_and_grad(lambda x: x * weight**2, weight)(2.0)
+        >>> float(loss), float(gradient)
+        (18.0, 12.0)
+    """
+    if not callable(fun):
+        raise errors.BadTypeError(
+            "`value_and_grad` differentiates a function. Expected: a callable that returns a scalar loss. "
+            f"Received: fun={shown(fun)}. Pass the function itself, without calling it."
+        )
+    if variables is not None and (not callable(variables) or isinstance(variables, keras.Variable)):
+        # Checked when the function is made, where the mistake is, and not when it is called.
+        _flatten_variables(variables)
+
+    @functools.wraps(fun)
+    def with_gradients(*args: object, **kwargs: object) -> Any:
+        # Where the call is compiled, so are the loops and conditions in `fun`.
+        call = fun if regions.current_region() is None else autograph.convert(fun)
+        if variables is None:
+            return _differentiate_first_argument(call, has_aux=has_aux, args=args, kwargs=kwargs)
+        return _differentiate_variables(call, variables, has_aux=has_aux, args=args, kwargs=kwargs)
+
+    return with_gradients
+
+
+class GradientRegion(regions.Region):
+    """The region inside a differentiated function: some variables are arguments, the rest comes from outside.
+
+    Args:
+        outside: Keras' scope around the differentiated function, or None for eager code.
+        enclosing_trace: The JAX trace that the differentiated function was called in.
+        arguments: The variables and the tracers that stand for them.
+    """
+
+    def __init__(
+        self,
+        outside: keras.StatelessScope | None,
+        enclosing_trace: object,
+        arguments: Sequence[tuple[keras.Variable, Any]],
+    ) -> None:
+        # Not the scope: Keras may have entered one of its own in between, which is read through `_outside`.
+        super().__init__(parent=regions.current_region())
+        self._outside = outside
+        self._enclosing_trace = enclosing_trace
+        self._arguments = {id(variable): tracer for variable, tracer in arguments}
+
+    def lift(self, variable: keras.Variable) -> Any:
+        if isinstance(variable, regions.Spread):
+            # Of the value that is differentiated, where it is an argument.
+            return variable.spread(self.get_current_value(variable.variable))
+        if id(variable) in self._arguments:
+            return self._arguments[id(variable)]
+        return _value_in(self._outside, variable)
+
+    def share_of(self, variable: keras.Variable) -> "regions.Spread | None":
+        # A scope of Keras' own, which takes over what is assigned here, knows one value of each variable.
+        return super().share_of(variable) if isinstance(self._outside, regions.Region) else None
+
+    def add_update(self, update: tuple[keras.Variable, Any]) -> None:
+        variable, value = update
+        # A value of the trace around the differentiated function, which need not be a region's.
+        if isinstance(value, jax.core.Tracer) and value._trace is self._enclosing_trace:
+            self.writes[id(variable)] = variable
+            self._values[id(variable)] = value
+        else:
+            super().add_update(update)
+
+    def next_element(self, stream: object) -> Any:
+        if self.parent is None:
+            return super().next_element(stream)
+        return self.parent.next_element(stream)
+
+
+def _value_in(scope: keras.StatelessScope | None, variable: keras.Variable) -> Any:
+    """Return the value of `variable` under `scope`, or its own where the scope does not know it."""
+    value = None if scope is None else scope.get_current_value(variable)
+    return regions.concrete_value(variable) if value is None else value
+
+
+def _differentiate_variables(
+    fun: Callable[..., Any], variables: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, has_aux: bool
+) -> Any:
+    given_later = callable(variables) and not isinstance(variables, keras.Variable)
+    structure = variables() if given_later else variables
+    leaves, treedef = _flatten_variables(structure)
+    # A variable may be listed twice; each entry gets the gradient of the whole.
+    unique = list({id(variable): variable for variable in leaves}.values())
+    outside = get_stateless_scope()
+
+    values = [_value_in(outside, variable) for variable in unique]
+    result, gradients, updates = _differentiate(
+        lambda _: fun(*args, **kwargs), values, unique, has_aux=has_aux
+    )
+    if given_later:
+        regions.initialize_pending()
+        if {id(v) for v in _flatten_variables(variables())[0]} != {id(v) for v in unique}:
+            # The call created some of the variables; they have their values now and can be differentiated.
+            return _differentiate_variables(fun, variables(), has_aux=has_aux, args=args, kwargs=kwargs)
+    _write_back(outside, updates)
+    by_variable = {id(variable): gradient for variable, gradient in zip(unique, gradients, strict=True)}
+    return result, jax.tree.unflatten(treedef, [by_variable[id(variable)] for variable in leaves])
+
+
+def _differentiate_first_argument(
+    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, has_aux: bool
+) -> Any:
+    if not args:
+        raise errors.BadTypeError(
+            "`value_and_grad` without `variables` differentiates with respect to the first positional argument. "
+            f"Expected: at least one positional argument. Received: args={shown(args)}. Pass the argument by "
+            "position, or "
+            "`variables=model.trainable_variables`."
+        )
+
+    outside = get_stateless_scope()
+    result, gradients, updates = _differentiate(
+        lambda x: fun(x, *args[1:], **kwargs), args[0], [], has_aux=has_aux
+    )
+    _write_back(outside, updates)
+    return result, gradients
+
+
+def _differentiate(
+    call: Callable[[Any], Any], at: object, variables: Sequence[keras.Variable], *, has_aux: bool
+) -> tuple[Any, Any, list[Any]]:
+    """Differentiate `call` at a value; the elements of `at` stand for `variables` where there are any.
+
+    Returns:
+        What `call` returned, the gradients, and the assignments that it made as `(variable, value)` pairs.
+    """
+    outside, trace = get_stateless_scope(), regions.current_trace()
+    written: list[keras.Variable] = []
+    static: dict[str, Any] = {}
+
+    def pure(value: Any) -> tuple[Any, Any]:
+        arguments = list(zip(variables, value, strict=True)) if variables else []
+        with GradientRegion(outside, trace, arguments) as region:
+            returned = call(value)
+            loss, aux = _split(returned) if has_aux else (returned, None)
+            arrays, static["aux"] = _partition(aux)
+            loss = _checked_loss(loss)
+        # Of the last trace, where the function is traced more than once.
+        written[:] = region.writes.values()
+        # What is assigned inside leaves as an auxiliary result: JAX lets no tracer out otherwise.
+        return loss, (arrays, [region.final_value(variable) for variable in written])
+
+    (loss, (arrays, new_values)), gradients = jax.value_and_grad(pure, has_aux=True)(at)
+    result = (loss, _combine(arrays, static["aux"])) if has_aux else loss
+    return result, gradients, list(zip(written, new_values, strict=True))
+
+
+def _write_back(scope: keras.StatelessScope | None, updates: Sequence[tuple[keras.Variable, Any]]) -> None:
+    """Make assignments that were collected inside take effect outside."""
+    for variable, value in updates:
+        if scope is None:
+            # Keras' `assign` would convert and check once more what it has checked inside.
+            variable._direct_assign(value)
+        else:
+            scope.add_update((variable, value))
+    if scope is None:
+        regions.initialize_pending()
+
+
+def _partition(aux: object) -> tuple[list[Any], Any]:
+    """Split a structure into its arrays, which JAX has to see, and everything else."""
+    leaves, treedef = jax.tree.flatten(aux)
+    is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
+    arrays = [leaf for leaf, array in zip(leaves, is_array, strict=True) if array]
+    # Auxiliary results of JAX are arrays only; a string in `aux` is put back by `_combine`.
+    others = [None if array else leaf for leaf, array in zip(leaves, is_array, strict=True)]
+    return arrays, (treedef, is_array, others)
+
+
+def _combine(arrays: Sequence[Any], static: Any) -> Any:
+    treedef, is_array, others = static
+    remaining = iter(arrays)
+    leaves = [next(remaining) if array else other for array, other in zip(is_array, others, strict=True)]
+    return jax.tree.unflatten(treedef, leaves)
+
+
+def _flatten_variables(structure: PyTree) -> tuple[list[keras.Variable], Any]:
+    """Return the variables in a structure, and the structure. Keras' tracked lists count as lists."""
+    plain = list(structure) if isinstance(structure, list) else structure
+    leaves, treedef = jax.tree.flatten(plain)
+    for leaf in leaves:
+        if not isinstance(leaf, keras.Variable):
+            raise errors.BadTypeError(
+                "`variables` of `value_and_grad` contains something that is no variable. Expected: a keras.Variable, a "
+                f"nested structure of them, or a function that returns one. Received: {shown(leaf)} of type "
+                f"{type(leaf).__name__}. To differentiate with respect to an array, leave `variables` out and pass "
+                "the array as the first argument."
+            )
+        if not jnp.issubdtype(leaf._dtype, jnp.floating):
+            raise errors.BadTypeError(
+                f"Variable {shown(leaf.path)} can't be differentiated. Expected: a floating point dtype. "
+                f"Received: dtype={shown(leaf._dtype)}. Leave it out of `variables`; `model.trainable_variables` does."
+            )
+    return leaves, treedef
+
+
+def _split(returned: object) -> tuple[Any, Any]:
+    if not isinstance(returned, tuple | list) or len(returned) != 2:
+        raise errors.BadArgumentError(
+            "With `has_aux=True` the function has to return a pair. Expected: (loss, aux). "
+            f"Received: {shown(returned)}. Return a pair, or leave `has_aux` out."
+        )
+    return returned[0], returned[1]
+
+
+def _checked_loss(loss: TensorLike) -> Any:
+    loss = loss.value if isinstance(loss, keras.Variable) else loss
+    if not isinstance(loss, (jax.Array, np.ndarray, np.generic, int, float)):
+        raise errors.BadTypeError(
+            "The function given to `value_and_grad` has to return its loss. Expected: a scalar array of floating point "
+            f"dtype. Received: loss={shown(loss)} of type {type(loss).__name__}. Add a `return`, or set "
+            "`has_aux=True` if it returns more than the loss."
+        )
+    if not jnp.issubdtype(jnp.result_type(loss), jnp.floating):
+        raise errors.BadTypeError(
+            "The loss of `value_and_grad` can't be differentiated. Expected: a floating point dtype. "
+            f"Received: dtype={jnp.result_type(loss)}. Cast it, for example with `keras.ops.cast(loss, 'float32')`."
+        )
+    if jnp.shape(loss) != ():
+        raise errors.BadArgumentError(
+            "The loss of `value_and_grad` is not a scalar. Expected: shape=(). "
+            f"Received: shape={jnp.shape(loss)}. Reduce it with `keras.ops.mean` or `compute_average_loss`, "
+            "or take the gradient of a sum with `GradientTape`."
+        )
+    return loss

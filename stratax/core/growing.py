@@ -1,5 +1,0 @@
-"""Arrays that get their shape from what is written to them first, in loops (core layer)."""
-
-from stratax import _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

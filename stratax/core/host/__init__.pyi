@@ -1,0 +1,17 @@
+from ._arrivals import forget as forget
+from ._arrivals import is_anything_waiting as is_anything_waiting
+from ._arrivals import settle as settle
+from ._arrivals import settle_before_run as settle_before_run
+from ._arrivals import wait as wait
+from ._arrivals import waiting as waiting
+from ._checks import Site as Site
+from ._checks import check as check
+from ._checks import check_p as check_p
+from ._checks import raise_failures as raise_failures
+from ._checks import sites_of as sites_of
+from ._deliveries import deliver as deliver
+from ._deliveries import wait_for_deliveries as wait_for_deliveries
+from ._host_calls import call_on_host as call_on_host
+from ._in_place import check_objects as check_objects
+from ._in_place import is_of_outer_module as is_of_outer_module
+from ._in_place import note_objects as note_objects

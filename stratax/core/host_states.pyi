@@ -1,2 +1,0 @@
-from ._host_state import HostConstant as HostConstant
-from ._host_state import HostState as HostState

@@ -1,5 +1,0 @@
-"""Marks of values in traced functions, for other packages of Stratax (core layer)."""
-
-from stratax import _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

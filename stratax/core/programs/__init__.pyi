@@ -1,0 +1,14 @@
+from ._afterwards import after_run as after_run
+from ._afterwards import single as single
+from ._driven_program import DrivenProgram as DrivenProgram
+from ._program import Memory as Memory
+from ._program import Output as Output
+from ._program import Program as Program
+from ._program import Retrace as Retrace
+from ._program import are_whole as are_whole
+from ._program import calls_back as calls_back
+from ._program import is_call as is_call
+from ._program import place_of as place_of
+from ._program import sites_of as sites_of
+from ._shared import CompiledPrograms as CompiledPrograms
+from ._stages import StagedProgram as StagedProgram

@@ -1,1 +1,0 @@
-from ._texts import take_text as take_text
