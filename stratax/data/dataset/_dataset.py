@@ -9,7 +9,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._tracing import TRACING
 from stratax._typing import DTypeLike, PyTree, StrPath
-from stratax.data import ops
+from stratax.data import ops, sources, vectorise
 from stratax.data.dataset._deriving import node_of
 from stratax.data.dataset._grouping import Grouping
 from stratax.data.dataset._options import Options, fixed
@@ -22,16 +22,6 @@ from stratax.data.elements import (
 )
 from stratax.data.iteration import DatasetIterator, Epochs, Iteration, tracing_region
 from stratax.data.plan import Node, as_count, check_callable, fingerprint, make_order, threads_of, walk
-from stratax.data.sources import (
-    Random,
-    Range,
-    as_slices,
-    make_counter,
-    make_generator,
-    make_range,
-    matching_files,
-)
-from stratax.data.vectorise import made_tensors, name_of, on_host, user_code
 from stratax.errors import BadArgumentError, BadTypeError, DataError, OutOfRangeError
 
 
@@ -76,7 +66,7 @@ class Dataset(Selecting, Grouping):
     @staticmethod
     def from_tensors(tensors: PyTree, name: str | None = None) -> "Dataset":
         """Make a Dataset of one element: `tensors` whole."""
-        return Dataset(as_slices("Tensor", tensors, add_axis=True))
+        return Dataset(sources.as_slices("Tensor", tensors, add_axis=True))
 
     @staticmethod
     def from_tensor_slices(tensors: PyTree, name: str | None = None) -> "Dataset":
@@ -89,7 +79,7 @@ class Dataset(Selecting, Grouping):
         Raises:
             DataError: First dimensions differ, or a component has none.
         """
-        return Dataset(as_slices("TensorSlice", tensors, add_axis=False))
+        return Dataset(sources.as_slices("TensorSlice", tensors, add_axis=False))
 
     @staticmethod
     def from_generator(
@@ -110,26 +100,26 @@ class Dataset(Selecting, Grouping):
             output_signature: Structure of TensorSpec, SparseTensorSpec or RaggedTensorSpec that every element fits.
             name: Ignored.
         """
-        return Dataset(make_generator(generator, output_types, output_shapes, args, output_signature))
+        return Dataset(sources.make_generator(generator, output_types, output_shapes, args, output_signature))
 
     @staticmethod
     def range(*args: object, output_type: object = np.int64, name: str | None = None) -> "Dataset":
         """Make a Dataset of the numbers of `range(*args)`, int64 unless `output_type` says otherwise."""
-        return Dataset(make_range(args, output_type))
+        return Dataset(sources.make_range(args, output_type))
 
     @staticmethod
     def random(
         seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
     ) -> "Dataset":
         """Make endless random integers from 0 to 2**32 - 1 (int64), the same in every iteration unless rerandomized."""
-        return Dataset(Random(make_order(seed, reshuffle=bool(rerandomize_each_iteration))))
+        return Dataset(sources.Random(make_order(seed, reshuffle=bool(rerandomize_each_iteration))))
 
     @staticmethod
     def counter(
         start: float = 0, step: float = 1, dtype: DTypeLike = np.int64, name: str | None = None
     ) -> "Dataset":
         """Count from `start` in steps of `step`, without an end."""
-        return Dataset(make_counter(start, step, dtype))
+        return Dataset(sources.make_counter(start, step, dtype))
 
     @staticmethod
     def list_files(
@@ -146,7 +136,7 @@ class Dataset(Selecting, Grouping):
         Raises:
             FileMissingError: No file fits.
         """
-        names = matching_files(file_pattern)
+        names = sources.matching_files(file_pattern)
         if shuffle is not None and not shuffle:
             return Dataset(names)
         # By default the names are shuffled over all of them, as in TensorFlow.
@@ -349,7 +339,7 @@ class Dataset(Selecting, Grouping):
     def enumerate(self, start: int = 0, name: str | None = None) -> "Dataset":
         """Pair each element with an int64 count from `start`."""
         first = as_count("start", start, None)
-        numbers = Range(first, 1, INFINITE_CARDINALITY, np.dtype(np.int64))
+        numbers = sources.Range(first, 1, INFINITE_CARDINALITY, np.dtype(np.int64))
         return self._derived(ops.Zip((numbers, self._node), flatten((0, 0))[1]))
 
     def apply(self, transformation_func: Callable[["Dataset"], "Dataset"]) -> "Dataset":
@@ -761,11 +751,11 @@ class Dataset(Selecting, Grouping):
         state = ops.Folded(initial_state)
         with iter(self) as elements:
             for element in elements:
-                with on_host(), user_code(name_of(reduce_func)):
+                with vectorise.on_host(), vectorise.user_code(vectorise.name_of(reduce_func)):
                     new = reduce_func(state.argument(), ops.argument_of(element))
                 # Checks that structure and dtypes stay, as a compiled loop would demand.
                 state.follow(new)
-        return made_tensors(state.value())
+        return vectorise.made_tensors(state.value())
 
 
 def _check_dataset(where: str, value: object) -> None:

@@ -7,11 +7,10 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import DTypeLike
-from stratax.data import ops
+from stratax.data import ops, vectorise
 from stratax.data.dataset._deriving import Deriving, node_of
 from stratax.data.elements import DatasetSpec, Nested, flatten, is_shape_of, unflatten
 from stratax.data.plan import Node, as_count, check_callable
-from stratax.data.vectorise import on_host
 from stratax.errors import BadArgumentError
 
 
@@ -177,7 +176,7 @@ class Grouping(Deriving):
 
 def _size_func(function: Callable[..., Any]) -> Callable[[int], int]:
     def size_of(key: int) -> int:
-        with on_host():
+        with vectorise.on_host():
             return as_count("window_size", np.asarray(function(np.int64(key))), 1)
 
     return size_of

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data import ops
+from stratax.data import ops, sources
 from stratax.data.dataset._deriving import Deriving
 from stratax.data.elements import INFINITE_CARDINALITY, flatten
 from stratax.data.plan import Node, as_count, check_callable, make_order
-from stratax.data.sources import Random
 from stratax.errors import BadArgumentError, BadTypeError
 
 
@@ -142,7 +141,7 @@ class Selecting(Deriving):
             [0, 1, 2, 3, 4, 100, 101, 102, 103, 104]
         """
         members = _members("sample_from_datasets", datasets)
-        draws: Node = Random(make_order(seed, reshuffle=bool(rerandomize_each_iteration)))
+        draws: Node = sources.Random(make_order(seed, reshuffle=bool(rerandomize_each_iteration)))
         if isinstance(weights, Deriving):
             if weights._node.has_known_spec:
                 _check_weights(weights._node.spec.dtype, weights)

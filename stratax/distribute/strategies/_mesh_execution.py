@@ -16,6 +16,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
 from stratax.core import Function, autograph, control, functions, host, regions, storage
+from stratax.distribute import replicas
 from stratax.distribute.collectives import CrossDeviceOps, NcclAllReduce
 from stratax.distribute.input import ValueContext
 from stratax.distribute.replicas import (
@@ -27,8 +28,6 @@ from stratax.distribute.replicas import (
     ReplicaRegion,
     ReplicaSpread,
     StepsPerReplica,
-    TurnRegion,
-    Turns,
     ensure_parts,
     entered,
     from_components,
@@ -207,7 +206,7 @@ class MeshExecution(Execution, OverMesh):
         def replica(index: int) -> _Ran:
             own = [leaf.values[index] if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
             own_args, own_kwargs = jax.tree.unflatten(treedef, own)
-            region = TurnRegion(mesh, index, keeps_copies=keeps_copies)
+            region = replicas.TurnRegion(mesh, index, keeps_copies=keeps_copies)
             with region, entered(self._strategy, context):
                 result = python_fn(*own_args, **own_kwargs)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
@@ -215,7 +214,7 @@ class MeshExecution(Execution, OverMesh):
                 self._refuse(region)
             return _Ran(outputs, structure, written, merged, region.own_values())
 
-        found = Turns(mesh, self._exchanges).run(replica)
+        found = replicas.Turns(mesh, self._exchanges).run(replica)
         outputs, structure = found[0].outputs, found[0].structure
         for variable, value in zip(found[0].written, found[0].merged, strict=True):
             storage.overwrite(variable, np.asarray(value))
