@@ -129,15 +129,15 @@ class _Reader:
 
     def __init__(self, jaxpr: jax.extend.core.Jaxpr) -> None:
         self._made: dict[Any, Any] = {
-            e.outvars[0]: e for e in jaxpr.eqns if len(e.outvars) == 1 and not e.effects
+            e.outvars[0]: e for e in jaxprs.equations(jaxpr) if len(e.outvars) == 1 and not e.effects
         }
         # What is computed, element by element, with the value of a variable.
-        self._of_variables: set[Any] = {e.outvars[0] for e in jaxpr.eqns if e.primitive is jaxprs.input_p}
+        self._of_variables: set[Any] = set(jaxprs.markers_of(jaxpr).values())
         # Scalars that are computed alike, once for each variable, have one number.
         self._numbers: dict[Any, int] = {}
         self._alike: dict[Hashable, int] = {}
         self.scalars: list[Any] = []
-        for equation in jaxpr.eqns:
+        for equation in jaxprs.equations(jaxpr):
             atoms: list[Any] = [*equation.invars, *equation.outvars]
             if len(equation.outvars) != 1 or equation.effects:
                 continue
@@ -266,23 +266,19 @@ def joined(closed: jax_core.ClosedJaxpr, results: Sequence[int]) -> jax_core.Clo
         added.append((operands, [*new.values()], formula))
     if not added:
         return closed
-    equations = [*closed.jaxpr.eqns]
-    for given, made, formula in added:
-        equations.append(copied_equation(closed.jaxpr.eqns[-1], given, made, joined_p, {"formula": formula}))
-    return closed.replace(jaxpr=closed.jaxpr.replace(eqns=_used(equations, outvars), outvars=outvars))
+    equations = [*jaxprs.equations(closed.jaxpr)]
+    last = equations[-1]
+    equations += [
+        copied_equation(last, given, made, joined_p, {"formula": formula}) for given, made, formula in added
+    ]
+    longer = jaxprs.cut(closed, outputs=outvars, equations=equations)
+    # Without what computed them one by one. What a program is given stays in its order, used or not.
+    used = jaxprs.needed_for(longer.jaxpr, outvars, also=_is_kept)
+    return jaxprs.cut(longer, equations=used.equations)
 
 
-def _used(equations: list[Any], results: Sequence[Any]) -> list[Any]:
-    """Return the equations without those that compute what nobody uses any more."""
-    wanted = {each for each in results if isinstance(each, jax_core.Var)}
-    used = []
-    for equation in reversed(equations):
-        # What a program is given stays in its order, used or not.
-        is_kept = equation.effects or equation.primitive is jaxprs.input_p
-        if is_kept or not wanted.isdisjoint(equation.outvars):
-            wanted.update(each for each in equation.invars if isinstance(each, jax_core.Var))
-            used.append(equation)
-    return used[::-1]
+def _is_kept(equation: Any) -> bool:
+    return bool(equation.effects) or equation.primitive is jaxprs.input_p
 
 
 joined_p = jax_core.Primitive("stratax_joined")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import stratax as sx
+from stratax.core import cpu, jaxprs
 from stratax.core.cpu import _joined
-from stratax.core.functions import _function
 
 pytestmark = [pytest.mark.exact, pytest.mark.skipif(jax.default_backend() != "cpu", reason="only on CPUs")]
 
@@ -26,12 +26,12 @@ def programs(monkeypatch):
         made.append(given(closed, results))
         return made[-1]
 
-    monkeypatch.setattr(_function._joined, "joined", joined)
+    monkeypatch.setattr(cpu, "joined", joined)
     return made
 
 
 def _operations(closed):
-    return [e for e in closed.jaxpr.eqns if e.primitive is _joined.joined_p]
+    return [e for e in jaxprs.equations(closed.jaxpr) if e.primitive is _joined.joined_p]
 
 
 def _made(shapes=SHAPES):
@@ -88,7 +88,7 @@ def test_other_devices_compute_one_by_one(programs):
 
 
 def _run(closed, given):
-    lifted = _function.jaxprs.lift_inputs(closed, len(given))
+    lifted = jaxprs.lift_inputs(closed, len(given))
     return lifted(*given)
 
 
@@ -167,7 +167,7 @@ def test_what_fit_updates_is_as_it_was_bit_by_bit(programs):
     found = fitted(strategy.scope())
     assert any(_operations(closed) for closed in programs)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_function._joined, "joined", lambda closed, results: closed)
+        patch.setattr(cpu, "joined", lambda closed, results: closed)
         plain = fitted(strategy.scope())
     for ours, theirs in zip(found, plain, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -181,7 +181,7 @@ def test_a_layer_that_asserts_ends_fit():
 WORKERS = """
 import numpy as np
 import stratax.tf as tf
-from stratax.core.checks import check
+from stratax.core.host import check
 
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
 with strategy.scope():
