@@ -19,7 +19,7 @@ _xla_flags.install()
 _libtpu.install()
 _providers.provide("checkpoint formats", "stratax.checkpoint._tensorflow_format")
 _providers.provide("fit on workers", "stratax.parameter_servers.fit")
-_providers.provide("the host's part of exports", "stratax.export.host")
+_providers.provide("the host's part of exports", "stratax.tensorflow.exports.host")
 
 if _os.environ.get("STRATAX_SIMULATE", "").strip():
     from stratax.cluster import simulate_from_environment as _simulate_from_environment

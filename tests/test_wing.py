@@ -141,21 +141,6 @@ def test_a_way_through_a_door_is_found(tmp_path, code, way):
     assert Closure(tmp_path).path_to(["stratax.core"], ["stratax.roof"]) == way
 
 
-@pytest.mark.parametrize(
-    ("name", "package"),
-    [
-        ("Checkpoints know TensorFlow's files by a registered format only", "stratax.checkpoint"),
-        ("Exports have their host's part, and saved objects, beside them", "stratax.export"),
-    ],
-)
-def test_every_module_of_a_package_is_on_one_side_of_its_contract(name, package):
-    contract = CONTRACTS[name]
-    private = {each for each in modules_of(ROOT) if each.startswith(f"{package}._")}
-    assert sorted(private) == sorted(
-        {*contract["source_modules"], *contract["forbidden_modules"]} - {"stratax.ops"}
-    )
-
-
 PROGRAM = """
 import json, sys
 import numpy as np

@@ -24,7 +24,7 @@ from stratax.estimator._receivers import (
     TensorServingInputReceiver,
 )
 from stratax.export import ExportedFunction
-from stratax.export.recording import HostRecorder, blank_trace, current_recorder, write
+from stratax.tensorflow.exports.recording import HostRecorder, blank_trace, current_recorder, write
 from stratax.v1 import ModelScope
 
 _logger = logging.getLogger("stratax")

@@ -6,7 +6,7 @@ from stratax import _providers
 
 
 def host_part() -> Any:
-    """Return the module of what records the host's part of a function, and of its plans: `stratax.export.host`.
+    """Return the module of what records the host's part of a function, and of its plans: `stratax.tensorflow.exports.host`.
 
     It is imported when it is first needed: exports without a plan need none of the functions that plans call.
     """

@@ -12,7 +12,6 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import SparseTensor, sparse_to_dense
-from stratax.export.recording import HostValue, current_recorder
 from stratax.feature_column._categorical import (
     HashedCategoricalColumn,
     IdentityCategoricalColumn,
@@ -25,6 +24,7 @@ from stratax.feature_column._crossed import CrossedColumn
 from stratax.feature_column._numeric import BucketizedColumn
 from stratax.ops import arrays, creation, elementwise, indexing, ordering, sparse, strings
 from stratax.ops.lookup import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
+from stratax.tensorflow.exports.recording import HostValue, current_recorder
 
 _ABSENT = -1
 _KINDS = (

@@ -13,9 +13,9 @@ import keras
 from stratax._shown import shown
 from stratax.data.elements import TensorSpec
 from stratax.errors import BadArgumentError
-from stratax.export import saved_model
 from stratax.seams import keras2 as seam
 from stratax.seams.keras import print_msg
+from stratax.tensorflow.exports import saved_model
 
 SERVE = "serve"
 _FORMAT = "tf_saved_model"

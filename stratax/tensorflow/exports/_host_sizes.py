@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from stratax._bounds import check_bytes
-from stratax.export._host_functions import function_named
 from stratax.export.parts import leaves_in
+from stratax.tensorflow.exports._host_functions import function_named
 
 # What no element is larger than.
 _ITEM = 8

@@ -11,8 +11,8 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, ClusterTimeoutError, InternalError, MissingPackageError
-from stratax.export._write_saved_model import NO_TENSORFLOW, TOO_OLD
 from stratax.export.parts import Folder, new_folder
+from stratax.tensorflow.exports._write_saved_model import NO_TENSORFLOW, TOO_OLD
 
 # A large model takes a minute.
 _MOST_SECONDS = 3600.0
@@ -43,7 +43,13 @@ def convert_to_saved_model(export: str | bytes | os.PathLike[Any], path: str | o
             f"{shown(folder.path)}, for {', '.join(folder.manifest.platforms)}."
         )
     with new_folder(path) as target:
-        command = [sys.executable, "-m", "stratax.export._write_saved_model", folder.path, os.fspath(target)]
+        command = [
+            sys.executable,
+            "-m",
+            "stratax.tensorflow.exports._write_saved_model",
+            folder.path,
+            os.fspath(target),
+        ]
         try:
             done = subprocess.run(
                 command,
@@ -75,7 +81,7 @@ def _environment() -> dict[str, str]:
     """Return this process' environment, but that `import tensorflow` gives TensorFlow in any case."""
     environment = dict(os.environ, KERAS_BACKEND="jax", TF_CPP_MIN_LOG_LEVEL="3", JAX_PLATFORMS="cpu")
     paths = environment.get("PYTHONPATH", "").split(os.pathsep)
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     kept = [each for each in paths if each and not os.path.abspath(each).startswith(os.path.join(root, "tf"))]
     # Stratax may be used where it is not installed.
     environment["PYTHONPATH"] = os.pathsep.join([*kept, os.path.dirname(root)])

@@ -7,11 +7,11 @@ import pytest
 
 from stratax import _bounds
 from stratax.errors import BadArgumentError, StrataxError
-from stratax.export import _host_sizes
-from stratax.export._host_functions import NAMES, function_named
-from stratax.export._host_plan import RANDOM, Call, Plan, Ref
 from stratax.export._manifest import TensorInfo, dtype_named
-from stratax.export._run_plan import run
+from stratax.tensorflow.exports import _host_sizes
+from stratax.tensorflow.exports._host_functions import NAMES, function_named
+from stratax.tensorflow.exports._host_plan import RANDOM, Call, Plan, Ref
+from stratax.tensorflow.exports._run_plan import run
 
 
 def of(*shape, dtype=np.float32):

@@ -1,12 +1,12 @@
-"""`python -m stratax.export._write_saved_model EXPORT FOLDER`: TensorFlow's part of a conversion (export layer)."""
+"""`python -m stratax.tensorflow.exports._write_saved_model EXPORT FOLDER`: TensorFlow's part of a conversion (export layer)."""
 
 import pathlib
 import sys
 from typing import Any, cast
 
-from stratax.export._host_plan import Plan
-from stratax.export._replay import Replay
 from stratax.export.parts import Folder, SignatureInfo
+from stratax.tensorflow.exports._host_plan import Plan
+from stratax.tensorflow.exports._replay import Replay
 
 # Exit codes.
 NO_TENSORFLOW, TOO_OLD = 3, 4

@@ -14,10 +14,20 @@ from stratax._threads import Threads
 from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
 from stratax.errors import BadArgumentError, DataLossError, StrataxError
-from stratax.export._host_functions import function_named
-from stratax.export._host_plan import GET_ITEM, MAP, RANDOM, Call, Plan, Ref, Table, refs_in, replaced
-from stratax.export._host_sizes import check_result
 from stratax.export.parts import TensorInfo, leaves_in
+from stratax.tensorflow.exports._host_functions import function_named
+from stratax.tensorflow.exports._host_plan import (
+    GET_ITEM,
+    MAP,
+    RANDOM,
+    Call,
+    Plan,
+    Ref,
+    Table,
+    refs_in,
+    replaced,
+)
+from stratax.tensorflow.exports._host_sizes import check_result
 
 # Threads that decode images of one request.
 _THREADS = 8

@@ -17,10 +17,6 @@ from stratax.core import Function
 from stratax.core.functions import ConcreteFunction
 from stratax.data.elements import TensorSpec
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
-from stratax.export import _object_file, _saved_functions
-from stratax.export._loaded_objects import LoadedConcreteFunction, LoadedFunction, LoadedObject
-from stratax.export._saved_functions import Compiled, Kind, Saved
-from stratax.export._saved_options import SaveOptions
 from stratax.export.parts import (
     DEFAULT,
     PLATFORMS,
@@ -38,6 +34,10 @@ from stratax.export.parts import (
     write,
 )
 from stratax.seams.keras import BaseOptimizer
+from stratax.tensorflow.exports import _object_file, _saved_functions
+from stratax.tensorflow.exports._loaded_objects import LoadedConcreteFunction, LoadedFunction, LoadedObject
+from stratax.tensorflow.exports._saved_functions import Compiled, Kind, Saved
+from stratax.tensorflow.exports._saved_options import SaveOptions
 
 # Where a model's prediction is found.
 CALL = "__call__"

@@ -19,9 +19,9 @@ from stratax._tracing import as_numbers
 from stratax.core import Function, jaxprs, programs, regions
 from stratax.core.functions import ConcreteFunction, is_spec, kinds_of
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
-from stratax.export._structures import decoded, encoded
 from stratax.export.parts import is_seed, naming_sizes, spec_of, used_arguments
 from stratax.seams.jax import without_source_files
+from stratax.tensorflow.exports._structures import decoded, encoded
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

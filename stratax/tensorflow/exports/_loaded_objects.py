@@ -21,9 +21,6 @@ from stratax.errors import (
     TracingError,
     UnimplementedError,
 )
-from stratax.export import _object_file
-from stratax.export._saved_options import LoadOptions
-from stratax.export._structures import decoded, matched
 from stratax.export.parts import (
     Folder,
     LoadedSignature,
@@ -36,6 +33,9 @@ from stratax.export.parts import (
     platform_of,
     refuse_foreign,
 )
+from stratax.tensorflow.exports import _object_file
+from stratax.tensorflow.exports._saved_options import LoadOptions
+from stratax.tensorflow.exports._structures import decoded, matched
 
 _SERVE = "serve"
 

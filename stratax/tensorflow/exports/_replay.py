@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
-from stratax.export._host_plan import GET_ITEM, MAP, Call, Plan, Ref, Table, refs_in, replaced
 from stratax.export.parts import TensorInfo, leaves_in
+from stratax.tensorflow.exports._host_plan import GET_ITEM, MAP, Call, Plan, Ref, Table, refs_in, replaced
 
 
 class Replay:

@@ -1,0 +1,1 @@
+"""The host's part of exports, saved objects and SavedModels (tensorflow layer)."""
