@@ -17,7 +17,7 @@ _choose_backend()
 _hook_keras("stratax.keras", after=("stratax.distribute", "stratax.engine"))
 _xla_flags.install()
 _libtpu.install()
-_providers.provide("checkpoint formats", "stratax.checkpoint._tensorflow_format")
+_providers.provide("checkpoint formats", "stratax.tensorflow.checkpoints._tensorflow_format")
 _providers.provide("fit on workers", "stratax.parameter_servers.fit")
 _providers.provide("the host's part of exports", "stratax.tensorflow.exports.host")
 

@@ -112,7 +112,10 @@ def test_the_contracts_of_the_core_fire_on_an_import_of_what_it_does_not_know(co
 
 @pytest.mark.parametrize(
     ("module", "other"),
-    [("checkpoint._folder", "checkpoint._bundles"), ("export._trace", "tensorflow.exports._record")],
+    [
+        ("checkpoint._folder", "tensorflow.checkpoints._bundles"),
+        ("export._trace", "tensorflow.exports._record"),
+    ],
 )
 def test_the_contracts_inside_a_package_fire_on_an_import_of_what_serves_tensorflows_files(
     copy, module, other

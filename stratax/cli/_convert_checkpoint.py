@@ -15,7 +15,7 @@ from stratax._shown import shown
 from stratax.errors import AlreadyExistsError, BadArgumentError, FileMissingError
 
 if TYPE_CHECKING:
-    from stratax.checkpoint.conversion import Report, Row
+    from stratax.tensorflow.checkpoints.conversion import Report, Row
 
 _Command = Callable[..., None]
 _MOST_WIDTH = 60
@@ -117,7 +117,7 @@ def _convert(
             "--model and --like both say which variables the values are for. Give one of them."
         )
     # Here, so that `--help` and the other commands start without JAX.
-    from stratax.checkpoint import conversion
+    from stratax.tensorflow.checkpoints import conversion
 
     if out is not None:
         _check_free(out, overwrite=overwrite)

@@ -14,11 +14,11 @@ from typing import Any
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import get_checkpoint_state
-from stratax.checkpoint.values import is_written_by_tensorflow
 from stratax.distribute import Strategy
 from stratax.engine import from_chief, is_chief
 from stratax.estimator import _checkpoints
 from stratax.io import held, make_folder, write_file
+from stratax.tensorflow.checkpoints.values import is_written_by_tensorflow
 
 # In the model's folder: locked by the process that trains, which writes who it is.
 _LOCK = ".training.lock"

@@ -10,7 +10,6 @@ import numpy as np
 
 from stratax import _tracebacks, errors
 from stratax._shown import shown
-from stratax.checkpoint.values import give
 from stratax.core import CompiledPrograms
 from stratax.distribute import InputContext, MirroredStrategy, Strategy
 from stratax.distribute.replicas import get_strategy
@@ -33,6 +32,7 @@ from stratax.estimator._session import Session
 from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator._warm_start import checked_settings, warm_start_model
 from stratax.estimator.hooks import check_hooks, check_listeners, closing_writers
+from stratax.tensorflow.checkpoints.values import give
 from stratax.v1 import ModelState
 
 _logger = logging.getLogger("stratax")

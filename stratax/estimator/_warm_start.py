@@ -14,9 +14,9 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import load_checkpoint
-from stratax.checkpoint.values import NamedValues, give
 from stratax.core import regions
 from stratax.feature_column import vocabularies
+from stratax.tensorflow.checkpoints.values import NamedValues, give
 from stratax.v1 import ModelScope, current
 from stratax.v1.starting import begin_with, model_variables
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax._shown import shown
-from stratax.checkpoint import conversion
 from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
+from stratax.tensorflow.checkpoints import conversion
 
 _MODEL = "keras.src.models.model:Model"
 _WEIGHTS = ".weights.h5"

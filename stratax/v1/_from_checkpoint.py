@@ -9,7 +9,7 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import load_checkpoint
-from stratax.checkpoint.values import NamedValues
+from stratax.tensorflow.checkpoints.values import NamedValues
 from stratax.v1._current import current
 from stratax.v1._scope import ModelScope
 

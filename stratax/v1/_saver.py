@@ -10,7 +10,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import Checkpoint, CheckpointManager, load_checkpoint
 from stratax.checkpoint.named import NamedVariables
-from stratax.checkpoint.values import NamedValues
+from stratax.tensorflow.checkpoints.values import NamedValues
 from stratax.v1._current import current_or_none
 
 Variables = Mapping[str, keras.Variable] | Iterable[keras.Variable]

@@ -12,9 +12,9 @@ import numpy as np
 from stratax import errors
 from stratax._callers import is_library
 from stratax._shown import shown
-from stratax.checkpoint.values import give
 from stratax.core import Variable, regions, state
 from stratax.data.elements import DType
+from stratax.tensorflow.checkpoints.values import give
 from stratax.v1._current import current, current_or_none
 from stratax.v1._operations import assignment
 

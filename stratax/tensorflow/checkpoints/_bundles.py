@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from stratax.checkpoint import _tables
-from stratax.checkpoint._tables import DamagedError
 from stratax.data.records import masked_crc
 from stratax.io import TYPES_BY_NUMBER, VALUE_FIELDS, listed_values, make_messages
+from stratax.tensorflow.checkpoints import _tables
+from stratax.tensorflow.checkpoints._tables import DamagedError
 
 _MESSAGES = make_messages(
     "stratax/checkpoint.proto",

@@ -8,10 +8,10 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint.values import NamedValues
+from stratax.tensorflow.checkpoints.values import NamedValues
 from tests.golden import checkpoint_cases
 
-GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "checkpoints"
+GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "checkpoints"
 
 
 def read_all(path):

@@ -17,9 +17,10 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.checkpoint import _tensorflow, saving
-from stratax.checkpoint._matches import AS_ASKED, Matches, unique
-from stratax.checkpoint._tensorflow_objects import Objects, is_seed
+from stratax.checkpoint import saving
+from stratax.tensorflow.checkpoints import _tensorflow
+from stratax.tensorflow.checkpoints._matches import AS_ASKED, Matches, unique
+from stratax.tensorflow.checkpoints._tensorflow_objects import Objects, is_seed
 
 MATCHED, MISSING, UNEXPECTED, DIFFERENT, KEPT = "matched", "missing", "unexpected", "different", "kept"
 STATUSES = (MATCHED, KEPT, DIFFERENT, MISSING, UNEXPECTED)

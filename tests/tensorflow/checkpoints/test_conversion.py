@@ -6,10 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from stratax.checkpoint import _conversion, _store
+from stratax.checkpoint import _store
+from stratax.tensorflow.checkpoints import _conversion
 from tests.golden import checkpoint_cases
 
-SAVED = pathlib.Path(__file__).parents[1] / "golden" / "checkpoints"
+SAVED = pathlib.Path(__file__).parents[2] / "golden" / "checkpoints"
 
 
 def convert(**arrays):

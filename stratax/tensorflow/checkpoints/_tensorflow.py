@@ -18,7 +18,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.checkpoint import _bundles
+from stratax.tensorflow.checkpoints import _bundles
 
 _logger = logging.getLogger("stratax")
 

@@ -4,8 +4,9 @@ import collections
 import functools
 from collections.abc import Mapping, Sequence
 
-from stratax.checkpoint import _tensorflow, saving
-from stratax.checkpoint._tensorflow_objects import Objects, is_seed
+from stratax.checkpoint import saving
+from stratax.tensorflow.checkpoints import _tensorflow
+from stratax.tensorflow.checkpoints._tensorflow_objects import Objects, is_seed
 
 # How a value was found that the user has named.
 AS_ASKED = "as asked"

@@ -2,8 +2,8 @@
 
 import pathlib
 
-from stratax.checkpoint import _tensorflow
 from stratax.checkpoint.formats import Arrays, CheckpointFormat, register_format
+from stratax.tensorflow.checkpoints import _tensorflow
 
 
 class _OfTensorFlow(CheckpointFormat):

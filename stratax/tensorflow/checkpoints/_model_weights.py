@@ -7,9 +7,10 @@ from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.checkpoint import _conversion, _conversion_target, _tensorflow, saving
-from stratax.checkpoint._named_values import give
+from stratax.checkpoint import saving
 from stratax.checkpoint.saving import Checkpoint
+from stratax.tensorflow.checkpoints import _conversion, _conversion_target, _tensorflow
+from stratax.tensorflow.checkpoints._named_values import give
 
 _NAMED = 3
 _OPTIMIZER = "model/optimizer/"

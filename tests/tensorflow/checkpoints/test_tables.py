@@ -5,8 +5,8 @@ import struct
 import pyarrow as pa
 import pytest
 
-from stratax.checkpoint import _tables
 from stratax.data.records import masked_crc
+from stratax.tensorflow.checkpoints import _tables
 
 
 def block(pairs, compress):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from stratax.checkpoint import saving
-from stratax.checkpoint._bundles import Node
+from stratax.tensorflow.checkpoints._bundles import Node
 
 _LAYER = re.compile(r"layer-(\d+)")
 _VALUE = "VARIABLE_VALUE"

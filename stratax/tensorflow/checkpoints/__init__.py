@@ -1,0 +1,1 @@
+"""TensorFlow's checkpoints: read, matched with objects, converted (tensorflow layer)."""
