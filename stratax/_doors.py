@@ -9,7 +9,7 @@ the name is made; type checkers read the same lines. It may hold these forms and
     del saturate_cast                       but for this one
     from keras import *                     all names of a library that are none of the door's own; not in `__all__`
     import keras as keras                   a library
-    swish = stratax.ops.nn.silu             a name that is another one there; needs an `import stratax.ops.nn`
+    swish = stratax.tensorflow.ops.nn.silu             a name that is another one there; needs an `import stratax.tensorflow.ops.nn`
 """
 
 import importlib

@@ -34,11 +34,11 @@ class Recorder(Protocol):
 
     @property
     def lookup(self) -> Any:
-        """What stands for text that is looked up by results of the program: see `stratax.ops.labels.Lookup`."""
+        """What stands for text that is looked up by results of the program: see `stratax.tensorflow.ops.labels.Lookup`."""
 
     @property
     def apply(self) -> Any:
-        """What stands for a function of text of such: see `stratax.ops.labels.Apply`."""
+        """What stands for a function of text of such: see `stratax.tensorflow.ops.labels.Apply`."""
 
     def is_value(self, value: object) -> bool:
         """Return whether something stands for a value of the host."""

@@ -10,7 +10,7 @@ import pytest
 import stratax.tf as tf
 from stratax import _bounds
 from stratax.errors import BadArgumentError
-from stratax.ops import encodings
+from stratax.tensorflow.ops import encodings
 
 SPARSE = tf.io.VarLenFeature(tf.int64)
 SEQUENCE = tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True)

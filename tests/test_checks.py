@@ -95,11 +95,11 @@ def test_the_contract_inside_data_fires_on_an_import_that_points_up_or_aside(cop
 @pytest.mark.parametrize(
     ("package", "other"),
     [
-        ("core", "ops"),
+        ("core", "tensorflow"),
         ("data", "tf"),
         ("servers", "v1"),
         ("summary", "image"),
-        ("image", "ops"),
+        ("image", "tensorflow"),
         ("engine", "servers"),
     ],
 )

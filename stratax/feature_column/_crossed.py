@@ -14,7 +14,7 @@ from stratax.feature_column._categorical import HashedCategoricalColumn
 from stratax.feature_column._cells import Cells
 from stratax.feature_column._column import CategoricalColumn, checked_categorical
 from stratax.feature_column._sources import HostFeatures
-from stratax.ops.fingerprints import DEFAULT_KEY, Words, fingerprint_cat, hash_buckets
+from stratax.tensorflow.ops.fingerprints import DEFAULT_KEY, Words, fingerprint_cat, hash_buckets
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,9 +22,9 @@ from stratax.feature_column._categorical import (
 from stratax.feature_column._column import HostColumn
 from stratax.feature_column._crossed import CrossedColumn
 from stratax.feature_column._numeric import BucketizedColumn
-from stratax.ops import arrays, creation, elementwise, indexing, ordering, sparse, strings
-from stratax.ops.lookup import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
 from stratax.tensorflow.exports.recording import HostValue, current_recorder
+from stratax.tensorflow.ops import arrays, creation, elementwise, indexing, ordering, sparse, strings
+from stratax.tensorflow.ops.lookup import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
 
 _ABSENT = -1
 _KINDS = (

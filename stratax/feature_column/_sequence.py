@@ -20,7 +20,7 @@ from stratax.feature_column._cells import Cells, padded, rounded
 from stratax.feature_column._column import CategoricalColumn, HostColumn, SequenceDenseColumn
 from stratax.feature_column._numeric import numeric_column
 from stratax.feature_column._sources import DeviceFeatures, HostFeatures, Weights, num_elements
-from stratax.ops.dtypes import string
+from stratax.tensorflow.ops.dtypes import string
 
 
 @dataclasses.dataclass(frozen=True)

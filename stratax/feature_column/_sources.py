@@ -18,7 +18,7 @@ from stratax._shown import shown
 from stratax.data import SparseTensor
 from stratax.feature_column._cells import Cells, cells_of
 from stratax.feature_column._codes import Coded, Codes
-from stratax.ops.fingerprints import Fingerprints, Words
+from stratax.tensorflow.ops.fingerprints import Fingerprints, Words
 from stratax.v1 import ByRow, Compute, HostTensor
 
 if TYPE_CHECKING:

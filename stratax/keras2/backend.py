@@ -12,8 +12,8 @@ from keras import ops
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops import arrays, elementwise
 from stratax.seams import keras2 as seam
+from stratax.tensorflow.ops import arrays, elementwise
 
 _MISSING = object()
 

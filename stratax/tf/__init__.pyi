@@ -1,20 +1,20 @@
 import stratax.core.regions
 import stratax.errors
-import stratax.ops.arrays
-import stratax.ops.blocks
-import stratax.ops.creation
-import stratax.ops.dtypes
-import stratax.ops.elementwise
-import stratax.ops.fourier
-import stratax.ops.indexing
-import stratax.ops.linalg
-import stratax.ops.matrices
-import stratax.ops.random
-import stratax.ops.ranges
-import stratax.ops.solving
-import stratax.ops.spectra
-import stratax.ops.stateless
-import stratax.ops.strings
+import stratax.tensorflow.ops.arrays
+import stratax.tensorflow.ops.blocks
+import stratax.tensorflow.ops.creation
+import stratax.tensorflow.ops.dtypes
+import stratax.tensorflow.ops.elementwise
+import stratax.tensorflow.ops.fourier
+import stratax.tensorflow.ops.indexing
+import stratax.tensorflow.ops.linalg
+import stratax.tensorflow.ops.matrices
+import stratax.tensorflow.ops.random
+import stratax.tensorflow.ops.ranges
+import stratax.tensorflow.ops.solving
+import stratax.tensorflow.ops.spectra
+import stratax.tensorflow.ops.stateless
+import stratax.tensorflow.ops.strings
 import stratax.tf._version
 import stratax.v1
 import stratax.v1.either
@@ -51,227 +51,227 @@ from stratax.data import serialize_tensor as serialize_tensor
 from stratax.image import random_crop as random_crop
 from stratax.image import saturate_cast as saturate_cast
 from stratax.io.gfile import write_file as write_file
-from stratax.ops.arithmetic import accumulate_n as accumulate_n
-from stratax.ops.arithmetic import add_n as add_n
-from stratax.ops.arithmetic import angle as angle
-from stratax.ops.arithmetic import complex as complex
-from stratax.ops.arithmetic import conj as conj
-from stratax.ops.arithmetic import imag as imag
-from stratax.ops.arithmetic import is_non_decreasing as is_non_decreasing
-from stratax.ops.arithmetic import is_strictly_increasing as is_strictly_increasing
-from stratax.ops.arithmetic import log_sigmoid as log_sigmoid
-from stratax.ops.arithmetic import real as real
-from stratax.ops.arithmetic import truncatediv as truncatediv
-from stratax.ops.arithmetic import truncatemod as truncatemod
-from stratax.ops.arrays import broadcast_to as broadcast_to
-from stratax.ops.arrays import cast as cast
-from stratax.ops.arrays import concat as concat
-from stratax.ops.arrays import expand_dims as expand_dims
-from stratax.ops.arrays import gather as gather
-from stratax.ops.arrays import identity as identity
-from stratax.ops.arrays import one_hot as one_hot
-from stratax.ops.arrays import pad as pad
-from stratax.ops.arrays import parallel_stack as parallel_stack
-from stratax.ops.arrays import rank as rank
-from stratax.ops.arrays import repeat as repeat
-from stratax.ops.arrays import reshape as reshape
-from stratax.ops.arrays import reverse as reverse
-from stratax.ops.arrays import shape as shape
-from stratax.ops.arrays import size as size
-from stratax.ops.arrays import split as split
-from stratax.ops.arrays import squeeze as squeeze
-from stratax.ops.arrays import stack as stack
-from stratax.ops.arrays import stop_gradient as stop_gradient
-from stratax.ops.arrays import tile as tile
-from stratax.ops.arrays import transpose as transpose
-from stratax.ops.arrays import unstack as unstack
-from stratax.ops.arrays import where as where
-from stratax.ops.assertions import Assert as Assert
-from stratax.ops.assertions import assert_equal as assert_equal
-from stratax.ops.assertions import assert_greater as assert_greater
-from stratax.ops.assertions import assert_less as assert_less
-from stratax.ops.assertions import check_numerics as check_numerics
-from stratax.ops.bits import bitcast as bitcast
-from stratax.ops.blocks import batch_to_space as batch_to_space
-from stratax.ops.blocks import space_to_batch as space_to_batch
-from stratax.ops.clock import timestamp as timestamp
-from stratax.ops.creation import constant as constant
-from stratax.ops.creation import convert_to_tensor as convert_to_tensor
-from stratax.ops.creation import eye as eye
-from stratax.ops.creation import fill as fill
-from stratax.ops.creation import is_tensor as is_tensor
-from stratax.ops.creation import ones as ones
-from stratax.ops.creation import ones_like as ones_like
-from stratax.ops.creation import zeros as zeros
-from stratax.ops.creation import zeros_like as zeros_like
-from stratax.ops.dtypes import DType as DType
-from stratax.ops.dtypes import bfloat16 as bfloat16
-from stratax.ops.dtypes import bool as bool
-from stratax.ops.dtypes import complex64 as complex64
-from stratax.ops.dtypes import complex128 as complex128
-from stratax.ops.dtypes import double as double
-from stratax.ops.dtypes import float16 as float16
-from stratax.ops.dtypes import float32 as float32
-from stratax.ops.dtypes import float64 as float64
-from stratax.ops.dtypes import half as half
-from stratax.ops.dtypes import int8 as int8
-from stratax.ops.dtypes import int16 as int16
-from stratax.ops.dtypes import int32 as int32
-from stratax.ops.dtypes import int64 as int64
-from stratax.ops.dtypes import string as string
-from stratax.ops.dtypes import uint8 as uint8
-from stratax.ops.dtypes import uint16 as uint16
-from stratax.ops.dtypes import uint32 as uint32
-from stratax.ops.dtypes import uint64 as uint64
-from stratax.ops.elementwise import abs as abs
-from stratax.ops.elementwise import acos as acos
-from stratax.ops.elementwise import acosh as acosh
-from stratax.ops.elementwise import add as add
-from stratax.ops.elementwise import asin as asin
-from stratax.ops.elementwise import asinh as asinh
-from stratax.ops.elementwise import atan as atan
-from stratax.ops.elementwise import atan2 as atan2
-from stratax.ops.elementwise import atanh as atanh
-from stratax.ops.elementwise import clip_by_value as clip_by_value
-from stratax.ops.elementwise import cos as cos
-from stratax.ops.elementwise import cosh as cosh
-from stratax.ops.elementwise import divide as divide
-from stratax.ops.elementwise import equal as equal
-from stratax.ops.elementwise import exp as exp
-from stratax.ops.elementwise import floor as floor
-from stratax.ops.elementwise import greater as greater
-from stratax.ops.elementwise import greater_equal as greater_equal
-from stratax.ops.elementwise import less as less
-from stratax.ops.elementwise import less_equal as less_equal
-from stratax.ops.elementwise import logical_and as logical_and
-from stratax.ops.elementwise import logical_not as logical_not
-from stratax.ops.elementwise import logical_or as logical_or
-from stratax.ops.elementwise import maximum as maximum
-from stratax.ops.elementwise import minimum as minimum
-from stratax.ops.elementwise import multiply as multiply
-from stratax.ops.elementwise import negative as negative
-from stratax.ops.elementwise import not_equal as not_equal
-from stratax.ops.elementwise import pow as pow
-from stratax.ops.elementwise import rint as rint
-from stratax.ops.elementwise import round as round
-from stratax.ops.elementwise import scalar_mul as scalar_mul
-from stratax.ops.elementwise import sigmoid as sigmoid
-from stratax.ops.elementwise import sign as sign
-from stratax.ops.elementwise import sin as sin
-from stratax.ops.elementwise import sinh as sinh
-from stratax.ops.elementwise import sqrt as sqrt
-from stratax.ops.elementwise import square as square
-from stratax.ops.elementwise import subtract as subtract
-from stratax.ops.elementwise import tan as tan
-from stratax.ops.elementwise import tanh as tanh
-from stratax.ops.flow import case as case
-from stratax.ops.flow import cond as cond
-from stratax.ops.flow import switch_case as switch_case
-from stratax.ops.flow import while_loop as while_loop
-from stratax.ops.fourier import fft3d as fft3d
-from stratax.ops.fourier import ifft3d as ifft3d
-from stratax.ops.indexing import boolean_mask as boolean_mask
-from stratax.ops.indexing import dynamic_partition as dynamic_partition
-from stratax.ops.indexing import dynamic_stitch as dynamic_stitch
-from stratax.ops.indexing import gather_nd as gather_nd
-from stratax.ops.indexing import meshgrid as meshgrid
-from stratax.ops.indexing import newaxis as newaxis
-from stratax.ops.indexing import reverse_sequence as reverse_sequence
-from stratax.ops.indexing import roll as roll
-from stratax.ops.indexing import scatter_nd as scatter_nd
-from stratax.ops.indexing import sequence_mask as sequence_mask
-from stratax.ops.indexing import slice as slice
-from stratax.ops.indexing import strided_slice as strided_slice
-from stratax.ops.indexing import tensor_scatter_nd_add as tensor_scatter_nd_add
-from stratax.ops.indexing import tensor_scatter_nd_max as tensor_scatter_nd_max
-from stratax.ops.indexing import tensor_scatter_nd_min as tensor_scatter_nd_min
-from stratax.ops.indexing import tensor_scatter_nd_sub as tensor_scatter_nd_sub
-from stratax.ops.indexing import tensor_scatter_nd_update as tensor_scatter_nd_update
-from stratax.ops.indexing import unravel_index as unravel_index
-from stratax.ops.linalg import clip_by_global_norm as clip_by_global_norm
-from stratax.ops.linalg import clip_by_norm as clip_by_norm
-from stratax.ops.linalg import einsum as einsum
-from stratax.ops.linalg import matmul as matmul
-from stratax.ops.linalg import norm as norm
-from stratax.ops.linalg import tensordot as tensordot
-from stratax.ops.mapping import foldl as foldl
-from stratax.ops.mapping import foldr as foldr
-from stratax.ops.mapping import map_fn as map_fn
-from stratax.ops.mapping import scan as scan
-from stratax.ops.mapping import vectorized_map as vectorized_map
-from stratax.ops.ordering import argsort as argsort
-from stratax.ops.ordering import invert_permutation as invert_permutation
-from stratax.ops.ordering import searchsorted as searchsorted
-from stratax.ops.ordering import setdiff1d as setdiff1d
-from stratax.ops.ordering import sort as sort
-from stratax.ops.ordering import unique as unique
-from stratax.ops.ordering import unique_with_counts as unique_with_counts
-from stratax.ops.python_calls import numpy_function as numpy_function
-from stratax.ops.python_calls import py_func as py_func
-from stratax.ops.python_calls import py_function as py_function
-from stratax.ops.ranges import linspace as linspace
-from stratax.ops.ranges import range as range
-from stratax.ops.reductions import argmax as argmax
-from stratax.ops.reductions import argmin as argmin
-from stratax.ops.reductions import count_nonzero as count_nonzero
-from stratax.ops.reductions import cumprod as cumprod
-from stratax.ops.reductions import cumsum as cumsum
-from stratax.ops.reductions import reduce_all as reduce_all
-from stratax.ops.reductions import reduce_any as reduce_any
-from stratax.ops.reductions import reduce_logsumexp as reduce_logsumexp
-from stratax.ops.reductions import reduce_max as reduce_max
-from stratax.ops.reductions import reduce_mean as reduce_mean
-from stratax.ops.reductions import reduce_min as reduce_min
-from stratax.ops.reductions import reduce_prod as reduce_prod
-from stratax.ops.reductions import reduce_sum as reduce_sum
-from stratax.ops.segments import bincount as bincount
-from stratax.ops.segments import histogram_fixed_width as histogram_fixed_width
-from stratax.ops.segments import histogram_fixed_width_bins as histogram_fixed_width_bins
-from stratax.ops.segments import segment_max as segment_max
-from stratax.ops.segments import segment_mean as segment_mean
-from stratax.ops.segments import segment_min as segment_min
-from stratax.ops.segments import segment_prod as segment_prod
-from stratax.ops.segments import segment_sum as segment_sum
-from stratax.ops.segments import unsorted_segment_max as unsorted_segment_max
-from stratax.ops.segments import unsorted_segment_mean as unsorted_segment_mean
-from stratax.ops.segments import unsorted_segment_min as unsorted_segment_min
-from stratax.ops.segments import unsorted_segment_prod as unsorted_segment_prod
-from stratax.ops.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
-from stratax.ops.segments import unsorted_segment_sum as unsorted_segment_sum
-from stratax.ops.shape_assertions import assert_integer as assert_integer
-from stratax.ops.shape_assertions import assert_proper_iterable as assert_proper_iterable
-from stratax.ops.shape_assertions import assert_rank as assert_rank
-from stratax.ops.shape_assertions import assert_same_float_dtype as assert_same_float_dtype
-from stratax.ops.shape_assertions import assert_type as assert_type
-from stratax.ops.shape_assertions import is_numeric_tensor as is_numeric_tensor
-from stratax.ops.shapes import broadcast_dynamic_shape as broadcast_dynamic_shape
-from stratax.ops.shapes import broadcast_static_shape as broadcast_static_shape
-from stratax.ops.shapes import ensure_shape as ensure_shape
-from stratax.ops.shapes import identity_n as identity_n
-from stratax.ops.shapes import required_space_to_batch_paddings as required_space_to_batch_paddings
-from stratax.ops.shapes import shape_n as shape_n
-from stratax.ops.special import betainc as betainc
-from stratax.ops.special import digamma as digamma
-from stratax.ops.special import erf as erf
-from stratax.ops.special import erfc as erfc
-from stratax.ops.special import igamma as igamma
-from stratax.ops.special import igammac as igammac
-from stratax.ops.special import lbeta as lbeta
-from stratax.ops.special import lgamma as lgamma
-from stratax.ops.special import polygamma as polygamma
-from stratax.ops.special import zeta as zeta
-from stratax.ops.static_values import get_static_value as get_static_value
-from stratax.ops.static_values import inside_function as inside_function
-from stratax.ops.static_values import is_symbolic_tensor as is_symbolic_tensor
-from stratax.ops.static_values import tuple as tuple
-from stratax.ops.string_parts import string_split as string_split
-from stratax.ops.strings import as_string as as_string
-from stratax.ops.strings import regex_replace as regex_replace
-from stratax.ops.strings import string_to_hash_bucket as string_to_hash_bucket
-from stratax.ops.tensor_array import TensorArray as TensorArray
-from stratax.ops.tensor_class import Tensor as Tensor
-from stratax.ops.whole_files import matching_files as matching_files
-from stratax.ops.whole_files import read_file as read_file
+from stratax.tensorflow.ops.arithmetic import accumulate_n as accumulate_n
+from stratax.tensorflow.ops.arithmetic import add_n as add_n
+from stratax.tensorflow.ops.arithmetic import angle as angle
+from stratax.tensorflow.ops.arithmetic import complex as complex
+from stratax.tensorflow.ops.arithmetic import conj as conj
+from stratax.tensorflow.ops.arithmetic import imag as imag
+from stratax.tensorflow.ops.arithmetic import is_non_decreasing as is_non_decreasing
+from stratax.tensorflow.ops.arithmetic import is_strictly_increasing as is_strictly_increasing
+from stratax.tensorflow.ops.arithmetic import log_sigmoid as log_sigmoid
+from stratax.tensorflow.ops.arithmetic import real as real
+from stratax.tensorflow.ops.arithmetic import truncatediv as truncatediv
+from stratax.tensorflow.ops.arithmetic import truncatemod as truncatemod
+from stratax.tensorflow.ops.arrays import broadcast_to as broadcast_to
+from stratax.tensorflow.ops.arrays import cast as cast
+from stratax.tensorflow.ops.arrays import concat as concat
+from stratax.tensorflow.ops.arrays import expand_dims as expand_dims
+from stratax.tensorflow.ops.arrays import gather as gather
+from stratax.tensorflow.ops.arrays import identity as identity
+from stratax.tensorflow.ops.arrays import one_hot as one_hot
+from stratax.tensorflow.ops.arrays import pad as pad
+from stratax.tensorflow.ops.arrays import parallel_stack as parallel_stack
+from stratax.tensorflow.ops.arrays import rank as rank
+from stratax.tensorflow.ops.arrays import repeat as repeat
+from stratax.tensorflow.ops.arrays import reshape as reshape
+from stratax.tensorflow.ops.arrays import reverse as reverse
+from stratax.tensorflow.ops.arrays import shape as shape
+from stratax.tensorflow.ops.arrays import size as size
+from stratax.tensorflow.ops.arrays import split as split
+from stratax.tensorflow.ops.arrays import squeeze as squeeze
+from stratax.tensorflow.ops.arrays import stack as stack
+from stratax.tensorflow.ops.arrays import stop_gradient as stop_gradient
+from stratax.tensorflow.ops.arrays import tile as tile
+from stratax.tensorflow.ops.arrays import transpose as transpose
+from stratax.tensorflow.ops.arrays import unstack as unstack
+from stratax.tensorflow.ops.arrays import where as where
+from stratax.tensorflow.ops.assertions import Assert as Assert
+from stratax.tensorflow.ops.assertions import assert_equal as assert_equal
+from stratax.tensorflow.ops.assertions import assert_greater as assert_greater
+from stratax.tensorflow.ops.assertions import assert_less as assert_less
+from stratax.tensorflow.ops.assertions import check_numerics as check_numerics
+from stratax.tensorflow.ops.bits import bitcast as bitcast
+from stratax.tensorflow.ops.blocks import batch_to_space as batch_to_space
+from stratax.tensorflow.ops.blocks import space_to_batch as space_to_batch
+from stratax.tensorflow.ops.clock import timestamp as timestamp
+from stratax.tensorflow.ops.creation import constant as constant
+from stratax.tensorflow.ops.creation import convert_to_tensor as convert_to_tensor
+from stratax.tensorflow.ops.creation import eye as eye
+from stratax.tensorflow.ops.creation import fill as fill
+from stratax.tensorflow.ops.creation import is_tensor as is_tensor
+from stratax.tensorflow.ops.creation import ones as ones
+from stratax.tensorflow.ops.creation import ones_like as ones_like
+from stratax.tensorflow.ops.creation import zeros as zeros
+from stratax.tensorflow.ops.creation import zeros_like as zeros_like
+from stratax.tensorflow.ops.dtypes import DType as DType
+from stratax.tensorflow.ops.dtypes import bfloat16 as bfloat16
+from stratax.tensorflow.ops.dtypes import bool as bool
+from stratax.tensorflow.ops.dtypes import complex64 as complex64
+from stratax.tensorflow.ops.dtypes import complex128 as complex128
+from stratax.tensorflow.ops.dtypes import double as double
+from stratax.tensorflow.ops.dtypes import float16 as float16
+from stratax.tensorflow.ops.dtypes import float32 as float32
+from stratax.tensorflow.ops.dtypes import float64 as float64
+from stratax.tensorflow.ops.dtypes import half as half
+from stratax.tensorflow.ops.dtypes import int8 as int8
+from stratax.tensorflow.ops.dtypes import int16 as int16
+from stratax.tensorflow.ops.dtypes import int32 as int32
+from stratax.tensorflow.ops.dtypes import int64 as int64
+from stratax.tensorflow.ops.dtypes import string as string
+from stratax.tensorflow.ops.dtypes import uint8 as uint8
+from stratax.tensorflow.ops.dtypes import uint16 as uint16
+from stratax.tensorflow.ops.dtypes import uint32 as uint32
+from stratax.tensorflow.ops.dtypes import uint64 as uint64
+from stratax.tensorflow.ops.elementwise import abs as abs
+from stratax.tensorflow.ops.elementwise import acos as acos
+from stratax.tensorflow.ops.elementwise import acosh as acosh
+from stratax.tensorflow.ops.elementwise import add as add
+from stratax.tensorflow.ops.elementwise import asin as asin
+from stratax.tensorflow.ops.elementwise import asinh as asinh
+from stratax.tensorflow.ops.elementwise import atan as atan
+from stratax.tensorflow.ops.elementwise import atan2 as atan2
+from stratax.tensorflow.ops.elementwise import atanh as atanh
+from stratax.tensorflow.ops.elementwise import clip_by_value as clip_by_value
+from stratax.tensorflow.ops.elementwise import cos as cos
+from stratax.tensorflow.ops.elementwise import cosh as cosh
+from stratax.tensorflow.ops.elementwise import divide as divide
+from stratax.tensorflow.ops.elementwise import equal as equal
+from stratax.tensorflow.ops.elementwise import exp as exp
+from stratax.tensorflow.ops.elementwise import floor as floor
+from stratax.tensorflow.ops.elementwise import greater as greater
+from stratax.tensorflow.ops.elementwise import greater_equal as greater_equal
+from stratax.tensorflow.ops.elementwise import less as less
+from stratax.tensorflow.ops.elementwise import less_equal as less_equal
+from stratax.tensorflow.ops.elementwise import logical_and as logical_and
+from stratax.tensorflow.ops.elementwise import logical_not as logical_not
+from stratax.tensorflow.ops.elementwise import logical_or as logical_or
+from stratax.tensorflow.ops.elementwise import maximum as maximum
+from stratax.tensorflow.ops.elementwise import minimum as minimum
+from stratax.tensorflow.ops.elementwise import multiply as multiply
+from stratax.tensorflow.ops.elementwise import negative as negative
+from stratax.tensorflow.ops.elementwise import not_equal as not_equal
+from stratax.tensorflow.ops.elementwise import pow as pow
+from stratax.tensorflow.ops.elementwise import rint as rint
+from stratax.tensorflow.ops.elementwise import round as round
+from stratax.tensorflow.ops.elementwise import scalar_mul as scalar_mul
+from stratax.tensorflow.ops.elementwise import sigmoid as sigmoid
+from stratax.tensorflow.ops.elementwise import sign as sign
+from stratax.tensorflow.ops.elementwise import sin as sin
+from stratax.tensorflow.ops.elementwise import sinh as sinh
+from stratax.tensorflow.ops.elementwise import sqrt as sqrt
+from stratax.tensorflow.ops.elementwise import square as square
+from stratax.tensorflow.ops.elementwise import subtract as subtract
+from stratax.tensorflow.ops.elementwise import tan as tan
+from stratax.tensorflow.ops.elementwise import tanh as tanh
+from stratax.tensorflow.ops.flow import case as case
+from stratax.tensorflow.ops.flow import cond as cond
+from stratax.tensorflow.ops.flow import switch_case as switch_case
+from stratax.tensorflow.ops.flow import while_loop as while_loop
+from stratax.tensorflow.ops.fourier import fft3d as fft3d
+from stratax.tensorflow.ops.fourier import ifft3d as ifft3d
+from stratax.tensorflow.ops.indexing import boolean_mask as boolean_mask
+from stratax.tensorflow.ops.indexing import dynamic_partition as dynamic_partition
+from stratax.tensorflow.ops.indexing import dynamic_stitch as dynamic_stitch
+from stratax.tensorflow.ops.indexing import gather_nd as gather_nd
+from stratax.tensorflow.ops.indexing import meshgrid as meshgrid
+from stratax.tensorflow.ops.indexing import newaxis as newaxis
+from stratax.tensorflow.ops.indexing import reverse_sequence as reverse_sequence
+from stratax.tensorflow.ops.indexing import roll as roll
+from stratax.tensorflow.ops.indexing import scatter_nd as scatter_nd
+from stratax.tensorflow.ops.indexing import sequence_mask as sequence_mask
+from stratax.tensorflow.ops.indexing import slice as slice
+from stratax.tensorflow.ops.indexing import strided_slice as strided_slice
+from stratax.tensorflow.ops.indexing import tensor_scatter_nd_add as tensor_scatter_nd_add
+from stratax.tensorflow.ops.indexing import tensor_scatter_nd_max as tensor_scatter_nd_max
+from stratax.tensorflow.ops.indexing import tensor_scatter_nd_min as tensor_scatter_nd_min
+from stratax.tensorflow.ops.indexing import tensor_scatter_nd_sub as tensor_scatter_nd_sub
+from stratax.tensorflow.ops.indexing import tensor_scatter_nd_update as tensor_scatter_nd_update
+from stratax.tensorflow.ops.indexing import unravel_index as unravel_index
+from stratax.tensorflow.ops.linalg import clip_by_global_norm as clip_by_global_norm
+from stratax.tensorflow.ops.linalg import clip_by_norm as clip_by_norm
+from stratax.tensorflow.ops.linalg import einsum as einsum
+from stratax.tensorflow.ops.linalg import matmul as matmul
+from stratax.tensorflow.ops.linalg import norm as norm
+from stratax.tensorflow.ops.linalg import tensordot as tensordot
+from stratax.tensorflow.ops.mapping import foldl as foldl
+from stratax.tensorflow.ops.mapping import foldr as foldr
+from stratax.tensorflow.ops.mapping import map_fn as map_fn
+from stratax.tensorflow.ops.mapping import scan as scan
+from stratax.tensorflow.ops.mapping import vectorized_map as vectorized_map
+from stratax.tensorflow.ops.ordering import argsort as argsort
+from stratax.tensorflow.ops.ordering import invert_permutation as invert_permutation
+from stratax.tensorflow.ops.ordering import searchsorted as searchsorted
+from stratax.tensorflow.ops.ordering import setdiff1d as setdiff1d
+from stratax.tensorflow.ops.ordering import sort as sort
+from stratax.tensorflow.ops.ordering import unique as unique
+from stratax.tensorflow.ops.ordering import unique_with_counts as unique_with_counts
+from stratax.tensorflow.ops.python_calls import numpy_function as numpy_function
+from stratax.tensorflow.ops.python_calls import py_func as py_func
+from stratax.tensorflow.ops.python_calls import py_function as py_function
+from stratax.tensorflow.ops.ranges import linspace as linspace
+from stratax.tensorflow.ops.ranges import range as range
+from stratax.tensorflow.ops.reductions import argmax as argmax
+from stratax.tensorflow.ops.reductions import argmin as argmin
+from stratax.tensorflow.ops.reductions import count_nonzero as count_nonzero
+from stratax.tensorflow.ops.reductions import cumprod as cumprod
+from stratax.tensorflow.ops.reductions import cumsum as cumsum
+from stratax.tensorflow.ops.reductions import reduce_all as reduce_all
+from stratax.tensorflow.ops.reductions import reduce_any as reduce_any
+from stratax.tensorflow.ops.reductions import reduce_logsumexp as reduce_logsumexp
+from stratax.tensorflow.ops.reductions import reduce_max as reduce_max
+from stratax.tensorflow.ops.reductions import reduce_mean as reduce_mean
+from stratax.tensorflow.ops.reductions import reduce_min as reduce_min
+from stratax.tensorflow.ops.reductions import reduce_prod as reduce_prod
+from stratax.tensorflow.ops.reductions import reduce_sum as reduce_sum
+from stratax.tensorflow.ops.segments import bincount as bincount
+from stratax.tensorflow.ops.segments import histogram_fixed_width as histogram_fixed_width
+from stratax.tensorflow.ops.segments import histogram_fixed_width_bins as histogram_fixed_width_bins
+from stratax.tensorflow.ops.segments import segment_max as segment_max
+from stratax.tensorflow.ops.segments import segment_mean as segment_mean
+from stratax.tensorflow.ops.segments import segment_min as segment_min
+from stratax.tensorflow.ops.segments import segment_prod as segment_prod
+from stratax.tensorflow.ops.segments import segment_sum as segment_sum
+from stratax.tensorflow.ops.segments import unsorted_segment_max as unsorted_segment_max
+from stratax.tensorflow.ops.segments import unsorted_segment_mean as unsorted_segment_mean
+from stratax.tensorflow.ops.segments import unsorted_segment_min as unsorted_segment_min
+from stratax.tensorflow.ops.segments import unsorted_segment_prod as unsorted_segment_prod
+from stratax.tensorflow.ops.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
+from stratax.tensorflow.ops.segments import unsorted_segment_sum as unsorted_segment_sum
+from stratax.tensorflow.ops.shape_assertions import assert_integer as assert_integer
+from stratax.tensorflow.ops.shape_assertions import assert_proper_iterable as assert_proper_iterable
+from stratax.tensorflow.ops.shape_assertions import assert_rank as assert_rank
+from stratax.tensorflow.ops.shape_assertions import assert_same_float_dtype as assert_same_float_dtype
+from stratax.tensorflow.ops.shape_assertions import assert_type as assert_type
+from stratax.tensorflow.ops.shape_assertions import is_numeric_tensor as is_numeric_tensor
+from stratax.tensorflow.ops.shapes import broadcast_dynamic_shape as broadcast_dynamic_shape
+from stratax.tensorflow.ops.shapes import broadcast_static_shape as broadcast_static_shape
+from stratax.tensorflow.ops.shapes import ensure_shape as ensure_shape
+from stratax.tensorflow.ops.shapes import identity_n as identity_n
+from stratax.tensorflow.ops.shapes import required_space_to_batch_paddings as required_space_to_batch_paddings
+from stratax.tensorflow.ops.shapes import shape_n as shape_n
+from stratax.tensorflow.ops.special import betainc as betainc
+from stratax.tensorflow.ops.special import digamma as digamma
+from stratax.tensorflow.ops.special import erf as erf
+from stratax.tensorflow.ops.special import erfc as erfc
+from stratax.tensorflow.ops.special import igamma as igamma
+from stratax.tensorflow.ops.special import igammac as igammac
+from stratax.tensorflow.ops.special import lbeta as lbeta
+from stratax.tensorflow.ops.special import lgamma as lgamma
+from stratax.tensorflow.ops.special import polygamma as polygamma
+from stratax.tensorflow.ops.special import zeta as zeta
+from stratax.tensorflow.ops.static_values import get_static_value as get_static_value
+from stratax.tensorflow.ops.static_values import inside_function as inside_function
+from stratax.tensorflow.ops.static_values import is_symbolic_tensor as is_symbolic_tensor
+from stratax.tensorflow.ops.static_values import tuple as tuple
+from stratax.tensorflow.ops.string_parts import string_split as string_split
+from stratax.tensorflow.ops.strings import as_string as as_string
+from stratax.tensorflow.ops.strings import regex_replace as regex_replace
+from stratax.tensorflow.ops.strings import string_to_hash_bucket as string_to_hash_bucket
+from stratax.tensorflow.ops.tensor_array import TensorArray as TensorArray
+from stratax.tensorflow.ops.tensor_class import Tensor as Tensor
+from stratax.tensorflow.ops.whole_files import matching_files as matching_files
+from stratax.tensorflow.ops.whole_files import read_file as read_file
 from stratax.tf._imports import install_as_tensorflow as install_as_tensorflow
 from stratax.tf._imports import load_ipython_extension as load_ipython_extension
 from stratax.v1 import AUTO_REUSE as AUTO_REUSE
@@ -423,81 +423,81 @@ from . import train as train
 from . import version as version
 
 __version__ = stratax.tf._version.VERSION
-ceil = stratax.ops.elementwise.ceil
-div_no_nan = stratax.ops.elementwise.divide_no_nan
-expm1 = stratax.ops.elementwise.expm1
-floordiv = stratax.ops.elementwise.floordiv
-floormod = stratax.ops.elementwise.mod
-global_norm = stratax.ops.linalg.global_norm
+ceil = stratax.tensorflow.ops.elementwise.ceil
+div_no_nan = stratax.tensorflow.ops.elementwise.divide_no_nan
+expm1 = stratax.tensorflow.ops.elementwise.expm1
+floordiv = stratax.tensorflow.ops.elementwise.floordiv
+floormod = stratax.tensorflow.ops.elementwise.mod
+global_norm = stratax.tensorflow.ops.linalg.global_norm
 init_scope = stratax.core.regions.outside_scopes
-is_finite = stratax.ops.elementwise.is_finite
-is_inf = stratax.ops.elementwise.is_inf
-is_nan = stratax.ops.elementwise.is_nan
-log = stratax.ops.elementwise.log
-log1p = stratax.ops.elementwise.log1p
-logical_xor = stratax.ops.elementwise.logical_xor
-mod = stratax.ops.elementwise.mod
-random_normal = stratax.ops.random.normal
-random_shuffle = stratax.ops.random.shuffle
-random_uniform = stratax.ops.random.uniform
-realdiv = stratax.ops.elementwise.divide
-reciprocal = stratax.ops.elementwise.reciprocal
-rsqrt = stratax.ops.elementwise.rsqrt
-squared_difference = stratax.ops.elementwise.squared_difference
+is_finite = stratax.tensorflow.ops.elementwise.is_finite
+is_inf = stratax.tensorflow.ops.elementwise.is_inf
+is_nan = stratax.tensorflow.ops.elementwise.is_nan
+log = stratax.tensorflow.ops.elementwise.log
+log1p = stratax.tensorflow.ops.elementwise.log1p
+logical_xor = stratax.tensorflow.ops.elementwise.logical_xor
+mod = stratax.tensorflow.ops.elementwise.mod
+random_normal = stratax.tensorflow.ops.random.normal
+random_shuffle = stratax.tensorflow.ops.random.shuffle
+random_uniform = stratax.tensorflow.ops.random.uniform
+realdiv = stratax.tensorflow.ops.elementwise.divide
+reciprocal = stratax.tensorflow.ops.elementwise.reciprocal
+rsqrt = stratax.tensorflow.ops.elementwise.rsqrt
+squared_difference = stratax.tensorflow.ops.elementwise.squared_difference
 sparse_tensor_to_dense = stratax.v1.sparse.to_dense
-string_join = stratax.ops.strings.join
-string_strip = stratax.ops.strings.strip
-string_to_hash_bucket_fast = stratax.ops.strings.to_hash_bucket_fast
-string_to_hash_bucket_strong = stratax.ops.strings.to_hash_bucket_strong
-string_to_number = stratax.ops.strings.to_number
-truediv = stratax.ops.elementwise.divide
-truncated_normal = stratax.ops.random.truncated_normal
+string_join = stratax.tensorflow.ops.strings.join
+string_strip = stratax.tensorflow.ops.strings.strip
+string_to_hash_bucket_fast = stratax.tensorflow.ops.strings.to_hash_bucket_fast
+string_to_hash_bucket_strong = stratax.tensorflow.ops.strings.to_hash_bucket_strong
+string_to_number = stratax.tensorflow.ops.strings.to_number
+truediv = stratax.tensorflow.ops.elementwise.divide
+truncated_normal = stratax.tensorflow.ops.random.truncated_normal
 random_normal_initializer = stratax.v1.either.RandomNormal
 random_uniform_initializer = stratax.v1.either.RandomUniform
-random_index_shuffle = stratax.ops.stateless.index_shuffle
-cholesky = stratax.ops.solving.cholesky
-cholesky_solve = stratax.ops.solving.cholesky_solve
-cross = stratax.ops.matrices.cross
-diag = stratax.ops.matrices.tensor_diag
-diag_part = stratax.ops.matrices.tensor_diag_part
-matrix_band_part = stratax.ops.matrices.band_part
-matrix_determinant = stratax.ops.solving.det
-matrix_diag = stratax.ops.matrices.diag
-matrix_diag_part = stratax.ops.matrices.diag_part
-matrix_inverse = stratax.ops.solving.inv
-matrix_set_diag = stratax.ops.matrices.set_diag
-matrix_solve = stratax.ops.solving.solve
-matrix_solve_ls = stratax.ops.solving.lstsq
-matrix_transpose = stratax.ops.matrices.matrix_transpose
-matrix_triangular_solve = stratax.ops.solving.triangular_solve
-qr = stratax.ops.spectra.qr
-self_adjoint_eig = stratax.ops.spectra.eigh
-self_adjoint_eigvals = stratax.ops.spectra.eigvalsh
-svd = stratax.ops.spectra.svd
-trace = stratax.ops.matrices.trace
-depth_to_space = stratax.ops.blocks.depth_to_space
-space_to_depth = stratax.ops.blocks.space_to_depth
-fft = stratax.ops.fourier.fft
-ifft = stratax.ops.fourier.ifft
-fft2d = stratax.ops.fourier.fft2d
-ifft2d = stratax.ops.fourier.ifft2d
-space_to_batch_nd = stratax.ops.blocks.space_to_batch
-as_dtype = stratax.ops.dtypes.as_tensor_dtype
+random_index_shuffle = stratax.tensorflow.ops.stateless.index_shuffle
+cholesky = stratax.tensorflow.ops.solving.cholesky
+cholesky_solve = stratax.tensorflow.ops.solving.cholesky_solve
+cross = stratax.tensorflow.ops.matrices.cross
+diag = stratax.tensorflow.ops.matrices.tensor_diag
+diag_part = stratax.tensorflow.ops.matrices.tensor_diag_part
+matrix_band_part = stratax.tensorflow.ops.matrices.band_part
+matrix_determinant = stratax.tensorflow.ops.solving.det
+matrix_diag = stratax.tensorflow.ops.matrices.diag
+matrix_diag_part = stratax.tensorflow.ops.matrices.diag_part
+matrix_inverse = stratax.tensorflow.ops.solving.inv
+matrix_set_diag = stratax.tensorflow.ops.matrices.set_diag
+matrix_solve = stratax.tensorflow.ops.solving.solve
+matrix_solve_ls = stratax.tensorflow.ops.solving.lstsq
+matrix_transpose = stratax.tensorflow.ops.matrices.matrix_transpose
+matrix_triangular_solve = stratax.tensorflow.ops.solving.triangular_solve
+qr = stratax.tensorflow.ops.spectra.qr
+self_adjoint_eig = stratax.tensorflow.ops.spectra.eigh
+self_adjoint_eigvals = stratax.tensorflow.ops.spectra.eigvalsh
+svd = stratax.tensorflow.ops.spectra.svd
+trace = stratax.tensorflow.ops.matrices.trace
+depth_to_space = stratax.tensorflow.ops.blocks.depth_to_space
+space_to_depth = stratax.tensorflow.ops.blocks.space_to_depth
+fft = stratax.tensorflow.ops.fourier.fft
+ifft = stratax.tensorflow.ops.fourier.ifft
+fft2d = stratax.tensorflow.ops.fourier.fft2d
+ifft2d = stratax.tensorflow.ops.fourier.ifft2d
+space_to_batch_nd = stratax.tensorflow.ops.blocks.space_to_batch
+as_dtype = stratax.tensorflow.ops.dtypes.as_tensor_dtype
 OpError = stratax.errors.StrataxError
-lin_space = stratax.ops.ranges.linspace
-matrix_square_root = stratax.ops.spectra.sqrtm
-random_gamma = stratax.ops.random.gamma
-reverse_v2 = stratax.ops.arrays.reverse
-tensor_scatter_add = stratax.ops.indexing.tensor_scatter_nd_add
-tensor_scatter_sub = stratax.ops.indexing.tensor_scatter_nd_sub
-tensor_scatter_update = stratax.ops.indexing.tensor_scatter_nd_update
-where_v2 = stratax.ops.arrays.where
+lin_space = stratax.tensorflow.ops.ranges.linspace
+matrix_square_root = stratax.tensorflow.ops.spectra.sqrtm
+random_gamma = stratax.tensorflow.ops.random.gamma
+reverse_v2 = stratax.tensorflow.ops.arrays.reverse
+tensor_scatter_add = stratax.tensorflow.ops.indexing.tensor_scatter_nd_add
+tensor_scatter_sub = stratax.tensorflow.ops.indexing.tensor_scatter_nd_sub
+tensor_scatter_update = stratax.tensorflow.ops.indexing.tensor_scatter_nd_update
+where_v2 = stratax.tensorflow.ops.arrays.where
 COMPILER_VERSION = stratax.tf._version.COMPILER_VERSION
 GIT_VERSION = stratax.tf._version.GIT_VERSION
 VERSION = stratax.tf._version.VERSION
 initialize_all_tables = stratax.v1.tables_initializer
 initialize_local_variables = stratax.v1.local_variables_initializer
 initialize_variables = stratax.v1.variables_initializer
-random_poisson = stratax.ops.random.poisson
-guarantee_const = stratax.ops.arrays.identity
-floor_div = stratax.ops.elementwise.floordiv
+random_poisson = stratax.tensorflow.ops.random.poisson
+guarantee_const = stratax.tensorflow.ops.arrays.identity
+floor_div = stratax.tensorflow.ops.elementwise.floordiv

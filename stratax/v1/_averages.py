@@ -15,8 +15,8 @@ from stratax.core.regions import concrete_values, equal_on_all_replicas, outside
 from stratax.distribute.replicas import ReduceOp, get_strategy, syncing_replicas
 from stratax.distribute.strategies import owner
 from stratax.errors import BadTypeError
-from stratax.ops.creation import on_device
 from stratax.seams.keras import at_path
+from stratax.tensorflow.ops.creation import on_device
 from stratax.v1._collections import (
     GraphKeys,
     add_to_collection,

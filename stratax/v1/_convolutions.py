@@ -4,7 +4,7 @@ from typing import Any
 
 from stratax import errors
 from stratax._typing import TensorLike
-from stratax.ops import convolutions, linalg, nn, normalization, sequences
+from stratax.tensorflow.ops import convolutions, linalg, nn, normalization, sequences
 from stratax.v1._functions import either
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import keras
 
 from stratax._typing import TensorLike
-from stratax.ops import nn
-from stratax.ops.creation import on_device
+from stratax.tensorflow.ops import nn
+from stratax.tensorflow.ops.creation import on_device
 from stratax.v1._layer import Layer, functional
 from stratax.v1._layer_arguments import with_arguments
 

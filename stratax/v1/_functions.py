@@ -7,7 +7,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._typing import TensorLike
-from stratax.ops import (
+from stratax.tensorflow.ops import (
     arithmetic,
     arrays,
     convolutions,
@@ -21,7 +21,7 @@ from stratax.ops import (
     random,
     reductions,
 )
-from stratax.ops.naming import nameable
+from stratax.tensorflow.ops.naming import nameable
 
 _Axis = Any
 

@@ -12,9 +12,9 @@ from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.core import print as print_when_run
 from stratax.core.regions import executing_eagerly
-from stratax.ops import arrays
-from stratax.ops import random as random_ops
-from stratax.ops.dtypes import as_dtype
+from stratax.tensorflow.ops import arrays
+from stratax.tensorflow.ops import random as random_ops
+from stratax.tensorflow.ops.dtypes import as_dtype
 from stratax.v1._current import current_or_none, readable
 from stratax.v1._default import DEFAULT, DefaultGraph
 from stratax.v1._scope import ModelScope

@@ -20,7 +20,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data.elements import TensorShape
-from stratax.ops import labels, naming
+from stratax.tensorflow.ops import labels, naming
 from stratax.v1 import _names
 
 # Rows have numbers of 32 bits.

@@ -17,8 +17,8 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.distribute.replicas import ReplicaContext, sum_over_replicas, syncing_replicas
 from stratax.errors import BadArgumentError
-from stratax.ops import nn
-from stratax.ops.creation import on_device
+from stratax.tensorflow.ops import nn
+from stratax.tensorflow.ops.creation import on_device
 from stratax.v1._current import current, current_or_none
 from stratax.v1._described import docstring, make_function, parameter, parameters_of
 from stratax.v1._weights import check_broadcastable, check_same_shape, squeezed

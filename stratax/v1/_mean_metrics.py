@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from stratax._typing import TensorLike
 from stratax.distribute.replicas import get_replica_context
-from stratax.ops.creation import on_device
+from stratax.tensorflow.ops.creation import on_device
 from stratax.v1._metric import Measure, Sums, mean_of, metric, ratio
 from stratax.v1._weights import aligned, broadcast, check_same_shape, squeezed
 

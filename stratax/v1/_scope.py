@@ -23,9 +23,9 @@ from stratax._shown import shown
 from stratax.core import GradientTape, Variable, control, known, regions
 from stratax.core.gradients import rows_of_gradient
 from stratax.core.state import Creator, creating_by, drawing_from, is_made_now, last_name
-from stratax.ops import labels, naming
 from stratax.seams import keras as seam
 from stratax.summary import forms
+from stratax.tensorflow.ops import labels, naming
 from stratax.v1 import _keras_optimizers, _names, _summaries, _variables
 from stratax.v1._current import current as current
 from stratax.v1._current import current_or_none as current_or_none
@@ -512,7 +512,7 @@ class ModelScope(Creator):
         return name in self._tensors and name not in self._own_names
 
     def _note(self, name: str | None, result: Any) -> Any:
-        """Take note of what a function of `stratax.ops` gives: its name, and what it has to run behind."""
+        """Take note of what a function of `stratax.tensorflow.ops` gives: its name, and what it has to run behind."""
         if isinstance(result, jax.Array):
             result = self.note_behind(result)
         if name is not None:

@@ -10,13 +10,13 @@ import numpy as np
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops.creation import convert_to_tensor
 from stratax.summary import audio as audio_v2
 from stratax.summary import experimental, forms
 from stratax.summary import histogram as histogram_v2
 from stratax.summary import image as image_v2
 from stratax.summary import scalar as scalar_v2
 from stratax.summary import text as text_v2
+from stratax.tensorflow.ops.creation import convert_to_tensor
 from stratax.v1._current import current_or_none
 
 SUMMARIES = "summaries"

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
-from stratax.ops.creation import on_device
+from stratax.tensorflow.ops.creation import on_device
 from stratax.v1._metric import Measure, Pair, Sums, metric, only, ratio
 from stratax.v1._weights import aligned, broadcast
 

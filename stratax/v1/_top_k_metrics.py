@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
-from stratax.ops.creation import on_device
+from stratax.tensorflow.ops.creation import on_device
 from stratax.v1._metric import Measure, Pair, Sums, mean_of, metric
 from stratax.v1._weights import broadcast, check_broadcastable
 

@@ -8,7 +8,7 @@ import pytest
 import stratax.feature_column as fc
 from stratax import errors
 from stratax.feature_column._codes import Codes
-from stratax.ops.fingerprints import fingerprint64
+from stratax.tensorflow.ops.fingerprints import fingerprint64
 
 
 def _strings(seed, shape=(10, 2)):

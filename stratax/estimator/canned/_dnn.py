@@ -18,7 +18,7 @@ from stratax.estimator.canned._parts import (
     write_activity,
 )
 from stratax.estimator.heads import Head, classifier_head, regressor_head
-from stratax.ops import nn
+from stratax.tensorflow.ops import nn
 
 NAME = "dnn"
 # As in TensorFlow, whose default did not suit every model.

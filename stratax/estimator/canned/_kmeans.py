@@ -20,7 +20,7 @@ from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator.hooks import SessionRunArgs, SessionRunHook
-from stratax.ops.creation import on_device
+from stratax.tensorflow.ops.creation import on_device
 
 _SQUARED, _COSINE = "squared_euclidean", "cosine"
 _RANDOM, _PLUS_PLUS = "random", "kmeans_plus_plus"

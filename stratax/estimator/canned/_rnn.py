@@ -17,8 +17,8 @@ from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator.canned import _optimizers
 from stratax.estimator.canned._parts import checked_columns, checked_features
 from stratax.estimator.heads import Head, SequentialHead, classifier_head, minimize
-from stratax.ops import linalg
-from stratax.ops.creation import on_device
+from stratax.tensorflow.ops import linalg
+from stratax.tensorflow.ops.creation import on_device
 
 # Of optimizers that are named, as in TensorFlow.
 _LEARNING_RATE = 0.05

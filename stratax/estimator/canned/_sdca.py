@@ -21,9 +21,9 @@ from stratax.estimator.heads import (
     PoissonRegressionHead,
     RegressionHead,
 )
-from stratax.ops import random
-from stratax.ops.creation import on_device
-from stratax.ops.fingerprints import Fingerprints
+from stratax.tensorflow.ops import random
+from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.fingerprints import Fingerprints
 
 if TYPE_CHECKING:
     from stratax.estimator.canned._linear import Line

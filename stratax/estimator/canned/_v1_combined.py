@@ -10,7 +10,7 @@ from stratax.estimator._run_config import RunConfig
 from stratax.estimator.canned._combined import combined_parts
 from stratax.estimator.canned._parts import model_fn_of
 from stratax.estimator.heads import Head, classifier_head, regressor_head
-from stratax.ops import nn
+from stratax.tensorflow.ops import nn
 
 _model_fn = functools.partial(model_fn_of, is_first=True)
 

@@ -10,7 +10,7 @@ from stratax.estimator._run_config import RunConfig
 from stratax.estimator.canned._dnn import dnn_part, make_network
 from stratax.estimator.canned._parts import Part, model_fn_of
 from stratax.estimator.heads import Head, classifier_head, regressor_head
-from stratax.ops import nn
+from stratax.tensorflow.ops import nn
 
 # The learning rate of an optimizer that is named.
 _LEARNING_RATE = 0.05

@@ -12,7 +12,7 @@ from stratax import errors, v1
 from stratax._shown import shown
 from stratax.data import SparseTensor
 from stratax.feature_column import NumericColumn, numeric_column
-from stratax.ops.creation import on_device
+from stratax.tensorflow.ops.creation import on_device
 
 # Keras' names of reductions, beside TensorFlow 1's own.
 _REDUCTIONS = {

@@ -11,7 +11,7 @@ from stratax import errors, v1
 from stratax._recording import RECORDING
 from stratax._shown import shown
 from stratax.data import SparseTensor
-from stratax.ops import arrays, strings
+from stratax.tensorflow.ops import arrays, strings
 
 _IDS = "ids"
 

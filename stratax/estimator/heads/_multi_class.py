@@ -13,7 +13,7 @@ from stratax.estimator.heads._classes import all_class_ids
 from stratax.estimator.heads._head import LogitsHead
 from stratax.estimator.heads._keys import MetricKeys, PredictionKeys
 from stratax.estimator.heads._measures import Measure
-from stratax.ops import nn
+from stratax.tensorflow.ops import nn
 
 
 class MultiClassHead(LogitsHead):

@@ -12,7 +12,7 @@ from stratax.estimator.heads._exports import of_several
 from stratax.estimator.heads._head import Head
 from stratax.estimator.heads._keys import MetricKeys
 from stratax.estimator.heads._measures import scalar_weight
-from stratax.ops.creation import on_device
+from stratax.tensorflow.ops.creation import on_device
 
 
 class MultiHead(Head):

@@ -14,7 +14,7 @@ from stratax.estimator.heads._classes import all_class_ids
 from stratax.estimator.heads._head import LogitsHead
 from stratax.estimator.heads._keys import MetricKeys, PredictionKeys
 from stratax.estimator.heads._measures import Measure
-from stratax.ops import elementwise, nn
+from stratax.tensorflow.ops import elementwise, nn
 
 
 class MultiLabelHead(LogitsHead):

@@ -12,7 +12,7 @@ from stratax.estimator.heads import _checks, _exports
 from stratax.estimator.heads._head import LogitsHead
 from stratax.estimator.heads._keys import MetricKeys, PredictionKeys
 from stratax.estimator.heads._measures import Measure
-from stratax.ops import elementwise, nn
+from stratax.tensorflow.ops import elementwise, nn
 
 
 class RegressionHead(LogitsHead):

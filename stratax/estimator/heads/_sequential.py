@@ -14,7 +14,7 @@ from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator.heads import _checks
 from stratax.estimator.heads._head import Head, LogitsHead
 from stratax.estimator.heads._measures import Batch, update_keras
-from stratax.ops.creation import on_device
+from stratax.tensorflow.ops.creation import on_device
 
 
 class SequentialHead(Head):

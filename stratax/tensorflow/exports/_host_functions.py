@@ -96,10 +96,10 @@ _MADE_IN = {
         "image.resize": "resize",
         "image.resize_with_pad": "resize_with_pad",
     },
-    "stratax.ops.arithmetic": {
+    "stratax.tensorflow.ops.arithmetic": {
         "math.add_n": "add_n",
     },
-    "stratax.ops.arrays": {
+    "stratax.tensorflow.ops.arrays": {
         "broadcast_to": "broadcast_to",
         "cast": "cast",
         "concat": "concat",
@@ -122,16 +122,16 @@ _MADE_IN = {
         "unstack": "unstack",
         "where": "where",
     },
-    "stratax.ops.bits": {
+    "stratax.tensorflow.ops.bits": {
         "bitcast": "bitcast",
     },
-    "stratax.ops.creation": {
+    "stratax.tensorflow.ops.creation": {
         "convert_to_tensor": "convert_to_tensor",
         "fill": "fill",
         "ones_like": "ones_like",
         "zeros_like": "zeros_like",
     },
-    "stratax.ops.elementwise": {
+    "stratax.tensorflow.ops.elementwise": {
         "clip_by_value": "clip_by_value",
         "math.abs": "abs",
         "math.add": "add",
@@ -172,36 +172,36 @@ _MADE_IN = {
         "math.subtract": "subtract",
         "math.tanh": "tanh",
     },
-    "stratax.ops.encodings": {
+    "stratax.tensorflow.ops.encodings": {
         "io.decode_base64": "decode_base64",
         "io.decode_compressed": "decode_compressed",
         "io.encode_base64": "encode_base64",
     },
-    "stratax.ops.indexing": {
+    "stratax.tensorflow.ops.indexing": {
         "boolean_mask": "boolean_mask",
         "gather_nd": "gather_nd",
         "meshgrid": "meshgrid",
         "slice": "slice",
         "strided_slice": "strided_slice",
     },
-    "stratax.ops.linalg": {
+    "stratax.tensorflow.ops.linalg": {
         "linalg.matmul": "matmul",
     },
-    "stratax.ops.lookup": {
+    "stratax.tensorflow.ops.lookup": {
         "lookup.StaticHashTable.lookup": "StaticHashTable.lookup",
         "lookup.StaticVocabularyTable.lookup": "StaticVocabularyTable.lookup",
     },
-    "stratax.ops.mapping": {
+    "stratax.tensorflow.ops.mapping": {
         "map_fn": "map_fn",
     },
-    "stratax.ops.ordering": {
+    "stratax.tensorflow.ops.ordering": {
         "argsort": "argsort",
         "math.top_k": "top_k",
         "searchsorted": "searchsorted",
         "sort": "sort",
         "unique": "unique",
     },
-    "stratax.ops.reductions": {
+    "stratax.tensorflow.ops.reductions": {
         "math.argmax": "argmax",
         "math.argmin": "argmin",
         "math.cumsum": "cumsum",
@@ -215,23 +215,23 @@ _MADE_IN = {
         "math.reduce_sum": "reduce_sum",
         "math.reduce_variance": "reduce_variance",
     },
-    "stratax.ops.shapes": {
+    "stratax.tensorflow.ops.shapes": {
         "ensure_shape": "ensure_shape",
     },
-    "stratax.ops.sparse": {
+    "stratax.tensorflow.ops.sparse": {
         "sparse.concat": "concat",
         "sparse.cross_hashed": "cross_hashed",
         "sparse.reset_shape": "reset_shape",
         "sparse.slice": "slice",
     },
-    "stratax.ops.string_parts": {
+    "stratax.tensorflow.ops.string_parts": {
         "strings.bytes_split": "bytes_split",
         "strings.format": "format",
         "strings.ngrams": "ngrams",
         "strings.reduce_join": "reduce_join",
         "strings.split": "split",
     },
-    "stratax.ops.strings": {
+    "stratax.tensorflow.ops.strings": {
         "strings.as_string": "as_string",
         "strings.join": "join",
         "strings.length": "length",
@@ -246,7 +246,7 @@ _MADE_IN = {
         "strings.to_number": "to_number",
         "strings.upper": "upper",
     },
-    "stratax.ops.unicode": {
+    "stratax.tensorflow.ops.unicode": {
         "strings.unicode_decode": "unicode_decode",
         "strings.unicode_encode": "unicode_encode",
         "strings.unicode_split": "unicode_split",

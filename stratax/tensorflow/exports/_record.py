@@ -25,10 +25,10 @@ from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export.parts import STRING, TensorInfo, leaves_in
-from stratax.ops import labels
 from stratax.seams.jax import size_of
 from stratax.tensorflow.exports import _host_functions
 from stratax.tensorflow.exports._host_plan import GET_ITEM, MAP, RANDOM, Call, Plan, Ref, refs_in, replaced
+from stratax.tensorflow.ops import labels
 
 _BATCH = "batch"
 # What the id of an input begins with that a signature does not have.
