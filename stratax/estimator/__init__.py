@@ -1,6 +1,6 @@
 """TensorFlow 1's Estimator: a `model_fn`, trained, evaluated and asked for predictions by one object.
 
-Layer: above `stratax.v1`, below the names of `stratax.tf`.
+Layer: above `stratax.tensorflow.v1`, below the names of `stratax.tf`.
 """
 
 from stratax import _doors

@@ -22,9 +22,9 @@ from stratax.checkpoint.named import NamedVariables
 from stratax.engine import StepLoop
 from stratax.estimator._run_config import RunConfig
 from stratax.tensorflow.checkpoints.values import NamedValues, give, is_written_by_tensorflow
-from stratax.v1 import ModelState
-from stratax.v1.starting import is_seed
-from stratax.v1.train import Saver
+from stratax.tensorflow.v1 import ModelState
+from stratax.tensorflow.v1.starting import is_seed
+from stratax.tensorflow.v1.train import Saver
 
 PREFIX = "model.ckpt"
 GLOBAL_STEP = "global_step"

@@ -33,7 +33,7 @@ from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator._warm_start import checked_settings, warm_start_model
 from stratax.estimator.hooks import check_hooks, check_listeners, closing_writers
 from stratax.tensorflow.checkpoints.values import give
-from stratax.v1 import ModelState
+from stratax.tensorflow.v1 import ModelState
 
 _logger = logging.getLogger("stratax")
 

@@ -15,7 +15,7 @@ from stratax.engine import StepInput, StepLoop, StepProgram, is_chief
 from stratax.estimator._model import FETCHED, Model
 from stratax.estimator._session import Session, SessionHooks
 from stratax.estimator.hooks import SessionRunHook, write, writer_of
-from stratax.v1 import ModelScope
+from stratax.tensorflow.v1 import ModelScope
 
 LOSS_METRIC = "loss"
 GLOBAL_STEP = "global_step"

@@ -25,7 +25,7 @@ from stratax.estimator._receivers import (
 )
 from stratax.export import ExportedFunction
 from stratax.tensorflow.exports.recording import HostRecorder, blank_trace, current_recorder, write
-from stratax.v1 import ModelScope
+from stratax.tensorflow.v1 import ModelScope
 
 _logger = logging.getLogger("stratax")
 

@@ -19,7 +19,7 @@ from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator._spec import EstimatorSpec
 from stratax.seams.keras import Functional, to_snake_case
-from stratax.v1 import current, group
+from stratax.tensorflow.v1 import current, group
 
 _FORMATS = (None, "checkpoint", "saver")
 _FEATURES, _WEIGHTS = "features", "sample_weights"

@@ -14,7 +14,7 @@ from stratax.core import known, storage
 from stratax.data import SparseTensor, SparseTensorSpec
 from stratax.distribute.input import Padded
 from stratax.estimator._packing import Packed, Packing
-from stratax.v1 import HostInputs, HostTensor
+from stratax.tensorflow.v1 import HostInputs, HostTensor
 
 # An element as its step gets it: numbers by name, and by key what functions made of the features on the host.
 Numbers = dict[str, Any]

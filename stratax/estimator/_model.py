@@ -25,7 +25,7 @@ from stratax.distribute.replicas import entered
 from stratax.engine import StepProgram
 from stratax.estimator import _layout
 from stratax.estimator._mode_keys import ModeKeys
-from stratax.v1 import (
+from stratax.tensorflow.v1 import (
     DerivativesError,
     HostInputs,
     HostResult,
@@ -36,7 +36,7 @@ from stratax.v1 import (
     Operation,
     after_step,
 )
-from stratax.v1.train import Saver
+from stratax.tensorflow.v1.train import Saver
 
 LOSS = "loss"
 FETCHED = "fetched"

@@ -16,7 +16,7 @@ from stratax.engine import StepInput, StepLoop, StepProgram, is_chief
 from stratax.estimator._model import FETCHED, Key, Model
 from stratax.estimator._session import Session, SessionHooks
 from stratax.estimator.hooks import SessionRunHook
-from stratax.v1 import ModelScope, values_after_step
+from stratax.tensorflow.v1 import ModelScope, values_after_step
 
 _ROWS = "rows"
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import parse_example
-from stratax.v1 import placeholder
+from stratax.tensorflow.v1 import placeholder
 
 # What TensorFlow calls one that has no name.
 _FEATURE, _RECEIVER, _EXAMPLES = "feature", "input", "examples"

@@ -5,8 +5,8 @@ from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.v1 import Operation
-from stratax.v1.train import Saver
+from stratax.tensorflow.v1 import Operation
+from stratax.tensorflow.v1.train import Saver
 
 
 class Scaffold:

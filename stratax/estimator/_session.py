@@ -18,8 +18,8 @@ from stratax.estimator._model import FETCHED, LOSS, Constant, Key, Model
 from stratax.estimator._results import ResultsHook
 from stratax.estimator.hooks import SessionRunContext, SessionRunHook, SessionRunValues
 from stratax.summary.forms import SummaryRecord
-from stratax.v1 import Operation, entering, reading
-from stratax.v1.train import Saver
+from stratax.tensorflow.v1 import Operation, entering, reading
+from stratax.tensorflow.v1.train import Saver
 
 # Each dispatch's loss is looked at when so many more are on their way: it is there by then, and nobody waits.
 _DISPATCHES_BEHIND = 2

@@ -13,7 +13,7 @@ from stratax.estimator._export_outputs import outputs_of
 from stratax.estimator._mode_keys import MODES, ModeKeys
 from stratax.estimator._scaffold import Scaffold
 from stratax.estimator.hooks import SessionRunHook, check_hooks
-from stratax.v1 import HostResult, Operation
+from stratax.tensorflow.v1 import HostResult, Operation
 
 
 class EstimatorSpec(

@@ -7,8 +7,8 @@ import keras
 
 from stratax.errors import BadArgumentError
 from stratax.estimator.hooks import SessionRunHook
-from stratax.v1 import Operation, control_dependencies, group
-from stratax.v1.train import ExponentialMovingAverage, Optimizer
+from stratax.tensorflow.v1 import Operation, control_dependencies, group
+from stratax.tensorflow.v1.train import ExponentialMovingAverage, Optimizer
 
 
 class SyncReplicasOptimizer(Optimizer):

@@ -17,8 +17,8 @@ from stratax.checkpoint import load_checkpoint
 from stratax.core import regions
 from stratax.feature_column import vocabularies
 from stratax.tensorflow.checkpoints.values import NamedValues, give
-from stratax.v1 import ModelScope, current
-from stratax.v1.starting import begin_with, model_variables
+from stratax.tensorflow.v1 import ModelScope, current
+from stratax.tensorflow.v1.starting import begin_with, model_variables
 
 _logger = logging.getLogger("stratax")
 _FIX = (

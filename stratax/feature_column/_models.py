@@ -7,12 +7,13 @@ from typing import Any
 import jax.numpy as jnp
 import keras
 
-from stratax import errors, v1
+from stratax import errors
 from stratax._shown import shown
 from stratax.data import FixedLenFeature
 from stratax.feature_column._column import CategoricalColumn, DenseColumn, FeatureColumn, sorted_columns
 from stratax.feature_column._embedding import combined
 from stratax.feature_column._sources import DeviceFeatures, Table, Transformation, Weights, num_elements
+from stratax.tensorflow import v1
 
 _MODEL_VARIABLES = "model_variables"
 

@@ -12,14 +12,15 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from stratax import errors, v1
+from stratax import errors
 from stratax._recording import RECORDING
 from stratax._shown import shown
 from stratax.data import SparseTensor
 from stratax.feature_column._cells import Cells, cells_of
 from stratax.feature_column._codes import Coded, Codes
+from stratax.tensorflow import v1
 from stratax.tensorflow.ops.fingerprints import Fingerprints, Words
-from stratax.v1 import ByRow, Compute, HostTensor
+from stratax.tensorflow.v1 import ByRow, Compute, HostTensor
 
 if TYPE_CHECKING:
     from stratax.feature_column._column import CategoricalColumn, HostColumn

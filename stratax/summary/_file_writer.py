@@ -38,7 +38,7 @@ class FileWriter:
 
     Example:
         >>> import tempfile
-        >>> from stratax.v1 import summary
+        >>> from stratax.tensorflow.v1 import summary
         >>> with summary.FileWriter(tempfile.mkdtemp()) as writer:
         ...     value = summary.Summary.Value(tag="loss", simple_value=0.5)
         ...     writer.add_summary(summary.Summary(value=[value]), global_step=1)

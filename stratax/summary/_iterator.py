@@ -31,7 +31,7 @@ def summary_iterator(path: FileName) -> "SummaryIterator":
     Example:
         >>> import glob, tempfile
         >>> import stratax as sx
-        >>> from stratax.v1.train import summary_iterator
+        >>> from stratax.tensorflow.v1.train import summary_iterator
         >>> folder = tempfile.mkdtemp()
         >>> writer = sx.summary.create_file_writer(folder)
         >>> with writer.as_default():

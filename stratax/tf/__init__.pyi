@@ -15,10 +15,10 @@ import stratax.tensorflow.ops.solving
 import stratax.tensorflow.ops.spectra
 import stratax.tensorflow.ops.stateless
 import stratax.tensorflow.ops.strings
+import stratax.tensorflow.v1.either
+import stratax.tensorflow.v1.sparse
 import stratax.tf._version
 import stratax.v1
-import stratax.v1.either
-import stratax.v1.sparse
 from stratax.cluster import device as device
 from stratax.core import GradientTape as GradientTape
 from stratax.core import UnconnectedGradients as UnconnectedGradients
@@ -272,6 +272,37 @@ from stratax.tensorflow.ops.tensor_array import TensorArray as TensorArray
 from stratax.tensorflow.ops.tensor_class import Tensor as Tensor
 from stratax.tensorflow.ops.whole_files import matching_files as matching_files
 from stratax.tensorflow.ops.whole_files import read_file as read_file
+from stratax.tensorflow.v1.compat import control_flow_v2_enabled as control_flow_v2_enabled
+from stratax.tensorflow.v1.compat import dimension_at_index as dimension_at_index
+from stratax.tensorflow.v1.compat import dimension_value as dimension_value
+from stratax.tensorflow.v1.compat import disable_control_flow_v2 as disable_control_flow_v2
+from stratax.tensorflow.v1.compat import disable_eager_execution as disable_eager_execution
+from stratax.tensorflow.v1.compat import disable_resource_variables as disable_resource_variables
+from stratax.tensorflow.v1.compat import disable_tensor_equality as disable_tensor_equality
+from stratax.tensorflow.v1.compat import disable_v2_behavior as disable_v2_behavior
+from stratax.tensorflow.v1.compat import disable_v2_tensorshape as disable_v2_tensorshape
+from stratax.tensorflow.v1.compat import enable_control_flow_v2 as enable_control_flow_v2
+from stratax.tensorflow.v1.compat import enable_eager_execution as enable_eager_execution
+from stratax.tensorflow.v1.compat import enable_resource_variables as enable_resource_variables
+from stratax.tensorflow.v1.compat import enable_tensor_equality as enable_tensor_equality
+from stratax.tensorflow.v1.compat import enable_v2_behavior as enable_v2_behavior
+from stratax.tensorflow.v1.compat import enable_v2_tensorshape as enable_v2_tensorshape
+from stratax.tensorflow.v1.compat import (
+    executing_eagerly_outside_functions as executing_eagerly_outside_functions,
+)
+from stratax.tensorflow.v1.compat import resource_variables_enabled as resource_variables_enabled
+from stratax.tensorflow.v1.functions import assert_greater_equal as assert_greater_equal
+from stratax.tensorflow.v1.functions import assert_less_equal as assert_less_equal
+from stratax.tensorflow.v1.functions import assert_near as assert_near
+from stratax.tensorflow.v1.functions import assert_negative as assert_negative
+from stratax.tensorflow.v1.functions import assert_non_negative as assert_non_negative
+from stratax.tensorflow.v1.functions import assert_non_positive as assert_non_positive
+from stratax.tensorflow.v1.functions import assert_none_equal as assert_none_equal
+from stratax.tensorflow.v1.functions import assert_positive as assert_positive
+from stratax.tensorflow.v1.functions import assert_rank_at_least as assert_rank_at_least
+from stratax.tensorflow.v1.functions import assert_rank_in as assert_rank_in
+from stratax.tensorflow.v1.functions import assert_scalar as assert_scalar
+from stratax.tensorflow.v1.logging import get_logger as get_logger
 from stratax.tf._imports import install_as_tensorflow as install_as_tensorflow
 from stratax.tf._imports import load_ipython_extension as load_ipython_extension
 from stratax.v1 import AUTO_REUSE as AUTO_REUSE
@@ -346,35 +377,6 @@ from stratax.v1 import variable_scope as variable_scope
 from stratax.v1 import variables_initializer as variables_initializer
 from stratax.v1 import variance_scaling_initializer as variance_scaling_initializer
 from stratax.v1 import zeros_initializer as zeros_initializer
-from stratax.v1.compat import control_flow_v2_enabled as control_flow_v2_enabled
-from stratax.v1.compat import dimension_at_index as dimension_at_index
-from stratax.v1.compat import dimension_value as dimension_value
-from stratax.v1.compat import disable_control_flow_v2 as disable_control_flow_v2
-from stratax.v1.compat import disable_eager_execution as disable_eager_execution
-from stratax.v1.compat import disable_resource_variables as disable_resource_variables
-from stratax.v1.compat import disable_tensor_equality as disable_tensor_equality
-from stratax.v1.compat import disable_v2_behavior as disable_v2_behavior
-from stratax.v1.compat import disable_v2_tensorshape as disable_v2_tensorshape
-from stratax.v1.compat import enable_control_flow_v2 as enable_control_flow_v2
-from stratax.v1.compat import enable_eager_execution as enable_eager_execution
-from stratax.v1.compat import enable_resource_variables as enable_resource_variables
-from stratax.v1.compat import enable_tensor_equality as enable_tensor_equality
-from stratax.v1.compat import enable_v2_behavior as enable_v2_behavior
-from stratax.v1.compat import enable_v2_tensorshape as enable_v2_tensorshape
-from stratax.v1.compat import executing_eagerly_outside_functions as executing_eagerly_outside_functions
-from stratax.v1.compat import resource_variables_enabled as resource_variables_enabled
-from stratax.v1.functions import assert_greater_equal as assert_greater_equal
-from stratax.v1.functions import assert_less_equal as assert_less_equal
-from stratax.v1.functions import assert_near as assert_near
-from stratax.v1.functions import assert_negative as assert_negative
-from stratax.v1.functions import assert_non_negative as assert_non_negative
-from stratax.v1.functions import assert_non_positive as assert_non_positive
-from stratax.v1.functions import assert_none_equal as assert_none_equal
-from stratax.v1.functions import assert_positive as assert_positive
-from stratax.v1.functions import assert_rank_at_least as assert_rank_at_least
-from stratax.v1.functions import assert_rank_in as assert_rank_in
-from stratax.v1.functions import assert_scalar as assert_scalar
-from stratax.v1.logging import get_logger as get_logger
 
 from . import app as app
 from . import autograph as autograph
@@ -444,7 +446,7 @@ realdiv = stratax.tensorflow.ops.elementwise.divide
 reciprocal = stratax.tensorflow.ops.elementwise.reciprocal
 rsqrt = stratax.tensorflow.ops.elementwise.rsqrt
 squared_difference = stratax.tensorflow.ops.elementwise.squared_difference
-sparse_tensor_to_dense = stratax.v1.sparse.to_dense
+sparse_tensor_to_dense = stratax.tensorflow.v1.sparse.to_dense
 string_join = stratax.tensorflow.ops.strings.join
 string_strip = stratax.tensorflow.ops.strings.strip
 string_to_hash_bucket_fast = stratax.tensorflow.ops.strings.to_hash_bucket_fast
@@ -452,8 +454,8 @@ string_to_hash_bucket_strong = stratax.tensorflow.ops.strings.to_hash_bucket_str
 string_to_number = stratax.tensorflow.ops.strings.to_number
 truediv = stratax.tensorflow.ops.elementwise.divide
 truncated_normal = stratax.tensorflow.ops.random.truncated_normal
-random_normal_initializer = stratax.v1.either.RandomNormal
-random_uniform_initializer = stratax.v1.either.RandomUniform
+random_normal_initializer = stratax.tensorflow.v1.either.RandomNormal
+random_uniform_initializer = stratax.tensorflow.v1.either.RandomUniform
 random_index_shuffle = stratax.tensorflow.ops.stateless.index_shuffle
 cholesky = stratax.tensorflow.ops.solving.cholesky
 cholesky_solve = stratax.tensorflow.ops.solving.cholesky_solve

@@ -1,1 +1,1 @@
-from stratax.v1.app import *
+from stratax.tensorflow.v1.app import *

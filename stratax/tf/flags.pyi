@@ -1,1 +1,1 @@
-from stratax.v1.flags import *
+from stratax.tensorflow.v1.flags import *

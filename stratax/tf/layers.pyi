@@ -1,1 +1,1 @@
-from stratax.v1.layers import *
+from stratax.tensorflow.v1.layers import *

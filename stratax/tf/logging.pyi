@@ -1,3 +1,3 @@
-from stratax.v1.logging import *
+from stratax.tensorflow.v1.logging import *
 
 del get_logger

@@ -1,8 +1,8 @@
 import keras.losses
 from keras.losses import *
 
-import stratax.v1.either
-from stratax.v1.losses import *
+import stratax.tensorflow.v1.either
+from stratax.tensorflow.v1.losses import *
 
 del mean_squared_error
 KLD = keras.losses.kl_divergence
@@ -17,4 +17,4 @@ mae = keras.losses.mean_absolute_error
 mape = keras.losses.mean_absolute_percentage_error
 mse = keras.losses.mean_squared_error
 msle = keras.losses.mean_squared_logarithmic_error
-mean_squared_error = stratax.v1.either.mean_squared_error_loss
+mean_squared_error = stratax.tensorflow.v1.either.mean_squared_error_loss

@@ -1,8 +1,8 @@
 import keras.losses
 from keras.metrics import *
 
-import stratax.v1.either
-from stratax.v1.metrics import *
+import stratax.tensorflow.v1.either
+from stratax.tensorflow.v1.metrics import *
 
 del mean_absolute_error
 del mean_squared_error
@@ -18,5 +18,5 @@ mae = keras.losses.mean_absolute_error
 mape = keras.losses.mean_absolute_percentage_error
 mse = keras.losses.mean_squared_error
 msle = keras.losses.mean_squared_logarithmic_error
-mean_absolute_error = stratax.v1.either.mean_absolute_error_metric
-mean_squared_error = stratax.v1.either.mean_squared_error_metric
+mean_absolute_error = stratax.tensorflow.v1.either.mean_absolute_error_metric
+mean_squared_error = stratax.tensorflow.v1.either.mean_squared_error_metric

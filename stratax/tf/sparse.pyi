@@ -25,4 +25,4 @@ from stratax.tensorflow.ops.sparse import sparse_dense_matmul as sparse_dense_ma
 from stratax.tensorflow.ops.sparse import split as split
 from stratax.tensorflow.ops.sparse import to_indicator as to_indicator
 from stratax.tensorflow.ops.sparse import transpose as transpose
-from stratax.v1.sparse import to_dense as to_dense
+from stratax.tensorflow.v1.sparse import to_dense as to_dense

@@ -31,6 +31,7 @@ from stratax.estimator import SummarySaverHook as SummarySaverHook
 from stratax.estimator import SyncReplicasOptimizer as SyncReplicasOptimizer
 from stratax.estimator import VocabInfo as VocabInfo
 from stratax.estimator import warm_start as warm_start
+from stratax.tensorflow.v1.train import *
 from stratax.train import Checkpoint as Checkpoint
 from stratax.train import CheckpointManager as CheckpointManager
 from stratax.train import CheckpointOptions as CheckpointOptions
@@ -41,6 +42,5 @@ from stratax.train import latest_checkpoint as latest_checkpoint
 from stratax.train import list_variables as list_variables
 from stratax.train import load_checkpoint as load_checkpoint
 from stratax.train import load_variable as load_variable
-from stratax.v1.train import *
 
 NewCheckpointReader = stratax.train.load_checkpoint

@@ -14,7 +14,7 @@ import stratax as sx
 import stratax.tf as tf
 from stratax import errors
 from stratax.estimator import Estimator, EstimatorSpec, ModeKeys, RunConfig, SessionRunArgs, SessionRunHook
-from stratax.v1 import metrics, train
+from stratax.tensorflow.v1 import metrics, train
 
 random = np.random.default_rng(0)
 FEATURES = random.standard_normal((96, 4)).astype(np.float32)

@@ -21,7 +21,7 @@ from stratax.estimator import (
     read_eval_metrics,
     tpu,
 )
-from stratax.v1 import train
+from stratax.tensorflow.v1 import train
 from tests.cluster import forks
 from tests.estimator.test_estimator import FEATURES, LABELS, data, estimator, weights
 

@@ -10,7 +10,7 @@ import stratax.tf as tf
 from stratax import errors
 from stratax.distribute import MirroredStrategy
 from stratax.estimator import FinalOpsHook, LoggingTensorHook, SessionRunArgs, SessionRunHook
-from stratax.v1.train import summary_iterator
+from stratax.tensorflow.v1.train import summary_iterator
 
 v1 = tf.compat.v1
 ROWS = np.arange(8, dtype=np.float32)

@@ -8,7 +8,7 @@ import stratax.tf as tf
 from stratax import errors
 from stratax.estimator import Estimator, EstimatorSpec, RunConfig, Scaffold
 from stratax.summary.files import summary_iterator
-from stratax.v1 import ModelScope, ModelState
+from stratax.tensorflow.v1 import ModelScope, ModelState
 
 v1 = tf.compat.v1
 

@@ -9,8 +9,8 @@ import pytest
 from stratax import errors
 from stratax.estimator import EstimatorSpec, ModeKeys, SessionRunHook
 from stratax.estimator.export import RegressionOutput
+from stratax.tensorflow.v1 import ModelScope, ModelState, group, no_op
 from stratax.tf.compat.v1.train import Scaffold
-from stratax.v1 import ModelScope, ModelState, group, no_op
 
 LOSS = jnp.float32(1.0)
 

@@ -12,8 +12,8 @@ from stratax import errors
 from stratax.estimator import Estimator, EstimatorSpec, RunConfig, SessionRunArgs, SessionRunHook, tpu
 from stratax.estimator._layout import Layout, example_of, first_rows
 from stratax.feature_column import Transformation
-from stratax.v1 import ByRow, HostInputs
-from stratax.v1._host import Kept
+from stratax.tensorflow.v1 import ByRow, HostInputs
+from stratax.tensorflow.v1._host import Kept
 from tests.cluster.processes import run_tasks
 from tests.estimator import strings_model
 from tests.golden import strings_cases

@@ -6,8 +6,8 @@ import pytest
 
 import stratax as sx
 import stratax.tf.compat.v1 as tf
-from stratax import v1
 from stratax.estimator import SessionRunHook, SyncReplicasOptimizer
+from stratax.tensorflow import v1
 
 
 def trained(optimizer):

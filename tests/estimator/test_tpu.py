@@ -11,7 +11,7 @@ import stratax as sx
 import stratax.tf as tf
 from stratax import errors
 from stratax.estimator import EvalSpec, ModeKeys, SessionRunHook, TrainSpec, tpu, train_and_evaluate
-from stratax.v1 import train
+from stratax.tensorflow.v1 import train
 from tests.test_import import run
 
 random = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import stratax.tf as tf
 from stratax import errors
 from stratax.distribute import get_replica_context
 from stratax.estimator import tpu
-from tests.v1.steps import Step
+from tests.tensorflow.v1.steps import Step
 
 
 def test_a_rewritten_function_gives_tuples_as_tensorflows():

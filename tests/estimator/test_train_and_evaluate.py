@@ -27,7 +27,7 @@ from stratax.estimator import (
     train_and_evaluate,
 )
 from stratax.summary.files import summary_iterator
-from stratax.v1 import train
+from stratax.tensorflow.v1 import train
 from tests.estimator.test_estimator import data, estimator, model_fn, weights
 
 evaluation = functools.partial(data, repeat=False)

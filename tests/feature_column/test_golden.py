@@ -10,8 +10,8 @@ import pytest
 
 import stratax.feature_column as fc
 import stratax.tf as tf
-from stratax import v1
 from stratax.data import SparseTensor
+from stratax.tensorflow import v1
 from stratax.tensorflow.ops.fingerprints import fingerprint64
 from tests.golden import feature_column_cases as cases
 

@@ -9,9 +9,10 @@ import pytest
 import stratax as sx
 import stratax.feature_column as fc
 import stratax.tf as tf
-from stratax import errors, v1
+from stratax import errors
 from stratax.data import SparseTensor
-from tests.v1.host_steps import HostStep
+from stratax.tensorflow import v1
+from tests.tensorflow.v1.host_steps import HostStep
 
 
 def _text(*values):

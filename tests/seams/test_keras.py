@@ -16,7 +16,7 @@ from stratax.core.state import _creation
 from stratax.distribute.keras_hooks import _keras_hooks as distribute_hooks
 from stratax.keras import _classes, _compile
 from stratax.seams import keras as seam
-from stratax.v1 import _keras_optimizers
+from stratax.tensorflow.v1 import _keras_optimizers
 
 SIGNATURES = pathlib.Path(__file__).with_name("keras_signatures.txt")
 PACKAGE = pathlib.Path(stratax.__file__).parent

@@ -15,9 +15,10 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.util import tensor_util
 
 import stratax as sx
-from stratax import summary, v1
-from stratax.v1 import summary as summary_v1
-from stratax.v1.train import summary_iterator
+from stratax import summary
+from stratax.tensorflow import v1
+from stratax.tensorflow.v1 import summary as summary_v1
+from stratax.tensorflow.v1.train import summary_iterator
 from tests.summary import golden_calls
 
 GOLDEN = json.loads((pathlib.Path(__file__).parent.parent / "golden" / "summaries.json").read_text())

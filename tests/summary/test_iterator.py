@@ -7,7 +7,7 @@ import pytest
 
 from stratax import summary
 from stratax.errors import DataLossError, FileMissingError
-from stratax.v1.train import summary_iterator
+from stratax.tensorflow.v1.train import summary_iterator
 
 
 @pytest.fixture

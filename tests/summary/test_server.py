@@ -19,7 +19,7 @@ from PIL import Image
 
 import stratax as sx
 from stratax import summary
-from stratax.v1 import summary as summary_v1
+from stratax.tensorflow.v1 import summary as summary_v1
 
 pytestmark = pytest.mark.processes
 SECONDS = 90

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax import v1
-from tests.v1.steps import Step
+from stratax.tensorflow import v1
+from tests.tensorflow.v1.steps import Step
 
 
 @pytest.mark.parametrize("module", ["losses", "metrics", "initializers", "optimizers"])

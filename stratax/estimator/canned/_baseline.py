@@ -7,12 +7,13 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from stratax import errors, v1
+from stratax import errors
 from stratax._shown import shown
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator.canned._parts import Part, model_fn_of
 from stratax.estimator.heads import Head, classifier_head, regressor_head
+from stratax.tensorflow import v1
 
 # The learning rate of an optimizer that is named.
 _LEARNING_RATE = 0.3

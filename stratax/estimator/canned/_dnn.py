@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stratax import errors, feature_column, v1
+from stratax import errors, feature_column
 from stratax._shown import shown
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._mode_keys import ModeKeys
@@ -18,6 +18,7 @@ from stratax.estimator.canned._parts import (
     write_activity,
 )
 from stratax.estimator.heads import Head, classifier_head, regressor_head
+from stratax.tensorflow import v1
 from stratax.tensorflow.ops import nn
 
 NAME = "dnn"

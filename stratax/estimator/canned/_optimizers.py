@@ -7,8 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 import keras
 
-from stratax import errors, v1
+from stratax import errors
 from stratax._shown import shown
+from stratax.tensorflow import v1
 
 # What names stand for where TensorFlow 1's optimizers are meant, which need a learning rate.
 _FIRST: dict[str, Callable[[float], v1.train.Optimizer]] = {

@@ -7,13 +7,14 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from stratax import errors, v1
+from stratax import errors
 from stratax._shown import shown
 from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator._sync_replicas import SyncReplicasOptimizer
 from stratax.estimator.canned import _optimizers
 from stratax.estimator.heads import Head, minimize
 from stratax.feature_column import FeatureColumn
+from stratax.tensorflow import v1
 
 ModelFunction = Callable[..., EstimatorSpec]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 import numpy as np
 
-from stratax import errors, feature_column, v1
+from stratax import errors, feature_column
 from stratax._shown import shown
 from stratax.core.host import check
 from stratax.distribute.replicas import syncing_replicas
@@ -21,6 +21,7 @@ from stratax.estimator.heads import (
     PoissonRegressionHead,
     RegressionHead,
 )
+from stratax.tensorflow import v1
 from stratax.tensorflow.ops import random
 from stratax.tensorflow.ops.creation import on_device
 from stratax.tensorflow.ops.fingerprints import Fingerprints

@@ -4,12 +4,12 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from stratax import v1
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator.canned._baseline import baseline_part
 from stratax.estimator.canned._parts import model_fn_of
 from stratax.estimator.heads import Head, classifier_head, regressor_head
+from stratax.tensorflow import v1
 
 _model_fn = functools.partial(model_fn_of, is_first=True)
 

@@ -4,12 +4,12 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stratax import v1
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator.canned._dnn import dnn_part, make_network
 from stratax.estimator.canned._parts import Part, model_fn_of
 from stratax.estimator.heads import Head, classifier_head, regressor_head
+from stratax.tensorflow import v1
 from stratax.tensorflow.ops import nn
 
 # The learning rate of an optimizer that is named.

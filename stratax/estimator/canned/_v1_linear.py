@@ -4,11 +4,11 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from stratax import v1
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator.canned._linear import linear_model_fn
 from stratax.estimator.heads import Head, classifier_head, regressor_head
+from stratax.tensorflow import v1
 
 # As TensorFlow 2.15 names slots of variables that it could divide among parameter servers.
 _SLOT_INFIX = "part_0"

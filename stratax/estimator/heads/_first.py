@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stratax import v1
 from stratax.estimator.heads import _checks
 from stratax.estimator.heads._binary_class import BinaryClassHead
 from stratax.estimator.heads._head import Head, LogitsHead
@@ -13,6 +12,7 @@ from stratax.estimator.heads._multi_head import MultiHead
 from stratax.estimator.heads._multi_label import MultiLabelHead
 from stratax.estimator.heads._regression import LogisticRegressionHead, PoissonRegressionHead, RegressionHead
 from stratax.estimator.heads._train_op import collected_updates, train_op
+from stratax.tensorflow import v1
 
 _OVER_BATCH_SIZE = v1.losses.Reduction.SUM_OVER_BATCH_SIZE
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from stratax import errors, v1
+from stratax import errors
 from stratax._shown import shown
 from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._spec import EstimatorSpec
@@ -14,6 +14,7 @@ from stratax.estimator.heads import _checks
 from stratax.estimator.heads._keys import MetricKeys
 from stratax.estimator.heads._measures import Batch, Measure, keras_metrics, metric_ops, update_keras
 from stratax.estimator.heads._train_op import train_op
+from stratax.tensorflow import v1
 
 
 class Head(abc.ABC):

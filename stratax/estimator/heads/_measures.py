@@ -7,8 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 import keras
 
-from stratax import v1
 from stratax.distribute.replicas import get_replica_context
+from stratax.tensorflow import v1
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from stratax import errors, v1
+from stratax import errors
 from stratax._shown import shown
 from stratax.data import SparseTensor
 from stratax.estimator.heads import _checks, _classes, _exports
@@ -14,6 +14,7 @@ from stratax.estimator.heads._classes import all_class_ids
 from stratax.estimator.heads._head import LogitsHead
 from stratax.estimator.heads._keys import MetricKeys, PredictionKeys
 from stratax.estimator.heads._measures import Measure
+from stratax.tensorflow import v1
 from stratax.tensorflow.ops import elementwise, nn
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from stratax import errors, v1
+from stratax import errors
 from stratax._shown import shown
 from stratax.data import SparseTensor
 from stratax.estimator._mode_keys import ModeKeys
@@ -14,6 +14,7 @@ from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator.heads import _checks
 from stratax.estimator.heads._head import Head, LogitsHead
 from stratax.estimator.heads._measures import Batch, update_keras
+from stratax.tensorflow import v1
 from stratax.tensorflow.ops.creation import on_device
 
 

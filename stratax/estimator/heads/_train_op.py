@@ -6,10 +6,11 @@ from typing import Any
 
 import keras
 
-from stratax import errors, v1
+from stratax import errors
 from stratax._shown import shown
 from stratax.core import regions
 from stratax.seams import keras as seam
+from stratax.tensorflow import v1
 
 
 def train_op(

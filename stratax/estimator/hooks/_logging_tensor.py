@@ -17,7 +17,7 @@ from stratax.estimator.hooks._session_run_hook import (
     SessionRunValues,
 )
 from stratax.estimator.hooks._timer import SecondOrStepTimer, check_one, check_positive, steps_to_come
-from stratax.v1 import current_or_none
+from stratax.tensorflow.v1 import current_or_none
 
 _logger = logging.getLogger("stratax")
 

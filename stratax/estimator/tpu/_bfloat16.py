@@ -6,7 +6,7 @@ from typing import Any
 
 from stratax.tensorflow.ops import arrays
 from stratax.tensorflow.ops.dtypes import as_dtype
-from stratax.v1 import VariableScope, get_variable_scope, variable_scope
+from stratax.tensorflow.v1 import VariableScope, get_variable_scope, variable_scope
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from stratax.cluster import CORE_OF_REPLICA, Topology, initialize_tpu_system, sh
 from stratax.core import function
 from stratax.distribute import MirroredStrategy, Strategy, detect_strategy, get_strategy, has_strategy
 from stratax.distribute.replicas import in_replica
-from stratax.v1 import current_or_none
+from stratax.tensorflow.v1 import current_or_none
 
 _HOST_ONLY = (
     jax.errors.TracerArrayConversionError,

@@ -9,8 +9,8 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.distribute import ReduceOp, get_replica_context
 from stratax.distribute.replicas import syncing_replicas
-from stratax.v1 import current
-from stratax.v1.train import Optimizer
+from stratax.tensorflow.v1 import current
+from stratax.tensorflow.v1.train import Optimizer
 
 _MEAN, _SUM = "weighted_mean", "weighted_sum"
 

@@ -14,7 +14,7 @@ from stratax.distribute import get_replica_context
 from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._results import ResultsHook
 from stratax.estimator._spec import EstimatorSpec
-from stratax.v1 import current_or_none
+from stratax.tensorflow.v1 import current_or_none
 
 
 class TPUEstimatorSpec(

@@ -1,1 +1,1 @@
-from stratax.v1.contrib_lookup import *
+from stratax.tensorflow.v1.contrib_lookup import *

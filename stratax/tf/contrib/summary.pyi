@@ -1,1 +1,1 @@
-from stratax.v1.contrib_summary import *
+from stratax.tensorflow.v1.contrib_summary import *

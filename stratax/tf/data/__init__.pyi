@@ -10,9 +10,9 @@ from stratax.data import TextLineDataset as TextLineDataset
 from stratax.data import TFRecordDataset as TFRecordDataset
 from stratax.data import ThreadingOptions as ThreadingOptions
 from stratax.data import make_one_shot_iterator as make_one_shot_iterator
-from stratax.v1.compat import get_output_classes as get_output_classes
-from stratax.v1.compat import get_output_shapes as get_output_shapes
-from stratax.v1.compat import get_output_types as get_output_types
+from stratax.tensorflow.v1.compat import get_output_classes as get_output_classes
+from stratax.tensorflow.v1.compat import get_output_shapes as get_output_shapes
+from stratax.tensorflow.v1.compat import get_output_types as get_output_types
 
 from . import experimental as experimental
 

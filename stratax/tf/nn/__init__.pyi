@@ -89,10 +89,10 @@ from stratax.tensorflow.ops.sequences import collapse_repeated as collapse_repea
 from stratax.tensorflow.ops.sequences import ctc_beam_search_decoder as ctc_beam_search_decoder
 from stratax.tensorflow.ops.sequences import ctc_greedy_decoder as ctc_greedy_decoder
 from stratax.tensorflow.ops.sequences import ctc_loss as ctc_loss
-from stratax.v1.nn import (
+from stratax.tensorflow.v1.nn import (
     softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2,
 )
-from stratax.v1.nn import xw_plus_b as xw_plus_b
+from stratax.tensorflow.v1.nn import xw_plus_b as xw_plus_b
 
 from . import experimental as experimental
 

@@ -13,10 +13,10 @@ from stratax.summary import trace_export as trace_export
 from stratax.summary import trace_off as trace_off
 from stratax.summary import trace_on as trace_on
 from stratax.summary import write as write
-from stratax.v1.summary import FileWriter as FileWriter
-from stratax.v1.summary import FileWriterCache as FileWriterCache
-from stratax.v1.summary import Summary as Summary
-from stratax.v1.summary import merge as merge
-from stratax.v1.summary import merge_all as merge_all
+from stratax.tensorflow.v1.summary import FileWriter as FileWriter
+from stratax.tensorflow.v1.summary import FileWriterCache as FileWriterCache
+from stratax.tensorflow.v1.summary import Summary as Summary
+from stratax.tensorflow.v1.summary import merge as merge
+from stratax.tensorflow.v1.summary import merge_all as merge_all
 
 from . import experimental as experimental

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax import v1
+from stratax.tensorflow import v1
 from tests.golden import canned_cases
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "canned.npz"

@@ -14,8 +14,8 @@ from stratax import errors
 from stratax import estimator as es
 from stratax.estimator.hooks import read_eval_metrics
 from stratax.summary.files import FileWriterCache
-from stratax.v1 import summary, train
-from stratax.v1 import trainable_variables as train_variables
+from stratax.tensorflow.v1 import summary, train
+from stratax.tensorflow.v1 import trainable_variables as train_variables
 
 FEATURES = np.random.default_rng(0).standard_normal((160, 3)).astype(np.float32)
 

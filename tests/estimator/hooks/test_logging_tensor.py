@@ -10,7 +10,7 @@ import pytest
 
 from stratax import cluster, errors
 from stratax.estimator import LoggingTensorHook, SessionRunContext
-from stratax.v1 import ModelScope, ModelState
+from stratax.tensorflow.v1 import ModelScope, ModelState
 from tests.estimator.hooks import loop
 
 TENSORS = {"loss": lambda step: np.float32(step), "small": lambda step: np.array([1e-7, step])}

@@ -17,7 +17,7 @@ from stratax.estimator import (
 )
 from stratax.estimator.hooks import read_eval_metrics
 from stratax.summary.files import FileWriter, FileWriterCache
-from stratax.v1 import summary as summary_v1
+from stratax.tensorflow.v1 import summary as summary_v1
 from tests.estimator.hooks import loop
 
 

@@ -12,7 +12,7 @@ import keras, numpy as np
 import stratax as sx, stratax.tf as tf
 from stratax import estimator as es
 from stratax.estimator.hooks import _timer
-from stratax.v1 import train
+from stratax.tensorflow.v1 import train
 
 options = sx.distribute.CommunicationOptions(timeout_seconds=20.0)
 strategy = sx.distribute.MultiWorkerMirroredStrategy(communication_options=options)

@@ -48,13 +48,13 @@ del reduce_sum
 del shape
 del size
 del squeeze
+from stratax.tensorflow.v1.functions import *  # type: ignore[assignment] # noqa: E402
 from stratax.v1 import Variable as Variable  # type: ignore[no-redef] # noqa: E402
 from stratax.v1 import initializers as initializers  # type: ignore[no-redef] # noqa: E402
 from stratax.v1 import losses as losses  # type: ignore[no-redef] # noqa: E402
 from stratax.v1 import metrics as metrics  # type: ignore[no-redef] # noqa: E402
 from stratax.v1 import random_normal_initializer as random_normal_initializer  # type: ignore[assignment] # noqa: E402
 from stratax.v1 import random_uniform_initializer as random_uniform_initializer  # type: ignore[assignment] # noqa: E402
-from stratax.v1.functions import *  # type: ignore[assignment] # noqa: E402
 
 from . import debugging as debugging  # type: ignore[no-redef] # noqa: E402
 from . import distribute as distribute  # type: ignore[no-redef] # noqa: E402

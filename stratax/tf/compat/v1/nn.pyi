@@ -21,4 +21,4 @@ del log_softmax
 del softmax
 del softmax_cross_entropy_with_logits
 del softmax_cross_entropy_with_logits_v2
-from stratax.v1.nn import *  # type: ignore[assignment] # noqa: E402
+from stratax.tensorflow.v1.nn import *  # type: ignore[assignment] # noqa: E402

@@ -1,1 +1,1 @@
-from stratax.v1.summary import *
+from stratax.tensorflow.v1.summary import *

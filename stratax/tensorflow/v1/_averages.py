@@ -1,0 +1,214 @@
+"""Moving averages of variables, as `tf.compat.v1.train.ExponentialMovingAverage` (v1 layer)."""
+
+import contextlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax.numpy as jnp
+import keras
+import numpy as np
+
+from stratax._shown import shown
+from stratax._typing import TensorLike
+from stratax.core import Variable
+from stratax.core.regions import concrete_values, equal_on_all_replicas, outside_scopes
+from stratax.distribute.replicas import ReduceOp, get_strategy, syncing_replicas
+from stratax.distribute.strategies import owner
+from stratax.errors import BadTypeError
+from stratax.seams.keras import at_path
+from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.v1._collections import (
+    GraphKeys,
+    add_to_collection,
+    global_variables,
+    moving_average_variables,
+    trainable_variables,
+)
+from stratax.tensorflow.v1._current import current_or_none, readable
+from stratax.tensorflow.v1._operations import Operation, operations_of
+from stratax.tensorflow.v1._optimizer import make_slot
+from stratax.tensorflow.v1._scope import ModelScope
+
+
+class ExponentialMovingAverage:
+    """Keeps moving averages of variables and tensors, as `tf.train.ExponentialMovingAverage`.
+
+    Outside of a `model_fn` it keeps those of variables, as in TensorFlow 2: :meth:`apply` updates them at once.
+
+    Args:
+        decay: The decay: each update moves an average by `1 - decay` of the way.
+        num_updates: How many updates there were, a number or a variable; then the decay is at most
+            `(1 + num_updates) / (10 + num_updates)`. None for a constant decay.
+        zero_debias: Whether averages of tensors, which start from 0, are corrected for that.
+        name: The averages' name, behind those of the variables.
+    """
+
+    def __init__(
+        self,
+        decay: TensorLike,
+        num_updates: TensorLike | None = None,
+        zero_debias: bool = False,
+        name: str = "ExponentialMovingAverage",
+    ) -> None:
+        self._decay = decay
+        self._num_updates = num_updates
+        self._zero_debias = zero_debias
+        self._name = name
+        # Of the trace whose tensors these are; with each tensor itself, as its id is free once it is gone.
+        self._scope: ModelScope | None = None
+        self._averages: dict[int, tuple[Any, keras.Variable]] = {}
+        self._debiasing: dict[int, tuple[keras.Variable, keras.Variable]] = {}
+
+    @property
+    def name(self) -> str:
+        """The averages' name."""
+        return self._name
+
+    def apply(self, var_list: Iterable[Any] | None = None) -> Operation | None:
+        """Return the operation that updates averages, which are made where there are none yet.
+
+        Outside of a `model_fn` they are updated at once.
+
+        Args:
+            var_list: Variables and tensors; by default the variables that are trained, outside of a `model_fn` none.
+                The average of a variable starts from the variable's value, that of a tensor from 0.
+
+        Raises:
+            BadTypeError: If one of them is no floating-point number, or outside of a `model_fn` no variable.
+        """
+        scope = self._entered()
+        averaged = trainable_variables() if var_list is None else list(var_list)
+        for each in averaged:
+            _check_float(each)
+            if scope is None and not isinstance(each, keras.Variable):
+                raise BadTypeError(
+                    "An ExponentialMovingAverage does not support non-Variable tensors outside of a `model_fn`. "
+                    f"Received: {shown(each)}. Keep the tensor in a tf.Variable, and average that."
+                )
+        for each in averaged:
+            if id(each) not in self._averages:
+                average = self._make_now(each) if scope is None else self._make(scope, each)
+                self._averages[id(each)] = (each, average)
+
+        def update() -> None:
+            decay = on_device(self._decay).astype(jnp.float32)
+            if self._num_updates is not None:
+                count = on_device(self._num_updates).astype(jnp.float32)
+                decay = jnp.minimum(decay, (1 + count) / (10 + count))
+            for each in averaged:
+                self._update(each, decay)
+
+        if scope is None:
+            update()
+            return None
+        return scope.operation(update, name=self._name, inputs=operations_of(averaged))
+
+    def average(self, var: Any) -> keras.Variable | None:
+        """Return the average of a variable or tensor, or None."""
+        return self._averages[id(var)][1] if id(var) in self._averages else None
+
+    def average_name(self, var: Any) -> str:
+        """Return the name of a variable's average, which there need not be, to look it up in a checkpoint.
+
+        Args:
+            var: The variable.
+        """
+        average = self.average(var)
+        return f"{_path(current_or_none(), var)}/{self._name}" if average is None else average.path
+
+    def variables_to_restore(
+        self, moving_avg_variables: Iterable[keras.Variable] | None = None
+    ) -> dict[str, keras.Variable]:
+        """Return what to restore so that variables get their averages: variables by the names in a checkpoint.
+
+        Args:
+            moving_avg_variables: The variables that get averages; by default those that are trained and those that
+                :meth:`apply` was given. All others get what they were.
+        """
+        averaged = (
+            [*trainable_variables(), *moving_average_variables()]
+            if moving_avg_variables is None
+            else list(moving_avg_variables)
+        )
+        found = {self.average_name(variable): variable for variable in averaged}
+        paths = {variable.path for variable in averaged}
+        for variable in global_variables():
+            if variable.path not in paths:
+                found.setdefault(variable.path, variable)
+        return found
+
+    def _entered(self) -> ModelScope | None:
+        scope = current_or_none()
+        if scope is not self._scope:
+            self._scope, self._averages, self._debiasing = scope, {}, {}
+        return scope
+
+    def _make(self, scope: ModelScope, averaged: Any) -> keras.Variable:
+        if isinstance(averaged, keras.Variable):
+            scope.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
+            first = scope.value_now(averaged.value)
+            return make_slot(scope, averaged, f"{averaged.path}/{self._name}", _given(first))
+        path = f"{_path(scope, averaged)}/{self._name}"
+        average = scope.make_variable(path, averaged.shape, averaged.dtype)
+        if self._zero_debias:
+            self._debiasing[id(averaged)] = (
+                scope.make_variable(f"{path}/biased", averaged.shape, averaged.dtype),
+                scope.make_variable(f"{path}/local_step", (), averaged.dtype),
+            )
+        return average
+
+    def _make_now(self, averaged: keras.Variable) -> keras.Variable:
+        add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
+        strategy = owner(averaged)
+        is_in_force = strategy is None or get_strategy() is strategy
+        # A compiled function that calls it for the first time makes it for real, too.
+        with (
+            outside_scopes(),
+            contextlib.nullcontext() if strategy is None or is_in_force else strategy.scope(),
+            at_path(averaged.path.split("/")),
+        ):
+            [first] = concrete_values([averaged])
+            return Variable(np.asarray(first), trainable=False, dtype=averaged.dtype, name=self._name)
+
+    def _update(self, averaged: Any, decay: Any) -> None:
+        average = self._averages[id(averaged)][1]
+        value = averaged.value if isinstance(averaged, keras.Variable) else _over_replicas(averaged)
+        part = (1 - decay).astype(average.dtype)
+        with equal_on_all_replicas():
+            if id(averaged) not in self._debiasing:
+                keras.Variable.assign(average, average.value - (average.value - value) * part)
+                return
+            biased, steps = self._debiasing[id(averaged)]
+            moved, step = biased.value - (biased.value - value) * part, steps.value + 1
+            keras.Variable.assign(biased, moved)
+            keras.Variable.assign(steps, step)
+            keras.Variable.assign(average, moved / (1 - (1 - part) ** step))
+
+
+def _over_replicas(tensor: Any) -> Any:
+    replicas = syncing_replicas()
+    return tensor if replicas is None else replicas.all_reduce(ReduceOp.MEAN, tensor)
+
+
+def _given(value: Any) -> Callable[..., Any]:
+    # A copy: what a program writes is donated to it, and one buffer can't be given twice.
+    return lambda shape, dtype: jnp.array(value, dtype, copy=True)
+
+
+def _path(scope: ModelScope | None, averaged: Any) -> str:
+    """Return a variable's name, or a tensor's: the one that it was given, or else a new one."""
+    if isinstance(averaged, keras.Variable):
+        return averaged.path
+    if scope is None:
+        return readable().unique_name("tensor")
+    names = [name for name, tensor in scope.tensors().items() if tensor is averaged]
+    return names[0] if names else scope.unique_name("tensor")
+
+
+def _check_float(averaged: Any) -> None:
+    dtype = getattr(averaged, "dtype", None)
+    if dtype is None or not jnp.issubdtype(dtype, jnp.floating):
+        raise BadTypeError(
+            "The variables must be half, float, or double: averages of whole numbers are none. Received: "
+            f"{shown(averaged)} of dtype {dtype}."
+        )

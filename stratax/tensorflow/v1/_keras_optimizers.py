@@ -1,0 +1,39 @@
+"""Keras' optimizers in a `model_fn`: applying gradients is an operation there (v1 layer)."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from stratax.seams import keras as seam
+from stratax.tensorflow.v1._current import current_or_none
+from stratax.tensorflow.v1._operations import operations_of
+
+
+def install() -> None:
+    """Put the hook in place; a second call changes nothing."""
+    seam.install(
+        "stratax.tensorflow.v1",
+        {"keras.src.optimizers.base_optimizer:BaseOptimizer.apply_gradients": _apply_gradients},
+    )
+
+
+def _apply_gradients(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def apply_gradients(self: Any, grads_and_vars: Any) -> Any:
+        scope = current_or_none()
+        if scope is None or scope.is_running:
+            return original(self, grads_and_vars)
+        pairs = list(grads_and_vars)
+        if not self.built:
+            # Here, where names are those of the program, and not where the operation runs.
+            self.build([variable for _, variable in pairs])
+            self.built = True
+        operation = scope.operation(
+            lambda: original(self, pairs),
+            name=self.name,
+            inputs=operations_of([gradient for gradient, _ in pairs]),
+        )
+        scope.add_to_collection("train_op", operation)
+        return operation
+
+    return apply_gradients

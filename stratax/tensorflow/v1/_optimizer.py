@@ -1,0 +1,394 @@
+"""What TensorFlow 1's optimizers have in common: gradients, slots, and the operation that applies them (v1 layer)."""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+
+from stratax._shown import shown
+from stratax._typing import TensorLike
+from stratax.core import regions
+from stratax.distribute import ReduceOp
+from stratax.distribute.keras_hooks import apply_once, reduce_gradients
+from stratax.distribute.replicas import get_replica_context, syncing_replicas
+from stratax.distribute.strategies import make_beside
+from stratax.errors import BadArgumentError, BadTypeError
+from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.v1._current import current
+from stratax.tensorflow.v1._operations import Operation, operations_of
+from stratax.tensorflow.v1._rules import Numbers, Rule
+from stratax.tensorflow.v1._scope import ModelScope
+
+# A number, an array, a variable, or a function without arguments that gives one.
+Number = Any
+GradsAndVars = Iterable[tuple[Any, keras.Variable]]
+
+
+class Optimizer(regions.KeepsSlots):
+    """The base class of TensorFlow 1's optimizers, as `tf.compat.v1.train.Optimizer`.
+
+    An optimizer of your own overrides `compute_gradients` or `apply_gradients`, or sets what :meth:`_set_rule` sets.
+
+    Args:
+        use_locking: Ignored: nothing else changes variables meanwhile.
+        name: The name of its slots and of the operation that applies gradients.
+
+    Raises:
+        BadArgumentError: If there is no name.
+    """
+
+    GATE_NONE = 0
+    GATE_OP = 1
+    GATE_GRAPH = 2
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        if not name:
+            raise BadArgumentError(f"Must specify the optimizer name. Received: name={shown(name)}.")
+        self._use_locking = use_locking
+        self._name = name
+        self._rule: Rule | None = None
+        self._is_by_row = False
+        self._numbers: dict[str, Number] = {}
+        self._slot_kinds: dict[str, tuple[str, float]] = {}
+        self._powers: dict[str, Number] = {}
+        # Of the trace whose variables these are: each has slots of its own.
+        self._scope: ModelScope | None = None
+        self._slots: dict[str, dict[int, keras.Variable]] = {}
+        self._shared: dict[str, keras.Variable] = {}
+        self._reduced: list[Any] = []
+
+    def _set_rule(
+        self,
+        rule: Rule,
+        numbers: dict[str, Number],
+        slots: dict[str, float] | None = None,
+        *,
+        powers: dict[str, Number] | None = None,
+        slot_names: dict[str, str] | None = None,
+        is_by_row: bool = False,
+    ) -> None:
+        """Say how the optimizer changes a variable.
+
+        Args:
+            rule: The arithmetic of one variable.
+            numbers: What `rule` takes beside the variable; functions are called when gradients are applied.
+            slots: The slots of each variable, with their first values.
+            powers: Of which of the numbers `rule` takes the power of the step's number, as `NAME_power`.
+            slot_names: What slots are called in checkpoints, where not as the optimizer.
+            is_by_row: Whether rows that a gradient does not consist of stay as they are, with their slots, although the
+                rule would change them where the gradient is zero.
+        """
+        self._rule = rule
+        self._numbers = numbers
+        names = slot_names or {}
+        self._slot_kinds = {
+            slot: (names.get(slot, self._name), first) for slot, first in (slots or {}).items()
+        }
+        self._powers = powers or {}
+        self._is_by_row = is_by_row
+
+    def get_name(self) -> str:
+        """Return the name under which its slots are kept."""
+        return self._name
+
+    def minimize(
+        self,
+        loss: Any,
+        global_step: keras.Variable | None = None,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: TensorLike | None = None,
+    ) -> Operation:
+        """Return the operation that makes one step towards a smaller loss.
+
+        Args:
+            loss: A scalar of the `model_fn`, or a function that computes one.
+            global_step: A variable that the operation counts up; None for none.
+            var_list: The variables, in any nested structure; by default all that are trained.
+            gate_gradients: `GATE_NONE`, `GATE_OP` or `GATE_GRAPH`; ignored.
+            aggregation_method: Ignored.
+            colocate_gradients_with_ops: Ignored.
+            name: The operation's name.
+            grad_loss: The gradient of the loss; by default 1.
+
+        Raises:
+            BadArgumentError: If the loss depends on none of the variables, or there is none.
+            ModelScopeError: If it is called outside of a `model_fn`.
+        """
+        pairs = self.compute_gradients(
+            loss,
+            var_list=var_list,
+            gate_gradients=gate_gradients,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            grad_loss=grad_loss,
+        )
+        _check_gradients(pairs)
+        return self.apply_gradients(pairs, global_step=global_step, name=name)
+
+    def compute_gradients(
+        self,
+        loss: Any,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: TensorLike | None = None,
+    ) -> list[tuple[Any, keras.Variable]]:
+        """Return the gradient of a loss for each variable.
+
+        On several replicas these are the whole batch's, so that what is done to them before they are applied, such
+        as clipping, is what one device does. TensorFlow's are the replica's own.
+
+        Args:
+            loss: A scalar of the `model_fn`, or a function that computes one.
+            var_list: The variables, in any nested structure; by default all that are trained.
+            gate_gradients: `GATE_NONE`, `GATE_OP` or `GATE_GRAPH`; ignored.
+            aggregation_method: Ignored.
+            colocate_gradients_with_ops: Ignored.
+            grad_loss: The gradient of the loss; by default 1.
+
+        Returns:
+            Pairs of gradient and variable; None is the gradient for a variable that the loss does not depend on.
+
+        Raises:
+            BadArgumentError: If there is no variable, or the loss is no floating-point number.
+            ModelScopeError: If it is called outside of a `model_fn`.
+        """
+        if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
+            raise BadArgumentError(
+                "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH. "
+                f"Received: gate_gradients={shown(gate_gradients)}."
+            )
+        scope = self._entered()
+        value = loss() if callable(loss) else loss
+        _check_loss(value)
+        variables = scope.trainable_variables() if var_list is None else _flat(var_list)
+        if not variables:
+            raise BadArgumentError(
+                "No variables to optimize. Expected: trainable variables in the model_fn, or some in var_list. "
+                f"Received: var_list={shown(var_list)}."
+            )
+        gradients = own = scope.gradients(value, variables, None if grad_loss is None else [grad_loss])
+        syncing, replica = syncing_replicas(), get_replica_context()
+        if syncing is not None and syncing.averages_gradients:
+            # Means of what is equal on all replicas: computed again, they stay the same.
+            gradients = scope.as_one_result(lambda: reduce_gradients(own))
+            self._reduced += gradients
+        elif replica is not None and replica.stands_for > 1:
+            # The results of the trace are as many as where all replicas compute.
+            gradients = scope.as_one_result(lambda: _copies(own))
+        for gradient, made in zip(own, gradients, strict=True):
+            scope.note_same_rows(made, gradient)
+        return list(zip(gradients, variables, strict=True))
+
+    def apply_gradients(
+        self, grads_and_vars: GradsAndVars, global_step: keras.Variable | None = None, name: str | None = None
+    ) -> Operation:
+        """Return the operation that changes variables by their gradients, which are combined over replicas first.
+
+        Args:
+            grads_and_vars: Pairs of gradient and variable; those without a gradient are passed over.
+            global_step: A variable that the operation counts up; None for none.
+            name: The operation's name.
+
+        Raises:
+            BadArgumentError: If there is no gradient.
+            BadTypeError: If the optimizer has no arithmetic: a subclass of :class:`Optimizer` has to override this.
+            ModelScopeError: If it is called outside of a `model_fn`.
+        """
+        pairs = list(grads_and_vars)
+        if not pairs:
+            raise BadArgumentError("No variables provided. Expected: pairs of gradient and variable.")
+        _check_gradients(pairs)
+        if self._rule is None:
+            raise BadTypeError(
+                f"{type(self).__name__} does not say how it changes a variable. Expected: one of TensorFlow 1's "
+                "optimizers, or a subclass that overrides apply_gradients."
+            )
+        scope = self._entered()
+        present = [pair for pair in pairs if pair[0] is not None]
+        reduced = {id(gradient) for gradient in self._reduced}
+        is_reduced = all(id(gradient) in reduced for gradient, _ in present)
+        gradients, variables = [on_device(pair[0]) for pair in present], [pair[1] for pair in present]
+        rows = [scope.rows_of(pair[0]) if self._is_by_row else None for pair in present]
+        self._make_slots(scope, variables)
+        numbers = {key: on_device(_called(number)) for key, number in self._numbers.items()}
+
+        def update() -> None:
+            own = gradients if is_reduced else reduce_gradients(gradients)
+            self._apply(own, variables, numbers, global_step, _of_all_replicas(rows))
+
+        inputs = operations_of([gradients, list(numbers.values())])
+        operation = scope.operation(update, name=name or self._name, inputs=inputs)
+        scope.add_to_collection("train_op", operation)
+        return operation
+
+    def get_slot(self, var: keras.Variable, name: str) -> keras.Variable | None:
+        """Return a variable that is kept for another one, or None.
+
+        Args:
+            var: The other one.
+            name: The slot's name, of those that :meth:`get_slot_names` gives.
+        """
+        return self._slots.get(name, {}).get(id(var))
+
+    def get_slot_names(self) -> list[str]:
+        """Return the names of the slots that were made, sorted."""
+        return sorted(self._slots)
+
+    def variables(self) -> list[keras.Variable]:
+        """Return the optimizer's own variables, sorted by their names."""
+        found = [*self._shared.values(), *(slot for slots in self._slots.values() for slot in slots.values())]
+        return sorted(found, key=lambda variable: variable.path)
+
+    def _entered(self) -> ModelScope:
+        """Return the scope of the trace; in another one than before, the optimizer starts without slots."""
+        scope = current()
+        if scope is not self._scope:
+            self._scope, self._slots, self._shared, self._reduced = scope, {}, {}, []
+        return scope
+
+    def _make_slots(self, scope: ModelScope, variables: Sequence[keras.Variable]) -> None:
+        for key, number in self._powers.items():
+            if f"{key}_power" not in self._shared:
+                path = scope.unique_name(f"{key}_power")
+                self._shared[f"{key}_power"] = scope.make_variable(
+                    path, (), initializer=_constant(_called(number))
+                )
+        for variable in variables:
+            for slot, (called, first) in self._slot_kinds.items():
+                own = self._slots.setdefault(slot, {})
+                if id(variable) not in own:
+                    path = scope.slot_path(variable.path, slot, called)
+                    own[id(variable)] = make_slot(scope, variable, path, _constant(first))
+
+    def _apply(
+        self,
+        gradients: list[Any],
+        variables: list[keras.Variable],
+        numbers: Numbers,
+        global_step: keras.Variable | None,
+        rows: list[Any],
+    ) -> None:
+        names, by_row = list(numbers), [mask is not None for mask in rows]
+        slots = [{name: own[id(variable)] for name, own in self._slots.items()} for variable in variables]
+        shared, powers = dict(self._shared), list(self._powers)
+        rule = self._rule
+
+        def make(arrays: list[Any]) -> None:
+            given = iter(arrays)
+            own_gradients = [next(given) for _ in variables]
+            masks = [next(given) if is_by_row else None for is_by_row in by_row]
+            values = dict(zip(names, given, strict=True))
+            values |= {name: variable.value for name, variable in shared.items()}
+            for gradient, variable, own, mask in zip(own_gradients, variables, slots, masks, strict=True):
+                _change(rule, gradient, variable, own, values, mask)
+            for key in powers:
+                name = f"{key}_power"
+                keras.Variable.assign(shared[name], values[name] * values[key])
+            if global_step is not None:
+                keras.Variable.assign(global_step, global_step.value + 1)
+
+        changed = [*variables, *shared.values(), *(slot for own in slots for slot in own.values())]
+        changed += [] if global_step is None else [global_step]
+        masks = [mask for mask in rows if mask is not None]
+        apply_once([*gradients, *masks, *numbers.values()], make, changed)
+
+
+def make_slot(
+    scope: ModelScope, variable: keras.Variable, name: str, initializer: Callable[..., Any]
+) -> keras.Variable:
+    """Make a variable that is kept for another one, called as in TensorFlow's checkpoints.
+
+    Args:
+        scope: The scope.
+        variable: The other one.
+        name: Its full name, which begins with the other one's in most cases; a second one of the name gets `_1` behind
+            it.
+        initializer: Gives its first value.
+    """
+    full = name
+    number = 0
+    while scope.is_used(full):
+        number += 1
+        full = f"{name}_{number}"
+    make = functools.partial(scope.make_variable, full, tuple(variable.shape), variable.dtype, initializer)
+    return make_beside(variable, make)
+
+
+def _change(
+    rule: Any,
+    gradient: Any,
+    variable: keras.Variable,
+    slots: dict[str, keras.Variable],
+    numbers: Numbers,
+    rows: Any,
+) -> None:
+    dtype = variable.dtype
+    before, before_slots = variable.value, {name: slot.value for name, slot in slots.items()}
+    value, changed = rule(
+        before,
+        before_slots,
+        gradient.astype(dtype),
+        {name: number.astype(dtype) for name, number in numbers.items()},
+    )
+
+    def kept(new: Any, old: Any) -> Any:
+        return new if rows is None else jnp.where(jnp.reshape(rows, (-1, *(1,) * (old.ndim - 1))), new, old)
+
+    value = kept(value, before)
+    constraint = variable.constraint
+    keras.Variable.assign(variable, value if constraint is None else constraint(value))
+    for name, slot in slots.items():
+        keras.Variable.assign(slot, kept(changed[name], before_slots[name]))
+
+
+def _of_all_replicas(rows: list[Any]) -> list[Any]:
+    """Return which rows any of the replicas has touched."""
+    replicas = syncing_replicas()
+    if replicas is None or all(mask is None for mask in rows):
+        return rows
+    counts = iter(
+        replicas.all_reduce(ReduceOp.SUM, [mask.astype("float32") for mask in rows if mask is not None])
+    )
+    return [None if mask is None else next(counts) > 0 for mask in rows]
+
+
+def _copies(gradients: list[Any]) -> list[Any]:
+    return [None if gradient is None else jnp.array(gradient, copy=True) for gradient in gradients]
+
+
+def _constant(value: Any) -> Callable[..., Any]:
+    return lambda shape, dtype: jnp.full(shape, value, dtype)
+
+
+def _called(number: Number) -> Any:
+    return number() if callable(number) else number
+
+
+def _flat(variables: Any) -> list[keras.Variable]:
+    return jax.tree.leaves(variables, is_leaf=lambda each: isinstance(each, keras.Variable))
+
+
+def _check_gradients(pairs: Sequence[tuple[Any, keras.Variable]]) -> None:
+    if all(gradient is None for gradient, _ in pairs):
+        paths = [getattr(variable, "path", variable) for _, variable in pairs]
+        raise BadArgumentError(
+            "No gradients provided for any variable. Expected: a loss that depends on one of the variables, through "
+            f"operations that have gradients. Received: variables {shown(paths)}."
+        )
+
+
+def _check_loss(loss: Any) -> None:
+    dtype = getattr(loss, "dtype", None)
+    if dtype is None or not jnp.issubdtype(dtype, jnp.floating):
+        raise BadArgumentError(
+            f"Invalid type {dtype} for the loss. Expected: a floating-point tensor. Received: loss={shown(loss)}."
+        )

@@ -1,0 +1,180 @@
+"""`tf.compat.v1.train.Saver`: variables saved and restored by name (v1 layer)."""
+
+import os
+from collections.abc import Iterable, Mapping
+
+import keras
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.checkpoint import Checkpoint, CheckpointManager, load_checkpoint
+from stratax.checkpoint.named import NamedVariables
+from stratax.tensorflow.checkpoints.values import NamedValues
+from stratax.tensorflow.v1._current import current_or_none
+
+Variables = Mapping[str, keras.Variable] | Iterable[keras.Variable]
+
+
+class Saver:
+    """Saves variables by name and restores them, as `tf.compat.v1.train.Saver`.
+
+    As the `saver` of a `Scaffold` it says which variables the Estimator's checkpoints hold, under which names, and how
+    many are kept. A function of a `Scaffold` or a hook may also call it itself; all workers call it alike then.
+
+    Args:
+        var_list: The variables, or a dict of them by the names that they have in checkpoints; None for all variables of
+            the `model_fn` that it is made in, those that are made later too.
+        reshape: Whether a value of another shape with as many elements is restored.
+        sharded: Ignored: the chief writes.
+        max_to_keep: How many checkpoints are kept; None or 0 for all.
+        keep_checkpoint_every_n_hours: One checkpoint in so many hours is kept for good.
+        name: Ignored.
+        restore_sequentially: Ignored.
+        saver_def: Must be None.
+        builder: Must be None.
+        defer_build: Ignored.
+        allow_empty: Whether there may be no variables.
+        write_version: Ignored: checkpoints are written as Stratax does.
+        pad_step_number: Ignored.
+        save_relative_paths: Ignored.
+        filename: Ignored.
+
+    Attributes:
+        max_to_keep: How many checkpoints are kept; None for all.
+        keep_checkpoint_every_n_hours: See there.
+        reshape: See there.
+
+    Raises:
+        BadArgumentError: If two variables have one name, or there are none.
+        BadTypeError: If something in `var_list` is no variable.
+        ModelScopeError: If it is made outside of a `model_fn` without `var_list`.
+    """
+
+    def __init__(
+        self,
+        var_list: Variables | None = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: None = None,
+        builder: None = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: object = None,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+    ) -> None:
+        if saver_def is not None or builder is not None:
+            raise errors.BadArgumentError(
+                "A Saver has no graph. Expected: saver_def=None, builder=None. Received: "
+                f"saver_def={shown(saver_def)}, builder={shown(builder)}. Pass var_list."
+            )
+        scope = current_or_none()
+        if var_list is None and scope is None:
+            raise errors.ModelScopeError(
+                "A Saver of all variables is made in a model_fn. Received: var_list=None outside of one. Pass the "
+                "variables."
+            )
+        self.max_to_keep = max_to_keep or None
+        self.keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
+        self.reshape = reshape
+        self._state = None if scope is None else scope.state
+        self._given = None if var_list is None else _by_name(var_list)
+        if self._given is not None and not self._given and not allow_empty:
+            raise errors.BadArgumentError("No variables to save. Received: var_list without any.")
+        self._manager: CheckpointManager | None = None
+
+    @property
+    def variables(self) -> dict[str, keras.Variable]:
+        """The variables by the names that they have in checkpoints."""
+        if self._given is not None:
+            return dict(self._given)
+        return {} if self._state is None else self._state.saved()
+
+    def build(self) -> None:
+        """Do nothing: there is no graph."""
+
+    def save(
+        self,
+        sess: object,
+        save_path: str | os.PathLike[str],
+        global_step: object = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> str:
+        """Save the variables' present values; all workers call it alike.
+
+        Args:
+            sess: Ignored.
+            save_path: The checkpoint's path, without the step.
+            global_step: The step, a number or a variable; None for a path without one.
+            latest_filename: Ignored.
+            meta_graph_suffix: Ignored.
+            write_meta_graph: Ignored.
+            write_state: Ignored.
+            strip_default_attrs: Ignored.
+            save_debug_info: Ignored.
+
+        Returns:
+            The checkpoint's path.
+        """
+        checkpoint = Checkpoint(NamedVariables(lambda: self.variables))
+        if global_step is None:
+            checkpoint.write(save_path)
+            checkpoint.sync()
+            return os.fspath(save_path)
+        folder, name = os.path.split(os.path.abspath(os.fspath(save_path)))
+        self._manager = CheckpointManager(
+            checkpoint,
+            folder,
+            max_to_keep=self.max_to_keep,
+            keep_checkpoint_every_n_hours=self.keep_checkpoint_every_n_hours,
+            checkpoint_name=name,
+        )
+        saved = self._manager.save(checkpoint_number=int(np.asarray(global_step)))
+        checkpoint.sync()
+        return saved or ""
+
+    def restore(self, sess: object, save_path: str | os.PathLike[str]) -> None:
+        """Give the variables the values of a checkpoint, also of one that TensorFlow wrote.
+
+        Args:
+            sess: Ignored.
+            save_path: The checkpoint.
+
+        Raises:
+            RestoreError: If it lacks a value, or has another shape.
+            FileMissingError: If there is none.
+        """
+        NamedValues(load_checkpoint(save_path), save_path).assign(self.variables, reshape=self.reshape)
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The paths of the checkpoints that are kept, oldest first."""
+        return [] if self._manager is None else self._manager.checkpoints
+
+
+def _by_name(given: Variables) -> dict[str, keras.Variable]:
+    pairs = list(given.items() if isinstance(given, Mapping) else ((_path(each), each) for each in given))
+    found: dict[str, keras.Variable] = {}
+    for name, variable in pairs:
+        if not isinstance(variable, keras.Variable):
+            raise errors.BadTypeError(f"var_list must hold variables. Received: {shown(variable)}.")
+        if found.setdefault(name, variable) is not variable:
+            raise errors.BadArgumentError(
+                f"At least two variables have the same name: {name}. Pass a dict with a name for each."
+            )
+    return found
+
+
+def _path(variable: object) -> str:
+    return variable.path if isinstance(variable, keras.Variable) else ""

@@ -1,0 +1,63 @@
+"""Conditions and loops in a `model_fn`."""
+
+import numpy as np
+
+import stratax.tf as tf
+from tests.tensorflow.v1.steps import Step
+
+
+def test_assignments_in_a_branch_take_effect_if_its_turn_comes():
+    def body(scope, x):
+        count = tf.get_variable("count", (), initializer=tf.zeros_initializer(), trainable=False)
+        made = tf.cond(x > 0, lambda: tf.assign_add(count, 1.0), lambda: tf.assign(count, -5.0))
+        return made, tf.cond(x > 10, lambda: tf.group(count.assign_add(100.0)), tf.no_op)
+
+    step = Step(body)
+    assert step(np.float32(1))[0].item() == 1.0
+    assert step(np.float32(2))[0].item() == 2.0
+    assert step(np.float32(-1))[0].item() == -5.0
+    step(np.float32(11))
+    assert step(np.float32(1))[0].item() == 97.0
+
+
+def test_gradients_pass_through_conditions_and_loops():
+    def body(scope, x):
+        weight = tf.get_variable("weight", (), initializer=tf.ones_initializer())
+        chosen = tf.cond(x > 0, lambda: weight * x * x, lambda: weight)
+        rows = tf.map_fn(lambda row: row * weight, tf.stack([x, x]))
+        _, power = tf.while_loop(
+            lambda k, p: k < 3, lambda k, p: (k + 1, p * weight), [0, x], maximum_iterations=3
+        )
+        return tf.gradients(chosen + tf.reduce_sum(rows) + power, weight)[0]
+
+    step = Step(body)
+    assert step(np.float32(3)).item() == 9.0 + 6.0 + 9.0
+    assert step(np.float32(-2)).item() == 1.0 - 4.0 - 6.0
+
+
+def test_a_training_step_may_be_left_out():
+    def body(scope, x):
+        weight = tf.get_variable("weight", (), initializer=tf.ones_initializer())
+        optimizer = tf.compat.v1.train.GradientDescentOptimizer(1.0)
+        gradients = optimizer.compute_gradients(weight * x, [weight])
+        train_op = tf.cond(
+            tf.math.is_finite(x), lambda: tf.group(optimizer.apply_gradients(gradients)), tf.no_op
+        )
+        scope.run([train_op])
+        return weight.value
+
+    step = Step(body)
+    for x, expected in ((2.0, -1.0), (np.inf, -1.0), (1.0, -2.0)):
+        step(np.float32(x))
+        assert step.value("weight") == expected
+
+
+def test_updates_of_rows_wait_until_they_are_run():
+    def body(scope, x):
+        v = tf.get_variable("v", (3,), initializer=tf.zeros_initializer(), trainable=False)
+        first, second = tf.scatter_add(v, [0, 0], [x, x]), tf.scatter_nd_update(v, [[1]], [x])
+        tf.scatter_update(v, [2], [x])
+        scope.run([first, second])
+        return v.value
+
+    assert Step(body)(np.float32(3)).tolist() == [6.0, 3.0, 0.0]
