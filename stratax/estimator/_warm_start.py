@@ -15,8 +15,8 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import load_checkpoint
 from stratax.core import regions
-from stratax.feature_column import vocabularies
 from stratax.tensorflow.checkpoints.values import NamedValues, give
+from stratax.tensorflow.feature_column import vocabularies
 from stratax.tensorflow.v1 import ModelScope, current
 from stratax.tensorflow.v1.starting import begin_with, model_variables
 

@@ -11,7 +11,7 @@ import stratax.tf.compat.v1 as tf
 from stratax import errors
 from stratax.estimator import Estimator, EstimatorSpec, RunConfig, SessionRunArgs, SessionRunHook, tpu
 from stratax.estimator._layout import Layout, example_of, first_rows
-from stratax.feature_column import Transformation
+from stratax.tensorflow.feature_column import Transformation
 from stratax.tensorflow.v1 import ByRow, HostInputs
 from stratax.tensorflow.v1._host import Kept
 from tests.cluster.processes import run_tasks

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stratax import errors, feature_column
+from stratax import errors
 from stratax._shown import shown
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._mode_keys import ModeKeys
@@ -18,7 +18,7 @@ from stratax.estimator.canned._parts import (
     write_activity,
 )
 from stratax.estimator.heads import Head, classifier_head, regressor_head
-from stratax.tensorflow import v1
+from stratax.tensorflow import feature_column, v1
 from stratax.tensorflow.ops import nn
 
 NAME = "dnn"
@@ -123,7 +123,7 @@ class DNNClassifier(Estimator):
         BadArgumentError: If an argument can't be.
 
     Example:
-        >>> import stratax.estimator as estimator, stratax.feature_column as fc
+        >>> import stratax.estimator as estimator, stratax.tensorflow.feature_column as fc
         >>> made = estimator.DNNClassifier([8], [fc.numeric_column("x")], n_classes=3)
     """
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from stratax import errors, feature_column
+from stratax import errors
 from stratax._shown import shown
 from stratax.data import Dataset
 from stratax.distribute.replicas import sum_over_replicas, syncing_replicas
@@ -20,7 +20,7 @@ from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator.hooks import SessionRunArgs, SessionRunHook
-from stratax.tensorflow import v1
+from stratax.tensorflow import feature_column, v1
 from stratax.tensorflow.ops.creation import on_device
 
 _SQUARED, _COSINE = "squared_euclidean", "cosine"

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from stratax import errors, feature_column
+from stratax import errors
 from stratax._shown import shown
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._run_config import RunConfig
@@ -22,7 +22,7 @@ from stratax.estimator.canned._parts import (
 )
 from stratax.estimator.canned._sdca import LinearSDCA, sdca_model_fn
 from stratax.estimator.heads import Head, classifier_head, regressor_head
-from stratax.tensorflow import v1
+from stratax.tensorflow import feature_column, v1
 
 NAME = "linear"
 # The learning rate of an optimizer that is named.
@@ -147,7 +147,7 @@ class LinearClassifier(Estimator):
         BadArgumentError: If an argument can't be.
 
     Example:
-        >>> import stratax.estimator as estimator, stratax.feature_column as fc
+        >>> import stratax.estimator as estimator, stratax.tensorflow.feature_column as fc
         >>> made = estimator.LinearClassifier([fc.numeric_column("x")], optimizer="SGD")
     """
 

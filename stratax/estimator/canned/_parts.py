@@ -13,8 +13,8 @@ from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator._sync_replicas import SyncReplicasOptimizer
 from stratax.estimator.canned import _optimizers
 from stratax.estimator.heads import Head, minimize
-from stratax.feature_column import FeatureColumn
 from stratax.tensorflow import v1
+from stratax.tensorflow.feature_column import FeatureColumn
 
 ModelFunction = Callable[..., EstimatorSpec]
 

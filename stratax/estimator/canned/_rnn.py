@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import keras
 
-from stratax import errors, feature_column
+from stratax import errors
 from stratax._shown import shown
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._mode_keys import ModeKeys
@@ -17,7 +17,7 @@ from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator.canned import _optimizers
 from stratax.estimator.canned._parts import checked_columns, checked_features
 from stratax.estimator.heads import Head, SequentialHead, classifier_head, minimize
-from stratax.tensorflow import v1
+from stratax.tensorflow import feature_column, v1
 from stratax.tensorflow.ops import linalg
 from stratax.tensorflow.ops.creation import on_device
 
@@ -124,7 +124,7 @@ class RNNEstimator(Estimator):
         BadTypeError: If `head` is none.
 
     Example:
-        >>> import stratax.estimator as estimator, stratax.feature_column as fc
+        >>> import stratax.estimator as estimator, stratax.tensorflow.feature_column as fc
         >>> columns = [fc.sequence_numeric_column("x")]
         >>> made = estimator.RNNEstimator(estimator.RegressionHead(), columns, units=[8], cell_type="lstm")
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 import numpy as np
 
-from stratax import errors, feature_column
+from stratax import errors
 from stratax._shown import shown
 from stratax.core.host import check
 from stratax.distribute.replicas import syncing_replicas
@@ -21,7 +21,7 @@ from stratax.estimator.heads import (
     PoissonRegressionHead,
     RegressionHead,
 )
-from stratax.tensorflow import v1
+from stratax.tensorflow import feature_column, v1
 from stratax.tensorflow.ops import random
 from stratax.tensorflow.ops.creation import on_device
 from stratax.tensorflow.ops.fingerprints import Fingerprints
@@ -59,7 +59,7 @@ class LinearSDCA:
         BadArgumentError: If a number can't be.
 
     Example:
-        >>> import stratax.estimator as estimator, stratax.feature_column as fc
+        >>> import stratax.estimator as estimator, stratax.tensorflow.feature_column as fc
         >>> optimizer = estimator.LinearSDCA("id", symmetric_l2_regularization=2.0)
         >>> made = estimator.LinearRegressor([fc.numeric_column("x")], optimizer=optimizer)
     """

@@ -11,8 +11,8 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import SparseTensor
-from stratax.feature_column import NumericColumn, numeric_column
 from stratax.tensorflow import v1
+from stratax.tensorflow.feature_column import NumericColumn, numeric_column
 from stratax.tensorflow.ops.creation import on_device
 
 # Keras' names of reductions, beside TensorFlow 1's own.

@@ -12,8 +12,8 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.feature_column._cells import Cells, padded, rounded
-from stratax.feature_column._sources import ID_PARTS, DeviceFeatures, HostFeatures, Table, Weights
+from stratax.tensorflow.feature_column._cells import Cells, padded, rounded
+from stratax.tensorflow.feature_column._sources import ID_PARTS, DeviceFeatures, HostFeatures, Table, Weights
 
 _LARGEST_ID = 2**31
 

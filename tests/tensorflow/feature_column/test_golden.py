@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import stratax.feature_column as fc
+import stratax.tensorflow.feature_column as fc
 import stratax.tf as tf
 from stratax.data import SparseTensor
 from stratax.tensorflow import v1

@@ -12,16 +12,16 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import load_variable
-from stratax.feature_column._categorical import WeightedCategoricalColumn
-from stratax.feature_column._column import (
+from stratax.tensorflow.feature_column._categorical import WeightedCategoricalColumn
+from stratax.tensorflow.feature_column._column import (
     CategoricalColumn,
     DenseColumn,
     HostColumn,
     SequenceDenseColumn,
     checked_categorical,
 )
-from stratax.feature_column._sequence import SequenceCategoricalColumn
-from stratax.feature_column._sources import DeviceFeatures, Ids, Table, Weights
+from stratax.tensorflow.feature_column._sequence import SequenceCategoricalColumn
+from stratax.tensorflow.feature_column._sources import DeviceFeatures, Ids, Table, Weights
 
 _COMBINERS = ("mean", "sqrtn", "sum")
 
@@ -145,7 +145,7 @@ def embedding_column(
             of the two arguments of the checkpoint is missing.
 
     Example:
-        >>> import stratax.feature_column as fc
+        >>> import stratax.tensorflow.feature_column as fc
         >>> word = fc.categorical_column_with_hash_bucket("word", 100)
         >>> fc.embedding_column(word, 8).variable_shape
         (8,)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratax as sx
-import stratax.feature_column as fc
+import stratax.tensorflow.feature_column as fc
 import stratax.tf as tf
 from stratax import errors
 from stratax.data import SparseTensor

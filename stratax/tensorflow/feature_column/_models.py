@@ -10,10 +10,21 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import FixedLenFeature
-from stratax.feature_column._column import CategoricalColumn, DenseColumn, FeatureColumn, sorted_columns
-from stratax.feature_column._embedding import combined
-from stratax.feature_column._sources import DeviceFeatures, Table, Transformation, Weights, num_elements
 from stratax.tensorflow import v1
+from stratax.tensorflow.feature_column._column import (
+    CategoricalColumn,
+    DenseColumn,
+    FeatureColumn,
+    sorted_columns,
+)
+from stratax.tensorflow.feature_column._embedding import combined
+from stratax.tensorflow.feature_column._sources import (
+    DeviceFeatures,
+    Table,
+    Transformation,
+    Weights,
+    num_elements,
+)
 
 _MODEL_VARIABLES = "model_variables"
 
@@ -106,7 +117,7 @@ def input_layer(
 
     Example:
         >>> import numpy as np
-        >>> import stratax.feature_column as fc
+        >>> import stratax.tensorflow.feature_column as fc
         >>> columns = [fc.numeric_column("b"), fc.bucketized_column(fc.numeric_column("a"), [0.0])]
         >>> fc.input_layer({"a": np.array([1.0]), "b": np.array([5.0])}, columns).tolist()
         [[0.0, 1.0, 5.0]]
@@ -261,7 +272,7 @@ def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[st
         BadArgumentError: Two columns parse one feature differently, or something is no column.
 
     Example:
-        >>> import stratax.feature_column as fc
+        >>> import stratax.tensorflow.feature_column as fc
         >>> fc.make_parse_example_spec([fc.numeric_column("age")])
         {'age': FixedLenFeature(shape=(1,), dtype=dtype('float32'), default_value=None)}
     """

@@ -16,15 +16,15 @@ from stratax import errors
 from stratax._recording import RECORDING
 from stratax._shown import shown
 from stratax.data import SparseTensor
-from stratax.feature_column._cells import Cells, cells_of
-from stratax.feature_column._codes import Coded, Codes
 from stratax.tensorflow import v1
+from stratax.tensorflow.feature_column._cells import Cells, cells_of
+from stratax.tensorflow.feature_column._codes import Coded, Codes
 from stratax.tensorflow.ops.fingerprints import Fingerprints, Words
 from stratax.tensorflow.v1 import ByRow, Compute, HostTensor
 
 if TYPE_CHECKING:
-    from stratax.feature_column._column import CategoricalColumn, HostColumn
-    from stratax.feature_column._numeric import NumericColumn
+    from stratax.tensorflow.feature_column._column import CategoricalColumn, HostColumn
+    from stratax.tensorflow.feature_column._numeric import NumericColumn
 
 ID_PARTS = ("ids", "weights", "lengths")
 
@@ -213,7 +213,7 @@ class Transformation:
 
     Example:
         >>> import numpy as np
-        >>> import stratax.feature_column as fc
+        >>> import stratax.tensorflow.feature_column as fc
         >>> color = fc.categorical_column_with_vocabulary_list("color", ["red", "green"])
         >>> fc.Transformation([fc.indicator_column(color)]).host_features({"color": np.array(["green", "blue"])})
         {'color/ids': array([[ 1],
@@ -338,7 +338,7 @@ def _computed_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[s
 def _exported(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
     """Return ids that the host of an export computes."""
     # Late: it knows the kinds of columns, which know this.
-    from stratax.feature_column._exported import exported_arrays
+    from stratax.tensorflow.feature_column._exported import exported_arrays
 
     made: dict[str, Any] = {}
     for column in columns:

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import stratax.feature_column as fc
+import stratax.tensorflow.feature_column as fc
 from stratax import errors
-from stratax.feature_column._codes import Codes
+from stratax.tensorflow.feature_column._codes import Codes
 from stratax.tensorflow.ops.fingerprints import fingerprint64
 
 

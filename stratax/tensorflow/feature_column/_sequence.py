@@ -10,16 +10,16 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data import VarLenFeature
-from stratax.feature_column._categorical import (
+from stratax.tensorflow.feature_column._categorical import (
     categorical_column_with_hash_bucket,
     categorical_column_with_identity,
     categorical_column_with_vocabulary_file,
     categorical_column_with_vocabulary_list,
 )
-from stratax.feature_column._cells import Cells, padded, rounded
-from stratax.feature_column._column import CategoricalColumn, HostColumn, SequenceDenseColumn
-from stratax.feature_column._numeric import numeric_column
-from stratax.feature_column._sources import DeviceFeatures, HostFeatures, Weights, num_elements
+from stratax.tensorflow.feature_column._cells import Cells, padded, rounded
+from stratax.tensorflow.feature_column._column import CategoricalColumn, HostColumn, SequenceDenseColumn
+from stratax.tensorflow.feature_column._numeric import numeric_column
+from stratax.tensorflow.feature_column._sources import DeviceFeatures, HostFeatures, Weights, num_elements
 from stratax.tensorflow.ops.dtypes import string
 
 

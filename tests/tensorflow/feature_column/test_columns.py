@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import stratax.feature_column as fc
+import stratax.tensorflow.feature_column as fc
 import stratax.tf as tf
 from stratax import errors
 from stratax.data import FixedLenFeature, SparseTensor, VarLenFeature

@@ -12,17 +12,17 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import SparseTensor, sparse_to_dense
-from stratax.feature_column._categorical import (
+from stratax.tensorflow.exports.recording import HostValue, current_recorder
+from stratax.tensorflow.feature_column._categorical import (
     HashedCategoricalColumn,
     IdentityCategoricalColumn,
     VocabularyFileCategoricalColumn,
     VocabularyListCategoricalColumn,
     WeightedCategoricalColumn,
 )
-from stratax.feature_column._column import HostColumn
-from stratax.feature_column._crossed import CrossedColumn
-from stratax.feature_column._numeric import BucketizedColumn
-from stratax.tensorflow.exports.recording import HostValue, current_recorder
+from stratax.tensorflow.feature_column._column import HostColumn
+from stratax.tensorflow.feature_column._crossed import CrossedColumn
+from stratax.tensorflow.feature_column._numeric import BucketizedColumn
 from stratax.tensorflow.ops import arrays, creation, elementwise, indexing, ordering, sparse, strings
 from stratax.tensorflow.ops.lookup import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
 

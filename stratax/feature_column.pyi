@@ -1,0 +1,1 @@
+from stratax.tensorflow.feature_column import *
