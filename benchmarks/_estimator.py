@@ -11,7 +11,7 @@ import stratax as sx
 import stratax.tf as tf
 from benchmarks import _estimator_programs, _measure, _models, _peer
 from benchmarks._hand_written import HandWritten
-from stratax import estimator as est
+from stratax.tensorflow import estimator as est
 
 _BATCHES = 100
 _TENSORFLOW = """

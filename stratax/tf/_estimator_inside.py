@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from stratax.estimator import load_global_step_from_checkpoint_dir as _load_global_step_from_checkpoint_dir
+from stratax.tensorflow.estimator import (
+    load_global_step_from_checkpoint_dir as _load_global_step_from_checkpoint_dir,
+)
 
 # TensorFlow calls it so, too, and programs import it.
 __all__ = ["_load_global_step_from_checkpoint_dir"]

@@ -8,9 +8,9 @@ import pytest
 import stratax as sx
 import stratax.tf as tf
 from stratax.rehearsal import Catcher, Enough
-from tests.estimator import keras_model, test_tpu, v1_model
 from tests.rehearsal.devices import needs_libtpu
 from tests.rehearsal.test_strategies import SLICES, compiled
+from tests.tensorflow.estimator import keras_model, test_tpu, v1_model
 
 pytestmark = [needs_libtpu, pytest.mark.exact]
 

@@ -6,8 +6,8 @@ import pytest
 
 import stratax as sx
 from stratax.rehearsal import Catcher, compile_for, parse_topology
-from tests.estimator import test_tpu as estimators
 from tests.rehearsal.devices import needs_libtpu
+from tests.tensorflow.estimator import test_tpu as estimators
 
 pytestmark = [needs_libtpu, pytest.mark.exact]
 

@@ -7,10 +7,10 @@ from stratax.estimator import stop_if_higher_hook as stop_if_higher_hook
 from stratax.estimator import stop_if_lower_hook as stop_if_lower_hook
 from stratax.estimator import stop_if_no_decrease_hook as stop_if_no_decrease_hook
 from stratax.estimator import stop_if_no_increase_hook as stop_if_no_increase_hook
-from stratax.estimator.heads import binary_classification_head as binary_classification_head
-from stratax.estimator.heads import logistic_regression_head as logistic_regression_head
-from stratax.estimator.heads import multi_class_head as multi_class_head
-from stratax.estimator.heads import multi_head as multi_head
-from stratax.estimator.heads import multi_label_head as multi_label_head
-from stratax.estimator.heads import poisson_regression_head as poisson_regression_head
-from stratax.estimator.heads import regression_head as regression_head
+from stratax.tensorflow.estimator.heads import binary_classification_head as binary_classification_head
+from stratax.tensorflow.estimator.heads import logistic_regression_head as logistic_regression_head
+from stratax.tensorflow.estimator.heads import multi_class_head as multi_class_head
+from stratax.tensorflow.estimator.heads import multi_head as multi_head
+from stratax.tensorflow.estimator.heads import multi_label_head as multi_label_head
+from stratax.tensorflow.estimator.heads import poisson_regression_head as poisson_regression_head
+from stratax.tensorflow.estimator.heads import regression_head as regression_head

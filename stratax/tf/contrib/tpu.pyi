@@ -1,1 +1,1 @@
-from stratax.estimator.tpu import *
+from stratax.tensorflow.estimator.tpu import *

@@ -1,1 +1,1 @@
-from stratax.estimator.export import *
+from stratax.tensorflow.estimator.export import *

@@ -1,1 +1,1 @@
-from stratax.estimator.inputs import *
+from stratax.tensorflow.estimator.inputs import *

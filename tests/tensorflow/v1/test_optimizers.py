@@ -8,8 +8,8 @@ import pytest
 import stratax as sx
 import stratax.tf as tf
 from stratax import errors
-from stratax.estimator import tpu
 from stratax.tensorflow import v1
+from stratax.tensorflow.estimator import tpu
 from stratax.tensorflow.v1 import losses, train
 from tests.golden import v1_cases, v1_references
 from tests.tensorflow.v1.test_scope import Step

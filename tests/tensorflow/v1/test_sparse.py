@@ -6,7 +6,7 @@ import pytest
 import stratax as sx
 import stratax.tf.compat.v1 as tf
 from stratax import errors
-from stratax.estimator import Estimator, EstimatorSpec, RunConfig
+from stratax.tensorflow.estimator import Estimator, EstimatorSpec, RunConfig
 
 # The second batch has wider rows than the first, the last has none.
 ROWS = [[1], [], [2, 3, 4], [5], [], []]

@@ -1,0 +1,154 @@
+"""One call of `Estimator.evaluate`: metrics over all batches of an input (estimator layer)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+
+from stratax import errors
+from stratax.core import storage
+from stratax.distribute import Strategy, get_replica_context
+from stratax.engine import StepInput, StepLoop, StepProgram, is_chief
+from stratax.tensorflow.estimator._model import FETCHED, Model
+from stratax.tensorflow.estimator._session import Session, SessionHooks
+from stratax.tensorflow.estimator.hooks import SessionRunHook, write, writer_of
+from stratax.tensorflow.v1 import ModelScope
+
+LOSS_METRIC = "loss"
+GLOBAL_STEP = "global_step"
+_VALUES = "values"
+
+
+def evaluate(
+    model: Model,
+    strategy: Strategy,
+    given: StepInput,
+    steps: int | None,
+    hooks: Sequence[SessionRunHook],
+    model_dir: str,
+    eval_dir: str,
+) -> dict[str, Any]:
+    """Return the metrics of a model over its input.
+
+    Args:
+        model: The model, built, with its variables' values.
+        strategy: The strategy.
+        given: The input.
+        steps: How many steps at most; None for the whole input.
+        hooks: The session hooks of the caller.
+        model_dir: The folder of the model.
+        eval_dir: The folder of the summaries.
+    """
+    session = Session(model, model_dir, is_chief(strategy))
+    joints = SessionHooks(
+        model,
+        [*hooks, *model.spec.evaluation_hooks],
+        session,
+        make_program=lambda asked: _program(model, asked, _of_batches(model)),
+    )
+    joints.begin_hooks()
+    loop = StepLoop(strategy, joints.program, hooks=[joints], phase="evaluating")
+    outputs = loop.run(given, until=steps, passes=1)
+    if outputs is None:
+        raise errors.DataError("evaluate needs at least one batch. Received: an input without any.")
+    found = {name: _number(_result(model, name, outputs)) for name in model.metrics}
+    found[GLOBAL_STEP] = model.global_step()
+    if session.is_chief:
+        _write(found, eval_dir)
+    return found
+
+
+def _write(found: Mapping[str, Any], eval_dir: str) -> None:
+    """Write the metrics that are numbers as summaries of the step."""
+    numbers = {
+        name: value
+        for name, value in found.items()
+        if name != GLOBAL_STEP and isinstance(value, int | float | np.number)
+    }
+    writer = writer_of(eval_dir)
+    if writer is not None:
+        write(writer, numbers, found[GLOBAL_STEP])
+        writer.flush()
+
+
+def _of_batches(model: Model) -> list[str]:
+    """Return the metrics whose values depend on a batch: what they are in the last step is taken."""
+    scope = model.scope
+    return [
+        name
+        for name, metric in (model.spec.eval_metric_ops or {}).items()
+        if _is_plain(metric) and scope is not None and not scope.is_known(metric[0])
+    ]
+
+
+def _program(model: Model, fetched: frozenset[Any], of_batches: Sequence[str]) -> StepProgram:
+    def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
+        metrics = dict(spec.eval_metric_ops or {})
+        if LOSS_METRIC in metrics:
+            raise errors.BadArgumentError(
+                "eval_metric_ops has a metric named 'loss', which is the Estimator's own. Give it another name."
+            )
+        updates = [update_of(metric) for metric in metrics.values()]
+        found = model.fetched(scope, fetched, [updates, spec.loss])
+        total, count = (
+            scope.make_variable(f"eval_loss/{name}", (), aggregation="sum", synchronization="on_read")
+            for name in ("total", "count")
+        )
+        # In the other steps every replica counts one; one that computes a remainder stands for all.
+        replica = get_replica_context()
+        weight = 1 if replica is None else replica.stands_for
+        keras.Variable.assign(total, total.value + weight * jnp.reshape(jnp.asarray(spec.loss), ()))
+        keras.Variable.assign(count, count.value + weight)
+        return {
+            _VALUES: {name: jnp.asarray(metrics[name][0]) for name in of_batches},
+            FETCHED: found,
+        }
+
+    return model.program(outputs, of_first=(_VALUES, FETCHED), name="evaluate")
+
+
+def update_of(metric: Any) -> Any:
+    """Return what updates a metric: a Keras metric has been updated by whoever made it."""
+    return None if isinstance(metric, keras.metrics.Metric) else metric[1]
+
+
+def value_of(scope: ModelScope, metric: Any) -> Any:
+    """Return the value of a metric within a trace, behind its update."""
+    if isinstance(metric, keras.metrics.Metric):
+        return metric.result()
+    value = metric[0]
+    if isinstance(value, keras.Variable):
+        return value.value
+    if hasattr(value, "result"):
+        return value.result()
+    return scope.value_later(value) if scope.is_known(value) else value
+
+
+def _is_plain(metric: Any) -> bool:
+    """Return whether a metric's value is a tensor of the step, and not an object that reads its variables."""
+    return not isinstance(metric, keras.metrics.Metric) and not hasattr(metric[0], "result")
+
+
+def _result(model: Model, name: str, outputs: Any) -> Any:
+    if name == LOSS_METRIC:
+        total, count = (model.state.variables[f"eval_loss/{part}"] for part in ("total", "count"))
+        sums = storage.read_all([total, count])
+        return np.asarray(sums[0]) / np.asarray(sums[1])
+    metric = model.spec.eval_metric_ops[name]
+    if isinstance(metric, keras.metrics.Metric):
+        return metric.result()
+    if name in outputs[_VALUES]:
+        return outputs[_VALUES][name][-1]
+    value = metric[0]
+    if isinstance(value, keras.Variable):
+        return storage.read_all([value])[0]
+    # Behind the last batch, as TensorFlow runs it.
+    return value.result() if hasattr(value, "result") else model.scope.value_later(value)  # type: ignore[union-attr]
+
+
+def _number(value: Any) -> Any:
+    array = jax.tree.map(np.asarray, value)
+    return array[()] if isinstance(array, np.ndarray) and not array.shape else array
