@@ -109,7 +109,7 @@ def _tell_what_is_hidden() -> None:
 
 
 def _take_keras2() -> None:
-    from stratax.keras2 import install
+    from stratax.tensorflow.keras2 import install
 
     install()
     if importlib.util.find_spec(_TENSORFLOW) is None:
@@ -117,7 +117,7 @@ def _take_keras2() -> None:
 
 
 def _take_training_of_keras2() -> None:
-    from stratax.keras2 import install_training
+    from stratax.tensorflow.keras2 import install_training
 
     install_training()
 

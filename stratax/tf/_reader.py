@@ -13,7 +13,7 @@ from stratax.tf import _missing, _names, _private, _sources
 
 _TENSORFLOW = "tensorflow"
 _OWN = "stratax.tf"
-# What `stratax.keras2` lets classes of Keras take besides: those that have the first argument.
+# What `stratax.tensorflow.keras2` lets classes of Keras take besides: those that have the first argument.
 _KERAS2 = (
     ("Layer", "input_shape", frozenset({"batch_input_shape", "dynamic"})),
     ("BaseOptimizer", "learning_rate", frozenset({"lr", "decay", "jit_compile"})),
@@ -308,7 +308,7 @@ def _has(parent: Known, name: str, others: tuple[str, ...]) -> bool:
     own = f"{parent.path}.{name}"
     if any(_missing.read().get(each) for each in (own, *others)):
         return False
-    # Other objects get attributes when they are made, and classes of Keras by `stratax.keras2`.
+    # Other objects get attributes when they are made, and classes of Keras by `stratax.tensorflow.keras2`.
     is_certain = _is_dataset(parent.what)
     return not is_certain or _sources.attribute(parent.what, name) is not None
 

@@ -2,4 +2,4 @@ from keras.optimizers.schedules import CosineDecay as CosineDecay
 from keras.optimizers.schedules import CosineDecayRestarts as CosineDecayRestarts
 
 from stratax.feature_column import SequenceFeatures as SequenceFeatures
-from stratax.keras2.evaluating import SidecarEvaluator as SidecarEvaluator
+from stratax.tensorflow.keras2.evaluating import SidecarEvaluator as SidecarEvaluator

@@ -1,7 +1,7 @@
 import keras.losses
 from keras.losses import *
 
-from stratax.keras2.reductions import Reduction as Reduction
+from stratax.tensorflow.keras2.reductions import Reduction as Reduction
 
 KLD = keras.losses.kl_divergence
 MAE = keras.losses.mean_absolute_error

@@ -1,3 +1,3 @@
 from keras.models import *
 
-from stratax.keras2.layers import model_from_config as model_from_config
+from stratax.tensorflow.keras2.layers import model_from_config as model_from_config

@@ -1,7 +1,7 @@
 import keras.mixed_precision
 from keras.mixed_precision import LossScaleOptimizer as LossScaleOptimizer
 
-from stratax.keras2.policies import Policy as Policy
+from stratax.tensorflow.keras2.policies import Policy as Policy
 
 global_policy = keras.mixed_precision.global_policy
 set_policy = keras.mixed_precision.set_global_policy

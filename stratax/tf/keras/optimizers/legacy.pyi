@@ -6,5 +6,5 @@ from keras.optimizers import Adamax as Adamax
 from keras.optimizers import Ftrl as Ftrl
 from keras.optimizers import Optimizer as Optimizer
 
-from stratax.keras2.optimizers import Nadam as Nadam
-from stratax.keras2.optimizers import RMSprop as RMSprop
+from stratax.tensorflow.keras2.optimizers import Nadam as Nadam
+from stratax.tensorflow.keras2.optimizers import RMSprop as RMSprop

@@ -1,5 +1,5 @@
 from keras.layers import EinsumDense as EinsumDense
 
-from stratax.keras2.layers import SyncBatchNormalization as SyncBatchNormalization
+from stratax.tensorflow.keras2.layers import SyncBatchNormalization as SyncBatchNormalization
 
 from . import preprocessing as preprocessing

@@ -12,8 +12,8 @@ from keras.layers import RandomZoom as RandomZoom
 from keras.layers import Rescaling as Rescaling
 from keras.layers import Resizing as Resizing
 
-from stratax.keras2.layers import PreprocessingLayer as PreprocessingLayer
-from stratax.keras2.lookups import Hashing as Hashing
-from stratax.keras2.lookups import IntegerLookup as IntegerLookup
-from stratax.keras2.lookups import StringLookup as StringLookup
-from stratax.keras2.text import TextVectorization as TextVectorization
+from stratax.tensorflow.keras2.layers import PreprocessingLayer as PreprocessingLayer
+from stratax.tensorflow.keras2.lookups import Hashing as Hashing
+from stratax.tensorflow.keras2.lookups import IntegerLookup as IntegerLookup
+from stratax.tensorflow.keras2.lookups import StringLookup as StringLookup
+from stratax.tensorflow.keras2.text import TextVectorization as TextVectorization

@@ -11,7 +11,7 @@ from stratax import errors
 from stratax.seams import keras2 as seam
 from tests.golden import conversion_cases
 
-CONVERSIONS = pathlib.Path(__file__).parents[1] / "golden" / "conversions"
+CONVERSIONS = pathlib.Path(__file__).parents[2] / "golden" / "conversions"
 K = tf.keras.backend
 X, Y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
 

@@ -10,7 +10,7 @@ from stratax._shown import shown
 from stratax.data.elements import RaggedTensor, as_array, as_objects
 from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError
-from stratax.keras2.lookups import HostLayer, StringLookup, batches_of
+from stratax.tensorflow.keras2.lookups import HostLayer, StringLookup, batches_of
 
 _PUNCTUATION = re.compile(rb"[!\"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~']")
 _STANDARDS: dict[Any, Callable[[bytes], bytes]] = {

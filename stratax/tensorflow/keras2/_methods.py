@@ -16,8 +16,8 @@ import numpy as np
 from stratax import _callers, _tracebacks
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
-from stratax.keras2 import _files, _images, exported
 from stratax.seams import keras2 as seam
+from stratax.tensorflow.keras2 import _files, _images, exported
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
 _JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"
@@ -285,7 +285,7 @@ def _refusing_host_layers(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def add(self: Any, layer: Any, *args: Any, **kwargs: Any) -> None:
         # Not before: it imports pipelines. Who has such a layer has imported it.
-        from stratax.keras2 import lookups
+        from stratax.tensorflow.keras2 import lookups
 
         if isinstance(layer, lookups.HostLayer):
             raise lookups.not_in_models(layer, f"layer {shown(layer.name)} of a Sequential")
