@@ -19,7 +19,7 @@ from pyarrow import flight
 import stratax as sx
 import stratax.tf as tf
 from benchmarks import _measure, _peer, _servers_program
-from stratax import servers
+from stratax.parameter_servers import servers
 
 _TENSORFLOW = """
 os.environ["KERAS_BACKEND"] = "tensorflow"

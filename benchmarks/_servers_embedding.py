@@ -12,7 +12,7 @@ import numpy as np
 
 import stratax.tf as tf
 from benchmarks import _measure
-from stratax.servers import _wire
+from stratax.parameter_servers.servers import _wire
 
 _SMALL, _LARGE, _WIDTH = 10_000, 10_000_000, 32
 _BATCH, _IDS = 1024, 20

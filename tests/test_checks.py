@@ -97,10 +97,10 @@ def test_the_contract_inside_data_fires_on_an_import_that_points_up_or_aside(cop
     [
         ("core", "tensorflow"),
         ("data", "tf"),
-        ("servers", "v1"),
+        ("cluster", "v1"),
         ("summary", "image"),
         ("image", "tensorflow"),
-        ("engine", "servers"),
+        ("engine", "parameter_servers"),
     ],
 )
 def test_the_contracts_of_the_core_fire_on_an_import_of_what_it_does_not_know(copy, package, other):

@@ -6,7 +6,7 @@ import socket
 import stratax as sx
 from stratax.cluster import ClusterSpec, SimpleClusterResolver, credentials
 from stratax.distribute.strategies import ParameterServerStrategy
-from stratax.servers import ShardServer, issue
+from stratax.parameter_servers.servers import ShardServer, issue
 
 
 @contextlib.contextmanager

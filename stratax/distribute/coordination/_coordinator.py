@@ -24,7 +24,7 @@ from stratax.distribute.coordination._values import (
 from stratax.distribute.coordination._worker_link import WorkerLink
 from stratax.distribute.strategies import ParameterServerStrategy
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
-from stratax.servers import issue
+from stratax.parameter_servers.servers import issue
 
 # How often a wait for workers says what it waits for, in seconds.
 _TELL_SECONDS = 30.0

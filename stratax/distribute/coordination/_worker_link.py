@@ -31,7 +31,7 @@ from stratax.errors import (
     StrataxError,
     UnknownError,
 )
-from stratax.servers import Certificates, Connection, Deadlines, Message
+from stratax.parameter_servers.servers import Certificates, Connection, Deadlines, Message
 
 if TYPE_CHECKING:
     from stratax.distribute.coordination._programs import Made, Programs

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from stratax.errors import AbortedError
-from stratax.servers import Message
+from stratax.parameter_servers.servers import Message
 
 
 class Conversation:

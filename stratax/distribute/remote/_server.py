@@ -15,7 +15,7 @@ from stratax.cluster import exits
 from stratax.distribute.remote._servers import Servers
 from stratax.distribute.remote._worker import WorkerServer
 from stratax.errors import BadArgumentError, PeerLostError
-from stratax.servers import MessageServer, ShardServer, abort_all, issue
+from stratax.parameter_servers.servers import MessageServer, ShardServer, abort_all, issue
 
 # How long a parameter server may take to answer a worker, in seconds.
 _ANSWER_SECONDS = 300.0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratax.errors import AbortedError, StrataxError
-from stratax.servers import Certificates, Connection, Deadlines
+from stratax.parameter_servers.servers import Certificates, Connection, Deadlines
 
 
 class Request(NamedTuple):

@@ -63,7 +63,7 @@ class ServerUpdate:
     Attributes:
         server: The server's number.
         name: The update's name there, which tells it from all others.
-        program: The exported program: see `stratax.servers.Shards.define`.
+        program: The exported program: see `stratax.parameter_servers.servers.Shards.define`.
         replaced: The names of the arrays that it replaces.
         read: The names of those that it reads besides.
         sent: What it is sent each time.

@@ -18,7 +18,7 @@ from stratax.distribute.remote._host_calls import WorkerCalls
 from stratax.distribute.remote._servers import Servers
 from stratax.distribute.remote._step import Step, StepRunner, UnfitError
 from stratax.errors import AbortedError, BadArgumentError, FailedPreconditionError, InternalError
-from stratax.servers import Answer, Certificates, Message, MessageServer
+from stratax.parameter_servers.servers import Answer, Certificates, Message, MessageServer
 
 _logger = logging.getLogger("stratax")
 

@@ -29,7 +29,7 @@ from stratax.distribute.strategies._placement import Placement, UpdatesOnce
 from stratax.distribute.strategies._remote_execution import RemoteExecution
 from stratax.distribute.strategies._strategy import Strategy
 from stratax.distribute.strategies._strategy_input import InputOfReplicas
-from stratax.servers import issue
+from stratax.parameter_servers.servers import issue
 
 # How long a server may take to answer, in seconds.
 _ANSWER_SECONDS = 300.0

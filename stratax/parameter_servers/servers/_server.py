@@ -22,11 +22,11 @@ from stratax.errors import (
     StrataxError,
     UnauthenticatedError,
 )
-from stratax.servers import _certificates, _protocol, _wire
-from stratax.servers._arrow import flight, pa
-from stratax.servers._gate import Gate
-from stratax.servers._shards import Shards
-from stratax.servers._turns import Turns
+from stratax.parameter_servers.servers import _certificates, _protocol, _wire
+from stratax.parameter_servers.servers._arrow import flight, pa
+from stratax.parameter_servers.servers._gate import Gate
+from stratax.parameter_servers.servers._shards import Shards
+from stratax.parameter_servers.servers._turns import Turns
 
 # How many streams tasks may have open: two for each of a few hundred tasks.
 MOST_STREAMS = 1024

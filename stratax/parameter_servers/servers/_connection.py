@@ -19,10 +19,10 @@ from stratax.errors import (
     StrataxError,
     UnauthenticatedError,
 )
-from stratax.servers import _certificates, _protocol, _wire
-from stratax.servers._arrow import flight, pa
-from stratax.servers._deadlines import Deadlines
-from stratax.servers._server import MOST_MESSAGE_BYTES
+from stratax.parameter_servers.servers import _certificates, _protocol, _wire
+from stratax.parameter_servers.servers._arrow import flight, pa
+from stratax.parameter_servers.servers._deadlines import Deadlines
+from stratax.parameter_servers.servers._server import MOST_MESSAGE_BYTES
 
 # How long one answer may take where nothing else is said, in seconds.
 DEFAULT_SECONDS = 300.0

@@ -15,7 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from pyarrow import flight
 
 from stratax.errors import ClusterError, PeerLostError, UnauthenticatedError
-from stratax.servers import Connection, Deadlines, ShardServer, issue
+from stratax.parameter_servers.servers import Connection, Deadlines, ShardServer, issue
 
 KEY = b"the key of this cluster, 32 bytes"
 NOW = datetime.datetime.now(datetime.UTC)
@@ -103,9 +103,12 @@ def test_a_server_without_the_secret_is_told_nothing(use, monkeypatch):
     use()
     server = ShardServer("127.0.0.1", 0, issue(b"a key of another cluster, 32 byte"))
     # It lets everybody in, but can't prove that it knows the key.
-    monkeypatch.setattr("stratax.servers._server.hmac.compare_digest", lambda left, right: True)
     monkeypatch.setattr(
-        "stratax.servers._connection.hmac", type("", (), {"compare_digest": staticmethod(bytes.__eq__)})
+        "stratax.parameter_servers.servers._server.hmac.compare_digest", lambda left, right: True
+    )
+    monkeypatch.setattr(
+        "stratax.parameter_servers.servers._connection.hmac",
+        type("", (), {"compare_digest": staticmethod(bytes.__eq__)}),
     )
     with pytest.raises(UnauthenticatedError, match="at 127.0.0.1:.* does not know the cluster's secret"):
         asked(server.port, issue(KEY))

@@ -15,7 +15,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.errors import BadTypeError, DataLossError
-from stratax.servers._arrow import flight, pa
+from stratax.parameter_servers.servers._arrow import flight, pa
 
 SCHEMA = pa.schema([("bytes", pa.uint8())])
 

@@ -19,7 +19,7 @@ from stratax.errors import (
     InternalError,
     PeerLostError,
 )
-from stratax.servers import Connection, Deadlines, Shards, ShardServer, issue
+from stratax.parameter_servers.servers import Connection, Deadlines, Shards, ShardServer, issue
 
 KEY = b"the key of this cluster, 32 byte"
 
@@ -310,7 +310,7 @@ def test_a_greeting_of_another_version_is_told(server, certificates):
 
 
 def test_an_error_of_no_name_is_told_as_internal():
-    from stratax.servers import _protocol
+    from stratax.parameter_servers.servers import _protocol
 
     with pytest.raises(InternalError, match="KeyError: 'x'"):
         _protocol.raise_error(_protocol.error_header(KeyError("x")), "ps 0")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stratax.errors import AbortedError
-from stratax.servers import Shards, _gate
-from stratax.servers._gate import Gate
+from stratax.parameter_servers.servers import Shards, _gate
+from stratax.parameter_servers.servers._gate import Gate
 
 
 def passing(gate, stream, name, servers=(0, 1)):

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from stratax.servers._turns import Turns
+from stratax.parameter_servers.servers._turns import Turns
 
 
 def run(turns, name, steps, bound, seconds):
@@ -74,7 +74,7 @@ def test_what_a_lost_task_has_begun_holds_nobody_back():
 
 
 def test_a_step_that_stands_still_is_given_up_and_may_not_push(monkeypatch, caplog):
-    monkeypatch.setattr("stratax.servers._turns.LEAST_PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("stratax.parameter_servers.servers._turns.LEAST_PATIENCE_SECONDS", 0.2)
     turns = Turns()
     turns.begin("a", "worker 0", bound=0)
     time.sleep(0.25)

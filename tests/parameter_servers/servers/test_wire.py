@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from stratax.errors import BadTypeError, DataLossError
-from stratax.servers import _wire
+from stratax.parameter_servers.servers import _wire
 
 MOST = 1 << 30
 

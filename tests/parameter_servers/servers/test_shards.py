@@ -9,7 +9,7 @@ import pytest
 from jax import export
 
 from stratax.errors import BadArgumentError, FailedPreconditionError
-from stratax.servers import Shards
+from stratax.parameter_servers.servers import Shards
 
 
 def exported(function, *specs):

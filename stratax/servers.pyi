@@ -1,0 +1,1 @@
+from stratax.parameter_servers.servers import *
