@@ -1,4 +1,9 @@
 from stratax.cluster import TPUClusterResolver as TPUClusterResolver
+from stratax.parameter_servers.remote import FixedShardsPartitioner as FixedShardsPartitioner
+from stratax.parameter_servers.remote import MaxSizePartitioner as MaxSizePartitioner
+from stratax.parameter_servers.remote import MinSizePartitioner as MinSizePartitioner
+from stratax.parameter_servers.remote import Partitioner as Partitioner
+from stratax.parameter_servers.remote import Server as Server
 
 from .collectives import AllReduceCrossDeviceOps as AllReduceCrossDeviceOps
 from .collectives import CollectiveCommunication as CollectiveCommunication
@@ -17,11 +22,6 @@ from .input import DistributedIterator as DistributedIterator
 from .input import InputContext as InputContext
 from .input import InputOptions as InputOptions
 from .input import ValueContext as ValueContext
-from .remote import FixedShardsPartitioner as FixedShardsPartitioner
-from .remote import MaxSizePartitioner as MaxSizePartitioner
-from .remote import MinSizePartitioner as MinSizePartitioner
-from .remote import Partitioner as Partitioner
-from .remote import Server as Server
 from .replicas import PerReplica as PerReplica
 from .replicas import ReduceOp as ReduceOp
 from .replicas import ReplicaContext as ReplicaContext

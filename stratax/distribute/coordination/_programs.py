@@ -11,10 +11,10 @@ import numpy as np
 
 from stratax.core import Function, autograph
 from stratax.distribute.coordination._stream import WorkerStream
-from stratax.distribute.remote import Parcel, RemoteProgram
 from stratax.distribute.replicas import entered
 from stratax.distribute.strategies import RemoteExecution, Strategy
 from stratax.errors import InternalError
+from stratax.parameter_servers.remote import Parcel, RemoteProgram
 
 
 class Made:

@@ -20,7 +20,6 @@ from stratax.distribute.coordination._values import (
     PerWorkerValues,
     RemoteValue,
 )
-from stratax.distribute.remote import HostCalls
 from stratax.errors import (
     AbortedError,
     BadTypeError,
@@ -31,6 +30,7 @@ from stratax.errors import (
     StrataxError,
     UnknownError,
 )
+from stratax.parameter_servers.remote import HostCalls
 from stratax.parameter_servers.servers import Certificates, Connection, Deadlines, Message
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from stratax.cluster import (
     exits,
 )
 from stratax.core import regions, storage
-from stratax.distribute import remote
 from stratax.distribute.input import OnDefaultDevice
 from stratax.distribute.replicas import entered, is_seed_state
 from stratax.distribute.strategies._central_storage import CentralStorageStrategy
@@ -29,6 +28,7 @@ from stratax.distribute.strategies._placement import Placement, UpdatesOnce
 from stratax.distribute.strategies._remote_execution import RemoteExecution
 from stratax.distribute.strategies._strategy import Strategy
 from stratax.distribute.strategies._strategy_input import InputOfReplicas
+from stratax.parameter_servers import remote
 from stratax.parameter_servers.servers import issue
 
 # How long a server may take to answer, in seconds.

@@ -11,9 +11,9 @@ from stratax import _providers, errors
 from stratax._typing import PyTree, TensorLike
 from stratax.core import Function, autograph, regions
 from stratax.distribute.input import ValueContext
-from stratax.distribute.remote import PushingRegion
 from stratax.distribute.replicas import ReduceOp, ReplicaContext, entered
 from stratax.distribute.strategies._execution import Execution, ScheduledSteps, StepByStep
+from stratax.parameter_servers.remote import PushingRegion
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy

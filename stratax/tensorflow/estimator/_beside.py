@@ -13,8 +13,8 @@ from stratax.tensorflow.estimator._run_config import RunConfig
 
 if TYPE_CHECKING:
     # They need an extra.
-    from stratax.distribute.remote import Meeting
     from stratax.distribute.strategies import ParameterServerStrategyV1
+    from stratax.parameter_servers.remote import Meeting
 
 # How long the chief waits for the last steps of the workers before it saves the last checkpoint, in seconds.
 _LAST_STEPS_SECONDS = 300.0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import stratax as sx
-from stratax.distribute.remote import FixedShardsPartitioner
+from stratax.parameter_servers.remote import FixedShardsPartitioner
 from tests.distribute.coordination.clusters import in_process
 from tests.distribute.parameter_servers import one_device, strategy_on
 

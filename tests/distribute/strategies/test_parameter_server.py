@@ -9,8 +9,8 @@ import stratax as sx
 from stratax import errors
 from stratax.cluster import SimpleClusterResolver
 from stratax.core import storage
-from stratax.distribute.remote import FixedShardsPartitioner
 from stratax.distribute.strategies import ParameterServerStrategy
+from stratax.parameter_servers.remote import FixedShardsPartitioner
 from tests.distribute.parameter_servers import one_device, running, strategy_on
 from tests.stressed import but
 

@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import Callable
 from typing import TypeVar
 
-from stratax.distribute.remote._servers import Request, Servers, new_step
 from stratax.errors import StrataxError
+from stratax.parameter_servers.remote._servers import Request, Servers, new_step
 
 T = TypeVar("T")
 R = TypeVar("R")

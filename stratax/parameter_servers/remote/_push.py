@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.distribute.remote._layout import Shard
-from stratax.distribute.remote._servers import Request, by_server
+from stratax.parameter_servers.remote._layout import Shard
+from stratax.parameter_servers.remote._servers import Request, by_server
 
 
 def requests_of(

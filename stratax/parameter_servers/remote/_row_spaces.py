@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.distribute.remote._layout import Shard
-from stratax.distribute.remote._pull import Puller
+from stratax.parameter_servers.remote._layout import Shard
+from stratax.parameter_servers.remote._pull import Puller
 
 _NO_ROWS = np.zeros(0, np.int32)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from stratax import errors
-from stratax.distribute.remote import FixedShardsPartitioner, MaxSizePartitioner, MinSizePartitioner
-from stratax.distribute.remote._partitioners import num_shards_of
+from stratax.parameter_servers.remote import FixedShardsPartitioner, MaxSizePartitioner, MinSizePartitioner
+from stratax.parameter_servers.remote._partitioners import num_shards_of
 
 # What TensorFlow 2.21's partitioners of the same arguments give for these shapes of float32.
 GOLDEN = [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stratax.core import jaxprs
-from stratax.distribute.remote import _row_uses
-from stratax.distribute.remote._row_uses import Kind, RowUses
+from stratax.parameter_servers.remote import _row_uses
+from stratax.parameter_servers.remote._row_uses import Kind, RowUses
 
 TABLE = np.zeros((100, 4), "float32")
 IDS = np.array([3, 5, 3])

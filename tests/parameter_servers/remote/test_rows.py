@@ -10,7 +10,7 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
-from stratax.distribute.remote import FixedShardsPartitioner
+from stratax.parameter_servers.remote import FixedShardsPartitioner
 from stratax.parameter_servers.servers import Shards, _wire
 from tests.distribute.coordination.clusters import in_process
 from tests.distribute.parameter_servers import one_device, strategy_on

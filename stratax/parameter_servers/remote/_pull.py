@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import jax
 import numpy as np
 
-from stratax.distribute.remote._layout import Shard
-from stratax.distribute.remote._servers import Request, Servers, by_server
+from stratax.parameter_servers.remote._layout import Shard
+from stratax.parameter_servers.remote._servers import Request, Servers, by_server
 
 
 @dataclasses.dataclass(slots=True, eq=False)

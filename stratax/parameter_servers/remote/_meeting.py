@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stratax.distribute.remote._servers import Request, Servers
 from stratax.errors import ClusterTimeoutError, FailedPreconditionError, StrataxError
+from stratax.parameter_servers.remote._servers import Request, Servers
 
 _POLL_SECONDS = 0.2
 _SAY_SECONDS = 30.0

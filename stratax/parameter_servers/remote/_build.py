@@ -9,12 +9,12 @@ import jax
 import keras
 
 from stratax.core import jaxprs, known, programs, regions, storage
-from stratax.distribute.remote._additions import Addition, additions_of
-from stratax.distribute.remote._program import RemoteProgram, input_spec, spec_of
-from stratax.distribute.remote._row_program import RowProgram, in_row_space
-from stratax.distribute.remote._store import ServerStore
-from stratax.distribute.remote._updates import ServerUpdate, Update, parts_of, update_of
 from stratax.errors import TracingError
+from stratax.parameter_servers.remote._additions import Addition, additions_of
+from stratax.parameter_servers.remote._program import RemoteProgram, input_spec, spec_of
+from stratax.parameter_servers.remote._row_program import RowProgram, in_row_space
+from stratax.parameter_servers.remote._store import ServerStore
+from stratax.parameter_servers.remote._updates import ServerUpdate, Update, parts_of, update_of
 
 
 def build(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stratax.core import jaxprs
-from stratax.distribute.remote import _additions
+from stratax.parameter_servers.remote import _additions
 
 OLD = np.zeros((4, 2), "float32")
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from stratax.distribute.remote import _elementwise
+from stratax.parameter_servers.remote import _elementwise
 
 SHAPE = (6, 2)
 

@@ -13,7 +13,7 @@ import pytest
 import stratax as sx
 import stratax.tf as tf
 from stratax import errors
-from stratax.distribute.remote import _host_calls
+from stratax.parameter_servers.remote import _host_calls
 from tests.distribute.coordination.clusters import coordinator_of, in_process, processes
 
 SCALAR = tf.TensorSpec([], tf.float32)

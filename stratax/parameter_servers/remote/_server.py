@@ -12,9 +12,9 @@ from stratax import _malloc
 from stratax import cluster as clusters
 from stratax._shown import shown
 from stratax.cluster import exits
-from stratax.distribute.remote._servers import Servers
-from stratax.distribute.remote._worker import WorkerServer
 from stratax.errors import BadArgumentError, PeerLostError
+from stratax.parameter_servers.remote._servers import Servers
+from stratax.parameter_servers.remote._worker import WorkerServer
 from stratax.parameter_servers.servers import MessageServer, ShardServer, abort_all, issue
 
 # How long a parameter server may take to answer a worker, in seconds.

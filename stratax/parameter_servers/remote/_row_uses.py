@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from stratax.core import jaxprs, programs
-from stratax.distribute.remote._elementwise import ELEMENTWISE, KEEP_ZERO, is_zero_literal
+from stratax.parameter_servers.remote._elementwise import ELEMENTWISE, KEEP_ZERO, is_zero_literal
 from stratax.seams.jax import core
 
 _MODE = jax.lax.GatherScatterMode

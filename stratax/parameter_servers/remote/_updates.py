@@ -13,11 +13,11 @@ import keras
 import numpy as np
 
 from stratax.core import jaxprs, programs, regions
-from stratax.distribute.remote import _elementwise
-from stratax.distribute.remote._layout import Layout, Shard
-from stratax.distribute.remote._servers import Request
-from stratax.distribute.remote._store import ServerStore
 from stratax.errors import InternalError, StrategyError, TracingError
+from stratax.parameter_servers.remote import _elementwise
+from stratax.parameter_servers.remote._layout import Layout, Shard
+from stratax.parameter_servers.remote._servers import Request
+from stratax.parameter_servers.remote._store import ServerStore
 
 _logger = logging.getLogger("stratax")
 

@@ -13,13 +13,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from stratax.distribute.remote._bound import bounded
-from stratax.distribute.remote._layout import Shard
-from stratax.distribute.remote._pull import Puller
-from stratax.distribute.remote._push import requests_of
-from stratax.distribute.remote._row_spaces import Lookups, RowSpace, Table, pull_inputs
-from stratax.distribute.remote._servers import Servers
-from stratax.distribute.remote._updates import Sent
+from stratax.parameter_servers.remote._bound import bounded
+from stratax.parameter_servers.remote._layout import Shard
+from stratax.parameter_servers.remote._pull import Puller
+from stratax.parameter_servers.remote._push import requests_of
+from stratax.parameter_servers.remote._row_spaces import Lookups, RowSpace, Table, pull_inputs
+from stratax.parameter_servers.remote._servers import Servers
+from stratax.parameter_servers.remote._updates import Sent
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ import numpy as np
 from jax import export
 
 from stratax._shown import shown
-from stratax.distribute.remote._conversation import Conversation
-from stratax.distribute.remote._host_calls import WorkerCalls
-from stratax.distribute.remote._servers import Servers
-from stratax.distribute.remote._step import Step, StepRunner, UnfitError
 from stratax.errors import AbortedError, BadArgumentError, FailedPreconditionError, InternalError
+from stratax.parameter_servers.remote._conversation import Conversation
+from stratax.parameter_servers.remote._host_calls import WorkerCalls
+from stratax.parameter_servers.remote._servers import Servers
+from stratax.parameter_servers.remote._step import Step, StepRunner, UnfitError
 from stratax.parameter_servers.servers import Answer, Certificates, Message, MessageServer
 
 _logger = logging.getLogger("stratax")

@@ -12,17 +12,17 @@ import numpy as np
 from stratax.core import host, known, regions, storage
 from stratax.core.programs import Program, Retrace
 from stratax.core.storage import InterruptDeferred, check_fits
-from stratax.distribute.remote._bound import bounded
-from stratax.distribute.remote._host_calls import HostCalls, check_platform, exportable, exported
-from stratax.distribute.remote._layout import not_on_servers
-from stratax.distribute.remote._push import requests_of
-from stratax.distribute.remote._row_program import RowProgram
-from stratax.distribute.remote._row_spaces import Lookups, Table, pull_inputs
-from stratax.distribute.remote._servers import new_step
-from stratax.distribute.remote._step import Assignment, Feed, Input, Push, Step, described
-from stratax.distribute.remote._store import ServerStore
-from stratax.distribute.remote._updates import ServerUpdate
 from stratax.errors import TracingError
+from stratax.parameter_servers.remote._bound import bounded
+from stratax.parameter_servers.remote._host_calls import HostCalls, check_platform, exportable, exported
+from stratax.parameter_servers.remote._layout import not_on_servers
+from stratax.parameter_servers.remote._push import requests_of
+from stratax.parameter_servers.remote._row_program import RowProgram
+from stratax.parameter_servers.remote._row_spaces import Lookups, Table, pull_inputs
+from stratax.parameter_servers.remote._servers import new_step
+from stratax.parameter_servers.remote._step import Assignment, Feed, Input, Push, Step, described
+from stratax.parameter_servers.remote._store import ServerStore
+from stratax.parameter_servers.remote._updates import ServerUpdate
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stratax import errors
-from stratax.distribute.remote import FixedShardsPartitioner, Layouts, beside, made_beside
+from stratax.parameter_servers.remote import FixedShardsPartitioner, Layouts, beside, made_beside
 
 
 def variable(shape, name, **kwargs):

@@ -13,8 +13,8 @@ import keras
 import numpy as np
 
 from stratax._shown import shown
-from stratax.distribute.remote._partitioners import num_shards_of
 from stratax.errors import StrategyError
+from stratax.parameter_servers.remote._partitioners import num_shards_of
 
 T = TypeVar("T")
 

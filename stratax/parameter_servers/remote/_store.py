@@ -10,10 +10,10 @@ import keras
 import numpy as np
 
 from stratax.core.storage import VariableStore
-from stratax.distribute.remote._layout import Layout, Layouts, Shard
-from stratax.distribute.remote._pull import Puller
-from stratax.distribute.remote._push import requests_of
-from stratax.distribute.remote._servers import Request, Servers, by_server, new_step
+from stratax.parameter_servers.remote._layout import Layout, Layouts, Shard
+from stratax.parameter_servers.remote._pull import Puller
+from stratax.parameter_servers.remote._push import requests_of
+from stratax.parameter_servers.remote._servers import Request, Servers, by_server, new_step
 
 # A variable of more bytes is initialised where it will be.
 _MOST_BYTES_MADE_HERE = 1 << 20

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax.core import jaxprs
-from stratax.distribute.remote._row_spaces import Lookups, RowSpace
-from stratax.distribute.remote._row_uses import Group, Ids, RowUses, inlined, numbers_of
+from stratax.parameter_servers.remote._row_spaces import Lookups, RowSpace
+from stratax.parameter_servers.remote._row_uses import Group, Ids, RowUses, inlined, numbers_of
 from stratax.seams.jax import core, partial_eval
 
 # An array is sent by rows if that saves so many bytes: rows need a question of their own.
