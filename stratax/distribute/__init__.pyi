@@ -1,4 +1,7 @@
 from stratax.cluster import TPUClusterResolver as TPUClusterResolver
+from stratax.parameter_servers.coordination import ClusterCoordinator as ClusterCoordinator
+from stratax.parameter_servers.coordination import PerWorkerValues as PerWorkerValues
+from stratax.parameter_servers.coordination import RemoteValue as RemoteValue
 from stratax.parameter_servers.remote import FixedShardsPartitioner as FixedShardsPartitioner
 from stratax.parameter_servers.remote import MaxSizePartitioner as MaxSizePartitioner
 from stratax.parameter_servers.remote import MinSizePartitioner as MinSizePartitioner
@@ -14,9 +17,6 @@ from .collectives import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce
 from .collectives import NcclAllReduce as NcclAllReduce
 from .collectives import ReductionToOneDevice as ReductionToOneDevice
 from .collectives import RingAllReduce as RingAllReduce
-from .coordination import ClusterCoordinator as ClusterCoordinator
-from .coordination import PerWorkerValues as PerWorkerValues
-from .coordination import RemoteValue as RemoteValue
 from .input import DistributedDataset as DistributedDataset
 from .input import DistributedIterator as DistributedIterator
 from .input import InputContext as InputContext

@@ -9,8 +9,8 @@ from tensorboard.util import tensor_util
 import stratax as sx
 from stratax import errors
 from stratax.keras import DatasetCreator
-from tests.distribute.coordination.clusters import in_process
 from tests.distribute.parameter_servers import one_device, strategy_on
+from tests.parameter_servers.coordination.clusters import in_process
 from tests.stressed import but
 
 

@@ -14,7 +14,7 @@ import stratax as sx
 import stratax.tf as tf
 from stratax import errors
 from stratax.parameter_servers.remote import _host_calls
-from tests.distribute.coordination.clusters import coordinator_of, in_process, processes
+from tests.parameter_servers.coordination.clusters import coordinator_of, in_process, processes
 
 SCALAR = tf.TensorSpec([], tf.float32)
 

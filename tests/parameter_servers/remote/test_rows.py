@@ -12,8 +12,8 @@ import stratax as sx
 import stratax.tf as tf
 from stratax.parameter_servers.remote import FixedShardsPartitioner
 from stratax.parameter_servers.servers import Shards, _wire
-from tests.distribute.coordination.clusters import in_process
 from tests.distribute.parameter_servers import one_device, strategy_on
+from tests.parameter_servers.coordination.clusters import in_process
 from tests.stressed import but
 
 ROWS = 20_000

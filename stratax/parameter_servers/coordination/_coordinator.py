@@ -13,17 +13,17 @@ import jax
 from stratax._shown import shown
 from stratax.cluster import credentials
 from stratax.core import Function
-from stratax.distribute.coordination._programs import Programs
-from stratax.distribute.coordination._queue import Closure, ClosureQueue, Look
-from stratax.distribute.coordination._values import (
+from stratax.distribute.strategies import ParameterServerStrategy
+from stratax.errors import BadArgumentError, BadTypeError, ClusterError
+from stratax.parameter_servers.coordination._programs import Programs
+from stratax.parameter_servers.coordination._queue import Closure, ClosureQueue, Look
+from stratax.parameter_servers.coordination._values import (
     PerWorkerDataset,
     PerWorkerIterator,
     PerWorkerValues,
     RemoteValue,
 )
-from stratax.distribute.coordination._worker_link import WorkerLink
-from stratax.distribute.strategies import ParameterServerStrategy
-from stratax.errors import BadArgumentError, BadTypeError, ClusterError
+from stratax.parameter_servers.coordination._worker_link import WorkerLink
 from stratax.parameter_servers.servers import issue
 
 # How often a wait for workers says what it waits for, in seconds.

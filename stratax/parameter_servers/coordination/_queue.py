@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
-from stratax.distribute.coordination._values import PerWorkerIterator, RemoteValue
 from stratax.errors import CancelledError
+from stratax.parameter_servers.coordination._values import PerWorkerIterator, RemoteValue
 
 # How many closures may wait: as many as in TensorFlow. Scheduling one more waits.
 MOST_WAITING = 256 * 1024

@@ -12,8 +12,8 @@ import pytest
 
 from stratax.distribute import Server
 from stratax.errors import PeerLostError
-from tests.distribute.coordination.clusters import coordinator_of, described
 from tests.distribute.parameter_servers import one_device
+from tests.parameter_servers.coordination.clusters import coordinator_of, described
 from tests.stressed import but
 
 BEGIN = """
@@ -190,7 +190,7 @@ IN_PROCESS = """
     import numpy as np
     import keras
     import stratax.tf as tf
-    from tests.distribute.coordination.clusters import described
+    from tests.parameter_servers.coordination.clusters import described
 
     cluster = tf.train.ClusterSpec(described(1, 2))
     for job in ("ps", "worker"):

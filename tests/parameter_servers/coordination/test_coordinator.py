@@ -10,8 +10,8 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.distribute import ClusterCoordinator, Server
-from tests.distribute.coordination.clusters import in_process
 from tests.distribute.parameter_servers import one_device
+from tests.parameter_servers.coordination.clusters import in_process
 
 
 @pytest.fixture(scope="module")

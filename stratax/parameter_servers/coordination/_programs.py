@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from stratax.core import Function, autograph
-from stratax.distribute.coordination._stream import WorkerStream
 from stratax.distribute.replicas import entered
 from stratax.distribute.strategies import RemoteExecution, Strategy
 from stratax.errors import InternalError
+from stratax.parameter_servers.coordination._stream import WorkerStream
 from stratax.parameter_servers.remote import Parcel, RemoteProgram
 
 

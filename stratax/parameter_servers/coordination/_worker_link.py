@@ -12,14 +12,6 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from stratax.distribute.coordination._queue import Closure, ClosureQueue, Look
-from stratax.distribute.coordination._stream import WorkerStream
-from stratax.distribute.coordination._values import (
-    PerWorkerDataset,
-    PerWorkerIterator,
-    PerWorkerValues,
-    RemoteValue,
-)
 from stratax.errors import (
     AbortedError,
     BadTypeError,
@@ -30,11 +22,19 @@ from stratax.errors import (
     StrataxError,
     UnknownError,
 )
+from stratax.parameter_servers.coordination._queue import Closure, ClosureQueue, Look
+from stratax.parameter_servers.coordination._stream import WorkerStream
+from stratax.parameter_servers.coordination._values import (
+    PerWorkerDataset,
+    PerWorkerIterator,
+    PerWorkerValues,
+    RemoteValue,
+)
 from stratax.parameter_servers.remote import HostCalls
 from stratax.parameter_servers.servers import Certificates, Connection, Deadlines, Message
 
 if TYPE_CHECKING:
-    from stratax.distribute.coordination._programs import Made, Programs
+    from stratax.parameter_servers.coordination._programs import Made, Programs
 
 # How long a step may take, in seconds: a worker that lives is waited for. One that does not answer in between is given
 # up after a few seconds.

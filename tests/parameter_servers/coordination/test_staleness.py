@@ -7,8 +7,8 @@ import pytest
 
 import stratax as sx
 from stratax.errors import BadArgumentError, BadTypeError
-from tests.distribute.coordination.clusters import in_process
 from tests.distribute.parameter_servers import running
+from tests.parameter_servers.coordination.clusters import in_process
 
 
 def problem():

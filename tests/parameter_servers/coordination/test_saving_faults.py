@@ -14,14 +14,14 @@ from stratax import errors
 from stratax.cluster import SimpleClusterResolver
 from stratax.distribute import ClusterCoordinator
 from tests.checkpoint.test_faults import full_disk as full_disk
-from tests.distribute.coordination.clusters import in_process, processes
-from tests.distribute.coordination.test_saving import counting, saved_numbers
+from tests.parameter_servers.coordination.clusters import in_process, processes
+from tests.parameter_servers.coordination.test_saving import counting, saved_numbers
 
 CHIEF = """
 import json, sys
 import stratax as sx
-from tests.distribute.coordination.test_saving_faults import coordinator_of_program
-from tests.distribute.coordination.test_saving import counting
+from tests.parameter_servers.coordination.test_saving_faults import coordinator_of_program
+from tests.parameter_servers.coordination.test_saving import counting
 
 coordinator = coordinator_of_program(json.loads(sys.argv[1]))
 held, step = counting(coordinator)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from stratax.distribute.coordination._queue import Closure, ClosureQueue
 from stratax.errors import CancelledError
+from stratax.parameter_servers.coordination._queue import Closure, ClosureQueue
 
 
 def taken(queue, number):

@@ -16,7 +16,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from tests.distribute.coordination.clusters import coordinator_of, processes
+from tests.parameter_servers.coordination.clusters import coordinator_of, processes
 
 pytestmark = pytest.mark.processes
 

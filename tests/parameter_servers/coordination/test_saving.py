@@ -10,8 +10,8 @@ import pytest
 
 import stratax as sx
 from stratax.parameter_servers.remote import FixedShardsPartitioner
-from tests.distribute.coordination.clusters import in_process
 from tests.distribute.parameter_servers import one_device, strategy_on
+from tests.parameter_servers.coordination.clusters import in_process
 
 
 def counting(coordinator):
