@@ -1,11 +1,21 @@
+from stratax.parameter_servers.strategies import (
+    ExperimentalParameterServerStrategy as ExperimentalParameterServerStrategy,
+)
+from stratax.parameter_servers.strategies import ParameterServerStrategy as ParameterServerStrategy
+from stratax.parameter_servers.strategies import ParameterServerStrategyV1 as ParameterServerStrategyV1
+from stratax.parameter_servers.strategies import RemoteExecution as RemoteExecution
+
 from ._central_storage import CentralStorageStrategy as CentralStorageStrategy
 from ._detect import detect_strategy as detect_strategy
+from ._execution import Execution as Execution
 from ._execution import ScheduledSteps as ScheduledSteps
 from ._execution import StepByStep as StepByStep
 from ._execution import workers_of as workers_of
 from ._extended import StrategyExtended as StrategyExtended
 from ._global_scope import experimental_set_strategy as experimental_set_strategy
+from ._membership import Alone as Alone
 from ._membership import InStep as InStep
+from ._membership import Membership as Membership
 from ._membership import OneOfMany as OneOfMany
 from ._mirrored import MirroredStrategy as MirroredStrategy
 from ._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
@@ -16,12 +26,8 @@ from ._ownership import make_beside as make_beside
 from ._ownership import noting as noting
 from ._ownership import own as own
 from ._ownership import owner as owner
-from ._parameter_server import (
-    ExperimentalParameterServerStrategy as ExperimentalParameterServerStrategy,
-)
-from ._parameter_server import ParameterServerStrategy as ParameterServerStrategy
-from ._parameter_server import ParameterServerStrategyV1 as ParameterServerStrategyV1
+from ._placement import Placement as Placement
 from ._placement import UpdatesOnce as UpdatesOnce
-from ._remote_execution import RemoteExecution as RemoteExecution
 from ._strategy import Strategy as Strategy
+from ._strategy_input import InputOfReplicas as InputOfReplicas
 from ._tpu import TPUStrategy as TPUStrategy

@@ -12,11 +12,11 @@ from stratax._typing import PyTree, TensorLike
 from stratax.core import Function, autograph, regions
 from stratax.distribute.input import ValueContext
 from stratax.distribute.replicas import ReduceOp, ReplicaContext, entered
-from stratax.distribute.strategies._execution import Execution, ScheduledSteps, StepByStep
+from stratax.distribute.strategies import Execution, ScheduledSteps, StepByStep
 from stratax.parameter_servers.remote import PushingRegion
 
 if TYPE_CHECKING:
-    from stratax.distribute.strategies._strategy import Strategy
+    from stratax.distribute.strategies import Strategy
 
 
 class RemoteExecution(Execution, StepByStep):

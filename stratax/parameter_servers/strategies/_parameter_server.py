@@ -20,16 +20,21 @@ from stratax.cluster import (
 from stratax.core import regions, storage
 from stratax.distribute.input import OnDefaultDevice
 from stratax.distribute.replicas import entered, is_seed_state
-from stratax.distribute.strategies._central_storage import CentralStorageStrategy
-from stratax.distribute.strategies._extended import StrategyExtended
-from stratax.distribute.strategies._membership import Alone, Membership, OneOfMany
-from stratax.distribute.strategies._one_device import default_strategy
-from stratax.distribute.strategies._placement import Placement, UpdatesOnce
-from stratax.distribute.strategies._remote_execution import RemoteExecution
-from stratax.distribute.strategies._strategy import Strategy
-from stratax.distribute.strategies._strategy_input import InputOfReplicas
+from stratax.distribute.strategies import (
+    Alone,
+    CentralStorageStrategy,
+    InputOfReplicas,
+    Membership,
+    OneOfMany,
+    Placement,
+    Strategy,
+    StrategyExtended,
+    UpdatesOnce,
+    default_strategy,
+)
 from stratax.parameter_servers import remote
 from stratax.parameter_servers.servers import issue
+from stratax.parameter_servers.strategies._remote_execution import RemoteExecution
 
 # How long a server may take to answer, in seconds.
 _ANSWER_SECONDS = 300.0
