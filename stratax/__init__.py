@@ -8,9 +8,13 @@ neither.
 
 import os as _os
 
-from stratax import _doors, _libtpu, _malloc, _providers, _xla_flags
-from stratax._backend import choose_backend as _choose_backend
-from stratax._backend import hook_keras as _hook_keras
+from stratax.base import doors as _doors
+from stratax.base import providers as _providers
+from stratax.startup import libtpu as _libtpu
+from stratax.startup import malloc as _malloc
+from stratax.startup import xla_flags as _xla_flags
+from stratax.startup.backend import choose_backend as _choose_backend
+from stratax.startup.backend import hook_keras as _hook_keras
 
 _malloc.install()
 _choose_backend()

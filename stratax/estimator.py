@@ -1,5 +1,5 @@
-"""Estimator, its heads, hooks and canned models: the front door of `stratax.tensorflow.estimator`."""
+"""Estimator, its heads, hooks and canned models: the front door of `stratax.estimator`."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

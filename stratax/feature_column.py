@@ -1,5 +1,5 @@
-"""What models make of features: the front door of `stratax.tensorflow.feature_column`."""
+"""What models make of features: the front door of `stratax.feature_column`."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

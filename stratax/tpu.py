@@ -1,5 +1,5 @@
 """TPUs: finding them, initialising them, and the strategy that uses them."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

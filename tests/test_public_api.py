@@ -39,7 +39,7 @@ def test_every_name_in_all_exists_once(module):
         ("stratax.tf.data.experimental", True),
         ("stratax.tf._names", False),
         ("stratax.convert.beam", True),
-        ("stratax._doors", False),
+        ("stratax.base.doors", False),
     ],
 )
 def test_a_module_is_for_users_or_for_other_packages_by_its_place(module, expected):

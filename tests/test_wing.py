@@ -11,7 +11,7 @@ import tomllib
 
 import pytest
 
-from stratax import _doors
+from stratax.base import doors
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CONTRACTS = {
@@ -95,7 +95,7 @@ class Closure:
         return self._named(f"{origin.module}.{origin.attribute}" if origin.attribute else origin.module)
 
 
-table = functools.cache(_doors.read_table)
+table = functools.cache(doors.read_table)
 
 
 def is_in(name, packages):

@@ -8,7 +8,7 @@ import itertools
 import textwrap
 from pathlib import Path
 
-from stratax import _doors
+from stratax.base import doors
 from stratax.tf import _different, _missing
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "compatibility.md"
@@ -28,7 +28,7 @@ def table() -> str:
     """Return the table, with one row for each module of `stratax.tf`, as Markdown."""
     rows = [
         f"| `{door.removeprefix('stratax.')}` | {', '.join(f'`{name}`' for name in sorted(names, key=str.lower))} |"
-        for door, names in _doors.read_tables("stratax.tf").items()
+        for door, names in doors.read_tables("stratax.tf").items()
     ]
     return "\n".join(["| module | what is in it |", "| --- | --- |", *rows])
 

@@ -3,6 +3,6 @@
 Layer: above `stratax.data`, below `stratax.distribute`. `stratax.train` is the front door.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

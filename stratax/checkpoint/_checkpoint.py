@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import (
     _folder,
     _graph,

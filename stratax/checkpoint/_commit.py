@@ -14,7 +14,7 @@ from typing import Any
 import crc32c
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.io import sealed, unsealed
 
 # Written last: a folder without it is no checkpoint, whatever is in it.

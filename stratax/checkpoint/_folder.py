@@ -7,8 +7,8 @@ import pathlib
 import re
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import StrPath
+from stratax.base.shown import shown
+from stratax.base.typing import StrPath
 from stratax.checkpoint import _commit
 from stratax.checkpoint._formats import formats
 from stratax.io import local_path, unfinished

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import _commit, _folder
 from stratax.io import unfinished
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from stratax import _providers
+from stratax.base import providers
 
 
 class Arrays(Protocol):
@@ -69,5 +69,5 @@ def register_format(kind: CheckpointFormat) -> None:
 
 def formats() -> list[CheckpointFormat]:
     """Return the registered kinds."""
-    _providers.providers("checkpoint formats")
+    providers.providers("checkpoint formats")
     return _formats

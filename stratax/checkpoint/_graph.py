@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import keras
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core.storage import HostConstant, HostState
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.seams.keras import BaseOptimizer, Functional

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import _commit, _folder, _store, _together
 from stratax.checkpoint._checkpoint import Checkpoint, CheckpointOptions
 from stratax.io import unfinished, write_file

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster.phases import DEFAULT_SECONDS
 
 _BOOLEANS = frozenset({"enable_async", "experimental_skip_slot_variables", "random_state", "expect_partial"})

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint._checkpoint import Checkpoint
 from stratax.checkpoint._manager import CheckpointManager
 from stratax.checkpoint._notice import Notice

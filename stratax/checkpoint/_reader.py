@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import _commit, _folder, _store, _writer
 from stratax.checkpoint._formats import Arrays, formats
 from stratax.io import unfinished

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import _graph, _keras_hooks, _store, _together
 from stratax.core import host, regions, storage
 

@@ -8,8 +8,8 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._threads import Threads
+from stratax.base.shown import shown
+from stratax.base.threads import Threads
 from stratax.checkpoint import _graph, _store
 from stratax.core import regions, storage
 

@@ -22,7 +22,7 @@ import numpy as np
 import orbax.checkpoint as ocp
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import _commit
 from stratax.cluster import current
 from stratax.io import held

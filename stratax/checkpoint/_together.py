@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import Cluster, current, phases
 from stratax.cluster.phases import DEFAULT_SECONDS
 from stratax.io import unfinished

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Callable, Iterable, Sequence
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import _together
 from stratax.cluster import exits
 from stratax.io import unfinished

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cli._interrupts import ended_at_once
 from stratax.cli._memory import ended_with
 from stratax.cli._options import apply_simulation, simulate_option

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cli._convert_checkpoint import checkpoint, savedmodel
 
 if TYPE_CHECKING:

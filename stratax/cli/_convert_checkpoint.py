@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import AlreadyExistsError, BadArgumentError, FileMissingError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import zipfile
 import click
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 
 _MNIST_ARRAYS = ("x_train", "y_train", "x_test", "y_test")

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 
 

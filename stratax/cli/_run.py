@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cli import _curves
 from stratax.cli._compile import INTERRUPTED, compile_each, run_to_catch, simulation_for
 from stratax.cli._options import apply_simulation, simulate_option

@@ -7,7 +7,7 @@ import resource
 
 import click
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 
 _BYTES = click.IntRange(min=1)

@@ -3,6 +3,6 @@
 Layer: above `stratax.core`, below `stratax.data`.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

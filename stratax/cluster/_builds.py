@@ -4,7 +4,7 @@ import contextlib
 import importlib.metadata
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import _physical
 from stratax.cluster._devices import list_logical_devices, list_physical_devices, local_devices
 from stratax.errors import BadArgumentError

@@ -7,7 +7,7 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._exit import ExitCode, code_of, leave
 from stratax.cluster._phases import progress, step_number

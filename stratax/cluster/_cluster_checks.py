@@ -3,7 +3,7 @@
 import difflib
 import re
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
 

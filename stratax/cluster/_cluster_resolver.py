@@ -2,7 +2,7 @@
 
 import abc
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._cluster_spec import ClusterDict, ClusterSpec
 from stratax.errors import BadTypeError, ClusterError
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
 
 # What a cluster can be given as: every job's addresses, as a list or by the tasks' numbers.

@@ -12,7 +12,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import _hooks, _jax_runtime
 from stratax.cluster._cluster import DEFAULT_SECONDS, Cluster
 from stratax.cluster._cluster_checks import check_cluster, check_place

@@ -15,7 +15,7 @@ import socket
 import time
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._channel import Channel
 from stratax.cluster._door import Door
 from stratax.cluster._frames import encode, sha256

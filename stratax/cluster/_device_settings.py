@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import _physical
 from stratax.cluster._devices import (
     PhysicalDevice,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._physical import known_count
 from stratax.cluster._simulate import KINDS, simulated_kind
 from stratax.errors import BadTypeError, DeviceError

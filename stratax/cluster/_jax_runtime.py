@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import ClusterError
 from stratax.seams.jax import distributed, make_gloo_tcp_collectives, xla_bridge
 

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._cluster_resolver import ListedClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._plan_checks import check_port

@@ -5,7 +5,7 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._plan_checks import check_least
 from stratax.errors import BadArgumentError
 

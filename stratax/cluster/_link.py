@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._channel import Channel, UnansweredError, open_channel
 from stratax.cluster._frames import Frame, encode
 from stratax.cluster._handshake import JAX, TASK

@@ -5,7 +5,7 @@ import json
 import os
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._secret import Credentials, read_credentials
 

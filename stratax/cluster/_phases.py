@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Any, Protocol, SupportsIndex
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 
 # What a task can be doing. Only a step, and what is not in `PATIENT`, has a deadline.

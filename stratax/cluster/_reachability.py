@@ -4,7 +4,7 @@ import ipaddress
 import socket
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._membership import Membership, host_and_port
 from stratax.errors import ClusterError
 

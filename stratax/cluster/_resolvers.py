@@ -5,7 +5,7 @@ from typing import Self
 
 import jax
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._cluster_resolver import ClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._connection import connect, current, experimental_connect_to_cluster

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import _physical
 from stratax.errors import BadArgumentError, FailedPreconditionError
 

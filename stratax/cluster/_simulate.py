@@ -9,7 +9,7 @@ import re
 
 import jax
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadTypeError, SimulationError
 
 # The environment variable with a specification such as ``tpu:8``, read when Stratax is imported.

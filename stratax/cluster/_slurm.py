@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._cluster_checks import check_cluster
 from stratax.cluster._cluster_resolver import ListedClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec

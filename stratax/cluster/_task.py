@@ -13,7 +13,7 @@ import threading
 import time
 from typing import IO, Protocol
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._interrupted import Interrupted
 from stratax.errors import FileAccessError
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._cluster_checks import check_place, wrong
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError

@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from typing import NamedTuple
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._physical import known_count, may_have_tpus
 from stratax.cluster._simulate import is_simulated
 from stratax.errors import ClusterError

@@ -2,7 +2,7 @@
 
 import os
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
 

@@ -3,6 +3,6 @@
 `stratax convert images` does the same from the command line, `stratax.convert.beam` with Apache Beam.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.convert import _manifest, _workers
 from stratax.convert._example import require_codecs
 from stratax.convert._listing import Listing, list_images

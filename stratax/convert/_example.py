@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import BytesList, Example, Feature, Features, Int64List
 from stratax.image import decode_jpeg, files
 from stratax.image.files import kind_of, package

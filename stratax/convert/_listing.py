@@ -9,7 +9,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.convert._settings import check_classes
 from stratax.io import read_file, reading
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.convert._listing import Listing
 from stratax.convert._settings import ConversionSettings, labels_text, shard_name
 from stratax.convert._shard import ShardResult, result_path, write_text

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.io import read_file
 
 _NAME = re.compile(r"[\w][\w.-]*")

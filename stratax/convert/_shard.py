@@ -10,7 +10,7 @@ import pathlib
 import struct
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.convert._example import image_example
 from stratax.convert._listing import Picture, location
 from stratax.data import TFRecordWriter

@@ -1,7 +1,7 @@
 """How a stateful Python function becomes a pure JAX program. Knows no strategy."""
 
-from stratax import _doors
-from stratax._backend import after_import as _after_import
+from stratax.base import doors as _doors
+from stratax.startup.backend import after_import as _after_import
 
 
 def _install() -> None:

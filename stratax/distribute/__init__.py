@@ -3,7 +3,7 @@
 Each axis has a folder. Imports point down: `keras_hooks`, `strategies`, `collectives` and `input`, `replicas`.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 from stratax.distribute import keras_hooks, replicas, strategies
 
 replicas.set_default(strategies.default_strategy)

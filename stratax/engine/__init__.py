@@ -3,6 +3,6 @@
 Nothing here knows of Keras' models or of estimators. Names without an underscore in front are for the packages above.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.core import control
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import StepsPerReplica, is_per_replica, own_step

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 
 if TYPE_CHECKING:
     from stratax.engine._loop import StepLoop

@@ -5,8 +5,8 @@ import warnings
 from typing import Any
 
 from stratax import errors
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.core import OutOfRangeError
 from stratax.data import Dataset
 from stratax.distribute import DistributedDataset, Strategy

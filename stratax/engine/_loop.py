@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.distribute import Strategy
 from stratax.engine._hooks import Hook, overridden
 from stratax.engine._input import StepInput

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.core import CompiledPrograms, Function
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import entered

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stratax import errors
-from stratax._callers import stack_level
+from stratax.base.callers import stack_level
 from stratax.checkpoint import random_state, set_random_state
 from stratax.engine._step_iterator import StepIterator
 

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.distribute.replicas import StepsPerReplica, is_per_replica
 
 _BINARY = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor")

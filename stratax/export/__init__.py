@@ -8,6 +8,6 @@ a compiled function of one of Python, `_objects` finds the functions of models a
 and functions. What it has stands in a file beside an export's (`_object_file`); `_saved_functions` compiles functions.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError, DeviceError
 from stratax.export._folder import Folder
 from stratax.export._host import host_part

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import DataLossError
 from stratax.export._host import host_part
 

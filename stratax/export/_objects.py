@@ -8,7 +8,7 @@ import jax
 import keras
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import Function
 from stratax.core.functions import ConcreteFunction, is_spec
 from stratax.data.elements import TensorSpec

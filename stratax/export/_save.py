@@ -10,8 +10,8 @@ import jax
 import keras
 import numpy as np
 
-from stratax._shown import shown
 from stratax._version import __version__
+from stratax.base.shown import shown
 from stratax.core.storage import read_all
 from stratax.errors import BadArgumentError, StrataxError
 from stratax.export import _folder

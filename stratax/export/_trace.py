@@ -11,9 +11,9 @@ import keras
 import numpy as np
 from jax import export
 
-from stratax._recording import RECORDING, recording_with
-from stratax._shown import shown
-from stratax._tracing import as_numbers
+from stratax.base.recording import RECORDING, recording_with
+from stratax.base.shown import shown
+from stratax.base.tracing import as_numbers
 from stratax.core import jaxprs, programs, regions
 from stratax.errors import BadArgumentError, TracingError
 from stratax.export._host import host_part

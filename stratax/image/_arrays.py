@@ -9,8 +9,8 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import as_array, as_plain, sizes_of
 from stratax.errors import BadArgumentError
 

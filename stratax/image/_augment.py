@@ -6,8 +6,8 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.image._arrays import as_image, check_image

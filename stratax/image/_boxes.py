@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import element_uniform
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_dtype, as_plain, sizes_of
 from stratax.data.vectorise import Deferred
 from stratax.image import _compiled, _kernels, _loops

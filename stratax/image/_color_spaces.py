@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.data.vectorise import gives_tensors
 from stratax.image._arrays import as_image, check_channels
 from stratax.image._dtypes import is_floating

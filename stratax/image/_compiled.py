@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import cut
-from stratax._typing import TensorLike
+from stratax.base.shown import cut
+from stratax.base.typing import TensorLike
 from stratax.image._loops import Layout
 
 # Computes its last argument from the others, without the interpreter's lock.

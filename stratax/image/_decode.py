@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import cut, shown
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.shown import cut, shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_dtype, sizes_of
 from stratax.data.vectorise import gives_elements, gives_tensors
 from stratax.errors import BadArgumentError

@@ -7,8 +7,8 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import element_uniform, uniform
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image._arrays import is_numpy

@@ -6,7 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_dtype
 from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.errors import BadArgumentError

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.vectorise import gives_elements
 from stratax.errors import BadArgumentError
 from stratax.image import _pillow

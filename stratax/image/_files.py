@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._bounds import claim_pixels
-from stratax._shown import shown
+from stratax.base.bounds import claim_pixels
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 
 _BEGINNINGS = (

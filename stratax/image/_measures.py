@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image._arrays import Namespace, as_image

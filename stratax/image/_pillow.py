@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import cut, shown
+from stratax.base.shown import cut, shown
 from stratax.errors import BadArgumentError, StrataxError
 from stratax.image._files import MAX_PIXELS, check_claim, damaged
 from stratax.image._packages import package

@@ -7,7 +7,7 @@ come from the generator that `tf.random.set_seed` seeds, in a compiled function 
 
 from typing import Any
 
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.image import _augment, _chain
 from stratax.image._arrays import as_image

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import array_api_compat
 import numpy as np
 
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.image import _compiled, _loops
 from stratax.image._arrays import is_numpy
 from stratax.image._kernels import Taps

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image import _chain, _kernels, _resample

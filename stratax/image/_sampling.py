@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import TensorLike
 from stratax.data.elements import element_uniform
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError

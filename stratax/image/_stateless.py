@@ -6,7 +6,7 @@ different numbers, and neither are TensorFlow's.
 
 from typing import Any
 
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.data.vectorise import gives_tensors
 from stratax.image import _augment
 from stratax.image._arrays import as_image

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from stratax._shown import cut, shown
+from stratax.base.shown import cut, shown
 from stratax.errors import (
     BadArgumentError,
     BadTypeError,

@@ -5,7 +5,7 @@ from typing import Any
 
 import crc32c
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 
 _KEY = "crc32c"
 

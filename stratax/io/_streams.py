@@ -6,7 +6,7 @@ import stat
 import zlib
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 from stratax.io._access import is_directory, local_path, reading, reason_of, remote_path
 

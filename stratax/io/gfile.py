@@ -10,8 +10,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
-from stratax._shown import shown
-from stratax._typing import StrPath
+from stratax.base.shown import shown
+from stratax.base.typing import StrPath
 from stratax.errors import AlreadyExistsError, BadArgumentError, BadTypeError
 from stratax.io import _whole as _whole_files
 from stratax.io import unfinished

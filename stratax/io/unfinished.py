@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 
 # How long to wait for files to be written; in a cluster, if the chief dies the others know at once.
 WRITE_SECONDS = 3600.0

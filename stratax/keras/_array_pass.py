@@ -8,8 +8,8 @@ import numpy as np
 from keras import tree
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data.iteration import Stacks
 from stratax.engine import NumberedPasses
 from stratax.seams.keras import ArrayDataAdapter, array_slicing

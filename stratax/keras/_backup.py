@@ -20,8 +20,8 @@ import keras
 import numpy as np
 
 from stratax import engine, errors
-from stratax._callers import stack_level
-from stratax._shown import cut, shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import cut, shown
 from stratax.checkpoint import random_state, set_random_state
 from stratax.distribute import Strategy, keras_hooks
 from stratax.engine import InputPosition, Resumption, StepInput

@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from stratax._threads import Threads
+from stratax.base.threads import Threads
 from stratax.distribute import Strategy
 from stratax.keras import _nan_loss, _stop_together, _writers
 from stratax.seams.keras import is_default
@@ -21,7 +21,7 @@ class Callbacks(keras.callbacks.CallbackList):
     """
 
     def _on_begin(self) -> None:
-        # A Ctrl-C can keep the threads of Keras' own executor from ending (`stratax._threads`), and they are several,
+        # A Ctrl-C can keep the threads of Keras' own executor from ending (`base.threads`), and they are several,
         # which may show a batch to the callbacks before an earlier one.
         if self._in_begin_end_block_count == 0:
             self._executor: Threads | None = Threads(1, "stratax-callbacks")

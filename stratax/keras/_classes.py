@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import Bound, check_bound, check_labels, dim_of, is_known
-from stratax._shown import shown
+from stratax.base.indices import Bound, check_bound, check_labels, dim_of, is_known
+from stratax.base.shown import shown
 from stratax.seams import keras as seam
 
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import keras
 
-from stratax import _tracebacks, errors
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax import errors
+from stratax.base import tracebacks
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.core import state, storage
 from stratax.distribute import Strategy, strategies
 from stratax.distribute.replicas import get_strategy, has_strategy, in_cross_replica_context, is_default
@@ -141,7 +142,7 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
             try:
                 return getattr(trainer, name)(*args, **kwargs)
             except Exception as error:
-                _tracebacks.shorten(error)
+                tracebacks.shorten(error)
                 raise
         if has_strategy() and self.compiled:
             raise errors.StrategyError(

@@ -10,8 +10,8 @@ import keras
 import numpy as np
 
 from stratax import engine, errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data import Dataset
 from stratax.data.foreign import adopted
 from stratax.distribute import DistributedDataset, Strategy

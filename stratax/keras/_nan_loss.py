@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from stratax._callers import stack_level
+from stratax.base.callers import stack_level
 
 
 class WarnOfNaN(keras.callbacks.Callback):

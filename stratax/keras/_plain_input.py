@@ -9,10 +9,11 @@ import keras
 import numpy as np
 from keras import tree
 
-from stratax import _tracebacks, errors
-from stratax._callers import stack_level
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax import errors
+from stratax.base import tracebacks
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data import Dataset
 from stratax.distribute import DistributedDataset
 from stratax.distribute.replicas import is_default
@@ -124,4 +125,4 @@ def _hook(original: Callable[..., Any]) -> Callable[..., Any]:
             )
         return DatasetAdapter(x, class_weight)
 
-    return _tracebacks.shortened(get_data_adapter)
+    return tracebacks.shortened(get_data_adapter)

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import keras
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.core import regions, value_and_grad
 from stratax.distribute import keras_hooks
 from stratax.distribute.replicas import syncing_replicas

@@ -16,8 +16,8 @@ import keras
 import numpy as np
 
 from stratax import engine, errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.distribute import Strategy, keras_hooks, strategies
 from stratax.distribute.replicas import entered, get_strategy, has_strategy
 from stratax.distribute.strategies import InStep, ScheduledSteps, workers_of

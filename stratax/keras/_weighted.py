@@ -6,8 +6,8 @@ import jax
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data.iteration import DatasetIterator, Stacks
 from stratax.keras._dense import dense_arrays
 from stratax.seams.keras import data_adapter_utils

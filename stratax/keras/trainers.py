@@ -1,5 +1,5 @@
 """How a model's steps are run, for packages that do something else with them (keras layer)."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

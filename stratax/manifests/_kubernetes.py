@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import ExitCode, is_retryable
 from stratax.cluster.launching import (
     JOB_ID_VARIABLE,

@@ -5,7 +5,7 @@ import itertools
 import re
 import shlex
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import ExitCode
 from stratax.cluster.launching import check_least, check_port
 from stratax.errors import BadArgumentError

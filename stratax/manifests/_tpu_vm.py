@@ -4,7 +4,7 @@ import dataclasses
 import re
 import shlex
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster.launching import JOB_ID_VARIABLE, SECRET_FILE_VARIABLE, check_least
 from stratax.errors import BadArgumentError
 from stratax.manifests._tasks import BY_FAULT

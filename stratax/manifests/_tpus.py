@@ -4,7 +4,7 @@ import dataclasses
 import math
 import re
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 
 _SHAPE = re.compile(r"[1-9][0-9]*(x[1-9][0-9]*){1,2}")

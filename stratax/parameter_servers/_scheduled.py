@@ -5,8 +5,8 @@ import warnings
 from typing import Any, Protocol, runtime_checkable
 
 from stratax import engine
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.core import OutOfRangeError
 from stratax.distribute import Strategy
 from stratax.distribute.strategies import ScheduledSteps

@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.distribute import Strategy
 from stratax.engine import StepIterator
 from stratax.keras import DatasetCreator

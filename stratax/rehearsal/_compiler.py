@@ -26,8 +26,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax._callers import is_library, is_python
-from stratax._shown import shown
+from stratax.base.callers import is_library, is_python
+from stratax.base.shown import shown
 from stratax.core import jaxprs
 from stratax.core.regions import Made
 from stratax.rehearsal import _report

@@ -5,7 +5,7 @@ import math
 import re
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.rehearsal._hardware import GENERATIONS, Generation
 

@@ -6,6 +6,6 @@ changes versions, `_application` answers, `_page` shows it to people, `_metrics`
 Starlette and Uvicorn (`stratax-train[serve]`), and no Keras.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, DataError, StrataxError
 from stratax.export import TensorInfo
 from stratax.io import TENSOR_TYPES

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import BytesList, Example, Feature, Features, FloatList, Int64List
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.export import TensorInfo

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from starlette.exceptions import HTTPException
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import StrataxError
 from stratax.serving._versions import Computing, Version
 

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 
 # What a name may be for it to stand in a URL as it is.

@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, FailedPreconditionError, MissingPackageError
 from stratax.serving._options import ServingOptions
 

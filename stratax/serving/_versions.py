@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.export import Export, load
 from stratax.serving._batches import Batcher, is_row_by_row
 from stratax.serving._options import ServingOptions

@@ -3,6 +3,6 @@
 Layer: beside `stratax.checkpoint`. Keras' TensorBoard callback writes through it where TensorFlow is not installed.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError, MissingPackageError
 from stratax.summary._packages import tensorboard
 

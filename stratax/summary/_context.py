@@ -11,7 +11,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import regions
 from stratax.errors import BadTypeError
 from stratax.seams import keras as seam

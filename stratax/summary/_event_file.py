@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax import io as files
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.cluster import exits
 from stratax.core import host
 from stratax.errors import FileAccessError

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax import io as files
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.errors import BadTypeError
 from stratax.io import FileName
 from stratax.summary._event_file import EventFile
@@ -38,7 +38,7 @@ class FileWriter:
 
     Example:
         >>> import tempfile
-        >>> from stratax.tensorflow.v1 import summary
+        >>> from stratax.v1 import summary
         >>> with summary.FileWriter(tempfile.mkdtemp()) as writer:
         ...     value = summary.Summary.Value(tag="loss", simple_value=0.5)
         ...     writer.add_summary(summary.Summary(value=[value]), global_step=1)

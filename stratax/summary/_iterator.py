@@ -5,7 +5,7 @@ import struct
 from typing import Any, BinaryIO
 
 from stratax import io as files
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.records import FOOTER_BYTES, HEADER_BYTES, length_of, masked_crc
 from stratax.errors import DataLossError
 from stratax.io import FileName
@@ -31,7 +31,7 @@ def summary_iterator(path: FileName) -> "SummaryIterator":
     Example:
         >>> import glob, tempfile
         >>> import stratax as sx
-        >>> from stratax.tensorflow.v1.train import summary_iterator
+        >>> from stratax.tf.compat.v1.train import summary_iterator
         >>> folder = tempfile.mkdtemp()
         >>> writer = sx.summary.create_file_writer(folder)
         >>> with writer.as_default():

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import host, regions
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.summary._contents import Content, of_tensor, tensor_message

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadTypeError
 from stratax.summary._packages import new_summary
 

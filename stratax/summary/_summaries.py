@@ -4,8 +4,8 @@ from typing import Any
 
 import keras
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.summary import _contents
 from stratax.summary._context import summary_scope

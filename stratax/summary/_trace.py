@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from stratax import io as files
-from stratax._callers import stack_level
+from stratax.base.callers import stack_level
 from stratax.core import regions
 from stratax.errors import BadArgumentError
 from stratax.io import FileName

@@ -12,7 +12,7 @@ from typing import Any
 
 from stratax import cluster
 from stratax import io as files
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import regions
 from stratax.errors import BadArgumentError, SummaryError
 from stratax.io import FileName

@@ -16,9 +16,9 @@ import sys
 import types
 from collections.abc import Sequence
 
-from stratax import _backend
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BackendError
+from stratax.startup import backend
 
 _OWN = "stratax.tf"
 _TENSORFLOW = "tensorflow"
@@ -33,9 +33,9 @@ def install() -> None:
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         # In front of the finder of files, which would import a library's module a second time by our name.
         sys.meta_path.insert(0, _Finder())
-        _backend.after_import("keras", _take_keras2)
+        backend.after_import("keras", _take_keras2)
         # Later: what has to be imported before the first `compile` sees to that by itself.
-        _backend.after_import("stratax.keras", _take_training_of_keras2)
+        backend.after_import("stratax.keras", _take_training_of_keras2)
 
 
 def install_as_tensorflow() -> None:
@@ -69,7 +69,7 @@ def install_as_tensorflow() -> None:
     sys.modules[_TENSORFLOW] = own
     # TensorBoard's own way to be told not to use TensorFlow.
     sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
-    _backend.after_import("keras", _hide_from_keras)
+    backend.after_import("keras", _hide_from_keras)
     _pass_on(os.environ)
 
 

@@ -8,8 +8,8 @@ import functools
 import re
 import sys
 
-from stratax import _doors
-from stratax._shown import shown
+from stratax.base import doors
+from stratax.base.shown import shown
 from stratax.tf import _imports, _missing
 
 _ROOT = "stratax.tf"
@@ -20,7 +20,7 @@ _OTHERS = re.compile(r"\.(compat|contrib|backend)\b")
 _LEAST_LIKENESS = 0.75
 
 
-def attach(module: str, file: str) -> _doors.Attached:
+def attach(module: str, file: str) -> doors.Attached:
     """Make a module of `tf` a door whose error for a missing name says which are near.
 
     Args:
@@ -33,7 +33,7 @@ def attach(module: str, file: str) -> _doors.Attached:
     _imports.install()
     # `from stratax.tf.nn import x` looks for a module x of a package only, and shows no error of `__getattr__`.
     vars(sys.modules[module]).setdefault("__path__", [])
-    return _doors.attach(module, file, functools.partial(_error, module))
+    return doors.attach(module, file, functools.partial(_error, module))
 
 
 def _error(module: str, name: str) -> AttributeError:
@@ -63,7 +63,7 @@ def describe(module: str, name: str, *, short: bool = False) -> str:
 def _suggestion(module: str, name: str) -> str:
     import difflib
 
-    tables = _doors.read_tables(_ROOT)
+    tables = doors.read_tables(_ROOT)
     places = [place for place, names in tables.items() if name in names and place != module]
     # What old programs and layers' authors use comes last.
     elsewhere = [

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from stratax import _doors
+from stratax.base import doors
 
 # Modules of other libraries hold what they like.
 _READ = ("stratax", "keras")
@@ -395,8 +395,8 @@ def _is_door(path: str) -> bool:
     return os.path.exists(f"{path}i")
 
 
-_table = functools.cache(_doors.read_table)
-_libraries = functools.cache(_doors.read_libraries)
+_table = functools.cache(doors.read_table)
+_libraries = functools.cache(doors.read_libraries)
 
 
 @functools.cache

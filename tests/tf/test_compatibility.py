@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax import _doors, core, errors
+from stratax import core, errors
+from stratax.base import doors
 from tests import public_api
 from tools import compatibility
 
@@ -25,7 +26,7 @@ def test_a_page_without_a_name_or_table_gets_it():
 
 
 def test_the_table_has_the_names_that_the_modules_have():
-    tables = _doors.read_tables("stratax.tf")
+    tables = doors.read_tables("stratax.tf")
     assert {door: sorted(names) for door, names in tables.items()} == {
         module.__name__: module.__all__ for module in public_api.public_modules("stratax.tf")
     }

@@ -7,10 +7,10 @@ import types
 import keras
 import pytest
 
-from stratax import _doors
+from stratax.base import doors
 from stratax.tf import _reader, _sources
 
-DOORS = sorted(_doors.read_tables("stratax.tf"))
+DOORS = sorted(doors.read_tables("stratax.tf"))
 
 
 def of(path):

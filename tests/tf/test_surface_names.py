@@ -6,7 +6,7 @@ import pathlib
 import re
 
 import stratax.tf as tf
-from stratax import _doors
+from stratax.base import doors
 from tests.golden import surface
 
 TESTS = pathlib.Path(__file__).parents[1]
@@ -61,7 +61,7 @@ def test_every_public_name_is_compared_with_tensorflow_or_named_by_a_test():
     words = set(re.findall(r"\w+", " ".join(path.read_text("utf-8") for path in TESTS.rglob("*.py"))))
     public = [
         (f"{door}.{name}", name, getattr(importlib.import_module(door), name))
-        for door, names in _doors.read_tables("stratax.tf").items()
+        for door, names in doors.read_tables("stratax.tf").items()
         for name in names
     ]
     # An alias is known with what it names.

@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 import jax
 
 from stratax import errors
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.core import control, regions, storage
 from stratax.core.autograph import _transpile
 from stratax.seams.malt import converter, py_builtins

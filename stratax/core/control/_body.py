@@ -10,8 +10,8 @@ from jax.extend import core as jax_core
 from jax.interpreters import ad
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import DTypeLike, PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, PyTree
 from stratax.core import jaxprs, regions
 
 # A loop that the host drives, window by window: `loop_p.bind(*values, loop=...)`.

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.core import regions
 from stratax.core.control import _body, _conditions, _locals
 

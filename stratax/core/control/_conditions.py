@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.core import regions
 from stratax.core.control import _body, _driven, _growing, _locals
 

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 from jax.extend import core as jax_core
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree, TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree, TensorLike
 from stratax.core import jaxprs
 from stratax.core.control import _body
 from stratax.core.regions import Pass, Path, ProgramRegion, Region

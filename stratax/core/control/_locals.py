@@ -15,8 +15,8 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 
 
 class Undefined:

@@ -18,9 +18,9 @@ import jax.tree_util
 import keras
 
 from stratax import errors
-from stratax._callers import stack_level
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.core import regions
 from stratax.core.control import (
     _body,

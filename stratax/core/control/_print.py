@@ -12,8 +12,8 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._summarized import escaped, summarized
+from stratax.base.shown import shown
+from stratax.base.summarized import escaped, summarized
 from stratax.core import known, regions
 from stratax.core.control._range import Range
 from stratax.seams import jax as seam

@@ -11,9 +11,9 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._tracing import as_numbers
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.tracing import as_numbers
+from stratax.base.typing import DTypeLike
 from stratax.core import known
 
 

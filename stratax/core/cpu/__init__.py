@@ -1,5 +1,5 @@
 """Give XLA's compiler for CPUs what it makes quick programs of."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

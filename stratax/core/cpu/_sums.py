@@ -26,8 +26,8 @@ from jax import lax
 from jax.extend import core as jax_core
 from jax.interpreters import mlir
 
-from stratax import _xla_flags
 from stratax.seams.jax import choose_options, lowering_for_cpus
+from stratax.startup import xla_flags
 
 # Smaller sums are done before a product has begun; with fewer columns XLA's own loops are as fast.
 _MIN_SIZE = 1 << 14
@@ -81,12 +81,12 @@ def install() -> None:
 
 def _options(program: mlir.ir.Module) -> dict[str, str]:
     """Return what a program is compiled with: a library sums for it where that is right."""
-    if not _xla_flags.is_ours():
+    if not xla_flags.is_ours():
         return {}
     text = str(program.operation.get_asm(large_elements_limit=1))
     if _HALF.search(text):
         return {}
-    return {_xla_flags.NAME: _xla_flags.WITH_SUMS}
+    return {xla_flags.NAME: xla_flags.WITH_SUMS}
 
 
 def is_rewritable(aval: Any, params: dict[str, Any]) -> bool:
@@ -105,7 +105,7 @@ def is_rewritable(aval: Any, params: dict[str, Any]) -> bool:
     if not all(isinstance(size, int | np.integer) for size in shape):
         return False
     rows, columns = math.prod(shape[: len(axes)]), math.prod(shape[len(axes) :])
-    smallest = _MIN_SIZE_BESIDE_LIBRARY if _xla_flags.is_ours() else _MIN_SIZE
+    smallest = _MIN_SIZE_BESIDE_LIBRARY if xla_flags.is_ours() else _MIN_SIZE
     return columns >= _MIN_COLUMNS and rows * columns >= smallest and _rows_at_once(rows) >= _MIN_ROWS
 
 

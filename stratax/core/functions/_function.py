@@ -16,10 +16,11 @@ import keras
 import numpy as np
 from jax.sharding import NamedSharding
 
-from stratax import _tracebacks, errors
-from stratax._shown import shown
-from stratax._tracing import PIPELINES
-from stratax._typing import PyTree
+from stratax import errors
+from stratax.base import tracebacks
+from stratax.base.shown import shown
+from stratax.base.tracing import PIPELINES
+from stratax.base.typing import PyTree
 from stratax.core import autograph as core_autograph
 from stratax.core import control, cpu, host, jaxprs, programs, regions
 from stratax.core import storage as core_storage
@@ -182,7 +183,7 @@ class Function(_signature.Alias):
                 variants.remove((program, traced))
                 raise errors.TracingError(_explain(self, error)) from error
         except Exception as error:
-            _tracebacks.shorten(error)
+            tracebacks.shorten(error)
             raise
 
     def _new_variants(self, key: Any) -> "_Variants":

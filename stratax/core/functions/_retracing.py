@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import jax
 
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.core.functions import _signature
 
 _MAX_GROUPS = 256

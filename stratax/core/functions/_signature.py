@@ -17,11 +17,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from stratax import _pytrees
+from stratax.base import pytrees
 from stratax.core import regions, storage
 
 # RaggedTensors that a pipeline made before JAX was there may be arguments.
-_pytrees.tell_jax()
+pytrees.tell_jax()
 _BY_VALUE = (bool, int, str, bytes, type(None), enum.Enum, np.dtype, type, range, slice)
 # What a function captures of these is a part of its key, unless there is much of it.
 _CONTAINERS = frozenset([dict, list, set, tuple])

@@ -3,7 +3,7 @@
 import jax
 import keras
 
-from stratax import _tracebacks
+from stratax.base import tracebacks
 
 
 def disable_traceback_filtering() -> None:
@@ -20,4 +20,4 @@ def enable_traceback_filtering() -> None:
 
 def is_traceback_filtering_enabled() -> bool:
     """Return whether frames of Stratax, JAX and Keras are left out of tracebacks."""
-    return _tracebacks.is_filtering_enabled()
+    return tracebacks.is_filtering_enabled()

@@ -16,7 +16,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import autograph, regions, storage
 from stratax.core.gradients import _gradients
 from stratax.seams.keras import get_stateless_scope

@@ -15,8 +15,8 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree, TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree, TensorLike
 from stratax.core import autograph, regions
 from stratax.seams.keras import get_stateless_scope
 

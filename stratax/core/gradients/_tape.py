@@ -18,8 +18,8 @@ import keras
 from jax.extend.core import set_current_trace
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree, TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree, TensorLike
 from stratax.core import regions, storage
 from stratax.core.gradients import _tape_host as _host
 from stratax.core.gradients._tape_scope import WatchingScope

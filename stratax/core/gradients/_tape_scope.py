@@ -10,7 +10,7 @@ import keras
 from jax.extend.core import set_current_trace
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import regions, storage
 from stratax.core.gradients._tape_trace import is_eager
 

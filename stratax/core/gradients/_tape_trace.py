@@ -18,8 +18,8 @@ import jax.numpy as jnp
 from jax.extend.core import set_current_trace
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree, TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree, TensorLike
 from stratax.core import jaxprs
 from stratax.core.gradients import _rows
 from stratax.seams.jax import ad, core, partial_eval

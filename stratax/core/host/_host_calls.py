@@ -13,7 +13,7 @@ import numpy as np
 from jax.extend import core as jax_core
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.seams import jax as seam
 
 # `call_p.bind(*arrays, function=of NumPy arrays, types=of its results)`

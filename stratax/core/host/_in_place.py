@@ -11,8 +11,8 @@ from typing import Any
 import jax
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 
 _CONTAINERS = (tuple, list, dict, collections.OrderedDict, collections.defaultdict, type(None))
 # An object with the leaves that it had.

@@ -4,6 +4,6 @@ Nothing else in Stratax looks at the list of a jaxpr's equations, but for what c
 of the core is not known here.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """Know of a traced value what its trace already says: constants, marks, ranges, text."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from stratax._tracing import is_symbolic_size
+from stratax.base.tracing import is_symbolic_size
 from stratax.core import jaxprs, regions
 from stratax.seams.jax import core, operation_of
 

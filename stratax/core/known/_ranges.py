@@ -20,7 +20,7 @@ import jax
 import numpy as np
 from jax.extend import core as jax_core
 
-from stratax import _indices
+from stratax.base import indices
 from stratax.core import jaxprs, regions
 from stratax.seams import jax as seam
 
@@ -62,13 +62,13 @@ def watching() -> Iterator[None]:
         _watching.on = before
 
 
-def _watch(numbers: Any, bound: _indices.Bound) -> None:
+def _watch(numbers: Any, bound: indices.Bound) -> None:
     """Mark numbers that are known only when the program runs that is being traced."""
     if isinstance(numbers, jax.core.Tracer) and (_watching.on or regions.current_region() is not None):
         watch_p.bind(numbers, bound=bound)
 
 
-_indices.tell_of_unknown(_watch)
+indices.tell_of_unknown(_watch)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +101,7 @@ class Watch:
     """
 
     source: Any
-    bound: _indices.Bound
+    bound: indices.Bound
     _path: _Path
 
     def check(self, array: Any, count: int | None = None) -> None:
@@ -161,7 +161,7 @@ def watches_of(
         return []
     known: dict[Any, Any] = {}
     for var, constant in zip(closed.jaxpr.constvars, closed.consts, strict=True):
-        if _indices.is_known(constant):
+        if indices.is_known(constant):
             known[var] = constant
     known.update({var: _Path(index) for index, var in enumerate(closed.jaxpr.invars[first:])})
     for index, var in jaxprs.markers_of(closed.jaxpr).items():

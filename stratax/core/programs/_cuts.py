@@ -9,7 +9,7 @@ import jax.extend.core
 import jax.numpy as jnp
 from jax.extend import core as jax_core
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.core import control, jaxprs, regions
 from stratax.core.programs import _stages
 

@@ -9,8 +9,8 @@ import jax.extend.core
 import keras
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.core import control, host, jaxprs, regions, state, storage
 from stratax.core.known import check_ranges, watches_of
 from stratax.core.programs import _cuts, _driver, _extension

@@ -18,7 +18,7 @@ import numpy as np
 from jax.extend import core as jax_core
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import control, host, regions, state
 from stratax.core import storage as core_storage
 from stratax.core.known import Watch, watches_of_rows

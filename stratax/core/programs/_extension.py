@@ -15,7 +15,7 @@ import jax.extend.core
 from jax.extend import core as jax_core
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import control, host, jaxprs, regions
 
 _FIX = "Make the elements' shapes equal (`batch(..., drop_remainder=True)`, padding)."

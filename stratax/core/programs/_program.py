@@ -10,7 +10,7 @@ import jax.extend.core
 import keras
 import numpy as np
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.core import control, host, jaxprs, regions, state, storage
 from stratax.core.known import Watch, check_ranges
 from stratax.core.programs import _afterwards, _shared

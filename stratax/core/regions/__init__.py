@@ -1,5 +1,5 @@
 """Trace a function: what it reads, takes and hands out, and how it is compiled."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

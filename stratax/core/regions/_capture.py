@@ -19,9 +19,9 @@ import numpy as np
 from jax.extend import core as jax_core
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._tracing import TRACING
-from stratax._typing import DTypeLike, PyTree, TensorLike
+from stratax.base.shown import shown
+from stratax.base.tracing import TRACING
+from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.core import jaxprs, storage
 from stratax.core.storage import Move
 from stratax.seams.keras import (

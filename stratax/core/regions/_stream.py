@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from stratax import _tracebacks
+from stratax.base import tracebacks
 from stratax.core.regions import _capture
 from stratax.core.regions._tensor_type import TensorType
 from stratax.errors import BadArgumentError, OutOfRangeError, TracingError
@@ -116,7 +116,7 @@ class Stream(abc.ABC):
             # Python's `for` ends without a second error in the traceback.
             raise StopIteration from None
         except Exception as error:
-            _tracebacks.shorten(error)
+            tracebacks.shorten(error)
             raise
 
 

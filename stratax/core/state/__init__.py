@@ -1,5 +1,5 @@
 """Variables: how they are made, assigned, divided over replicas, and drawn for."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import keras
 import numpy as np
 
-from stratax._tracing import is_tracing
+from stratax.base.tracing import is_tracing
 from stratax.core import regions
 from stratax.seams.keras import without_distribution
 

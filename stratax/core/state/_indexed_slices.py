@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import known
 
 

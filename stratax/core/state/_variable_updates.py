@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
-from stratax._indices import check_indices
-from stratax._shown import shown
+from stratax.base.indices import check_indices
+from stratax.base.shown import shown
 from stratax.core import regions, storage
 from stratax.core.state._indexed_slices import IndexedSlices
 from stratax.core.storage import note_part

@@ -6,7 +6,7 @@ import jax
 from jax.extend import core as jax_core
 from jax.interpreters import ad, batching, mlir
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 
 # What :func:`without_mesh` puts into a program: the identity.
 without_mesh_p = jax_core.Primitive("stratax_without_mesh")

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 
 
 class Move(abc.ABC):

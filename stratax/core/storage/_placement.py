@@ -8,7 +8,7 @@ import numpy as np
 from jax.sharding import Sharding
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 
 # Objects, bytes and text.
 _NOT_OF_DEVICES = "OSU"

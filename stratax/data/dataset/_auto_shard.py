@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.dataset._file_shards import FileShards
 from stratax.data.dataset._options import AutoShardPolicy

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import TRACING
-from stratax._typing import DTypeLike, PyTree, StrPath
+from stratax.base.shown import shown
+from stratax.base.tracing import TRACING
+from stratax.base.typing import DTypeLike, PyTree, StrPath
 from stratax.data import ops, sources, vectorise
 from stratax.data.dataset._deriving import node_of
 from stratax.data.dataset._grouping import Grouping

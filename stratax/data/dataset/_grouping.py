@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data import ops, vectorise
 from stratax.data.dataset._deriving import Deriving, node_of
 from stratax.data.elements import DatasetSpec, Nested, flatten, is_shape_of, unflatten

@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from stratax._recording import NOT_RECORDED, RECORDING, recording_with
-from stratax._shown import shown
+from stratax.base.recording import NOT_RECORDED, RECORDING, recording_with
+from stratax.base.shown import shown
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.elements import flatten, unflatten
 from stratax.data.iteration import DatasetIterator
@@ -139,7 +139,7 @@ class _Computed(_Part):
 
 
 class _Recorder:
-    """Has calls with parts of elements among their operands wait for the elements: see `stratax._recording`."""
+    """Has calls with parts of elements among their operands wait for the elements: see `stratax.base.recording`."""
 
     lookup = apply = None
 

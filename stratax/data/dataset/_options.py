@@ -8,7 +8,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 
 

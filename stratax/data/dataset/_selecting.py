@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import ops, sources
 from stratax.data.dataset._deriving import Deriving
 from stratax.data.elements import INFINITE_CARDINALITY, flatten

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.elements import AUTOTUNE
 from stratax.data.plan import as_count, threads_of

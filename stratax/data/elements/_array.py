@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements._tensor import TensorMethods, tensor_repr, tensor_str
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.errors import BadArgumentError, BadTypeError

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import cut, shown
-from stratax._typing import PyTree
+from stratax.base.shown import cut, shown
+from stratax.base.typing import PyTree
 from stratax.data.elements._block import as_objects
 from stratax.data.elements._spec import TensorSpec
 from stratax.errors import DataError, DataLossError

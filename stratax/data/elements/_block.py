@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements._composite import Composite
 from stratax.data.elements._structure import Row
 from stratax.errors import DataError

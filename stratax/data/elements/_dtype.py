@@ -6,7 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadTypeError
 from stratax.io import TYPES_BY_DTYPE, TYPES_BY_NUMBER
 

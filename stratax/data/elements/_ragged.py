@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 import numpy as np
 import optree
 
-from stratax import _pytrees
-from stratax._indices import dim_of, is_known
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base import pytrees
+from stratax.base.indices import dim_of, is_known
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, map_parts
 from stratax.data.elements._ragged_dense import dense
 from stratax.data.elements._ragged_factories import RaggedFactories, as_values, length
@@ -54,7 +54,7 @@ class RaggedTensor(RaggedFactories, Composite):
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
-        _pytrees.tell_jax()
+        pytrees.tell_jax()
         self._values = values
         self._row_splits = row_splits
         self._uniform = uniform_row_length
@@ -372,4 +372,4 @@ def _of_parts(uniform: int | None, parts: Sequence[Any]) -> RaggedTensor:
 
 define_ragged_operators(RaggedTensor)
 optree.register_pytree_node(RaggedTensor, _to_parts, _of_parts, namespace=NAMESPACE)
-_pytrees.register(RaggedTensor, _to_parts, _of_parts)
+pytrees.register(RaggedTensor, _to_parts, _of_parts)

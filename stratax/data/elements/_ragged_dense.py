@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements._ragged_splits import lengths_of
 from stratax.data.elements._sparse import empty_value
 from stratax.data.elements._structure import as_array

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data.elements._ragged_splits import as_splits, row_ids, splits_of_lengths
 from stratax.data.elements._sparse import SparseTensor
 from stratax.data.elements._spec import as_dtype

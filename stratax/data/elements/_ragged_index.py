@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements._ragged_splits import lengths_of, splits_of_lengths
 from stratax.errors import BadArgumentError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements._ragged_factories import as_values
 from stratax.data.elements._ragged_splits import lengths_of, row_ids
 from stratax.data.elements._text import as_element

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data.elements._block import stack_rows
 from stratax.data.elements._composite import CompositeSpec
 from stratax.data.elements._ragged import RaggedTensor

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import is_symbolic_size, is_traced
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.tracing import is_symbolic_size, is_traced
+from stratax.base.typing import TensorLike
 from stratax.core import known
 from stratax.errors import BadTypeError
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import optree
 
-from stratax import _pytrees
-from stratax._bounds import check_bytes
-from stratax._recording import recordable
-from stratax._shown import shown
-from stratax._tensors import has_tensors
-from stratax._typing import DTypeLike
+from stratax.base import pytrees
+from stratax.base.bounds import check_bytes
+from stratax.base.recording import recordable
+from stratax.base.shown import shown
+from stratax.base.tensors import has_tensors
+from stratax.base.typing import DTypeLike
 from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec
 from stratax.data.elements._spec import TensorSpec, as_dtype, dtype_name
 from stratax.data.elements._structure import as_array
@@ -43,7 +43,7 @@ class SparseTensor(Composite):
     __slots__ = ("_parts",)
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
-        _pytrees.tell_jax()
+        pytrees.tell_jax()
         self._parts = _as_part(indices, np.int64), _as_part(values), _as_part(dense_shape, np.int64)
 
     @classmethod
@@ -396,4 +396,4 @@ def _of_parts(_: None, parts: Sequence[Any]) -> SparseTensor:
 
 
 optree.register_pytree_node(SparseTensor, _to_parts, _of_parts, namespace=NAMESPACE)
-_pytrees.register(SparseTensor, _to_parts, _of_parts)
+pytrees.register(SparseTensor, _to_parts, _of_parts)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import DTypeLike, PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, PyTree
 from stratax.data.elements._tensor_shape import Shape, TensorShape, as_shape
 from stratax.errors import BadTypeError
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 
 # Imported for their kinds, which files may name.
 from stratax.data.elements import _ragged_spec, _sparse  # noqa: F401

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import optree
 
-from stratax import _pytrees
-from stratax._shown import cut, shown
-from stratax._tracing import TRACING
-from stratax._typing import PyTree, TensorLike
+from stratax.base import pytrees
+from stratax.base.shown import cut, shown
+from stratax.base.tracing import TRACING
+from stratax.base.typing import PyTree, TensorLike
 from stratax.data.elements._array import Count, ElementArray
 from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, map_parts
 from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
@@ -114,7 +114,7 @@ def _adopt(example: Any) -> None:
         # Another thread may have been quicker.
         with contextlib.suppress(ValueError):
             optree.register_pytree_node(type(example), *own, namespace=NAMESPACE)
-            _pytrees.register(type(example), *own)
+            pytrees.register(type(example), *own)
         return
     from jax import tree_util
 

@@ -5,8 +5,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from stratax._reference import Reference
-from stratax._shown import shown
+from stratax.base.shown import shown
+from stratax.data.elements._reference import Reference
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.errors import BadArgumentError, UnimplementedError
 

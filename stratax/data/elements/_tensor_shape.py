@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from stratax._callers import is_library
-from stratax._shown import shown
-from stratax._tracing import is_symbolic_size
+from stratax.base.callers import is_library
+from stratax.base.shown import shown
+from stratax.base.tracing import is_symbolic_size
 from stratax.errors import BadArgumentError, BadTypeError
 
 Shape = tuple[int | None, ...]

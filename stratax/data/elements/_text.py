@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tensors import has_tensors
+from stratax.base.shown import shown
+from stratax.base.tensors import has_tensors
 from stratax.data.elements._array import ElementArray
 from stratax.data.elements._composite import Composite, map_parts
 from stratax.data.elements._tensor import TensorMethods, tensor_repr, tensor_str

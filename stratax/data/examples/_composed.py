@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import RaggedTensor, SparseTensor, as_dtype, splits_of_lengths
 from stratax.data.examples._features import VarLenFeature
 from stratax.errors import BadArgumentError, DataError

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data.elements import as_dtype
 from stratax.data.vectorise import gives_elements
 from stratax.errors import BadArgumentError, BadTypeError, DataError

@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from stratax._bounds import check_bytes
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.bounds import check_bytes
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data.elements import SparseTensor, as_dtype, as_objects, as_shape, empty_value
 from stratax.data.examples._values import BYTES, FLOAT, Kind, Ragged, Where, error_about, places_in_rows
 from stratax.data.vectorise import Unchanging

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data.elements import SparseTensor, TextScalar, as_objects
 from stratax.data.examples._columnar_parse import parse_columns
 from stratax.data.examples._composed import composed

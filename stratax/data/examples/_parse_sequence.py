@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import SparseTensor
 from stratax.data.examples._example import SequenceExample
 from stratax.data.examples._features import (

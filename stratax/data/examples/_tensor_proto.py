@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from stratax._bounds import check_bytes
-from stratax._shown import shown
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.bounds import check_bytes
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_array, as_objects, without_tensors
 from stratax.data.examples._features import value_dtype
 from stratax.data.vectorise import gives_tensors

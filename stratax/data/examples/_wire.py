@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 
 # How far behind a place within the data fixed-size reads may go.
 MARGIN = 256

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.data.elements import UNKNOWN_CARDINALITY
 from stratax.data.plan import Node
 from stratax.data.vectorise import user_code

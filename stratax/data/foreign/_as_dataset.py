@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data.dataset import Dataset
 from stratax.data.elements import UNKNOWN_CARDINALITY
 from stratax.data.foreign._adapter import Items, IteratorReader, Stream

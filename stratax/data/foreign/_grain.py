@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.data.elements import INFINITE_CARDINALITY
 from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Stream, json_state
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._locks import OwnLock
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.data.elements import (
     Block,
     Columns,
@@ -22,7 +21,7 @@ from stratax.data.elements import (
 )
 from stratax.data.foreign._adapter import Items, Reader, Stream
 from stratax.data.foreign._elements import as_element
-from stratax.data.plan import Node, OwningCursor, Passes, Run
+from stratax.data.plan import Node, OwningCursor, OwnLock, Passes, Run
 from stratax.data.position import Cursor, State
 from stratax.data.vectorise import user_code
 from stratax.errors import DataError

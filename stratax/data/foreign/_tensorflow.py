@@ -3,8 +3,8 @@
 import sys
 from typing import Any
 
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data.elements import TensorSpec, flatten, unflatten
 from stratax.data.foreign._adapter import Adapter, IteratorReader, Stream
 from stratax.data.foreign._nodes import ForeignStream

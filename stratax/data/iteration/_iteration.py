@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from stratax._locks import OwnLock
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import Structure
 from stratax.data.ops import Prefetch, depth_at_root
-from stratax.data.plan import IndexCursor, Lookahead, Node, Order, Run, walk
+from stratax.data.plan import IndexCursor, Lookahead, Node, Order, OwnLock, Run, walk
 from stratax.data.position import Cursor, Feed, ReadAhead, State, from_json, to_json
 from stratax.data.sources import Generator
 from stratax.errors import DataError, StrataxError

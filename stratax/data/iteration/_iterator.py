@@ -7,10 +7,10 @@ from typing import Any
 
 import optree
 
-from stratax import _tracebacks
-from stratax._shown import shown
-from stratax._tensors import has_tensors
-from stratax._tracing import TRACING
+from stratax.base import tracebacks
+from stratax.base.shown import shown
+from stratax.base.tensors import has_tensors
+from stratax.base.tracing import TRACING
 from stratax.data.elements import (
     Block,
     Structure,
@@ -94,7 +94,7 @@ class DatasetIterator(Checkpointable, Stacks):
         try:
             leaves = self._unless_closed(self._feed.row)
         except Exception as error:
-            _tracebacks.shorten(error)
+            tracebacks.shorten(error)
             raise
         # An element that is one array or text is not put together: of small ones millions are asked for.
         convert = self._convert

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from stratax._locks import OwnLock
 from stratax.data.elements import Block, Columns, Row, Rows, as_objects, copied, is_composites, stack_rows
 from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops.batch._batch import Batch
 from stratax.data.ops.batch._padded import PaddedBatch
 from stratax.data.ops.map._node import Map
 from stratax.data.ops.shuffle._node import Shuffle
-from stratax.data.plan import Node, Passes, Run, walk
+from stratax.data.plan import Node, OwnLock, Passes, Run, walk
 from stratax.data.position import Cursor, State
 from stratax.data.sources import Random
 from stratax.errors import DataError

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,

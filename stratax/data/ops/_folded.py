@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.data.elements import (
     Composite,
     TensorSpec,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import (
     Block,
     Row,

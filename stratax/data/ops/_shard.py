@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import Block, concatenate_blocks
 from stratax.data.ops._reindexed import Reindexed
 from stratax.data.plan import Lookahead, Node, Passes, Run, as_count

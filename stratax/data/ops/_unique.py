@@ -4,7 +4,7 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, TensorSpec, encode_columns
 from stratax.data.ops._filter import selected
 from stratax.data.plan import Lookahead, Node, Run

@@ -1,5 +1,5 @@
 """Describe a pipeline: nodes, what one iteration shares (`Run`), and orders of random operations."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

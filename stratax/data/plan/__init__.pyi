@@ -4,6 +4,7 @@ from ._arguments import make_order as make_order
 from ._arguments import threads_of as threads_of
 from ._cores import num_cores as num_cores
 from ._fingerprint import fingerprint as fingerprint
+from ._locks import OwnLock as OwnLock
 from ._node import Drawing as Drawing
 from ._node import IndexCursor as IndexCursor
 from ._node import Node as Node

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import TRACING
+from stratax.base.shown import shown
+from stratax.base.tracing import TRACING
 from stratax.core import known
 from stratax.data.elements import AUTOTUNE
 from stratax.data.plan._cores import num_cores

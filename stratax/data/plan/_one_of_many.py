@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.data.elements import flatten, unflatten
 
 _IS_ONE: ContextVar[bool] = ContextVar("stratax_one_of_many", default=False)

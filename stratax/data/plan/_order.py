@@ -1,7 +1,7 @@
 """The random orders of a plan, however it is rewritten (data layer)."""
 
-from stratax._locks import OwnLock
 from stratax.data.elements import SeedToDraw
+from stratax.data.plan._locks import OwnLock
 from stratax.data.plan._run import Run
 
 

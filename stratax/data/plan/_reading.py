@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.data.elements import Row, TensorSpec, flatten
 from stratax.data.plan._node import Node
 from stratax.data.plan._run import Run

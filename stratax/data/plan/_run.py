@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._threads import Threads
+from stratax.base.threads import Threads
 from stratax.data.records import Origins
 from stratax.errors import DataError
 

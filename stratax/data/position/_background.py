@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import DataError
 
 _WAIT_SECONDS = 1.0

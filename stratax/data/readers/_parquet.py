@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.dataset import Dataset
 from stratax.data.plan import as_count
 from stratax.data.readers._arguments import names_node

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import cut, shown
-from stratax._typing import PyTree
+from stratax.base.shown import cut, shown
+from stratax.base.typing import PyTree
 from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,

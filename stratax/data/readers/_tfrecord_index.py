@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import INFINITE_CARDINALITY, Block, Columns, TensorSpec
 from stratax.data.plan import Node, Passes, Run
 from stratax.data.records import (

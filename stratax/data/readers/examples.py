@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.dataset import Dataset
 from stratax.data.elements import AUTOTUNE, TensorSpec
 from stratax.data.examples import parse_example

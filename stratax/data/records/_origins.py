@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.records._stream import Piece, RecordFormat
 from stratax.errors import DataError
 from stratax.io import ByteStream, open_bytes

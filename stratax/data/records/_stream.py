@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import DataError, DataLossError
 from stratax.io import ByteStream
 

@@ -8,8 +8,8 @@ import zlib
 from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.data.records._tfrecord_reader import FOOTER_BYTES, header_of, masked_crc
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.io import (

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from stratax._locks import OwnLock
-from stratax._shown import shown
-from stratax._typing import StrPath
+from stratax.base.shown import shown
+from stratax.base.typing import StrPath
 from stratax.data.elements import Block, Columns, Rows, flatten, spec_kind
 from stratax.data.ops import below_batches
-from stratax.data.plan import Node, OwningCursor, Passes, Run, walk
+from stratax.data.plan import Node, OwningCursor, OwnLock, Passes, Run, walk
 from stratax.data.position import Cursor, State
 from stratax.data.snapshots._snapshot import Snapshot, read_snapshot
 from stratax.data.snapshots._source import source_of

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import crc32c
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import spec_from_json
 from stratax.data.records import FRAME_BYTES
 from stratax.errors import DataLossError, FileMissingError

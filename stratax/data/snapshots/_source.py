@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax._locks import OwnLock
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data.elements import Block, TensorSpec, concatenate_blocks, decode_boxed, flatten
-from stratax.data.plan import Node, Passes, Run
+from stratax.data.plan import Node, OwnLock, Passes, Run
 from stratax.data.position import Cursor, Feed, State, one
 from stratax.data.records import DEFAULT_BUFFER, FRAME_BYTES, BadRecordError, TFRecordFormat, read_records
 from stratax.data.snapshots._snapshot import Shard, Snapshot, missing_shard, read_index

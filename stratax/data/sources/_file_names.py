@@ -4,8 +4,8 @@ import os
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import StrPath
+from stratax.base.shown import shown
+from stratax.base.typing import StrPath
 from stratax.data.elements import flatten
 from stratax.data.sources._memory import Slices
 from stratax.errors import NoMatchingFileError

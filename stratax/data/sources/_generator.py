@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import Block, Columns
 from stratax.data.position import Background, State
 from stratax.data.records import Origins, Piece, RecordFormat

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from stratax._typing import DTypeLike, PyTree, TensorLike
+from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.data.elements import TensorMethods, TensorShape, define_operators
 
 

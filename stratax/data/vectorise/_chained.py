@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from stratax._tensors import has_tensors
+from stratax.base.tensors import has_tensors
 from stratax.data.elements import as_tensor
 
 _CALL, _OPERATE = "stratax_call", "stratax_operate"

@@ -8,11 +8,11 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from stratax import _tracebacks
-from stratax._recording import NOT_RECORDED, RECORDING
-from stratax._refusals import refused
-from stratax._tensors import has_tensors
-from stratax._tracing import PIPELINES, TRACING
+from stratax.base import tracebacks
+from stratax.base.recording import NOT_RECORDED, RECORDING
+from stratax.base.refusals import refused
+from stratax.base.tensors import has_tensors
+from stratax.base.tracing import PIPELINES, TRACING
 from stratax.data.elements import (
     Row,
     Structure,
@@ -89,7 +89,7 @@ def gives_tensors(function: Operation) -> Operation:
                     raise
                 raise other from error
         except Exception as error:
-            _tracebacks.shorten(error)
+            tracebacks.shorten(error)
             raise
         finally:
             PIPELINES.computes = False

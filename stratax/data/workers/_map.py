@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax._locks import OwnLock
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import AUTOTUNE, Block, Columns, Row, Rows, TensorSpec, concatenate_blocks, flatten
 from stratax.data.ops import AheadCursor, Map, Mapper
-from stratax.data.plan import Node, Passes, Run, as_count, check_callable, num_cores, pass_at
+from stratax.data.plan import Node, OwnLock, Passes, Run, as_count, check_callable, num_cores, pass_at
 from stratax.data.position import Cursor
 from stratax.data.records import Origins
 from stratax.data.workers._pool import TASK_SECONDS, WorkerPool, pickled

@@ -14,8 +14,8 @@ from typing import Any
 import cloudpickle
 from loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
-from stratax._shown import shown
-from stratax._tensors import has_tensors
+from stratax.base.shown import shown
+from stratax.base.tensors import has_tensors
 from stratax.data.elements import Columns, Structure, unflatten
 from stratax.data.workers._interrupts import workers_without_interrupts
 from stratax.data.workers._memory import SMALLEST_BYTES, Memory, can_share

@@ -14,8 +14,8 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tensors import tell_tensors
+from stratax.base.shown import shown
+from stratax.base.tensors import tell_tensors
 from stratax.data.elements import (
     Block,
     Columns,

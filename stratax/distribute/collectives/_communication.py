@@ -6,8 +6,8 @@ import math
 import numbers
 import warnings
 
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.distribute.collectives._cross_device_ops import NcclAllReduce, RingAllReduce
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.errors import BadArgumentError, BadTypeError

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import ArrayLike
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import device_kind, local_devices, resolve_device
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.collectives._packing import pack, plan_packs, unpack

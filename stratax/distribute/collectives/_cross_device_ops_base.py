@@ -16,8 +16,8 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.cluster import LogicalDevice, PhysicalDevice, resolve_device
 from stratax.core import regions
 from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp, as_reduce_op

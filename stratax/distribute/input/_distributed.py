@@ -4,8 +4,9 @@ import weakref
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from stratax import _tracebacks, errors
-from stratax._shown import shown
+from stratax import errors
+from stratax.base import tracebacks
+from stratax.base.shown import shown
 from stratax.core import Stream, regions
 from stratax.data.iteration import ran_out, runs, stacked
 from stratax.distribute.input._elements import Convert, StepCursor
@@ -88,7 +89,7 @@ class DistributedDataset:
         try:
             return DistributedIterator(self._strategy, self._source, self._options)
         except Exception as error:
-            _tracebacks.shorten(error)
+            tracebacks.shorten(error)
             raise
 
     def __repr__(self) -> str:

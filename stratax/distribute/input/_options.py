@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

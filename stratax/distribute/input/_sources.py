@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.dataset import Dataset
 from stratax.data.elements import are_plain
 from stratax.data.position import Feed, Positions, RegularPositions, State

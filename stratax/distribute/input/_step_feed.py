@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from stratax._callers import stack_level
+from stratax.base.callers import stack_level
 from stratax.data.elements import Block
 from stratax.data.plan import Run
 from stratax.data.position import Cursor, Feed, Positions, ReadAhead

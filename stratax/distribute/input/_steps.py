@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from stratax import errors
-from stratax._callers import stack_level
+from stratax.base.callers import stack_level
 from stratax.data.elements import Columns, Composite, are_plain, as_objects, is_composites, map_parts
 from stratax.distribute.replicas import PerReplica, Share
 

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import keras
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.core import regions
 from stratax.distribute import strategies
 from stratax.distribute.keras_hooks import _accumulation

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import Axis, PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import Axis, PyTree
 from stratax.core.state import IndexedSlices
 from stratax.distribute.replicas._exchange import over_replicas
 from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op

@@ -2,7 +2,7 @@
 
 import enum
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 
 

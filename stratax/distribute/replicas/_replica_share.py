@@ -16,7 +16,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import host, regions
 from stratax.distribute.replicas._exchange import over_replicas, sum_over_replicas
 from stratax.distribute.replicas._values import REPLICA_AXIS

@@ -19,7 +19,7 @@ from jax.extend.core import jaxprs_in_params, set_current_trace
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import jaxprs, regions
 from stratax.distribute.replicas._exchange import TakesTurns
 from stratax.distribute.replicas._replica_parts import ReplicaParts, belongs_to_replicas, ensure_parts

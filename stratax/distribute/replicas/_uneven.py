@@ -12,7 +12,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core.storage import place
 from stratax.distribute.replicas import _contexts
 from stratax.distribute.replicas._values import (

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import tensor_repr, tensor_str
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 

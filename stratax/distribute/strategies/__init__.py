@@ -4,6 +4,6 @@
 `_strategy_input` are the abstract parts and their capabilities. A new strategy begins here.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import local_devices, placed_devices
 from stratax.distribute.strategies._extended import on_devices
 from stratax.distribute.strategies._mirrored import resolve_devices

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.core import Function, regions
 from stratax.distribute.replicas import (
     PerReplica,

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
-from stratax._typing import PyTree, TensorLike
+from stratax.base.typing import PyTree, TensorLike
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.replicas import ReduceOp
 

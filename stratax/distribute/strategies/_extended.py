@@ -9,8 +9,8 @@ import keras
 from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.cluster import device_name
 from stratax.core import regions, storage
 from stratax.distribute.collectives import CrossDeviceOps

@@ -4,7 +4,7 @@ import contextlib
 import threading
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.distribute.replicas import get_strategy, has_strategy
 from stratax.distribute.strategies._strategy import Strategy
 

@@ -13,8 +13,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree, TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree, TensorLike
 from stratax.core import Function, autograph, control, functions, host, regions, storage
 from stratax.distribute import replicas
 from stratax.distribute.collectives import CrossDeviceOps, NcclAllReduce

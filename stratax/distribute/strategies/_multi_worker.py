@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import Cluster, ClusterResolver, TFConfigClusterResolver, check_jobs, connect
 from stratax.distribute.collectives import CommunicationOptions
 from stratax.distribute.strategies._workers import WorkersStrategy, devices_of, has_peers

@@ -8,9 +8,10 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from stratax import _tracebacks, errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax import errors
+from stratax.base import tracebacks
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.cluster import ClusterResolver, device_name
 from stratax.core import regions
 from stratax.core.state import IndexedSlices
@@ -182,7 +183,7 @@ class Strategy:
             return self._execution.run(fn, tuple(args), kwargs)
         except Exception as error:
             # Frames of Stratax and JAX say nothing to the user.
-            _tracebacks.shorten(error)
+            tracebacks.shorten(error)
             raise
 
     def experimental_run_v2(

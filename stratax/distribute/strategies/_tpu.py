@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 import jax
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import Cluster, TPUClusterResolver, connect, local_devices
 from stratax.distribute.strategies._workers import WorkersStrategy, devices_of
 

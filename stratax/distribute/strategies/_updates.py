@@ -8,7 +8,7 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import resolve_device
 from stratax.core import regions
 from stratax.core.storage import place, read_all

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import keras
 
-from stratax._typing import PyTree
+from stratax.base.typing import PyTree
 from stratax.distribute.replicas import (
     PerReplica,
     in_replica,

@@ -15,7 +15,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import Cluster, phase, phases
 from stratax.core import storage
 from stratax.data import Dataset

@@ -3,7 +3,7 @@
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import ClusterResolver
 from stratax.distribute.collectives import CommunicationImplementation, CommunicationOptions
 from stratax.distribute.strategies import _multi_worker

@@ -3,6 +3,6 @@
 Follows `tf.distribute.coordinator`.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

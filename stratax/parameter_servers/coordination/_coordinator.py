@@ -10,7 +10,7 @@ from typing import Any
 import cloudpickle
 import jax
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import credentials
 from stratax.core import Function
 from stratax.distribute.strategies import ParameterServerStrategy

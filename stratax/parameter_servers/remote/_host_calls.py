@@ -18,7 +18,7 @@ import jax
 import keras
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import control, jaxprs, programs
 from stratax.errors import (
     BadArgumentError,

@@ -12,7 +12,7 @@ import jax
 import keras
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import StrategyError
 from stratax.parameter_servers.remote._partitioners import num_shards_of
 

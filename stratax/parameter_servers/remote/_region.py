@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 import keras
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import regions
 from stratax.distribute.replicas import PostponedUpdate, PostponesUpdates
 from stratax.errors import TracingError

@@ -8,14 +8,14 @@ import sys
 import threading
 from typing import Any
 
-from stratax import _malloc
 from stratax import cluster as clusters
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import exits
 from stratax.errors import BadArgumentError, PeerLostError
 from stratax.parameter_servers.remote._servers import Servers
 from stratax.parameter_servers.remote._worker import WorkerServer
 from stratax.parameter_servers.servers import MessageServer, ShardServer, abort_all, issue
+from stratax.startup import malloc
 
 # How long a parameter server may take to answer a worker, in seconds.
 _ANSWER_SECONDS = 300.0
@@ -119,7 +119,7 @@ class Server:
         is_main = threading.current_thread() is threading.main_thread()
         if is_main:
             if self._job == "ps":
-                _malloc.give_back()
+                malloc.give_back()
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self._ended.set())
         # In pieces: a wait without an end can't be interrupted on every system.

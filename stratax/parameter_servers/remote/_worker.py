@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax import export
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import AbortedError, BadArgumentError, FailedPreconditionError, InternalError
 from stratax.parameter_servers.remote._conversation import Conversation
 from stratax.parameter_servers.remote._host_calls import WorkerCalls

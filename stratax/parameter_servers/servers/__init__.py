@@ -4,6 +4,6 @@ From below: `_wire` has messages of arrays, `_certificates` who may connect, `_s
 and `_connection` the two ends of a stream. Extra: `servers`.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

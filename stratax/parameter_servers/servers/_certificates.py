@@ -19,7 +19,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster.launching import SECRET_FILE_VARIABLE, SECRET_VARIABLE
 from stratax.errors import ClusterError, MissingPackageError
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import (
     AbortedError,
     BadArgumentError,

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 from jax import export
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import AbortedError, BadArgumentError, FailedPreconditionError
 
 # Of how many steps it is remembered that their updates have been made.

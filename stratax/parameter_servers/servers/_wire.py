@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadTypeError, DataLossError
 from stratax.parameter_servers.servers._arrow import flight, pa
 

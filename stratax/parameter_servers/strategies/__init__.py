@@ -1,5 +1,5 @@
 """Strategies whose variables servers keep (parameter_servers layer)."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import (
     ClusterResolver,
     ClusterSpec,

@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import keras
 
-from stratax import _providers, errors
-from stratax._typing import PyTree, TensorLike
+from stratax import errors
+from stratax.base import providers
+from stratax.base.typing import PyTree, TensorLike
 from stratax.core import Function, autograph, regions
 from stratax.distribute.input import ValueContext
 from stratax.distribute.replicas import ReduceOp, ReplicaContext, entered
@@ -115,7 +116,7 @@ class RemoteExecution(Execution, StepByStep):
 
 
 def _for_fit() -> Any:
-    (module,) = _providers.providers("fit on workers")
+    (module,) = providers.providers("fit on workers")
     return module
 
 

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import saving
 from stratax.tensorflow.checkpoints import _tensorflow
 from stratax.tensorflow.checkpoints._matches import AS_ASKED, Matches, unique

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import saving
 from stratax.checkpoint.saving import Checkpoint
 from stratax.seams.keras import BaseOptimizer

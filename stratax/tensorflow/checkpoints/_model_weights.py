@@ -6,7 +6,7 @@ import pathlib
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import saving
 from stratax.checkpoint.saving import Checkpoint
 from stratax.tensorflow.checkpoints import _conversion, _conversion_target, _tensorflow

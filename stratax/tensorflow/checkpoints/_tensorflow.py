@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.checkpoints import _bundles
 
 _logger = logging.getLogger("stratax")

@@ -1,5 +1,5 @@
 """TensorFlow's checkpoints made into those of Stratax, and into models."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import Dataset
 from stratax.data.elements import as_array
 

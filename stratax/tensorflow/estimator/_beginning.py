@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import get_checkpoint_state
 from stratax.distribute import Strategy
 from stratax.engine import from_chief, is_chief

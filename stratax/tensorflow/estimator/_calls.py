@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.dataset import symbolic_iterators
 from stratax.tensorflow.estimator._spec import is_tensor
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax import _tracebacks, errors
-from stratax._shown import shown
+from stratax import errors
+from stratax.base import tracebacks
+from stratax.base.shown import shown
 from stratax.core import CompiledPrograms
 from stratax.distribute import InputContext, MirroredStrategy, Strategy
 from stratax.distribute.replicas import get_strategy
@@ -60,7 +61,7 @@ class Estimator:
         BadArgumentError: If `model_fn` has other arguments, or `model_dir` is not that of `config`.
 
     Example:
-        >>> import stratax.tf as tf, stratax.tensorflow.estimator as estimator
+        >>> import stratax.tf as tf, stratax.estimator as estimator
         >>> def model_fn(features, labels, mode):
         ...     w = tf.Variable(0.0, name="w")
         ...     loss = tf.reduce_mean((features * w - labels) ** 2)
@@ -79,7 +80,7 @@ class Estimator:
         _calls.check_model_fn(model_fn, params)
         if config is not None and not isinstance(config, RunConfig):
             raise errors.BadTypeError(
-                f"config must be an instance of stratax.tensorflow.estimator.RunConfig. Received: config={shown(config)}."
+                f"config must be an instance of stratax.estimator.RunConfig. Received: config={shown(config)}."
             )
         self._warm_start = checked_settings(warm_start_from)
         self._config = _with_model_dir(config or RunConfig(), model_dir)
@@ -146,7 +147,7 @@ class Estimator:
         """
         return _checkpoints.variable_value(self._trained(), name)
 
-    @_tracebacks.shortened
+    @tracebacks.shortened
     def train(
         self,
         input_fn: Callable[..., Any],
@@ -210,7 +211,7 @@ class Estimator:
         _logger.info("Loss for final step: %s.", run.last_loss())
         return self
 
-    @_tracebacks.shortened
+    @tracebacks.shortened
     def evaluate(
         self,
         input_fn: Callable[..., Any],
@@ -283,7 +284,7 @@ class Estimator:
         model = self._model(ModeKeys.PREDICT, strategy, path)
         model.predict_keys = _prediction.as_keys(predict_keys)
         # A generator: each of its steps is made within.
-        with _tracebacks.shortened, self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
+        with tracebacks.shortened, self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
             if not given.build(model, may_be_empty=True):
                 return
             self._read(model, strategy, path)
@@ -404,7 +405,7 @@ class Estimator:
         path = checkpoint_path or self.latest_checkpoint()
         if path is None and not self._has_values:
             path = self._trained()
-        with _tracebacks.shortened:
+        with tracebacks.shortened:
             # A program of one device, whatever the strategy: a server has its own.
             strategy = default_strategy()
             signatures = {}
@@ -426,7 +427,7 @@ class Estimator:
             if not isinstance(spec, EstimatorSpec):
                 raise errors.BadTypeError(
                     "model_fn should return an EstimatorSpec. "
-                    f"Received: {shown(spec)}. Return stratax.tensorflow.estimator.EstimatorSpec(mode, ...)."
+                    f"Received: {shown(spec)}. Return stratax.estimator.EstimatorSpec(mode, ...)."
                 )
             return spec
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 
 # TensorFlow's name of the signature that is asked for where none is named.
 DEFAULT = "serving_default"
@@ -43,7 +43,7 @@ class PredictOutput(ExportOutput):
         BadArgumentError: A name is no string, or there are none.
 
     Example:
-        >>> from stratax.tensorflow.estimator.export import PredictOutput
+        >>> from stratax.tf.estimator.export import PredictOutput
         >>> sorted(PredictOutput({"logits": [[0.5]], "class": [1]}).outputs)
         ['class', 'logits']
     """

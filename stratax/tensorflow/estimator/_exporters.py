@@ -13,7 +13,7 @@ import numpy as np
 
 from stratax import errors
 from stratax import io as files
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator._calls import arguments_of
 from stratax.tensorflow.estimator.hooks import metrics_by_step
 

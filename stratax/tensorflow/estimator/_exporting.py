@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import regions
 from stratax.export import ExportedFunction
 from stratax.tensorflow.estimator._evaluation import update_of, value_of

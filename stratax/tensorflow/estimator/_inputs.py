@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import Dataset, DatasetIterator
 from stratax.data.dataset import OneShotIterator, dataset_of_parts
 from stratax.distribute import DistributedDataset, InputContext, Strategy

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import regions
 from stratax.seams.keras import Functional, to_snake_case
 from stratax.tensorflow.estimator._estimator import Estimator

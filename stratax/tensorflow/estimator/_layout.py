@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import known, storage
 from stratax.data import SparseTensor, SparseTensorSpec
 from stratax.distribute.input import Padded

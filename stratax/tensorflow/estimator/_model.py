@@ -16,8 +16,8 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.core import CompiledPrograms, Function, regions, storage
 from stratax.core.known import used_marks
 from stratax.distribute import Strategy

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import is_per_replica
 from stratax.engine import StepInput, StepLoop, StepProgram, is_chief

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import parse_example
 from stratax.tensorflow.v1 import placeholder
 

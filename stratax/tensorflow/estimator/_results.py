@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from stratax._threads import Threads
+from stratax.base.threads import Threads
 from stratax.tensorflow.estimator.hooks import SessionRunHook
 
 # So many dispatches' results wait for the function at most; then the training waits for it.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NamedTuple
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import ClusterSpec, TFConfig, TFConfigClusterResolver
 
 _logger = logging.getLogger("stratax")
@@ -73,7 +73,7 @@ class RunConfig:
         ClusterError: If `TF_CONFIG` is wrong.
 
     Example:
-        >>> from stratax.tensorflow.estimator import RunConfig
+        >>> from stratax.estimator import RunConfig
         >>> config = RunConfig(model_dir="models/first", save_checkpoints_steps=500)
         >>> config.replace(save_checkpoints_secs=60).save_checkpoints_steps is None
         True

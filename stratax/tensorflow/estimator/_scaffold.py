@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.v1 import Operation
 from stratax.tensorflow.v1.train import Saver
 

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 
 from stratax import engine, errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import storage
 from stratax.engine import StepLoop, StepProgram
 from stratax.summary.forms import SummaryRecord

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator._export_outputs import outputs_of
 from stratax.tensorflow.estimator._mode_keys import MODES, ModeKeys
 from stratax.tensorflow.estimator._scaffold import Scaffold

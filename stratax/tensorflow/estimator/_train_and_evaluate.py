@@ -8,8 +8,9 @@ import secrets
 import time
 from typing import Any
 
-from stratax import _tracebacks, errors
-from stratax._shown import shown
+from stratax import errors
+from stratax.base import tracebacks
+from stratax.base.shown import shown
 from stratax.checkpoint import checkpoint_exists, checkpoints_iterator
 from stratax.cluster.launching import end_by_itself
 from stratax.io import make_folder, write_file
@@ -31,7 +32,7 @@ _BEGIN_SECONDS = 60.0
 _EVALUATOR, _CHIEFS, _WORKERS, _SERVERS = "evaluator", ("chief", "master"), ("worker",), "ps"
 
 
-@_tracebacks.shortened
+@tracebacks.shortened
 def train_and_evaluate(
     estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec
 ) -> tuple[dict[str, Any] | None, list[Any]] | None:

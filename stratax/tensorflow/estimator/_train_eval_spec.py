@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks import (
     CheckpointSaverListener,
     SessionRunHook,
@@ -29,7 +29,7 @@ class TrainSpec(collections.namedtuple("TrainSpec", ["input_fn", "max_steps", "h
 
     Example:
         >>> import stratax as sx
-        >>> from stratax.tensorflow.estimator import EvalSpec, TrainSpec
+        >>> from stratax.estimator import EvalSpec, TrainSpec
         >>> dataset = sx.data.Dataset.range(8).batch(4)
         >>> TrainSpec(lambda: dataset.repeat(), max_steps=100).max_steps
         100

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.distribute import Strategy
 from stratax.engine import Hook, StepInput, StepLoop, is_chief
 from stratax.tensorflow.estimator._beginning import Start, note_end

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import load_checkpoint
 from stratax.core import regions
 from stratax.tensorflow.checkpoints.values import NamedValues, give

@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import DataLossError
 
 # By module: what a function is called in TensorFlow, and there.

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
 from stratax.errors import BadTypeError
 from stratax.export.parts import TensorInfo, dtype_named, leaves_in

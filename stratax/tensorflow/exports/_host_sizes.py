@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._bounds import check_bytes
+from stratax.base.bounds import check_bytes
 from stratax.export.parts import leaves_in
 from stratax.tensorflow.exports._host_functions import function_named
 

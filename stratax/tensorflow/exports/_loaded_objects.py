@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import Function, Variable, regions
 from stratax.core.functions import as_declared
 from stratax.data.elements import TensorSpec

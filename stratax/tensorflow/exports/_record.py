@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import export
 
-from stratax._recording import NOT_RECORDED, RECORDING, recording_with
-from stratax._shown import shown
-from stratax._tracing import as_numbers, has_symbolic_sizes, is_symbolic_size
+from stratax.base.recording import NOT_RECORDED, RECORDING, recording_with
+from stratax.base.shown import shown
+from stratax.base.tracing import as_numbers, has_symbolic_sizes, is_symbolic_size
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
 from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
@@ -600,7 +600,7 @@ class HostRecorder:
     # Calls.
 
     def called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what stands for a call's result: see `stratax._recording.Recorder`."""
+        """Return what stands for a call's result: see `stratax.base.recording.Recorder`."""
         name = _host_functions.name_of(function)
         if self._stays:
             args, kwargs = replaced((args, kwargs), self._on_host)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._bounds import check_bytes, holds_pixels, most_bytes, taking_turns
-from stratax._shown import shown
-from stratax._threads import Threads
+from stratax.base.bounds import check_bytes, holds_pixels, most_bytes, taking_turns
+from stratax.base.shown import shown
+from stratax.base.threads import Threads
 from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
 from stratax.errors import BadArgumentError, DataLossError, StrataxError

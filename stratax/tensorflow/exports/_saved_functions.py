@@ -14,8 +14,8 @@ import keras
 import numpy as np
 from jax import export
 
-from stratax._shown import shown
-from stratax._tracing import as_numbers
+from stratax.base.shown import shown
+from stratax.base.tracing import as_numbers
 from stratax.core import Function, jaxprs, programs, regions
 from stratax.core.functions import ConcreteFunction, is_spec, kinds_of
 from stratax.errors import BadArgumentError, BadTypeError, TracingError

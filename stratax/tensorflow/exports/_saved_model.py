@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, ClusterTimeoutError, InternalError, MissingPackageError
 from stratax.export.parts import Folder, new_folder
 from stratax.tensorflow.exports._write_saved_model import NO_TENSORFLOW, TOO_OLD

@@ -11,8 +11,8 @@ from typing import Any
 
 import keras
 
-from stratax._callers import stack_level
-from stratax._shown import shown
+from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.core import Function
 from stratax.core.functions import ConcreteFunction
 from stratax.data.elements import TensorSpec

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadTypeError
 
 _CONSTANTS = (type(None), bool, int, float, str)

@@ -1,4 +1,4 @@
-"""`python -m stratax.tensorflow.exports._write_saved_model EXPORT FOLDER`: TensorFlow's part of a conversion (export layer)."""
+"""`python -m stratax.tensorflow.exports._write_saved_model EXPORT FOLDER`: TensorFlow's part of a conversion."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 """The host's part of exports, for what traces, writes and loads them."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """Feature columns: what models make of features, strings among them, as `tf.feature_column`."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data import VarLenFeature
 from stratax.tensorflow.feature_column._cells import Cells
 from stratax.tensorflow.feature_column._column import CategoricalColumn, checked_categorical, checked_key
@@ -88,7 +88,7 @@ def categorical_column_with_hash_bucket(
 
     Example:
         >>> import numpy as np
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> word = fc.categorical_column_with_hash_bucket("word", 100)
         >>> fc.Transformation([word]).host_features({"word": np.array(["a", "hello", ""])})["word/ids"].tolist()
         [[39], [96], [-1]]
@@ -156,7 +156,7 @@ def categorical_column_with_vocabulary_list(
 
     Example:
         >>> import numpy as np
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> color = fc.categorical_column_with_vocabulary_list("color", ["red", "green"])
         >>> fc.input_layer({"color": np.array(["green", "blue"])}, [fc.indicator_column(color)]).tolist()
         [[0.0, 1.0], [0.0, 0.0]]
@@ -350,7 +350,7 @@ def categorical_column_with_identity(
 
     Example:
         >>> import numpy as np
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> room = fc.categorical_column_with_identity("room", 3, default_value=0)
         >>> fc.input_layer({"room": np.array([2, 7])}, [fc.indicator_column(room)]).tolist()
         [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.feature_column._cells import Cells, padded, rounded
 from stratax.tensorflow.feature_column._sources import ID_PARTS, DeviceFeatures, HostFeatures, Table, Weights
 

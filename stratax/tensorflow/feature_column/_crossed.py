@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import VarLenFeature
 from stratax.tensorflow.feature_column._categorical import HashedCategoricalColumn
 from stratax.tensorflow.feature_column._cells import Cells
@@ -122,7 +122,7 @@ def crossed_column(keys: Sequence[Any], hash_bucket_size: int, hash_key: int | N
 
     Example:
         >>> import numpy as np
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> pair = fc.crossed_column(["a", "b"], 1000)
         >>> features = {"a": np.array(["x"]), "b": np.array(["y"])}
         >>> fc.Transformation([pair]).host_features(features)["a_X_b/ids"].shape

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.feature_column._column import DenseColumn, SequenceDenseColumn, sorted_columns
 from stratax.tensorflow.feature_column._models import check_batch_sizes, flat_size
 from stratax.tensorflow.feature_column._sources import DeviceFeatures, Table, Transformation, Weights
@@ -93,7 +93,7 @@ class DenseFeatures(_FeaturesLayer):
 
     Example:
         >>> import numpy as np
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> color = fc.categorical_column_with_vocabulary_list("color", ["red", "green"])
         >>> layer = fc.DenseFeatures([fc.indicator_column(color), fc.numeric_column("size")])
         >>> layer({"color": np.array(["green"]), "size": np.array([3.0])}).tolist()
@@ -162,7 +162,7 @@ class SequenceFeatures(_FeaturesLayer):
         BadArgumentError: If a column is of no sequence.
 
     Example:
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> layer = fc.SequenceFeatures([fc.sequence_numeric_column("x")])
         >>> values, lengths = layer({"x": [[1.0, 2.0], [3.0]]})
         >>> values[..., 0].tolist(), lengths.tolist()

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import load_variable
 from stratax.tensorflow.feature_column._categorical import WeightedCategoricalColumn
 from stratax.tensorflow.feature_column._column import (
@@ -145,7 +145,7 @@ def embedding_column(
             of the two arguments of the checkpoint is missing.
 
     Example:
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> word = fc.categorical_column_with_hash_bucket("word", 100)
         >>> fc.embedding_column(word, 8).variable_shape
         (8,)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import SparseTensor, sparse_to_dense
 from stratax.tensorflow.exports.recording import HostValue, current_recorder
 from stratax.tensorflow.feature_column._categorical import (

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import FixedLenFeature
 from stratax.tensorflow import v1
 from stratax.tensorflow.feature_column._column import (
@@ -117,7 +117,7 @@ def input_layer(
 
     Example:
         >>> import numpy as np
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> columns = [fc.numeric_column("b"), fc.bucketized_column(fc.numeric_column("a"), [0.0])]
         >>> fc.input_layer({"a": np.array([1.0]), "b": np.array([5.0])}, columns).tolist()
         [[0.0, 1.0, 5.0]]
@@ -272,7 +272,7 @@ def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[st
         BadArgumentError: Two columns parse one feature differently, or something is no column.
 
     Example:
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> fc.make_parse_example_spec([fc.numeric_column("age")])
         {'age': FixedLenFeature(shape=(1,), dtype=dtype('float32'), default_value=None)}
     """

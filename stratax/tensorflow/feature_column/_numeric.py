@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data import FixedLenFeature
 from stratax.tensorflow.feature_column._cells import Cells
 from stratax.tensorflow.feature_column._column import CategoricalColumn, DenseColumn, HostColumn, checked_key
@@ -94,7 +94,7 @@ def numeric_column(
 
     Example:
         >>> import numpy as np
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> age = fc.numeric_column("age", normalizer_fn=lambda x: x / 50)
         >>> fc.input_layer({"age": np.array([25.0, 50.0])}, [age]).tolist()
         [[0.5], [1.0]]
@@ -194,7 +194,7 @@ def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float])
 
     Example:
         >>> import numpy as np
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> age = fc.bucketized_column(fc.numeric_column("age"), [18, 65])
         >>> fc.input_layer({"age": np.array([17.0, 18.0])}, [age]).tolist()
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data import VarLenFeature
 from stratax.tensorflow.feature_column._categorical import (
     categorical_column_with_hash_bucket,

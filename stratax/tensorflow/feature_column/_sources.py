@@ -13,8 +13,8 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._recording import RECORDING
-from stratax._shown import shown
+from stratax.base.recording import RECORDING
+from stratax.base.shown import shown
 from stratax.data import SparseTensor
 from stratax.tensorflow import v1
 from stratax.tensorflow.feature_column._cells import Cells, cells_of
@@ -213,7 +213,7 @@ class Transformation:
 
     Example:
         >>> import numpy as np
-        >>> import stratax.tensorflow.feature_column as fc
+        >>> import stratax.feature_column as fc
         >>> color = fc.categorical_column_with_vocabulary_list("color", ["red", "green"])
         >>> fc.Transformation([fc.indicator_column(color)]).host_features({"color": np.array(["green", "blue"])})
         {'color/ids': array([[ 1],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import tf_record_iterator
 from stratax.io import gfile
 from stratax.tensorflow.ops.fingerprints import Fingerprints, hash_buckets

@@ -4,6 +4,6 @@ Functions of `tf.keras.backend`, text layers without TensorFlow, old names of ar
 changes what a program for Keras 3 means.
 """
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.checkpoints import conversion

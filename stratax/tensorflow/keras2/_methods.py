@@ -13,8 +13,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from stratax import _callers, _tracebacks
-from stratax._shown import shown
+from stratax.base import callers, tracebacks
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.keras2 import _files, _images, exported
@@ -148,7 +148,7 @@ def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, x, *args, **kwargs)
 
     # Or this function would be a line of the traceback.
-    return _tracebacks.shortened(method)
+    return tracebacks.shortened(method)
 
 
 def _predict_probabilities(
@@ -256,7 +256,7 @@ def _with_batch_input_shape(original: Callable[..., Any]) -> Callable[..., Any]:
         shape = kwargs.pop("input_shape", None) if size is None else (size,)
         if shape is not None:
             # Keras' own warning would point to this function.
-            warnings.warn(_INPUT_SHAPE, stacklevel=_callers.stack_level())
+            warnings.warn(_INPUT_SHAPE, stacklevel=callers.stack_level())
             seam.set_input_shape(self, shape)
         original(
             self,

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core.state import generator_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.linalg import tensordot

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.ops import arrays, elementwise

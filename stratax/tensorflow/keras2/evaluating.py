@@ -10,7 +10,7 @@ from typing import Any
 import keras
 
 from stratax import checkpoint as checkpoints
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 _POLL_SECONDS = 1.0

@@ -10,7 +10,7 @@ from typing import Any
 
 import keras
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import TensorSpec
 from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam

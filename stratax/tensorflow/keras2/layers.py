@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 
 # The parent of layers that prepare data; Keras 3 has no class of its own for them.

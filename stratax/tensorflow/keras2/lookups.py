@@ -13,8 +13,8 @@ import jax
 import keras
 import numpy as np
 
-from stratax._recording import RECORDING
-from stratax._shown import shown
+from stratax.base.recording import RECORDING
+from stratax.base.shown import shown
 from stratax.data.elements import RaggedTensor, as_array, map_flat
 from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError, BadTypeError

@@ -1,6 +1,6 @@
 """`tf.keras.losses.Reduction`: Keras 2's names for what becomes of the losses of examples (keras2 layer)."""
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 
 

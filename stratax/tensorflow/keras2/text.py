@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import RaggedTensor, as_array, as_objects
 from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import dim_of
-from stratax._shown import shown
-from stratax._tracing import is_symbolic_size, is_traced
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.indices import dim_of
+from stratax.base.shown import shown
+from stratax.base.tracing import is_symbolic_size, is_traced
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_array, if_constant
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops._host import is_made_on_host, is_on_host

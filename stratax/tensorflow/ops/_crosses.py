@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import SparseTensor
 from stratax.data.elements import as_array
 from stratax.errors import BadArgumentError, BadTypeError

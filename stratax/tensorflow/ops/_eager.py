@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
-from stratax._tracing import PIPELINES, TRACING
+from stratax.base.tracing import PIPELINES, TRACING
 
 # Enough for the ways in which programs call one function; a function that gets ever new options is better called.
 _MOST = 64

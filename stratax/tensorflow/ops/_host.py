@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._tracing import is_symbolic_size
-from stratax._typing import TensorLike
+from stratax.base.tracing import is_symbolic_size
+from stratax.base.typing import TensorLike
 from stratax.data.elements import as_array
 from stratax.data.vectorise import in_pipeline
 from stratax.tensorflow.ops._text import holds_text

@@ -6,7 +6,7 @@ Functions of an input pipeline use the names of this layer on NumPy arrays, in p
 from collections.abc import Callable
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import storage
 from stratax.errors import BadTypeError, StrataxError
 from stratax.tensorflow.ops._text import holds_text

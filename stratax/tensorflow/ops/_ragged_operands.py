@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import check_indices, dim_of
-from stratax._shown import shown
-from stratax._tracing import is_tracing
+from stratax.base.indices import check_indices, dim_of
+from stratax.base.shown import shown
+from stratax.base.tracing import is_tracing
 from stratax.data import RaggedTensor
 from stratax.data.elements import as_element, as_values, lengths_of, map_flat, row_ids
 from stratax.errors import BadArgumentError, BadTypeError, TracingError

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._tracing import is_tracing
+from stratax.base.tracing import is_tracing
 from stratax.core.state import generator_of, reset
 from stratax.data.elements import element_turn
 from stratax.errors import TracingError

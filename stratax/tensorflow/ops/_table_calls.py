@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._tracing import is_traced, is_tracing
-from stratax._typing import DTypeLike
+from stratax.base.tracing import is_traced, is_tracing
+from stratax.base.typing import DTypeLike
 from stratax.core import host, regions
 from stratax.tensorflow.ops.numeric_tables import fitting
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import as_array
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.labels import TextSymbol

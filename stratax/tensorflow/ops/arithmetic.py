@@ -1,13 +1,13 @@
-"""Functions of `tf.math` on numbers that `stratax.tensorflow.ops.elementwise` does not have in its tables (ops layer)."""
+"""Functions of `tf.math` on numbers that `ops/elementwise.py` does not have in its tables (ops layer)."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from stratax._indices import is_known
-from stratax._shown import shown
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.indices import is_known
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import check_divisor
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops._computed import array_function, computed, computed_alike

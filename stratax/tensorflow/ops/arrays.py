@@ -1,6 +1,6 @@
 """Functions of `tf` that rearrange arrays or look into them (ops layer).
 
-NumPy arrays stay on the host (see `stratax.tensorflow.ops._host`), except in `top_k`; functions that only rearrange take text
+NumPy arrays stay on the host (see `ops/_host.py`), except in `top_k`; functions that only rearrange take text
 (see `stratax.tensorflow.ops._text`).
 """
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import check_indices
-from stratax._shown import shown
-from stratax._tracing import as_numbers, has_symbolic_sizes, is_symbolic_size, is_traced
-from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
+from stratax.base.indices import check_indices
+from stratax.base.shown import shown
+from stratax.base.tracing import as_numbers, has_symbolic_sizes, is_symbolic_size, is_traced
+from stratax.base.typing import Axis, DTypeLike, PyTree, TensorLike
 from stratax.data.elements import Rank, SparseTensor, as_array, if_constant, sizes_of
 from stratax.errors import BadArgumentError, CastError
 from stratax.tensorflow.ops import indexing, labels

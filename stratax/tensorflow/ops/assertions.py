@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import TensorLike
 from stratax.core import host
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops._host import is_on_host

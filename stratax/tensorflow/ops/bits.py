@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._typing import DTypeLike
+from stratax.base.typing import DTypeLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._computed import computed, dtype_in
 from stratax.tensorflow.ops.dtypes import as_dtype

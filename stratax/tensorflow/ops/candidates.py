@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import TensorLike
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._seeds import source_of
 from stratax.tensorflow.ops.creation import on_device

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.creation import on_device

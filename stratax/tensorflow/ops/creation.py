@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import as_numbers
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.shown import shown
+from stratax.base.tracing import as_numbers
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.core import storage
 from stratax.data.elements import Composite, TensorMethods, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError

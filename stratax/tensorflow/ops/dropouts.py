@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._keras_ops import ops

@@ -4,7 +4,7 @@ from typing import Any
 
 import ml_dtypes
 
-from stratax._typing import DTypeLike
+from stratax.base.typing import DTypeLike
 from stratax.data.elements import DType as DType
 from stratax.data.elements import as_dtype as as_dtype
 

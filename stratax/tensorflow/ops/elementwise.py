@@ -1,6 +1,6 @@
 """Functions of `tf` and `tf.math` that work element by element (ops layer).
 
-All keep NumPy arrays on the host (see `stratax.tensorflow.ops._host`). Operands of different dtypes are promoted as `keras.ops`
+All keep NumPy arrays on the host (see `ops/_host.py`). Operands of different dtypes are promoted as `keras.ops`
 and NumPy do, where TensorFlow raises.
 """
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import TensorLike
 from stratax.data.elements import check_divisor, quotient_dtype
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._host import is_on_host

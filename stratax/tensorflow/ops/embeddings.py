@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from stratax._indices import check_indices
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import TensorLike
+from stratax.base.indices import check_indices
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError, TracingError
 from stratax.tensorflow.ops.creation import on_device
 from stratax.tensorflow.ops.naming import nameable

@@ -5,9 +5,9 @@ import binascii
 import zlib
 from typing import Any
 
-from stratax._bounds import check_bytes, most_bytes
-from stratax._refusals import raises_named
-from stratax._shown import shown
+from stratax.base.bounds import check_bytes, most_bytes
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.on_host import each, on_host
 

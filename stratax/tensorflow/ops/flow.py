@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import PyTree, TensorLike
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import PyTree, TensorLike
 from stratax.core import autograph, regions
 from stratax.core.control import Growing
 from stratax.core.functions import choose, repeat

@@ -1,12 +1,12 @@
-"""Fourier and cosine transforms of `tf.signal` (ops layer). NumPy arrays stay on the host (see `stratax.tensorflow.ops._host`)."""
+"""Fourier and cosine transforms of `tf.signal` (ops layer). NumPy arrays stay on the host (see `ops/_host.py`)."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops._computed import computed

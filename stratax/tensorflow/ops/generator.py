@@ -8,8 +8,8 @@ import jax
 import keras
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.core.state import generator_of, replace
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops import stateless

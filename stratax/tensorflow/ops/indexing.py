@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import check_indices, dim_of, is_known
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import TensorLike
+from stratax.base.indices import check_indices, dim_of, is_known
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import TensorLike
 from stratax.data.elements import if_constant, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops._computed import (

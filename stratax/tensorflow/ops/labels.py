@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._recording import RECORDING
+from stratax.base.recording import RECORDING
 
 
 class TextSymbol:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops._computed import computed, whole_number
 from stratax.tensorflow.ops._host import host_array, is_made_on_host, is_numpy

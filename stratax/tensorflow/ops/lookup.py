@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._recording import recordable
-from stratax._shown import shown
-from stratax._typing import DTypeLike, StrPath
+from stratax.base.recording import recordable
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, StrPath
 from stratax.core.storage import HostConstant
 from stratax.data.elements import as_array, if_constant
 from stratax.data.vectorise import made_tensors

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import as_numbers
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.tracing import as_numbers
+from stratax.base.typing import PyTree
 from stratax.core import autograph, control
 from stratax.data import elements
 from stratax.errors import BadArgumentError, BadTypeError

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import is_known
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.indices import is_known
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._computed import computed, computed_alike

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import is_traced, is_tracing
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced, is_tracing
+from stratax.base.typing import DTypeLike
 from stratax.core.storage import HostState
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError, BadTypeError

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from stratax import _tracebacks
-from stratax._recording import NOT_RECORDED, RECORDING
-from stratax._refusals import raises_named
+from stratax.base import tracebacks as _tracebacks
+from stratax.base.recording import NOT_RECORDED, RECORDING
+from stratax.base.refusals import raises_named
 from stratax.data.elements import RaggedTensor
 from stratax.data.vectorise import gives_tensors
 from stratax.tensorflow.ops._eager import NOT_COMPUTED, Programs

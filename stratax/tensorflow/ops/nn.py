@@ -7,10 +7,10 @@ import jax
 import numpy as np
 from keras import random
 
-from stratax._indices import check_labels
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._typing import PyTree, TensorLike
+from stratax.base.indices import check_labels
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._keras_ops import ops

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._typing import Axis, TensorLike
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.typing import Axis, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.creation import on_device
 from stratax.tensorflow.ops.naming import nameable

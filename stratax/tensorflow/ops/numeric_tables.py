@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import DTypeLike
 from stratax.core import host
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import map_flat

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import is_traced
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import as_array, as_element, map_flat
 from stratax.errors import BadTypeError

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import Bound, check_bound, is_known
-from stratax._shown import cut, shown
-from stratax._tracing import as_numbers, is_traced
+from stratax.base.indices import Bound, check_bound, is_known
+from stratax.base.shown import cut, shown
+from stratax.base.tracing import as_numbers, is_traced
 from stratax.data.elements import if_constant
 from stratax.errors import BadArgumentError, BadTypeError, OperandError
 from stratax.tensorflow.ops.creation import on_device

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratax._indices import is_known
-from stratax._shown import shown
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.indices import is_known
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._computed import (
     checked_axis,

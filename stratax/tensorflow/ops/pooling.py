@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.convolutions import edges_of, inner, layout_of
 from stratax.tensorflow.ops.creation import on_device

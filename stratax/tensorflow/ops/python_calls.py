@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import is_traced
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
 from stratax.core import host, regions
 from stratax.data import elements
 from stratax.data.vectorise import in_pipeline, on_host

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import dim_of
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import DTypeLike
+from stratax.base.indices import dim_of
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import DTypeLike
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import (
     as_array,

@@ -16,9 +16,9 @@ from typing import Any, TypeVar, cast
 import keras
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops import _philox, stateless

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._tracing import is_symbolic_size
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.tracing import is_symbolic_size
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._computed import computed, known, whole_number

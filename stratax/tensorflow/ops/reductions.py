@@ -1,6 +1,6 @@
 """Functions of `tf` and `tf.math` that take dimensions away (ops layer).
 
-All keep NumPy arrays on the host (see `stratax.tensorflow.ops._host`). As in TensorFlow, sums and means have the dtype of what
+All keep NumPy arrays on the host (see `ops/_host.py`). As in TensorFlow, sums and means have the dtype of what
 is summed: a mean of whole numbers is a whole number, rounded towards zero.
 """
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import Axis, DTypeLike, TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import Axis, DTypeLike, TensorLike
 from stratax.data.elements import if_constant
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops._computed import checked_axis, computed, dtype_in

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 
 # How many bytes a character of UTF-8 has, by the greatest first byte that says so.

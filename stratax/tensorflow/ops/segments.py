@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import Bound, check_bound, is_known
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import DTypeLike
+from stratax.base.indices import Bound, check_bound, is_known
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import DTypeLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._computed import computed, dtype_in, known, scattered, whole_number
 from stratax.tensorflow.ops.dtypes import as_dtype

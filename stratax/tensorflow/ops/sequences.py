@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import dim_of
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import TensorLike
+from stratax.base.indices import dim_of
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import TensorLike
 from stratax.data.elements import SparseTensor
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops._computed import computed

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.dtypes import as_dtype
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import TensorShape, sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.arrays import identity, shape

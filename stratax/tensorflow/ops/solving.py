@@ -1,6 +1,6 @@
 """Factors and inverses of matrices, systems of equations: `tf.linalg` (ops layer).
 
-NumPy arrays stay on the host (see `stratax.tensorflow.ops._host`). There a matrix that has no inverse is an error, as in
+NumPy arrays stay on the host (see `ops/_host.py`). There a matrix that has no inverse is an error, as in
 TensorFlow; on a device the result has NaN or infinity.
 """
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import is_known
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.indices import is_known
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._computed import computed, computed_alike
 from stratax.tensorflow.ops.dtypes import device_dtype

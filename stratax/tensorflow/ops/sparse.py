@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import check_indices, dim_of, is_known
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import DTypeLike
+from stratax.base.indices import check_indices, dim_of, is_known
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import DTypeLike
 from stratax.data import SparseTensor
 from stratax.data.elements import as_element, empty_value
 from stratax.data.vectorise import gives_tensors

@@ -1,6 +1,6 @@
 """Eigenvalues, singular values and functions of matrices: `tf.linalg` (ops layer).
 
-NumPy arrays stay on the host (see `stratax.tensorflow.ops._host`). The signs of vectors, and the order of `eig`, may be others
+NumPy arrays stay on the host (see `ops/_host.py`). The signs of vectors, and the order of `eig`, may be others
 than TensorFlow's.
 """
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import is_known
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.indices import is_known
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._computed import computed, computed_alike
 from stratax.tensorflow.ops.matrices import check_matrices

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import is_known
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.indices import is_known
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import generator
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops._host import is_made_on_host

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._tracing import is_traced
-from stratax._typing import TensorLike
+from stratax.base.tracing import is_traced
+from stratax.base.typing import TensorLike
 from stratax.core import regions
 from stratax.tensorflow.ops._host import is_numpy
 from stratax.tensorflow.ops._text import as_text, holds_text

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._summarized import summarized
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.summarized import summarized
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import splits_of_lengths
 from stratax.tensorflow.ops.on_host import array_of, as_result, is_symbol, not_known, on_host

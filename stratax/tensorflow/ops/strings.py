@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._refusals import raises_named
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.tensorflow.ops.dtypes import as_dtype
 from stratax.tensorflow.ops.fingerprints import Fingerprints, hash_buckets, murmur64, sip_hash64
 from stratax.tensorflow.ops.on_host import each, on_host

@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from stratax._shown import shown
-from stratax._tracing import is_traced
-from stratax._typing import DTypeLike, TensorLike
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.core.control import Growing, Unallocated, largest_of
 from stratax.core.regions import current_region
 from stratax.data.elements import TensorShape, as_shape, if_constant

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from stratax._callers import is_library
+from stratax.base.callers import is_library
 from stratax.core import storage
 from stratax.core.known import take_text
 from stratax.data.elements import DType, TensorMethods, TensorShape, as_array, as_tensor

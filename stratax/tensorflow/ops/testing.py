@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from absl.testing import absltest
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, StrataxError
 from stratax.tensorflow.ops.random import set_seed
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._refusals import raises_named
-from stratax._shown import shown
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
 from stratax.data import RaggedTensor
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.on_host import as_result, each, on_host

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stratax._typing import StrPath
+from stratax.base.typing import StrPath
 from stratax.data.elements import as_objects
 from stratax.data.vectorise import gives_tensors
 from stratax.io import gfile

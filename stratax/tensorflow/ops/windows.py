@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops._computed import computed

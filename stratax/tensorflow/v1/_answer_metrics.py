@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Pair, Sums, metric, only
 from stratax.tensorflow.v1._weights import aligned, check_broadcastable

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.core import Variable
 from stratax.core.regions import concrete_values, equal_on_all_replicas, outside_scopes
 from stratax.distribute.replicas import ReduceOp, get_strategy, syncing_replicas

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import UnconnectedGradients, regions
 from stratax.core.gradients import traced_gradients
 from stratax.tensorflow.v1._current import current_or_none, readable

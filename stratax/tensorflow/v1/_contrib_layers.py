@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.v1._current import current
 from stratax.tensorflow.v1._initializers import GlorotNormal, GlorotUniform, Initializer
 

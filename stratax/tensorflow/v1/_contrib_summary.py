@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax import io as files
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.io import FileName
 from stratax.summary import SummaryWriter, create_noop_writer, experimental, forms, record_if

@@ -3,7 +3,7 @@
 from typing import Any
 
 from stratax import errors
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops import convolutions, linalg, nn, normalization, sequences
 from stratax.tensorflow.v1._functions import either
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops import nn
 from stratax.tensorflow.ops.creation import on_device
 from stratax.tensorflow.v1._layer import Layer, functional

@@ -12,8 +12,8 @@ from typing import Any
 import jax.numpy as jnp
 import keras
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.core.state import generator_of
 from stratax.distribute.replicas import ReduceOp, syncing_replicas
 from stratax.errors import BadArgumentError
@@ -42,7 +42,7 @@ def exponential_decay(
         A scalar.
 
     Example:
-        >>> from stratax.tensorflow.v1 import train
+        >>> from stratax.v1 import train
         >>> float(train.exponential_decay(0.5, global_step=20, decay_steps=10, decay_rate=0.5))
         0.125
     """
@@ -153,7 +153,7 @@ def piecewise_constant(
         BadArgumentError: If there is not one value more than boundaries.
 
     Example:
-        >>> from stratax.tensorflow.v1 import train
+        >>> from stratax.v1 import train
         >>> [float(train.piecewise_constant(step, [2, 4], [1.0, 0.5, 0.25])) for step in (2, 3, 5)]
         [1.0, 0.5, 0.25]
     """

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import load_checkpoint
 from stratax.tensorflow.checkpoints.values import NamedValues
 from stratax.tensorflow.v1._current import current

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops import (
     arithmetic,
     arrays,

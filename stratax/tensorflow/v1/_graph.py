@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 from stratax import errors
-from stratax._recording import RECORDING
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.recording import RECORDING
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.core import print as print_when_run
 from stratax.core.regions import executing_eagerly
 from stratax.tensorflow.ops import arrays

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import TensorShape
 from stratax.tensorflow.ops import labels, naming
 from stratax.tensorflow.v1 import _names

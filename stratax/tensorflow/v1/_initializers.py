@@ -13,7 +13,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import sizes_of
 
 _NUM_SEEDS = 2**31 - 1

@@ -10,8 +10,8 @@ import jax
 import keras
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.tensorflow.v1._current import current, current_or_none
 from stratax.tensorflow.v1._described import describe, docstring, parameter, parameters_of
 from stratax.tensorflow.v1._variable_scope import VariableScope, get_variable, variable_scope
@@ -38,7 +38,7 @@ class Layer(keras.layers.Layer):
             name, and `_reuse`, whether the variables must be there already.
 
     Example:
-        >>> from stratax.tensorflow.v1 import layers
+        >>> from stratax.v1 import layers
         >>> tuple(layers.Flatten()(keras.ops.ones((2, 3, 4))).shape)
         (2, 12)
     """

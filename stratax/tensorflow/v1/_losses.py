@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.distribute.replicas import ReplicaContext, sum_over_replicas, syncing_replicas
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops import nn
@@ -89,7 +89,7 @@ def compute_weighted_loss(
         BadArgumentError: If the weights don't fit, or the reduction is none.
 
     Example:
-        >>> from stratax.tensorflow.v1 import losses
+        >>> from stratax.v1 import losses
         >>> float(losses.compute_weighted_loss([1.0, 2.0, 6.0], weights=[1.0, 1.0, 0.0]))
         1.5
     """

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from stratax._typing import TensorLike
+from stratax.base.typing import TensorLike
 from stratax.distribute.replicas import get_replica_context
 from stratax.tensorflow.ops.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Sums, mean_of, metric, ratio

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import keras
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.creation import on_device
 from stratax.tensorflow.v1._current import current

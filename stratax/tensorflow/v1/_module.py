@@ -9,7 +9,7 @@ import jax
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint.named import Trackable
 from stratax.core.storage import HostState
 from stratax.seams.keras import BaseOptimizer

@@ -9,8 +9,8 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.tensorflow.v1._core_layers import as_known
 from stratax.tensorflow.v1._current import current
 from stratax.tensorflow.v1._layer import Layer, functional

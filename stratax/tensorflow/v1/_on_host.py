@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.ops.on_host import array_of, is_symbol, not_known
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._host import HostTensor, after_step

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.v1._current import current, current_or_none
 
 if TYPE_CHECKING:

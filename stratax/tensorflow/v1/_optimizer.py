@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import keras
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.core import regions
 from stratax.distribute import ReduceOp
 from stratax.distribute.keras_hooks import apply_once, reduce_gradients

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.v1 import _rules
 from stratax.tensorflow.v1._optimizer import Number, Optimizer

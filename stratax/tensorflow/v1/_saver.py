@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.checkpoint import Checkpoint, CheckpointManager, load_checkpoint
 from stratax.checkpoint.named import NamedVariables
 from stratax.tensorflow.checkpoints.values import NamedValues

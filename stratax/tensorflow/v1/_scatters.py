@@ -6,7 +6,7 @@ from typing import Any
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core.state import IndexedSlices
 
 

@@ -19,7 +19,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import GradientTape, Variable, control, known, regions
 from stratax.core.gradients import rows_of_gradient
 from stratax.core.state import Creator, creating_by, drawing_from, is_made_now, last_name

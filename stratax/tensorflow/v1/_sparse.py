@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import SparseTensor, sparse_to_dense
 from stratax.data.vectorise import gives_tensors
 from stratax.tensorflow.ops.on_host import is_symbol

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.summary import audio as audio_v2
 from stratax.summary import experimental, forms

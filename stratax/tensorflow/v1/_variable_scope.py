@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.seams import keras as seam
 from stratax.tensorflow.v1._current import current, current_or_none
 from stratax.tensorflow.v1._variables import ModelVariable, is_local

@@ -10,8 +10,8 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax._callers import is_library
-from stratax._shown import shown
+from stratax.base.callers import is_library
+from stratax.base.shown import shown
 from stratax.core import Variable, regions, state
 from stratax.data.elements import DType
 from stratax.tensorflow.checkpoints.values import give

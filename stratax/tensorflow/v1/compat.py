@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import use_dimensions
 from stratax.errors import BadArgumentError, BadTypeError
 

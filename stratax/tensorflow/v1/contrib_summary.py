@@ -1,5 +1,5 @@
 """`tf.contrib.summary`: summaries of functions on the host (v1 layer)."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

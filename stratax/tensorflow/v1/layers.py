@@ -1,5 +1,5 @@
 """`tf.layers`: layers as TensorFlow 1 writes them, functions and classes (v1 layer)."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import stratax as sx
-from stratax import _xla_flags
 from stratax.core.cpu import _sums
+from stratax.startup import xla_flags
 
 pytestmark = [pytest.mark.exact, pytest.mark.skipif(jax.default_backend() != "cpu", reason="only on CPUs")]
 
@@ -144,7 +144,7 @@ def test_install_is_safe_to_call_again():
 
 
 by_library = pytest.mark.skipif(
-    jaxlib.__version__ not in _xla_flags.AFFECTED_JAXLIBS, reason="this jaxlib has no such flag"
+    jaxlib.__version__ not in xla_flags.AFFECTED_JAXLIBS, reason="this jaxlib has no such flag"
 )
 
 
@@ -180,7 +180,7 @@ def test_numbers_of_half_precision_are_not_given_to_the_library(dtype, shape):
 def test_options_of_the_user_stay_with_the_library():
     x = _values(*SHAPE)
     lowered = jax.jit(lambda x: x.sum(OUTER)).lower(x)
-    assert "__ynn_fusion" not in lowered.compile({_xla_flags.NAME: ""}).as_text()
+    assert "__ynn_fusion" not in lowered.compile({xla_flags.NAME: ""}).as_text()
     assert "__ynn_fusion" in lowered.compile({"xla_cpu_enable_fast_min_max": True}).as_text()
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from stratax import _bounds
+from stratax.base import bounds
 from stratax.errors import BadArgumentError, StrataxError
 from stratax.export._manifest import TensorInfo, dtype_named
 from stratax.tensorflow.exports import _host_sizes
@@ -68,7 +68,7 @@ def test_each_function_is_there():
     ],
 )
 def test_what_is_too_large_is_refused(name, args, monkeypatch):
-    monkeypatch.setattr(_bounds, "most_bytes", lambda: 30)
+    monkeypatch.setattr(bounds, "most_bytes", lambda: 30)
     plan = Plan((Call(name, args, {}, Ref("y")),), {}, {})
     with pytest.raises(BadArgumentError, match=f"tf.{name} would make an array that is too large"):
         run(plan, {})

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import Block, Columns, Row, flatten
 from stratax.data.ops.batch._batch import Batch, make_batch
 from stratax.data.ops.batch._unbatch import make_unbatch

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data.elements import (
     INFINITE_CARDINALITY,
     CompositeSpec,

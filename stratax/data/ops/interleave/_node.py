@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import AUTOTUNE, UNKNOWN_CARDINALITY, Nested, Row, as_plain, element_scope
 from stratax.data.ops.interleave._cursor import Inner, InterleaveCursor, Turns
 from stratax.data.plan import (

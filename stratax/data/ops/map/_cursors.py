@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._threads import Threads
+from stratax.base.threads import Threads
 from stratax.data.elements import Block, Columns, Row, Rows, Structure, element_scope, shapes_of
 from stratax.data.ops.map._mapper import Mapper
 from stratax.data.plan import Passes

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._locks import OwnLock
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import (
     Composite,
     Nested,
@@ -21,6 +20,7 @@ from stratax.data.elements import (
     spec_of_row,
     unflatten,
 )
+from stratax.data.plan import OwnLock
 from stratax.data.records import Origins
 from stratax.data.vectorise import (
     BatchProgram,

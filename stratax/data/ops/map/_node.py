@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import PyTree
+from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.data.elements import Block, Columns, CompositeSpec, DatasetSpec, Row, Rows, TensorSpec, flatten
 from stratax.data.ops.map._cursors import Calls, MapCursor, ThreadedMapCursor
 from stratax.data.ops.map._grouped_cursor import GroupedCursor

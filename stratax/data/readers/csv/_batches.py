@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax._typing import StrPath
+from stratax.base.shown import shown
+from stratax.base.typing import StrPath
 from stratax.data.dataset import Dataset
 from stratax.data.elements import AUTOTUNE
 from stratax.data.ops import NamedColumns

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.dataset import Dataset
 from stratax.data.elements import as_array
 from stratax.data.plan import as_count

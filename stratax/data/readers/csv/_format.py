@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.elements import TensorSpec, as_objects
 from stratax.data.records import MAX_LINE_BYTES
 

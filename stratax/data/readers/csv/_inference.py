@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data.readers.csv._format import CsvFormat
 from stratax.data.readers.csv._records import read_records
 from stratax.errors import DataError

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from stratax._shown import cut, shown
+from stratax.base.shown import cut, shown
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns
 from stratax.data.plan import Node, OwningCursor, Run
 from stratax.data.position import State

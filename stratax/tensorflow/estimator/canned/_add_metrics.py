@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator import _calls
 from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._mode_keys import ModeKeys
@@ -26,7 +26,7 @@ def add_metrics(estimator: Estimator, metric_fn: Callable[..., Any]) -> Estimato
         BadTypeError: If an argument has the wrong type.
 
     Example:
-        >>> import stratax.tensorflow.estimator as estimator, stratax.tensorflow.feature_column as fc, stratax.tf as tf
+        >>> import stratax.estimator as estimator, stratax.feature_column as fc, stratax.tf as tf
         >>> def error(labels, predictions):
         ...     return {"error": tf.metrics.mean_absolute_error(labels, predictions["predictions"][:, 0])}
         >>> made = estimator.add_metrics(estimator.LinearRegressor([fc.numeric_column("x")]), error)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator.canned._dnn import Network, dnn_part

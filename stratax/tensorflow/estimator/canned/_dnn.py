@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow import feature_column, v1
 from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._mode_keys import ModeKeys
@@ -123,7 +123,7 @@ class DNNClassifier(Estimator):
         BadArgumentError: If an argument can't be.
 
     Example:
-        >>> import stratax.tensorflow.estimator as estimator, stratax.tensorflow.feature_column as fc
+        >>> import stratax.estimator as estimator, stratax.feature_column as fc
         >>> made = estimator.DNNClassifier([8], [fc.numeric_column("x")], n_classes=3)
     """
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import Dataset
 from stratax.distribute.replicas import sum_over_replicas, syncing_replicas
 from stratax.tensorflow import feature_column, v1
@@ -225,7 +225,7 @@ class KMeans(Estimator):
         BadArgumentError: If an argument can't be.
 
     Example:
-        >>> import numpy as np, stratax.tensorflow.estimator as estimator
+        >>> import numpy as np, stratax.estimator as estimator
         >>> from stratax.data import Dataset
         >>> points = np.array([[0.0], [1.0], [10.0], [11.0]], np.float32)
         >>> made = estimator.KMeans(2, initial_clusters=[[0.0], [9.0]], use_mini_batch=False)

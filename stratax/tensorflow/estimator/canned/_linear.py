@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow import feature_column, v1
 from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._run_config import RunConfig
@@ -147,7 +147,7 @@ class LinearClassifier(Estimator):
         BadArgumentError: If an argument can't be.
 
     Example:
-        >>> import stratax.tensorflow.estimator as estimator, stratax.tensorflow.feature_column as fc
+        >>> import stratax.estimator as estimator, stratax.feature_column as fc
         >>> made = estimator.LinearClassifier([fc.numeric_column("x")], optimizer="SGD")
     """
 

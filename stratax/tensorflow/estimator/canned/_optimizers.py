@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow import v1
 
 # What names stand for where TensorFlow 1's optimizers are meant, which need a learning rate.

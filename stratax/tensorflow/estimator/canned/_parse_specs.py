@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import DTypeLike
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data import FixedLenFeature
 from stratax.tensorflow.feature_column import (
     FeatureColumn,
@@ -38,7 +38,7 @@ def classifier_parse_example_spec(
         BadArgumentError: If the label or the weight is among the columns, or an argument can't be.
 
     Example:
-        >>> import stratax.tensorflow.estimator as estimator, stratax.tensorflow.feature_column as fc
+        >>> import stratax.estimator as estimator, stratax.feature_column as fc
         >>> sorted(estimator.classifier_parse_example_spec([fc.numeric_column("x")], "y", weight_column="w"))
         ['w', 'x', 'y']
     """

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow import v1
 from stratax.tensorflow.estimator._spec import EstimatorSpec
 from stratax.tensorflow.estimator._sync_replicas import SyncReplicasOptimizer

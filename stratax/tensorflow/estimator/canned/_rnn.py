@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow import feature_column, v1
 from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._mode_keys import ModeKeys
@@ -124,7 +124,7 @@ class RNNEstimator(Estimator):
         BadTypeError: If `head` is none.
 
     Example:
-        >>> import stratax.tensorflow.estimator as estimator, stratax.tensorflow.feature_column as fc
+        >>> import stratax.estimator as estimator, stratax.feature_column as fc
         >>> columns = [fc.sequence_numeric_column("x")]
         >>> made = estimator.RNNEstimator(estimator.RegressionHead(), columns, units=[8], cell_type="lstm")
     """

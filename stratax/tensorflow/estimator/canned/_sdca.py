@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core.host import check
 from stratax.distribute.replicas import syncing_replicas
 from stratax.tensorflow import feature_column, v1
@@ -59,7 +59,7 @@ class LinearSDCA:
         BadArgumentError: If a number can't be.
 
     Example:
-        >>> import stratax.tensorflow.estimator as estimator, stratax.tensorflow.feature_column as fc
+        >>> import stratax.estimator as estimator, stratax.feature_column as fc
         >>> optimizer = estimator.LinearSDCA("id", symmetric_l2_regularization=2.0)
         >>> made = estimator.LinearRegressor([fc.numeric_column("x")], optimizer=optimizer)
     """

@@ -1,5 +1,5 @@
 """Heads: what a model makes of its logits, from predictions to the training operation (estimator layer)."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -29,7 +29,7 @@ class BinaryClassHead(LogitsHead):
         BadArgumentError: If an argument can't be.
 
     Example:
-        >>> import stratax.tensorflow.estimator as estimator
+        >>> import stratax.estimator as estimator
         >>> head = estimator.BinaryClassHead()
         >>> float(head.loss(labels=[[1], [1]], logits=[[45.0], [-41.0]]))
         20.5

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import SparseTensor
 from stratax.tensorflow import v1
 from stratax.tensorflow.feature_column import NumericColumn, numeric_column

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._recording import RECORDING
-from stratax._shown import shown
+from stratax.base.recording import RECORDING
+from stratax.base.shown import shown
 from stratax.data import SparseTensor
 from stratax.tensorflow import v1
 from stratax.tensorflow.ops import arrays, strings

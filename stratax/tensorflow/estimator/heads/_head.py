@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow import v1
 from stratax.tensorflow.estimator._mode_keys import ModeKeys
 from stratax.tensorflow.estimator._spec import EstimatorSpec

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator.heads import _checks, _classes, _exports
 from stratax.tensorflow.estimator.heads._binary_class import class_ids
 from stratax.tensorflow.estimator.heads._classes import all_class_ids
@@ -32,7 +32,7 @@ class MultiClassHead(LogitsHead):
         BadArgumentError: If an argument can't be.
 
     Example:
-        >>> import stratax.tensorflow.estimator as estimator
+        >>> import stratax.estimator as estimator
         >>> head = estimator.MultiClassHead(n_classes=3)
         >>> round(float(head.loss(labels=[[1], [1]], logits=[[10.0, 0.0, 0.0], [0.0, 10.0, 0.0]])), 4)
         5.0001

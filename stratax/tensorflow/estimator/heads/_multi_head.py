@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator.heads._exports import of_several
 from stratax.tensorflow.estimator.heads._head import Head
 from stratax.tensorflow.estimator.heads._keys import MetricKeys
@@ -30,7 +30,7 @@ class MultiHead(Head):
 
     Example:
         >>> import numpy as np
-        >>> import stratax.tensorflow.estimator as estimator
+        >>> import stratax.estimator as estimator
         >>> heads = [estimator.RegressionHead(name="a"), estimator.RegressionHead(name="b")]
         >>> head = estimator.MultiHead(heads, head_weights=[1.0, 2.0])
         >>> float(head.loss({"a": np.array([1.0]), "b": np.array([1.0])}, np.array([[2.0, 3.0]])))

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import SparseTensor
 from stratax.tensorflow import v1
 from stratax.tensorflow.estimator.heads import _checks, _classes, _exports
@@ -39,7 +39,7 @@ class MultiLabelHead(LogitsHead):
         BadArgumentError: If an argument can't be.
 
     Example:
-        >>> import stratax.tensorflow.estimator as estimator
+        >>> import stratax.estimator as estimator
         >>> head = estimator.MultiLabelHead(n_classes=2)
         >>> float(head.loss(labels=[[1, 0], [1, 1]], logits=[[-10.0, 10.0], [-15.0, 10.0]]))
         8.75003433227539

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator.heads import _checks, _exports
 from stratax.tensorflow.estimator.heads._head import LogitsHead
 from stratax.tensorflow.estimator.heads._keys import MetricKeys, PredictionKeys
@@ -31,7 +31,7 @@ class RegressionHead(LogitsHead):
         BadArgumentError: If an argument can't be.
 
     Example:
-        >>> import stratax.tensorflow.estimator as estimator
+        >>> import stratax.estimator as estimator
         >>> head = estimator.RegressionHead()
         >>> float(head.loss(labels=[[43.0], [44.0]], logits=[[45.0], [41.0]]))
         6.5

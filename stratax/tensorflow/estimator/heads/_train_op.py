@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.core import regions
 from stratax.seams import keras as seam
 from stratax.tensorflow import v1

@@ -7,7 +7,7 @@ from typing import Any
 
 from stratax import errors
 from stratax import io as files
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._checks import check_listeners
 from stratax.tensorflow.estimator.hooks._listener import CheckpointSaverListener
 from stratax.tensorflow.estimator.hooks._rounds import AgreedRounds

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._eval_metrics import read_eval_metrics
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
     SessionRunContext,

@@ -6,7 +6,7 @@ from typing import Any
 
 from stratax import errors
 from stratax import io as files
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._checks import check_hooks
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
     Session,

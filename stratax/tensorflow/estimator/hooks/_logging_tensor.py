@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from stratax import cluster, errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
     Session,
     SessionRunArgs,

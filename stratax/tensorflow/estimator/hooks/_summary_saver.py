@@ -7,7 +7,7 @@ import jax
 
 from stratax import cluster, errors
 from stratax import io as files
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
     Session,
     SessionRunArgs,

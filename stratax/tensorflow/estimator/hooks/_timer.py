@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._session_run_hook import Session
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.summary import forms
 from stratax.summary.files import FileWriter, open_shared
 

@@ -1,5 +1,5 @@
 """Estimators as programs for Cloud TPUs write them; they run on any device (estimator layer)."""
 
-from stratax import _doors
+from stratax.base import doors as _doors
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

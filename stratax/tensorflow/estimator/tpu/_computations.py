@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.cluster import CORE_OF_REPLICA, Topology, initialize_tpu_system, shutdown_tpu_system
 from stratax.core import function
 from stratax.distribute import MirroredStrategy, Strategy, detect_strategy, get_strategy, has_strategy

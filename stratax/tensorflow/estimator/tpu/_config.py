@@ -4,7 +4,7 @@ import collections
 from typing import Any, ClassVar
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.tensorflow.estimator import _run_config
 
 
@@ -162,7 +162,7 @@ class RunConfig(_run_config.RunConfig):
         evaluation_master: Ignored: evaluation runs where training does.
         master: Ignored, but for an error if `cluster` is given too.
         cluster: A `TPUClusterResolver`: the TPU. None for the one that there is.
-        **kwargs: The arguments of `stratax.tensorflow.estimator.RunConfig`.
+        **kwargs: The arguments of `stratax.estimator.RunConfig`.
 
     Raises:
         BadArgumentError: If both `master` and `cluster` are given, or as `RunConfig`.

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.data import Dataset
 from stratax.distribute import InputContext, Strategy, TPUStrategy, detect_strategy
 from stratax.distribute.replicas import get_strategy
@@ -44,7 +44,7 @@ class TPUEstimator(Estimator):
         model_fn: As of `Estimator`; returns a :class:`TPUEstimatorSpec` or an `EstimatorSpec`. Its `params` have
             ``"batch_size"``, of one core, ``"context"`` and ``"use_tpu"``.
         model_dir: As of `Estimator`.
-        config: A `stratax.tensorflow.estimator.tpu.RunConfig`.
+        config: A `stratax.estimator.tpu.RunConfig`.
         params: What `model_fn` and `input_fn` get as `params`, beside those.
         use_tpu: Whether to run on a TPU's cores; else on one device.
         train_batch_size: The size of a batch of all cores in training.
@@ -85,7 +85,7 @@ class TPUEstimator(Estimator):
     ) -> None:
         if config is None or not isinstance(config, RunConfig):
             raise errors.BadArgumentError(
-                "`config` must be provided with type stratax.tensorflow.estimator.tpu.RunConfig. "
+                "`config` must be provided with type stratax.estimator.tpu.RunConfig. "
                 f"Received: config={shown(config)}."
             )
         reserved = {_BATCH_SIZE, _CONTEXT} & set(params or ())

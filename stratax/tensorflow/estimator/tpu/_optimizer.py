@@ -5,8 +5,8 @@ from typing import Any
 import keras
 
 from stratax import errors
-from stratax._shown import shown
-from stratax._typing import TensorLike
+from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.distribute import ReduceOp, get_replica_context
 from stratax.distribute.replicas import syncing_replicas
 from stratax.tensorflow.v1 import current

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 from stratax.distribute import get_replica_context
 from stratax.tensorflow.estimator._mode_keys import ModeKeys
 from stratax.tensorflow.estimator._results import ResultsHook

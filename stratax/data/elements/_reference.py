@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 
 
 class Reference:

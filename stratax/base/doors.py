@@ -9,7 +9,7 @@ the name is made; type checkers read the same lines. It may hold these forms and
     del saturate_cast                       but for this one
     from keras import *                     all names of a library that are none of the door's own; not in `__all__`
     import keras as keras                   a library
-    swish = stratax.tensorflow.ops.nn.silu             a name that is another one there; needs an `import stratax.tensorflow.ops.nn`
+    load = stratax.image.decode_image       a name that is another one there; needs an `import stratax.image`
 """
 
 import importlib
@@ -19,9 +19,9 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from stratax._shown import shown
+from stratax.base.shown import shown
 
-_ROOT = os.path.dirname(os.path.abspath(__file__))
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LINE = re.compile(
     r"^from (?P<source>[\w.]+) import \(?\s*(?:(?P<all>\*)|(?P<name>\w+) as \w+)"
     r"|^import (?P<library>\w+) as \w+"
@@ -61,7 +61,7 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
     Example:
         A module of three lines::
 
-            from stratax import _doors
+            from stratax.base import doors as _doors
 
             __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)
     """

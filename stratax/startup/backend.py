@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stratax import errors
-from stratax._shown import shown
+from stratax.base.shown import shown
 
 
 def choose_backend() -> None:

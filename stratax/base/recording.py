@@ -34,7 +34,7 @@ class Recorder(Protocol):
 
     @property
     def lookup(self) -> Any:
-        """What stands for text that is looked up by results of the program: see `stratax.tensorflow.ops.labels.Lookup`."""
+        """What stands for text that is looked up by results of the program: see `tensorflow.ops.labels.Lookup`."""
 
     @property
     def apply(self) -> Any:

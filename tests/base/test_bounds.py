@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax import _bounds
+from stratax.base import bounds
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops import encodings
 
@@ -23,7 +23,7 @@ def example(values):
 
 @pytest.fixture
 def most(monkeypatch):
-    for module in (_bounds, encodings):
+    for module in (bounds, encodings):
         monkeypatch.setattr(module, "most_bytes", lambda: 8000)
 
 
@@ -72,12 +72,12 @@ def test_compressed_strings_become_no_more_than_memory_allows(kind, compress):
 
 
 def test_those_that_take_turns_hold_few_pixels_together(monkeypatch):
-    monkeypatch.setattr(_bounds, "_MOST_PIXELS", 10)
+    monkeypatch.setattr(bounds, "_MOST_PIXELS", 10)
     held, seen = [], []
 
     def decodes(count):
-        with _bounds.taking_turns():
-            _bounds.claim_pixels(count)
+        with bounds.taking_turns():
+            bounds.claim_pixels(count)
             held.append(count)
             seen.append(sum(held))
             threading.Event().wait(0.01)
@@ -98,25 +98,25 @@ def test_those_that_take_turns_hold_few_pixels_together(monkeypatch):
 
 
 def test_who_holds_pixels_never_waits(monkeypatch):
-    monkeypatch.setattr(_bounds, "_MOST_PIXELS", 10)
+    monkeypatch.setattr(bounds, "_MOST_PIXELS", 10)
 
     def within():
-        with _bounds.taking_turns(goes_on=goes_on):
-            _bounds.claim_pixels(9)
+        with bounds.taking_turns(goes_on=goes_on):
+            bounds.claim_pixels(9)
 
-    with _bounds.taking_turns():
-        _bounds.claim_pixels(8)
-        _bounds.claim_pixels(8)
-        goes_on = _bounds.holds_pixels()
+    with bounds.taking_turns():
+        bounds.claim_pixels(8)
+        bounds.claim_pixels(8)
+        goes_on = bounds.holds_pixels()
         inner = threading.Thread(target=within, daemon=True)
         inner.start()
         inner.join(20)
         assert not inner.is_alive()
-    assert not _bounds.holds_pixels()
+    assert not bounds.holds_pixels()
     # Whoever is in no turn decodes what it likes.
-    _bounds.claim_pixels(1000)
-    with _bounds.taking_turns():
-        _bounds.claim_pixels(10)
+    bounds.claim_pixels(1000)
+    with bounds.taking_turns():
+        bounds.claim_pixels(10)
 
 
 def test_images_that_are_decoded_by_exports_take_turns(monkeypatch):
@@ -126,7 +126,7 @@ def test_images_that_are_decoded_by_exports_take_turns(monkeypatch):
 
     claims = []
     monkeypatch.setattr(
-        "stratax.image._files.claim_pixels", lambda count: claims.append((count, _bounds.is_in_turn()))
+        "stratax.image._files.claim_pixels", lambda count: claims.append((count, bounds.is_in_turn()))
     )
     one = Call("io.decode_png", (Ref("row"),), {"channels": 3}, Ref("image"))
     body = Plan((one,), {"y": "image"}, {"y": TensorInfo("uint8", (None, None, 3))})

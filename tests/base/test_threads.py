@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from stratax._threads import Threads
+from stratax.base.threads import Threads
 
 
 def test_calls_of_one_thread_are_made_in_order():
@@ -124,7 +124,7 @@ def test_an_interruption_with_a_lock_just_taken_leaves_threads_that_end(monkeypa
 
 def test_processes_end_while_a_call_is_under_way():
     program = (
-        "import stratax._threads as t, time\n"
+        "import stratax.base.threads as t, time\n"
         "t._EXIT_SECONDS = 0.2\n"
         "pool = t.Threads(1, 'one')\n"
         "pool.submit(time.sleep, 600)\n"

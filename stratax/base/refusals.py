@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from stratax import _tracebacks
-from stratax._recording import NOT_RECORDED, RECORDING
-from stratax._shown import cut, shown
+from stratax.base import tracebacks
+from stratax.base.recording import NOT_RECORDED, RECORDING
+from stratax.base.shown import cut, shown
 from stratax.errors import OperandError
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -76,7 +76,7 @@ def raises_named(function: _Function) -> _Function:
                     raise
                 raise other from error
         except Exception as error:
-            _tracebacks.shorten(error)
+            tracebacks.shorten(error)
             raise
 
     return cast(_Function, named)

@@ -10,7 +10,7 @@ import warnings
 import keras
 import pytest
 
-from stratax import _callers
+from stratax.base import callers
 
 PROGRAM = """
 import keras
@@ -90,26 +90,26 @@ def test_warnings_of_fit_and_compile_point_to_the_program(tmp_path):
     ],
 )
 def test_what_is_installed_beside_pythons_modules_is_not_pythons(filename, is_python):
-    assert _callers.is_python(filename) is is_python
+    assert callers.is_python(filename) is is_python
 
 
 def test_frames_of_imports_are_counted_as_warnings_counts_them(tmp_path, monkeypatch):
     warn = textwrap.dedent(
         """
         import warnings
-        from stratax._callers import stack_level
+        from stratax.base.callers import stack_level
         def warn():
             warnings.warn("while importing", RuntimeWarning, stacklevel=stack_level())
         """
     )
     space = {}
     # A function of the library, which imports a module of the library that warns.
-    exec(compile(warn, os.path.join(os.path.dirname(_callers.__file__), "_made_up.py"), "exec"), space)
+    exec(compile(warn, os.path.join(os.path.dirname(callers.__file__), "_made_up.py"), "exec"), space)
     library = tmp_path / "library.py"
     library.write_text("WARN()\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("builtins.WARN", space["warn"], raising=False)
-    monkeypatch.setattr(_callers, "is_library", lambda file: file.endswith(("library.py", "_made_up.py")))
+    monkeypatch.setattr(callers, "is_library", lambda file: file.endswith(("library.py", "_made_up.py")))
     with pytest.warns(RuntimeWarning, match="while importing") as caught:
         import library
     monkeypatch.delitem(sys.modules, "library")
@@ -118,8 +118,8 @@ def test_frames_of_imports_are_counted_as_warnings_counts_them(tmp_path, monkeyp
 
 def test_a_thread_without_a_line_of_the_program_points_to_what_calls(monkeypatch):
     levels = []
-    monkeypatch.setattr(_callers, "is_library", lambda filename: filename == __file__)
-    thread = threading.Thread(target=lambda: levels.append(_callers.stack_level()))
+    monkeypatch.setattr(callers, "is_library", lambda filename: filename == __file__)
+    thread = threading.Thread(target=lambda: levels.append(callers.stack_level()))
     thread.start()
     thread.join()
     assert levels == [2]

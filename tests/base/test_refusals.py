@@ -8,7 +8,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors
-from stratax._refusals import raises_named, refused
+from stratax.base.refusals import raises_named, refused
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
-from stratax import _tracebacks, errors
+from stratax import errors
+from stratax.base import tracebacks
 
 
 def failing(x):
@@ -79,7 +80,7 @@ def test_an_error_of_ours_shows_the_call_and_one_that_may_be_a_mistake_of_ours_s
         raise error
 
     function = sx.function(lambda x: x)
-    monkeypatch.setattr(_tracebacks, "_is_library", lambda filename: True)
+    monkeypatch.setattr(tracebacks, "_is_library", lambda filename: True)
     monkeypatch.setattr(function, "_find", lambda *_: raise_(errors.StrategyError("of ours")))
     with pytest.raises(errors.StrategyError, match="of ours") as caught:
         function(1.0)

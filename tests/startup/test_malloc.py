@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from stratax import _malloc
+from stratax.startup import malloc
 
 pytestmark = [
     pytest.mark.processes,
@@ -71,7 +71,7 @@ def test_a_user_who_sets_the_allocator_up_decides():
     ],
 )
 def test_settings_of_the_user_are_recognized(environment, expected):
-    assert _malloc._is_set_up(environment) is expected
+    assert malloc._is_set_up(environment) is expected
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_settings_of_the_user_are_recognized(environment, expected):
 )
 def test_an_accelerator_that_is_used_is_recognized(tmp_path, monkeypatch, is_there, environment, expected):
     device = tmp_path / "device"
-    monkeypatch.setattr(_malloc, "_ACCELERATORS", (str(device),))
+    monkeypatch.setattr(malloc, "_ACCELERATORS", (str(device),))
     if is_there:
         device.touch()
-    assert _malloc._uses_accelerator(environment) is expected
+    assert malloc._uses_accelerator(environment) is expected

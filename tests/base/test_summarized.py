@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from stratax._summarized import summarized
+from stratax.base.summarized import summarized
 
 
 @pytest.mark.parametrize(

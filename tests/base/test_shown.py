@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import stratax
-from stratax._shown import MOST_CHARACTERS, cut, shown
+from stratax.base.shown import MOST_CHARACTERS, cut, shown
 from stratax.data.elements import TensorShape
 
 
@@ -111,4 +111,4 @@ def test_every_message_shortens_what_it_shows():
         for node in _errors(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.FormattedValue) and node.conversion == ord("r") and not _is_short(node.value)
     }
-    assert not whole, "write {shown(value)} (stratax._shown) instead of {value!r}"
+    assert not whole, "write {shown(value)} (stratax.base.shown) instead of {value!r}"

@@ -12,7 +12,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from stratax import _callers, errors
+from stratax import errors
+from stratax.base import callers
 
 _SWITCH = "JAX_TRACEBACK_FILTERING"
 _NOTE = f"Frames of Stratax, JAX and Keras are left out of this traceback. Set {_SWITCH}=off to see them."
@@ -37,7 +38,7 @@ def shorten(error: BaseException) -> None:
     shown = [[frame for frame in frames if not _is_library(_file(frame))] for _, frames in chain]
     about_the_program = isinstance(error, errors.StrataxError) or any(
         # Shortened by a function below already, which has left none of Keras' frames.
-        getattr(each, _MARK, False) or (frames and _file(frames[-1]).startswith(_callers.folders("keras")))
+        getattr(each, _MARK, False) or (frames and _file(frames[-1]).startswith(callers.folders("keras")))
         for each, frames in chain
     )
     # No frame of the user's and no error about the program: a fault in a library, whose frames are needed.
@@ -117,7 +118,7 @@ def _file(frame: types.TracebackType) -> str:
 
 def _is_library(filename: str) -> bool:
     return (
-        _callers.is_library(filename)
-        or filename.startswith(_callers.folders("numpy"))
-        or filename in _callers.files(*_HELPERS)
+        callers.is_library(filename)
+        or filename.startswith(callers.folders("numpy"))
+        or filename in callers.files(*_HELPERS)
     )

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from stratax import _doors
+from stratax.base import doors as _doors
 from tools.trips import Counter
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 STUBS = sorted((ROOT / "stratax").rglob("*.pyi"))
 
 
@@ -116,7 +116,7 @@ def test_what_a_package_or_room_keeps_to_itself_is_taken_in_it_alone():
         ("data/ops/_probe.py", "from stratax.data.ops.map._node import Map", []),
         ("keras/_probe.py", "from stratax.core import Function, _capture", ["stratax.core._capture"]),
         ("keras/_probe.py", "from stratax.core.regions import current_region", []),
-        ("keras/_probe.py", "from stratax._shown import shown", []),
+        ("keras/_probe.py", "from stratax.base.shown import shown", []),
         ("keras/__init__.pyi", "from ._compile import x as x", []),
         ("data/__init__.pyi", "from .dataset._dataset import Dataset as Dataset", []),
         ("train.pyi", "from .core._function import f as f", ["stratax.core._function.f"]),
@@ -187,7 +187,7 @@ def test_a_table_may_take_all_names_of_another_but_some():
 def test_a_door_may_have_a_librarys_names_besides(tmp_path, monkeypatch):
     (tmp_path / "hall").mkdir()
     (tmp_path / "hall" / "__init__.py").write_text(
-        "from stratax import _doors\n__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)\n"
+        "from stratax.base import doors as _doors\n__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)\n"
     )
     (tmp_path / "hall" / "__init__.pyi").write_text(
         "from colorsys import *\nfrom ._made import rgb_to_hsv as rgb_to_hsv\n"
@@ -245,7 +245,7 @@ def test_a_late_import_of_a_doors_name_makes_no_message():
 def test_a_name_is_found_without_the_door_once_it_was_used(tmp_path, monkeypatch):
     (tmp_path / "house").mkdir()
     (tmp_path / "house" / "__init__.py").write_text(
-        "from stratax import _doors\n__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)\n"
+        "from stratax.base import doors as _doors\n__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)\n"
     )
     (tmp_path / "house" / "__init__.pyi").write_text("import house._made\n\nsecond = house._made.first\n")
     (tmp_path / "house" / "_made.py").write_text("first = 1\n")

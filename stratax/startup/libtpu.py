@@ -9,12 +9,12 @@ import contextlib
 import importlib
 from typing import Any
 
-from stratax import _backend
+from stratax.startup import backend
 
 
 def install() -> None:
     """Have JAX start libtpu only where TPUs are asked for, however the program comes to import JAX."""
-    _backend.after_import("jax._src.xla_bridge", _wrap)
+    backend.after_import("jax._src.xla_bridge", _wrap)
 
 
 def _wrap() -> None:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from stratax import _backend
+from stratax.startup import backend
 
 # The versions whose CPU compiler needs `SETTING`, found with ``python -m benchmarks --only layer-conv*``.
 AFFECTED_JAXLIBS = ("0.10.2",)
@@ -45,7 +45,7 @@ def install() -> None:
     Nothing happens where the version of jaxlib does not need it, where the user's ``XLA_FLAGS`` name the flag, or where
     the backend has started already.
     """
-    _backend.after_import("jax._src.xla_bridge", _wrap_cpu_client)
+    backend.after_import("jax._src.xla_bridge", _wrap_cpu_client)
 
 
 def _wrap_cpu_client() -> None:

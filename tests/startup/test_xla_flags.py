@@ -8,7 +8,7 @@ import sys
 import jaxlib
 import pytest
 
-from stratax import _xla_flags
+from stratax.startup import xla_flags
 
 pytestmark = pytest.mark.processes
 
@@ -31,7 +31,7 @@ print(json.dumps({
 """
 
 affected = pytest.mark.skipif(
-    jaxlib.__version__ not in _xla_flags.AFFECTED_JAXLIBS, reason="this jaxlib needs no flag"
+    jaxlib.__version__ not in xla_flags.AFFECTED_JAXLIBS, reason="this jaxlib needs no flag"
 )
 
 
@@ -67,10 +67,10 @@ def answer(program, **variables):
 
 
 def test_this_jaxlib_has_been_measured():
-    known = (*MEASURED_AND_NOT_AFFECTED, *_xla_flags.AFFECTED_JAXLIBS)
+    known = (*MEASURED_AND_NOT_AFFECTED, *xla_flags.AFFECTED_JAXLIBS)
     assert jaxlib.__version__ in known, (
         "Nobody has measured convolutions with this jaxlib. Run `python -m benchmarks --only 'layer-conv*'` and "
-        "`--only flag`, and add its version here or to stratax._xla_flags.AFFECTED_JAXLIBS."
+        "`--only flag`, and add its version here or to stratax.startup.xla_flags.AFFECTED_JAXLIBS."
     )
 
 
@@ -117,7 +117,7 @@ def test_flags_of_the_user_stay_also_those_set_after_the_import():
 
 
 def test_a_user_who_names_the_flag_decides():
-    flags = f"--{_xla_flags.NAME}="
+    flags = f"--{xla_flags.NAME}="
     found = probe("import stratax, jax", XLA_FLAGS=flags)
     assert (found["convolution"], found["product"], found["flags"]) == (False, False, flags)
 
@@ -141,6 +141,6 @@ def test_nothing_happens_with_another_jaxlib():
 
 def test_a_file_of_flags_stays(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "/a/file")
-    with _xla_flags._added():
+    with xla_flags._added():
         assert os.environ["XLA_FLAGS"] == "/a/file"
     assert os.environ["XLA_FLAGS"] == "/a/file"

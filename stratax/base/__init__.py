@@ -1,0 +1,1 @@
+"""What all of Stratax stands on: doors, messages, tracebacks, types."""

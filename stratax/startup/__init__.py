@@ -1,0 +1,1 @@
+"""What has to be set up before JAX and Keras start: backend, allocator, flags."""
