@@ -273,6 +273,10 @@ class NoMatchingFileError(FileMissingError, BadArgumentError):
     """A pattern fits no file: an `InvalidArgumentError`, as TensorFlow raises, and a `NotFoundError`."""
 
 
+class UntrainedModelError(FileMissingError, BadArgumentError):
+    """A model has no checkpoint: a `ValueError`, as an Estimator of TensorFlow raises."""
+
+
 class AlreadyExistsError(_FileError, FileExistsError):
     """A thing was to be made that is there already.
 

@@ -40,25 +40,29 @@ def check_cluster(cluster: ClusterSpec) -> None:
     Raises:
         ClusterError: If a job is unknown or empty, an address is none, or two tasks have the same one.
     """
-    _check_jobs(cluster)
+    _check_jobs(cluster, JOBS)
     for job in cluster.jobs:
         for index in cluster.task_indices(job):
             _check_address(f"cluster.{job}[{index}]", cluster.task_address(job, index))
     _check_unique(cluster)
 
 
-def check_place(cluster: ClusterSpec, task_type: str | None, task_id: int | None) -> None:
+def check_place(
+    cluster: ClusterSpec, task_type: str | None, task_id: int | None, *, others: bool = False
+) -> None:
     """Check a cluster's jobs, and which of its tasks a process is.
 
     Args:
         cluster: The cluster; empty for a process that is alone.
         task_type: The process's job.
         task_id: Its number.
+        others: Whether there may be jobs of which nobody knows what they do.
 
     Raises:
         ClusterError: If a job is unknown or empty, or there is no such task.
     """
-    _check_jobs(cluster)
+    jobs = (*JOBS, *cluster.jobs) if others else JOBS
+    _check_jobs(cluster, jobs)
     task = None if task_type is None and task_id is None else {"type": task_type, "index": task_id}
     if not cluster:
         if task_id or task_type not in (None, *JOBS):
@@ -70,22 +74,23 @@ def check_place(cluster: ClusterSpec, task_type: str | None, task_id: int | None
         raise wrong("task.type is missing", "task", task)
     if task_id is None:
         raise wrong("task.index is missing", "task", task)
-    check_task(cluster, task_type, task_id)
+    check_task(cluster, task_type, task_id, jobs)
 
 
-def check_task(cluster: ClusterSpec, task_type: str, task_id: int) -> None:
+def check_task(cluster: ClusterSpec, task_type: str, task_id: int, jobs: tuple[str, ...] = JOBS) -> None:
     """Check that a task is one of a cluster's.
 
     Args:
         cluster: The cluster, checked.
         task_type: The task's job.
         task_id: Its number.
+        jobs: The jobs that there can be.
 
     Raises:
         ClusterError: If it is not.
     """
-    if task_type not in JOBS:
-        raise wrong(f"task.type must be one of {_listed(JOBS)}", "task.type", task_type)
+    if task_type not in jobs:
+        raise wrong(f"task.type must be one of {_listed(tuple(dict.fromkeys(jobs)))}", "task.type", task_type)
     if task_type == "evaluator" and task_type not in cluster.jobs:
         return
     if task_type not in cluster.jobs:
@@ -123,17 +128,17 @@ def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
-def _check_jobs(cluster: ClusterSpec) -> None:
+def _check_jobs(cluster: ClusterSpec, jobs: tuple[str, ...]) -> None:
     for job in cluster.jobs:
-        _check_job(job, cluster)
+        _check_job(job, cluster, jobs)
     if cluster and not {"chief", "worker"} & set(cluster.jobs):
         raise wrong(
             "cluster has neither a chief nor a worker, so nobody would train", "cluster.jobs", cluster.jobs
         )
 
 
-def _check_job(job: str, cluster: ClusterSpec) -> None:
-    if job not in JOBS:
+def _check_job(job: str, cluster: ClusterSpec, jobs: tuple[str, ...]) -> None:
+    if job not in jobs:
         meant = difflib.get_close_matches(job.lower(), JOBS, n=1, cutoff=0.5)
         hint = f"{meant[0]!r} must be meant." if meant else ""
         raise wrong(f"cluster has an unknown job; the jobs are {_listed(JOBS)}", "job", job, hint)

@@ -67,13 +67,13 @@ class TFConfig:
     name_of_chief: str = "chief"
 
     def check_place(self) -> None:
-        """Check that this process can be the task that is said, wherever tasks are.
+        """Check that this process can be the task that is said, wherever tasks are; there may be jobs of others.
 
         Raises:
             ClusterError: If a job or the task can't be right; the message names the field.
         """
         with naming_tf_config():
-            check_place(self.cluster, self.task_type, self.task_id)
+            check_place(self.cluster, self.task_type, self.task_id, others=True)
 
 
 def parse_tf_config(text: str) -> TFConfig:

@@ -1,4 +1,5 @@
 from ._contents import Content as Content
+from ._contents import tensor_message as tensor_message
 from ._context import CONTEXT as CONTEXT
 from ._context import Collector as Collector
 from ._context import collecting as collecting

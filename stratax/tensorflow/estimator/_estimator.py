@@ -131,7 +131,7 @@ class Estimator:
         """Return the names of the variables in the last checkpoint.
 
         Raises:
-            FileMissingError: If there is none.
+            UntrainedModelError: If there is none.
         """
         return [name for name in _checkpoints.values_of(self._trained()).names if name != "save_counter"]
 
@@ -143,7 +143,7 @@ class Estimator:
 
         Raises:
             BadArgumentError: If there is no such variable.
-            FileMissingError: If there is no checkpoint.
+            UntrainedModelError: If there is no checkpoint.
         """
         return _checkpoints.variable_value(self._trained(), name)
 
@@ -331,7 +331,8 @@ class Estimator:
         Raises:
             BadArgumentError: Nothing can be exported, or there is no such mode.
             BadTypeError: The function gives something else.
-            FileMissingError: There is no checkpoint, or a file of `assets_extra` is not there.
+            UntrainedModelError: There is no checkpoint.
+            FileMissingError: A file of `assets_extra` is not there.
             TracingError: The model can't be compiled for any number of examples.
         """
         return self.experimental_export_all_saved_models(
@@ -517,7 +518,7 @@ class Estimator:
     def _trained(self) -> str:
         path = self.latest_checkpoint()
         if path is None:
-            raise errors.FileMissingError(
+            raise errors.UntrainedModelError(
                 f"Could not find trained model in model_dir: {self.model_dir}. Train first, or pass checkpoint_path."
             )
         return path

@@ -62,15 +62,15 @@ def evaluate(
 
 
 def _write(found: Mapping[str, Any], eval_dir: str) -> None:
-    """Write the metrics that are numbers as summaries of the step."""
-    numbers = {
+    """Write the metrics that are numbers or arrays as summaries of the step."""
+    values = {
         name: value
         for name, value in found.items()
-        if name != GLOBAL_STEP and isinstance(value, int | float | np.number)
+        if name != GLOBAL_STEP and isinstance(value, int | float | np.number | np.ndarray)
     }
     writer = writer_of(eval_dir)
     if writer is not None:
-        write(writer, numbers, found[GLOBAL_STEP])
+        write(writer, values, found[GLOBAL_STEP])
         writer.flush()
 
 

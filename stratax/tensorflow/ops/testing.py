@@ -1,7 +1,11 @@
 """Test cases with assertions on arrays, as `tf.test` (ops layer)."""
 
+import atexit
 import contextlib
+import functools
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -13,6 +17,14 @@ from stratax.errors import BadArgumentError, BadTypeError, StrataxError
 from stratax.tensorflow.ops.random import set_seed
 
 _SEED = 87654321
+
+
+@functools.cache
+def get_temp_dir() -> str:
+    """Return a folder for the files of tests, which goes with the process, as `tf.compat.v1.test.get_temp_dir`."""
+    folder = tempfile.mkdtemp(prefix="stratax-test-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 class TestCase(absltest.TestCase):

@@ -19,6 +19,8 @@ class DefaultGraph:
         self._collections: dict[str, list[Any]] = {}
         self._names: dict[str, int] = {}
         self.graph: Any = None
+        # TensorFlow 2 keeps the seed of its functions elsewhere.
+        self.seed: int | None = None
 
     def reset(self) -> None:
         """Forget what was added."""

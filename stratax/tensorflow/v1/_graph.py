@@ -43,6 +43,11 @@ class Graph:
         return self._scope.name_of(tensor)
 
     @property
+    def seed(self) -> int | None:
+        """The seed of a `model_fn`, of `tf.set_random_seed` or its `RunConfig`; None outside, as in TensorFlow 2."""
+        return self._scope.seed
+
+    @property
     def building_function(self) -> bool:
         """Whether a compiled function is being traced."""
         return not executing_eagerly()
@@ -273,9 +278,11 @@ def set_random_seed(seed: int) -> None:
     Args:
         seed: A number.
     """
-    if current_or_none() is None:
+    scope = current_or_none()
+    if scope is None:
         random_ops.set_seed(seed)
     else:
+        scope.seed = seed
         random.seed(seed)
 
 

@@ -1,5 +1,6 @@
 """`tf.compat.v1.train.Saver`: variables saved and restored by name (v1 layer)."""
 
+import dataclasses
 import os
 from collections.abc import Iterable, Mapping
 
@@ -16,6 +17,21 @@ from stratax.tensorflow.v1._current import current_or_none
 Variables = Mapping[str, keras.Variable] | Iterable[keras.Variable]
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class SaverDef:
+    """What a `Saver` keeps, as TensorFlow's message of that name; it names no operation of a graph.
+
+    Attributes:
+        max_to_keep: How many checkpoints are kept; 0 for all.
+        keep_checkpoint_every_n_hours: One checkpoint in so many hours is kept for good.
+        sharded: What the Saver was given.
+    """
+
+    max_to_keep: int
+    keep_checkpoint_every_n_hours: float
+    sharded: bool
+
+
 class Saver:
     """Saves variables by name and restores them, as `tf.compat.v1.train.Saver`.
 
@@ -26,14 +42,14 @@ class Saver:
         var_list: The variables, or a dict of them by the names that they have in checkpoints; None for all variables of
             the `model_fn` that it is made in, those that are made later too.
         reshape: Whether a value of another shape with as many elements is restored.
-        sharded: Ignored: the chief writes.
+        sharded: Stands in `saver_def` alone: the chief writes.
         max_to_keep: How many checkpoints are kept; None or 0 for all.
         keep_checkpoint_every_n_hours: One checkpoint in so many hours is kept for good.
         name: Ignored.
         restore_sequentially: Ignored.
         saver_def: Must be None.
         builder: Must be None.
-        defer_build: Ignored.
+        defer_build: Whether `saver_def` is None until `build` is called.
         allow_empty: Whether there may be no variables.
         write_version: Ignored: checkpoints are written as Stratax does.
         pad_step_number: Ignored.
@@ -83,6 +99,8 @@ class Saver:
         self.max_to_keep = max_to_keep or None
         self.keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
         self.reshape = reshape
+        self._sharded = sharded
+        self._is_built = not defer_build
         self._state = None if scope is None else scope.state
         self._given = None if var_list is None else _by_name(var_list)
         if self._given is not None and not self._given and not allow_empty:
@@ -96,8 +114,22 @@ class Saver:
             return dict(self._given)
         return {} if self._state is None else self._state.saved()
 
+    @property
+    def saver_def(self) -> SaverDef | None:
+        """What it keeps; None before `build` where that was deferred."""
+        return self.as_saver_def() if self._is_built else None
+
+    def as_saver_def(self) -> SaverDef:
+        """Return what it keeps."""
+        return SaverDef(
+            max_to_keep=self.max_to_keep or 0,
+            keep_checkpoint_every_n_hours=self.keep_checkpoint_every_n_hours,
+            sharded=self._sharded,
+        )
+
     def build(self) -> None:
-        """Do nothing: there is no graph."""
+        """Have a `saver_def`; there is no graph to build."""
+        self._is_built = True
 
     def save(
         self,

@@ -110,6 +110,7 @@ class ModelScope(Creator):
     Attributes:
         mode: The mode.
         state: The model's variables.
+        seed: What `tf.set_random_seed` was given in it; the state's before that.
         variable_scope: The variable scope that is entered.
         scope_counts: How often each variable scope was entered, by full name.
         slot_path: Gives the full name of an optimizer's slot, of the variable's path, the slot and what the optimizer
@@ -121,6 +122,7 @@ class ModelScope(Creator):
     def __init__(self, state: ModelState, mode: str) -> None:
         self.state = state
         self.mode = mode
+        self.seed = state.seed
         # What `tf.get_default_graph` returns, once it is asked for.
         self.graph: Any = None
         self._is_making = False

@@ -244,6 +244,8 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
         (lambda made: made.train(lambda rows: None, steps=1), errors.BadArgumentError, "Received: rows"),
         (lambda made: made.train(lambda: "text", steps=1), errors.BadTypeError, "must return a Dataset"),
         (lambda made: made.get_variable_names(), errors.FileMissingError, "Could not find trained model"),
+        (lambda made: made.get_variable_names(), ValueError, "Could not find trained model"),
+        (lambda made: made.get_variable_value("bias"), ValueError, "Could not find trained model"),
         (lambda made: made.train(data, steps=1, hooks=[3]), errors.BadTypeError, "SessionRunHook"),
     ],
 )

@@ -115,6 +115,24 @@ def test_constants_are_losses_metrics_and_predictions(tmp_path):
     assert list(rows[0]) == ["row", "constant", "text"]
 
 
+def test_metrics_that_are_arrays_are_summaries_of_an_evaluation(tmp_path):
+    def give(weight, features):
+        array = tf.constant([1.0, 2.0])
+        return {"eval_metric_ops": {"array": v1.metrics.mean_tensor(array)}}
+
+    made = estimator(tmp_path, give)
+    made.train(data, steps=1)
+    assert made.evaluate(data, steps=1)["array"].tolist() == [1.0, 2.0]
+    (path,) = (tmp_path / "eval").glob("events*")
+    values = [value for event in summary_iterator(str(path)) for value in event.summary.value]
+    assert sorted(value.tag for value in values) == ["array", "loss"]
+    (array,) = (value for value in values if value.tag == "array")
+    # As TensorFlow 2.15 writes it.
+    assert array.node_name == "array"
+    assert [size.size for size in array.tensor.tensor_shape.dim] == [2]
+    assert np.frombuffer(array.tensor.tensor_content, "<f4").tolist() == [1.0, 2.0]
+
+
 def test_summaries_hold_constants(tmp_path):
     def give(weight, features):
         v1.summary.scalar("learning_rate", 0.1)

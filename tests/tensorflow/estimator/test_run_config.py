@@ -191,6 +191,18 @@ def test_a_master_is_a_chief_by_its_name(in_cluster):
     assert in_cluster(("worker", 0), {"master": ["a:1"], "worker": ["b:1"]}).global_id_in_cluster == 1
 
 
+def test_jobs_that_nobody_knows_are_tasks_of_the_cluster(in_cluster):
+    # What TensorFlow 2.15 gives.
+    cluster = CLUSTER | {"data": ["g:1"]}
+    config = in_cluster(("data", 0), cluster)
+    assert config.cluster_spec.as_dict() == cluster
+    assert (config.task_type, config.task_id, config.is_chief) == ("data", 0, False)
+    assert (config.num_worker_replicas, config.num_ps_replicas, config.global_id_in_cluster) == (4, 2, 1)
+    assert in_cluster(("worker", 1), cluster).global_id_in_cluster == 3
+    with pytest.raises(errors.ClusterError, match="task.type must be one of .*'ps'.*'data'"):
+        in_cluster(("other", 0), cluster)
+
+
 def test_tf_config_may_name_the_folder(in_cluster, caplog):
     with caplog.at_level(logging.INFO, "stratax"):
         assert in_cluster(None, None, model_dir="there", service={"a": 1}).model_dir == "there"

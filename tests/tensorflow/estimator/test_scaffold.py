@@ -149,6 +149,15 @@ class TestSaver:
         assert saver.save(None, tmp_path / "plain") == str(tmp_path / "plain")
         assert sx.train.load_variable(tmp_path / "plain", "b") == 3
 
+    def test_a_definition_says_what_is_kept(self, variables):
+        saver = v1.train.Saver(variables, max_to_keep=3, keep_checkpoint_every_n_hours=2.0)
+        assert (saver.saver_def.max_to_keep, saver.saver_def.keep_checkpoint_every_n_hours) == (3, 2.0)
+        assert v1.train.Saver(variables, max_to_keep=None).as_saver_def().max_to_keep == 0
+        deferred = v1.train.Saver(variables, defer_build=True)
+        assert deferred.saver_def is None
+        deferred.build()
+        assert deferred.saver_def.max_to_keep == 5
+
     def test_other_shapes_are_restored_if_asked_for(self, tmp_path, variables):
         v1.train.Saver(variables).save(None, tmp_path / "m")
         column = sx.Variable(np.zeros((2, 1), "float32"), name="a")

@@ -1,6 +1,8 @@
 """Test cases: what their assertions accept and what they say of the rest; gradients that are checked by differences."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import types
 
@@ -122,3 +124,13 @@ def test_a_test_has_one_folder(case, monkeypatch, tmp_path):
     folder = case.get_temp_dir()
     assert case.get_temp_dir() == folder
     assert os.listdir(folder) == []
+
+
+def test_tests_share_a_folder_that_goes_with_the_process():
+    text = """import stratax.tf as tf
+assert tf.compat.v1.test.get_temp_dir() == tf.test.get_temp_dir()
+print(tf.test.get_temp_dir())"""
+    command = [sys.executable, "-c", text]
+    folder = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout.strip()
+    assert os.path.isabs(folder)
+    assert not os.path.exists(folder)

@@ -152,15 +152,20 @@ def test_a_seed_decides_first_values():
     def body(scope, x):
         tf.set_random_seed(7)
         tf.get_variable("v", (5,))
+        found.append(tf.get_default_graph().seed)
         return x
 
+    found = []
     first, second = Step(body, seed=1), Step(body, seed=2)
     first(np.float32(0))
     second(np.float32(0))
+    assert set(found) == {7}
     assert (first.value("v") == second.value("v")).all()
     tf.set_random_seed(3)
     eager = tf.random_normal([3])
     tf.set_random_seed(3)
+    # TensorFlow 2's seed is not the graph's.
+    assert tf.get_default_graph().seed is None
     assert (eager == tf.random_normal([3])).all()
 
 

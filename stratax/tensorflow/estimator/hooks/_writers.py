@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.summary import forms
@@ -92,7 +94,7 @@ def write(writer: Any, found: Any, step: int) -> None:
 
     Args:
         writer: A `FileWriter`.
-        found: Numbers by tag, or a summary.
+        found: Numbers and arrays by tag, or a summary.
         step: The step.
     """
     writer.add_summary(_message(found) if isinstance(found, Mapping) else found, step)
@@ -100,4 +102,11 @@ def write(writer: Any, found: Any, step: int) -> None:
 
 def _message(values: Mapping[str, Any]) -> Any:
     kind = forms.tensorboard("compat.proto.summary_pb2").Summary
-    return kind(value=[kind.Value(tag=tag, simple_value=float(value)) for tag, value in values.items()])
+    return kind(value=[kind.Value(tag=tag, **_content(tag, value)) for tag, value in values.items()])
+
+
+def _content(tag: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, np.ndarray) and value.shape:
+        # As TensorFlow's Estimator writes a metric; TensorBoard shows none of them.
+        return {"node_name": tag, "tensor": forms.tensor_message(value)}
+    return {"simple_value": float(value)}
