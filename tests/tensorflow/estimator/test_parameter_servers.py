@@ -123,25 +123,40 @@ report(done=True)
 
 
 COUNTING = """
-import sys
+import os, pathlib, re, sys
+import numpy as np
 import stratax.tf.compat.v1 as tf
 from stratax.tensorflow.estimator import Estimator, EstimatorSpec, EvalSpec, RunConfig, TrainSpec, train_and_evaluate
 
 tf.logging.set_verbosity(tf.logging.INFO)
+# Of the process, not of the task: one that is started again counts anew.
+number = int(re.search(r"task([0-9]+)[.]py$", sys.argv[0])[1])
+one = np.eye(40, dtype="float32")[number]
 
 def model_fn(features, labels, mode):
-    # Each gradient is 1 for each element, on either server.
-    weights = [tf.get_variable(name, [2, 2], initializer=tf.zeros_initializer()) for name in ("first", "second")]
-    loss = -sum(tf.reduce_sum(weight) for weight in weights) + 0.0 * tf.reduce_mean(features)
+    # On either server, one element of a gradient is 1: this process's.
+    weights = [tf.get_variable(name, [40], initializer=tf.zeros_initializer()) for name in ("first", "second")]
+    loss = -sum(tf.reduce_sum(weight * features) for weight in weights)
     step = tf.train.get_global_step()
     return EstimatorSpec(mode, loss=loss, train_op=tf.train.GradientDescentOptimizer(1.0).minimize(loss, step))
 
 def input_fn():
-    return tf.data.Dataset.from_tensors([1.0]).repeat()
+    return tf.data.Dataset.from_tensors(one).repeat()
+
+class Noted(tf.train.SessionRunHook):
+    # A byte for each step that was pushed: what is written stays when the process is killed.
+    def begin(self):
+        self.file = os.open(pathlib.Path(sys.argv[1], f"steps{number}"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def after_run(self, run_context, run_values):
+        os.write(self.file, b".")
 
 config = RunConfig(sys.argv[1], save_checkpoints_steps=200, log_step_count_steps=50)
+hooks = [Noted()]
 train_and_evaluate(
-    Estimator(model_fn, config=config), TrainSpec(input_fn, max_steps=int(sys.argv[2])), EvalSpec(input_fn, steps=1)
+    Estimator(model_fn, config=config),
+    TrainSpec(input_fn, max_steps=int(sys.argv[2]), hooks=hooks),
+    EvalSpec(input_fn, steps=1),
 )
 """
 
@@ -156,20 +171,30 @@ def started(running, folder, steps, *jobs, program=PROGRAM):
     return cluster
 
 
-def check_counts(folder, at_least, killed=0):
-    """Check that each of the steps that were counted has changed all variables once.
+def check_counts(folder, at_least, killed=()):
+    """Check that each step that a process has taken has changed all variables once.
 
-    A step has a message for each server. A worker that is killed between two of them leaves the half of a step: nobody
-    else has what it computed.
+    A step has a message for each server. A process that is killed meanwhile may leave its last step on both, on one or
+    on none of them: nobody else has what it computed. All other steps are exactly there.
+
+    Args:
+        folder: The Estimator's.
+        at_least: How many steps there are at least.
+        killed: The numbers of the processes that were killed.
     """
     reader = tf.train.load_checkpoint(str(folder))
-    step = int(reader.get_tensor("global_step"))
+    step, first, second = (reader.get_tensor(name) for name in ("global_step", "first", "second"))
     assert step >= at_least
-    for name in ("first", "second"):
-        found = reader.get_tensor(name)
-        assert np.ptp(found) == 0
-        assert abs(found[0, 0] - step) <= killed
-    return step
+    noted = np.zeros_like(first)
+    for path in folder.glob("steps*"):
+        noted[int(path.name.removeprefix("steps"))] = path.stat().st_size
+    assert (noted > 0).sum() > 1
+    ended = np.delete(np.arange(len(noted)), list(killed))
+    for found in (first, second):
+        np.testing.assert_array_equal(found[ended], noted[ended])
+        assert set(found - noted) <= {0, 1}
+    # In the message of one of them.
+    assert step in (first.sum(), second.sum())
 
 
 @pytest.mark.exact
@@ -194,21 +219,22 @@ def test_chief_workers_servers_and_evaluator_train_and_evaluate(tmp_path):
 
 @pytest.mark.stress
 @pytest.mark.processes
-def test_workers_that_are_killed_twenty_times_lose_no_more_than_what_they_push(tmp_path):
+def test_workers_that_are_killed_twenty_times_lose_no_more_than_their_last_steps(tmp_path):
     with no_tasks() as running:
         jobs = ("chief", 1), ("worker", 2), ("ps", 2)
         cluster = started(running, tmp_path, 8000, *jobs, program=COUNTING)
         running.wait_for(0, "global_step/sec")
-        workers, random = {0: 1, 1: 2}, np.random.default_rng(0)
+        workers, random, killed = {0: 1, 1: 2}, np.random.default_rng(0), []
         for number in range(20):
             time.sleep(random.uniform(0.1, 1.0))
-            running.kill(workers[number % 2])
+            killed.append(workers[number % 2])
+            running.kill(killed[-1])
             workers[number % 2] = running.start(
                 COUNTING, environment(cluster, "worker", number % 2), str(tmp_path), "8000"
             )
         results = running.wait(300, only=[0, *workers.values(), 3, 4])
     assert [result.code for result in results] == [0] * 5, "".join(result.err for result in results)
-    check_counts(tmp_path, 8000, killed=20)
+    check_counts(tmp_path, 8000, killed)
 
 
 @pytest.mark.stress
@@ -223,7 +249,7 @@ def test_a_chief_that_is_killed_goes_on_with_what_workers_have_done(tmp_path):
         results = running.wait(200, only=[again, 1, 2, 3])
     assert [result.code for result in results] == [0] * 4, "".join(result.err for result in results)
     assert "The parameter servers have the variables already" in results[0].err
-    check_counts(tmp_path, 4000)
+    check_counts(tmp_path, 4000, killed=[0])
 
 
 @pytest.mark.stress
@@ -231,7 +257,9 @@ def test_a_chief_that_is_killed_goes_on_with_what_workers_have_done(tmp_path):
 def test_a_server_that_is_killed_is_named_by_every_task(tmp_path):
     with no_tasks() as running:
         started(running, tmp_path, 100_000, ("chief", 1), ("worker", 1), ("ps", 2), program=COUNTING)
+        # Who has not begun when a server is killed waits for it to come.
         running.wait_for(0, "global_step/sec")
+        running.wait_for(1, "global_step/sec")
         running.kill(3)
         results = running.wait(120, only=[0, 1])
     for result in results:
@@ -243,9 +271,9 @@ def test_a_server_that_is_killed_is_named_by_every_task(tmp_path):
 @pytest.mark.processes
 def test_when_a_hook_of_the_chief_stops_all_tasks_end(tmp_path):
     program = COUNTING.replace(
-        "TrainSpec(input_fn, max_steps=int(sys.argv[2]))",
-        "TrainSpec(input_fn, max_steps=10**6, hooks=[tf.train.StopAtStepHook(num_steps=int(sys.argv[2]))]"
-        " if config.is_chief else [])",
+        "max_steps=int(sys.argv[2]), hooks=hooks",
+        "max_steps=10**6, hooks=[*hooks, tf.train.StopAtStepHook(num_steps=int(sys.argv[2]))]"
+        " if config.is_chief else hooks",
     )
     with no_tasks() as running:
         started(running, tmp_path, 300, ("chief", 1), ("worker", 1), ("ps", 1), program=program)
