@@ -11,9 +11,16 @@ import stratax.tf as tf
 from benchmarks import _estimator_programs, _measure, _models, _peer
 from benchmarks._hand_written import HandWritten
 from benchmarks._with_stratax import CustomLoop, compiled_model
+from stratax.command.rehearsal import (
+    Catcher,
+    ProgramReport,
+    Topology,
+    check_installed,
+    compile_for,
+    parse_topology,
+)
 from stratax.core.regions import Made
 from stratax.errors import MissingPackageError
-from stratax.rehearsal import Catcher, ProgramReport, Topology, check_installed, compile_for, parse_topology
 
 _METHODS = {"fit": "train", "loop": "train", "estimator": "train"}
 # What some scalars take that do not grow with the model: a program of Stratax counts on from what its metrics hold, one

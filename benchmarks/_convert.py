@@ -9,7 +9,8 @@ import numpy as np
 import psutil
 
 from benchmarks import _measure
-from stratax import convert, image
+from stratax import image
+from stratax.command import convert
 
 _FILES = 100
 _HEIGHT, _WIDTH = 240, 320

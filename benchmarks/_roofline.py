@@ -18,7 +18,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 import stratax as sx
 from benchmarks import _measure
-from stratax.rehearsal import (
+from stratax.command.rehearsal import (
     Catcher,
     Estimate,
     Topology,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from stratax.command.serving import ModelServer, ServingOptions, _versions
 from stratax.export import TensorInfo
-from stratax.serving import ModelServer, ServingOptions, _versions
 
 
 class SavedModel:

@@ -14,7 +14,7 @@ import os
 import time
 
 import stratax.tf as tf
-from stratax.tensorflow.estimator import load_global_step_from_checkpoint_dir
+from stratax.estimator import load_global_step_from_checkpoint_dir
 
 import command_line
 import example_data

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 SNAPSHOT = pathlib.Path(__file__).with_name("public_api.txt")
-_FOR_OTHER_PACKAGES = ("checkpoint", "engine", "io", "keras2", "ops", "seams", "tensorflow")
+_FOR_OTHER_PACKAGES = ("checkpoint", "command", "engine", "io", "seams", "tensorflow")
 _FOR_USERS_BELOW = ("stratax.convert.beam", "stratax.summary.experimental", "stratax.tf.")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 

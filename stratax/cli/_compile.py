@@ -23,7 +23,7 @@ from stratax.errors import BadArgumentError, NoTPUError, SimulationError
 
 if TYPE_CHECKING:
     from stratax.cluster import SimulatedDevices
-    from stratax.rehearsal import Catcher, ProgramReport, Topology
+    from stratax.command.rehearsal import Catcher, ProgramReport, Topology
 
 # More are slow to simulate; a step is traced anew for the others.
 _MOST_SIMULATED = 16
@@ -97,7 +97,7 @@ def compile(
     Needs `pip install 'stratax-train[tpu-compile]'`. The exit code is 0 if all of it compiles and fits, else 1; 2 for a
     wrong call; 130 after Ctrl-C, which ends the program, or, if that has ended, the compilations.
     """
-    from stratax.rehearsal import (
+    from stratax.command.rehearsal import (
         Catcher,
         as_table,
         check_installed,
@@ -166,7 +166,7 @@ def simulation_for(topologies: "list[Topology]") -> "SimulatedDevices | None":
 
 def run_to_catch(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher", seconds: float) -> End:
     """Run the user's program as `stratax run` does, in this process, until it has ended or been ended."""
-    from stratax.rehearsal import Enough
+    from stratax.command.rehearsal import Enough
     from stratax.tf import install_as_tensorflow
 
     if not path.is_file():

@@ -15,7 +15,7 @@ from stratax.base.shown import shown
 from stratax.cli._convert_checkpoint import checkpoint, savedmodel
 
 if TYPE_CHECKING:
-    from stratax.convert import ConversionProgress, ConversionReport
+    from stratax.command.convert import ConversionProgress, ConversionReport
 
 # The exit code after SIGTERM, as a shell tells it.
 TERMINATED = 143
@@ -115,7 +115,7 @@ def images(
     interrupted goes on when the same command is given again.
     """
     # Here, so that `--help` and the other commands start without the image packages.
-    from stratax.convert import ConversionSettings, convert_images, read_classes
+    from stratax.command.convert import ConversionSettings, convert_images, read_classes
 
     settings = ConversionSettings(
         shards=shards, name=name, resize=resize, quality=quality, label_offset=label_offset, seed=seed

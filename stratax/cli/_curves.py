@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 if TYPE_CHECKING:
-    from stratax.rehearsal import Curve, Point
+    from stratax.command.rehearsal import Curve, Point
 
 _WIDTH = 48
 # As in the pictures of the documentation.
@@ -32,7 +32,7 @@ def as_text(curve: "Curve") -> str:
     Returns:
         Lines; empty if the program fits fewer than two of the slices.
     """
-    from stratax.rehearsal import short
+    from stratax.command.rehearsal import short
 
     fitting = _fitting(curve)
     if len(fitting) < 2:
@@ -114,7 +114,7 @@ def _axis(values: Sequence[float], start: float, end: float, base: int) -> _Axis
 
 
 def _speeds(curves: "Sequence[Curve]", chips: _Axis, speeds: _Axis, name: str) -> list[str]:
-    from stratax.rehearsal import short
+    from stratax.command.rehearsal import short
 
     parts = _frame(chips, f"{name}: examples per second")
     for power in speeds.ticks:

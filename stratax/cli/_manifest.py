@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from stratax.manifests import (
+from stratax.command.manifests import (
     KUBERNETES_PORT,
     SLURM_PORT,
     KubernetesPlan,
@@ -36,7 +36,7 @@ class _VolumeType(click.ParamType):
 
 
 def _tpu_slice(name: str, chips_per_host: int | None = None) -> TpuSlice:
-    from stratax.rehearsal import parse_topology
+    from stratax.command.rehearsal import parse_topology
 
     generation, _, shape = parse_topology(name).name.partition(":")
     return TpuSlice(generation=generation, shape=shape, chips_per_host=chips_per_host or 0)

@@ -16,8 +16,8 @@ from stratax.errors import BadArgumentError
 
 if TYPE_CHECKING:
     from stratax.cluster import SimulatedDevices
+    from stratax.command.rehearsal import Catcher, Curve, Point, ProgramReport, Topology
     from stratax.core.regions import Made
-    from stratax.rehearsal import Catcher, Curve, Point, ProgramReport, Topology
 
 _DEFAULT = ("v5e:2x4", "v5e:4x4", "v5e:8x8", "v5e:16x16")
 _ROW = "{:<12} {:>8} {:>10} {:>10} {:>8} {:>12} {:>10} {:>9} {:>9}"
@@ -100,13 +100,13 @@ def plan(
     Needs `pip install 'stratax-train[tpu-compile]'`. The exit code is 0 if the program fits at least one slice, else 1;
     2 for a wrong call; 130 after Ctrl-C, which ends the compilations and shows those that are done.
     """
-    from stratax.rehearsal import (
+    from stratax.command.rehearsal import (
         Catcher,
         cheapest,
         check_installed,
         parse_topology,
     )
-    from stratax.rehearsal import plan as compare
+    from stratax.command.rehearsal import plan as compare
 
     topologies = [parse_topology(name) for name in dict.fromkeys(names)]
     costs = dict(_price(text) for text in prices)
@@ -168,7 +168,7 @@ def _compilations(
     made: "Made", topologies: "Sequence[Topology]", batches: Iterable[int]
 ) -> "list[Callable[[], ProgramReport]]":
     """Return what compiles a program for each slice and batch."""
-    from stratax.rehearsal import compile_for
+    from stratax.command.rehearsal import compile_for
 
     return [
         functools.partial(compile_for, made, topology, batch) for batch in batches for topology in topologies
@@ -181,7 +181,7 @@ def _took(report: "ProgramReport") -> str:
 
 
 def _price(text: str) -> tuple[str, float]:
-    from stratax.rehearsal import known_topologies
+    from stratax.command.rehearsal import known_topologies
 
     name, _, price = text.partition("=")
     generations = dict.fromkeys(topology.generation.name for topology in known_topologies())
@@ -260,7 +260,7 @@ def _failed(point: "Point") -> str:
 
 
 def _line(point: "Point", examples: float) -> str:
-    from stratax.rehearsal import in_seconds, short
+    from stratax.command.rehearsal import in_seconds, short
 
     report = point.report
     name, count = report.topology.name, report.topology.num_devices

@@ -88,7 +88,7 @@ def serve(
     `stratax.export.save` writes it. The newest version answers. When a newer one appears, it is loaded and answers from
     then on, without a request being lost. SIGTERM ends the server once what has begun is answered.
     """
-    from stratax.serving import ModelServer, ServingOptions
+    from stratax.command.serving import ModelServer, ServingOptions
 
     options = ServingOptions(
         models=_models(base, name, models),

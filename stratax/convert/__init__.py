@@ -1,7 +1,4 @@
-"""Labelled images into files of records, once, before training (convert layer).
-
-`stratax convert images` does the same from the command line, `stratax.convert.beam` with Apache Beam.
-"""
+"""Images into records: the front door of `stratax.command.convert`."""
 
 from stratax.base import doors as _doors
 

@@ -11,8 +11,8 @@ import pytest
 
 import stratax.tf
 from stratax.cli import _compile, _main
-from stratax.rehearsal import Catcher, Collective, ProgramReport, parse_topology
-from tests.rehearsal.devices import needs_libtpu
+from stratax.command.rehearsal import Catcher, Collective, ProgramReport, parse_topology
+from tests.command.rehearsal.devices import needs_libtpu
 
 SMALL = """
 import sys
@@ -126,7 +126,7 @@ def test_ctrl_c_keeps_what_was_compiled():
 STUCK = """
 import ctypes
 from stratax.cli import _compile
-from stratax.rehearsal import ProgramReport, parse_topology
+from stratax.command.rehearsal import ProgramReport, parse_topology
 
 made = ProgramReport(name="f", topology=parse_topology("v3-8"), compile_seconds=1.0)
 
@@ -174,7 +174,7 @@ def test_without_libtpu_it_is_said_what_to_install(capsys, monkeypatch):
 
 
 def test_a_program_that_is_not_there_is_refused(capsys, monkeypatch):
-    monkeypatch.setattr("stratax.rehearsal.check_installed", lambda: None, raising=False)
+    monkeypatch.setattr("stratax.command.rehearsal.check_installed", lambda: None, raising=False)
     assert _main.run(["compile", "no_such_program.py"]) == 2
     assert "no program to compile" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from stratax.cli import _main
-from tests.convert.pictures import make_endless, names_in, records_of, write_tree
+from tests.command.convert.pictures import make_endless, names_in, records_of, write_tree
 
 pytestmark = pytest.mark.processes
 

@@ -3,8 +3,8 @@
 import xml.etree.ElementTree as ET
 
 from stratax.cli import _curves
-from stratax.rehearsal import plan
-from tests.rehearsal.test_plan import failed, report
+from stratax.command.rehearsal import plan
+from tests.command.rehearsal.test_plan import failed, report
 
 SVG = "{http://www.w3.org/2000/svg}"
 

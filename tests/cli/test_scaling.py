@@ -5,11 +5,11 @@ import json
 import pytest
 
 from stratax.cli import _main, _scaling
+from stratax.command.rehearsal import cheapest, parse_topology, plan
 from stratax.core.regions import Made
-from stratax.rehearsal import cheapest, parse_topology, plan
 from tests.cli.test_compile import SMALL
-from tests.rehearsal.devices import needs_libtpu
-from tests.rehearsal.test_plan import failed, report
+from tests.command.rehearsal.devices import needs_libtpu
+from tests.command.rehearsal.test_plan import failed, report
 
 MADE = Made(name="step", compiled=None, donated=())
 
@@ -71,7 +71,7 @@ def test_each_batch_is_compiled_for_each_slice(monkeypatch):
         asked.append((topology.name, batch))
         return report(topology.name, 0.1, batch=batch)
 
-    monkeypatch.setattr("stratax.rehearsal.compile_for", compile_for, raising=False)
+    monkeypatch.setattr("stratax.command.rehearsal.compile_for", compile_for, raising=False)
     topologies = [parse_topology("v5e-8"), parse_topology("v5e-16")]
     found = [call() for call in _scaling._compilations(MADE, topologies, (64, 128))]
     assert asked == [("v5e:2x4", 64), ("v5e:4x4", 64), ("v5e:2x4", 128), ("v5e:4x4", 128)]

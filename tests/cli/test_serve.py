@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 from stratax.cli import _main
-from tests.serving.serving import write
+from tests.command.serving.serving import write
 
 
 @pytest.mark.processes

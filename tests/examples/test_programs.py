@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 import stratax.tf as tf
-from stratax.serving import ModelServer, ServingOptions
+from stratax.command.serving import ModelServer, ServingOptions
 from tests import quick_xla
 from tests.cluster import forks
 

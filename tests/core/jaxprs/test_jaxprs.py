@@ -8,7 +8,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # What compiles for TPUs may go through what it has compiled by itself.
-ROOMS = ("stratax/core/jaxprs/", "stratax/rehearsal/")
+ROOMS = ("stratax/core/jaxprs/", "stratax/command/rehearsal/")
 _EQUATIONS = re.compile(r"\beqns\b")
 
 

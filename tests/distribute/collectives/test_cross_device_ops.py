@@ -10,6 +10,7 @@ import pytest
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from stratax.command.rehearsal import Catcher
 from stratax.distribute.collectives import (
     AllReduceCrossDeviceOps,
     CrossDeviceOps,
@@ -21,7 +22,6 @@ from stratax.distribute.collectives import (
 from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp
 from stratax.distribute.replicas._values import per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError, StructureError
-from stratax.rehearsal import Catcher
 from tests import stressed
 
 pytestmark = pytest.mark.exact

@@ -1,0 +1,1 @@
+"""What belongs to the `stratax` command: rehearsal, manifests, conversion, serving."""

@@ -1,0 +1,205 @@
+"""What a program would take on a TPU (rehearsal layer)."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import keras
+
+from stratax.command.rehearsal._alive import alive
+from stratax.command.rehearsal._estimate import Estimate
+from stratax.command.rehearsal._hlo import Collective
+from stratax.command.rehearsal._topologies import Topology
+from stratax.core import regions
+from stratax.core.regions import Made
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Memory:
+    """Bytes on each device while a program runs.
+
+    Attributes:
+        weights: Variables of models, and others that are neither of the following.
+        slots: Variables of optimizers.
+        metrics: Variables of metrics.
+        batch: Arguments that are divided among the devices.
+        other: Other arguments, and what layouts add to all of them.
+        results: Results that take no argument's place.
+        temporaries: What is computed and not kept.
+        code: The program itself.
+        donated: How much of the variables may be overwritten by their new values.
+        reused: How much of it is.
+    """
+
+    weights: int
+    slots: int
+    metrics: int
+    batch: int
+    other: int
+    results: int
+    temporaries: int
+    code: int
+    donated: int
+    reused: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return (
+            self.weights
+            + self.slots
+            + self.metrics
+            + self.batch
+            + self.other
+            + self.results
+            + self.temporaries
+            + self.code
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """Why a program does not compile.
+
+    Attributes:
+        kind: ``"memory"``, ``"compiler"``, or ``"batch"`` where a batch does not divide among the devices.
+        message: What the compiler said.
+        place: The program's line, as ``file:line``; empty if it is not known.
+        remedy: What to do; empty if that is not known.
+        needed_bytes: What it would need of a device's memory, where it lacks that; 0 if it is not known.
+    """
+
+    kind: str
+    message: str
+    place: str = ""
+    remedy: str = ""
+    needed_bytes: int = 0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class ProgramReport:
+    """One program, compiled for one slice; printed, it is what `stratax compile` says of it.
+
+    Attributes:
+        name: What the program is called.
+        topology: The slice.
+        compile_seconds: How long compiling took.
+        failure: Why it does not compile; None if it does, and then the following are given.
+        memory: Bytes on each device.
+        flops: Operations on each device, as the compiler counts them: what a loop does counts once.
+        bytes_accessed: Bytes that each device reads from its memory and writes to it, likewise.
+        collectives: The program's collectives.
+        steps: How many training steps a dispatch makes; what a loop over them does counts once.
+        examples: How many examples a step takes, on all devices together; 0 if nothing is divided among them.
+        estimate: How long a step takes at least.
+        num_devices: On how many of the slice's devices it runs: all, or one.
+        batch: The global batch that was asked for; 0 for as many examples on each device as in the run.
+    """
+
+    name: str
+    topology: Topology
+    compile_seconds: float
+    failure: Failure | None = None
+    memory: Memory | None = None
+    flops: float = 0.0
+    bytes_accessed: float = 0.0
+    collectives: Sequence[Collective] = ()
+    steps: int = 1
+    examples: int = 0
+    estimate: Estimate | None = None
+    num_devices: int = 0
+    batch: int = 0
+
+    @property
+    def fits(self) -> bool:
+        """Whether it compiles and a device's memory is enough."""
+        return self.memory is not None and self.memory.total <= self.topology.memory_per_device
+
+    @property
+    def examples_per_second(self) -> float:
+        """How many examples a second are computed at best; 0 if nothing is divided among the devices."""
+        if self.estimate is None or not self.estimate.seconds:
+            return 0.0
+        return self.examples / self.estimate.seconds
+
+    def __str__(self) -> str:
+        from stratax.command.rehearsal._table import as_table
+
+        return as_table([self])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as values of JSON."""
+        found = dataclasses.asdict(dataclasses.replace(self, topology=self.topology))
+        found["topology"] = self.topology.name
+        found["devices"] = self.topology.num_devices
+        found["memory_per_device"] = self.topology.memory_per_device
+        found["fits"] = self.fits
+        found["examples_per_second"] = self.examples_per_second
+        if self.memory is not None:
+            found["memory"]["total"] = self.memory.total
+        if self.estimate is not None:
+            found["estimate"] |= {
+                "seconds": self.estimate.seconds,
+                "one_by_one": self.estimate.one_by_one,
+                "bound": self.estimate.bound,
+                "is_shorter_than_latencies": self.estimate.is_shorter_than_latencies,
+            }
+        return found
+
+
+def memory_of(made: Made, stats: Any) -> Memory:
+    """Divide what the compiler says of memory into what it is for.
+
+    Args:
+        made: The program, with the types of its arguments on the devices that it was compiled for.
+        stats: What `compiled.memory_analysis()` gives.
+    """
+    sizes = dict.fromkeys(("weights", "slots", "metrics", "batch"), 0)
+    kinds = _kinds_of_variables()
+    donated = 0
+    for number, argument in enumerate(made.arguments):
+        variables = made.variables.get(number)
+        for index, spec in enumerate(jax.tree.leaves(argument)):
+            variable = variables[index] if variables is not None and index < len(variables) else None
+            size = _bytes_on_device(spec)
+            donated += size if number in made.donated else 0
+            if variable is not None:
+                sizes[kinds.get(id(variable), "weights")] += size
+            elif regions.divided_dim(spec) is not None:
+                sizes["batch"] += size
+    known = sum(sizes.values())
+    return Memory(
+        **sizes,
+        other=max(0, stats.argument_size_in_bytes - known),
+        results=stats.output_size_in_bytes - stats.alias_size_in_bytes,
+        temporaries=stats.temp_size_in_bytes,
+        code=stats.generated_code_size_in_bytes,
+        donated=donated,
+        reused=min(donated, stats.alias_size_in_bytes),
+    )
+
+
+def steps_and_examples(made: Made) -> tuple[int, int]:
+    """Return how many steps a dispatch makes and how many examples each of them takes on all devices."""
+    found = regions.divided_batch(jax.tree.leaves(made.arguments))
+    if found is None:
+        return 1, 0
+    spec, dim = found
+    return math.prod(spec.shape[:dim]), spec.shape[dim] * spec.shape[dim + 1]
+
+
+def _bytes_on_device(spec: jax.ShapeDtypeStruct) -> int:
+    shape = spec.shape if spec.sharding is None else spec.sharding.shard_shape(spec.shape)
+    return math.prod(shape) * spec.dtype.itemsize
+
+
+def _kinds_of_variables() -> dict[int, str]:
+    """Return which variables belong to optimizers and metrics, by id: a variable does not say it."""
+    found: dict[int, str] = {}
+    for owner in alive((keras.optimizers.Optimizer, keras.metrics.Metric, regions.KeepsSlots)):
+        kind = "metrics" if isinstance(owner, keras.metrics.Metric) else "slots"
+        own = owner.variables() if isinstance(owner, regions.KeepsSlots) else owner.variables
+        found.update((id(variable), kind) for variable in own)
+    return found

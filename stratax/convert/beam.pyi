@@ -1,0 +1,1 @@
+from stratax.command.convert.beam import ConvertImages as ConvertImages

@@ -1,0 +1,5 @@
+"""The front door of `stratax.tensorflow.estimator.inputs`."""
+
+from stratax.base import doors as _doors
+
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,0 +1,1 @@
+from stratax.command.manifests import *

@@ -1,0 +1,5 @@
+"""Exports behind HTTP: the front door of `stratax.command.serving`."""
+
+from stratax.base import doors as _doors
+
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

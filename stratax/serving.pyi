@@ -1,0 +1,1 @@
+from stratax.command.serving import *

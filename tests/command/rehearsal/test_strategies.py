@@ -1,0 +1,125 @@
+"""What strategies run compiles for TPUs, with the collectives that the design promises, and reuses its buffers."""
+
+import keras
+import numpy as np
+import pytest
+
+import stratax as sx
+from stratax.command.rehearsal import Catcher, compile_for, parse_topology
+from tests.command.rehearsal.devices import needs_libtpu
+from tests.tensorflow.estimator import test_tpu as estimators
+
+pytestmark = [needs_libtpu, pytest.mark.exact]
+
+SLICES = ("v3-8", "v4-8", "v5e-8")
+X, Y = np.zeros((32, 8), "float32"), np.zeros((32, 2), "float32")
+PARAMETERS = 8 * 4 + 4 + 4 * 2 + 2
+
+
+def caught_in(run):
+    catcher = Catcher()
+    with catcher.catching():
+        run()
+    return catcher.caught
+
+
+def compiled(made, name):
+    report = compile_for(made, parse_topology(name))
+    assert report.fits, report.failure
+    # What may be overwritten is.
+    assert report.memory.reused >= report.memory.donated
+    return report
+
+
+def model_of(strategy, steps=1):
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dense(2)])
+        model.compile("adam", "mse", metrics=["mae"], steps_per_execution=steps)
+    return model
+
+
+def fit(strategy, steps=1):
+    model = model_of(strategy, steps)
+    model.fit(X, Y, batch_size=16, verbose=0)
+    return model
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return caught_in(lambda: fit(sx.distribute.MirroredStrategy()))
+
+
+@pytest.mark.parametrize("name", [*SLICES, "v4-2048"])
+def test_a_step_of_fit_has_one_packed_all_reduce(trained, name):
+    (made,) = trained
+    report = compiled(made, name)
+    (one,) = report.collectives
+    assert (one.kind, one.group, one.times) == ("all-reduce", report.topology.num_devices, 1)
+    # The gradients, and the sums and counts of the loss and the metric.
+    assert PARAMETERS * 4 <= one.bytes <= PARAMETERS * 4 + 32
+    assert report.examples == 2 * report.topology.num_devices
+    assert report.memory.weights == PARAMETERS * 4
+
+
+def test_several_steps_in_a_dispatch_add_up_metrics_once():
+    (made,) = caught_in(lambda: fit(sx.distribute.MirroredStrategy(), steps=2))
+    report = compiled(made, "v3-8")
+    found = [(each.kind, each.times) for each in report.collectives]
+    assert found == [("all-reduce", None), ("all-reduce", 1)]
+    assert report.collectives[0].bytes == PARAMETERS * 4
+    assert report.collectives[1].bytes <= 48
+    assert report.steps == 2
+
+
+def test_evaluating_has_one_collective_and_predicting_a_batch_none():
+    def run():
+        model = fit(sx.distribute.MirroredStrategy())
+        model.evaluate(X, Y, verbose=0)
+        model.predict(X, verbose=0)
+
+    _, tests, predictions = caught_in(run)
+    assert [each.kind for each in compiled(tests, "v5e-8").collectives] == ["all-reduce"]
+    assert not compiled(predictions, "v5e-8").collectives
+
+
+def test_predicting_several_batches_sends_nothing():
+    (predictions,) = caught_in(
+        lambda: model_of(sx.distribute.MirroredStrategy(), steps=2).predict(X, batch_size=16, verbose=0)
+    )
+    report = compiled(predictions, "v3-8")
+    assert not report.collectives
+    assert report.steps == 2
+
+
+def test_one_device_stays_one():
+    caught = caught_in(lambda: fit(sx.distribute.OneDeviceStrategy("/cpu:0")))
+    report = compiled(caught[0], "v5e-8")
+    assert report.num_devices == 1
+    assert not report.collectives
+
+
+def test_loops_that_the_host_drives_compile_for_as_many_devices():
+    strategy = sx.distribute.MirroredStrategy()
+    with strategy.scope():
+        total = sx.Variable(np.zeros((8,), "float32"))
+
+    @sx.function
+    def epoch(batches):
+        for batch in batches:
+            strategy.run(lambda x: total.assign_add(x.sum(0)), (batch,))
+
+    dataset = sx.Dataset.from_tensor_slices(X).batch(16)
+    caught = caught_in(lambda: epoch(strategy.experimental_distribute_dataset(dataset)))
+    window = next(each for each in caught if each.is_window)
+    compiled(window, "v3-8")
+    refused = compile_for(window, parse_topology("v5e-16"))
+    assert "--simulate tpu:16" in refused.failure.message
+
+
+@pytest.mark.parametrize("name", SLICES)
+def test_a_tpu_estimators_steps_compile(tmp_path, name):
+    caught = caught_in(lambda: estimators.estimator(tmp_path).train(estimators.input_fn, max_steps=4))
+    (step,) = [each for each in caught if each.name == "train"]
+    report = compiled(step, name)
+    assert report.steps == 4
+    assert [each.times for each in report.collectives].count(None) == 1
