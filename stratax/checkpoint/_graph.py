@@ -14,7 +14,7 @@ import keras
 from stratax.base.shown import shown
 from stratax.core.storage import HostConstant, HostState
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.seams.keras import BaseOptimizer, Functional
+from stratax.seams.keras import BaseOptimizer, Functional, states_of
 
 # Stands between an optimizer's slot and the variable that it is for.
 SLOT = "/@"
@@ -253,6 +253,7 @@ def _stores_of_layer(layer: Any) -> dict[str, Sequence[Any]]:
         "non_trainable_variables": layer._non_trainable_variables,
         "seed_generators": layer._seed_generators,
         "metrics": layer._metrics,
+        "states": states_of(layer),
     }
 
 

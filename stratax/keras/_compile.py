@@ -134,9 +134,8 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
         trainer = _trainer.trainer_of(self)
         if trainer is None and not self.compiled and name in ("predict", "predict_on_batch"):
             trainer = _trainer_of_uncompiled(self)
-        # Keras on JAX would call such a step with state, which it does not take.
-        if trainer is None and not has_strategy() and _steps.is_written_for_tensorflow(self):
-            _warn_of_uncompiled_steps(self, "of a model that overrides a step with TensorFlow's arguments")
+        if trainer is None and not has_strategy() and (what := _what_keras_lacks(self)) is not None:
+            _warn_of_uncompiled_steps(self, what)
             trainer = _trainer.attach(self, get_strategy())
         if trainer is not None:
             try:
@@ -162,6 +161,17 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise
 
     return call
+
+
+def _what_keras_lacks(model: keras.Model) -> str | None:
+    """Return of what kind a model without a strategy is that Keras' own loop on JAX can't run; None for all others."""
+    if _steps.is_written_for_tensorflow(model):
+        # Keras would call such a step with state, which it does not take.
+        return "of a model that overrides a step with TensorFlow's arguments"
+    if any(seam.states_of(layer) for layer in model._flatten_layers()):
+        # Keras' steps give back the variables that a model lists. These are in no list: each step would find zeros.
+        return "of a model with a stateful RNN"
+    return None
 
 
 def _step_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -80,6 +80,7 @@ __all__ = [
     "set_random_seed",
     "set_uninitialized_variables",
     "squeeze_or_expand_to_same_rank",
+    "states_of",
     "to_snake_case",
     "uninitialized_variables",
     "without_distribution",
@@ -175,6 +176,16 @@ def random_seed() -> Any:
     """Return the state of Keras' global seed generator, a variable of two numbers; None if nothing has drawn yet."""
     generator = global_state.get_global_attribute(seed_generator.GLOBAL_SEED_GENERATOR)
     return None if generator is None else generator.state
+
+
+def states_of(layer: Any) -> list[keras.Variable]:
+    """Return the variables in which a stateful RNN keeps its state, and which Keras counts among no layer's; else none.
+
+    Args:
+        layer: A layer.
+    """
+    is_stateful = isinstance(layer, keras.layers.RNN) and layer.stateful and layer.states is not None
+    return keras.tree.flatten(layer.states) if is_stateful else []
 
 
 def set_random_seed(seed: int) -> None:

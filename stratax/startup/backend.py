@@ -75,8 +75,11 @@ class _LateHooks:
         self._waiting: dict[tuple[type, str], tuple[Callable[..., Any], Callable[..., Any]]] = {}
 
     def wait(self) -> None:
-        """Have the calls of models import the hooks."""
+        """Have the calls of models import the hooks; what Keras looks up is checked from the beginning."""
         from stratax.seams import keras as seam
+        from stratax.seams import keras_ranges
+
+        keras_ranges.install()
 
         for owner, names in ((seam.Trainer, ("compile",)), (seam.JAXTrainer, seam.CALLS)):
             for name in names:

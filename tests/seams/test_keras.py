@@ -14,8 +14,9 @@ from stratax.core.gradients import _tape_host
 from stratax.core.host import _arrivals
 from stratax.core.state import _creation
 from stratax.distribute.keras_hooks import _keras_hooks as distribute_hooks
-from stratax.keras import _classes, _compile
+from stratax.keras import _compile
 from stratax.seams import keras as seam
+from stratax.seams import keras_ranges
 from stratax.tensorflow.v1 import _keras_optimizers
 
 SIGNATURES = pathlib.Path(__file__).with_name("keras_signatures.txt")
@@ -30,7 +31,7 @@ def install_all():
     _keras_optimizers.install()
     _creation.install()
     _tape_host.install()
-    _classes.install()
+    keras_ranges.install()
 
 
 def present(replaced):

@@ -1,16 +1,11 @@
 """Numbers out of range in what a program is given: an error before it runs, as TensorFlow's on a CPU."""
 
-import importlib
-
 import jax
 import keras
 import numpy as np
 import pytest
 
 import stratax.tf as tf
-
-# What Keras itself looks up is checked where its hooks are, which a strategy or the first model puts in place.
-importlib.import_module("stratax.keras")
 
 STRATEGIES = {
     "one device": lambda: tf.distribute.OneDeviceStrategy("/cpu:1"),

@@ -272,7 +272,7 @@ def test_a_stateful_rnn_under_eight_devices_gives_one_devices_numbers(layer, ste
         mine.assign(theirs.numpy())
 
     def expected():
-        # Not its `predict`: on JAX, Keras' own forgets the state behind each batch.
+        # By calls, in no loop.
         return np.concatenate([np.asarray(one(batch)) for batch in np.split(x, 3)])
 
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Labels that are no class, and ids of no row: errors where a program is given them, else NaN (keras layer)."""
+"""Labels that are no class, and ids of no row: errors where a program is given them, else NaN (seams layer)."""
 
 import functools
 import math
@@ -15,7 +15,7 @@ from stratax.seams import keras as seam
 def install() -> None:
     """Have Keras take labels of classes and ids of rows only: on JAX any other one would cost nothing, or be NaN."""
     seam.install(
-        "stratax.keras.classes",
+        "stratax.seams",
         {
             "keras.src.backend.jax.nn:sparse_categorical_crossentropy": _of_classes,
             "keras.src.backend.jax.numpy:take": _of_rows,
