@@ -10,6 +10,7 @@
   copy of a large array may wait for the very thread that it keeps.
 - `lower_as_nothing`: a mark in a program that nothing is compiled for.
 - `lower_as_call`: for the same reason, where the function on the host gives results.
+- `forget_failed`: who waits for all programs, as JAX does at its end, would get the error of one again that has failed.
 - `Operation`, `operation_of`: a value that is traced may follow from constants alone; JAX knows how it came about, and
   asks nobody.
 - `size_of`: sizes with names, and what is computed of them, have no public way to become numbers.
@@ -37,6 +38,7 @@ from jax._src import (
     config,
     core,
     debugging,
+    dispatch,
     distributed,
     hardware_utils,
     sharding_impls,
@@ -62,6 +64,7 @@ __all__ = [
     "copied_equation",
     "core",
     "distributed",
+    "forget_failed",
     "hardware_utils",
     "index_closed_over_arrays",
     "inputs_of_scan",
@@ -308,6 +311,16 @@ def lower_as_nothing(primitive: jax.extend.core.Primitive) -> None:
     mlir.register_lowering(primitive, lambda *_, **__: [])
     ad.primitive_jvps[primitive] = lambda primals, _, **params: (primitive.bind(*primals, **params), [])
     batching.primitive_batchers[primitive] = lambda args, _, **params: (primitive.bind(*args, **params), [])
+
+
+def forget_failed() -> None:
+    """Forget the programs of this thread that have called the host and have ended, well or with an error."""
+    tokens = dispatch.runtime_tokens
+    for token in (*tokens.current_tokens.values(), *tokens.output_runtime_tokens.values()):
+        # All of them: those of other devices may still run.
+        with contextlib.suppress(jax.errors.JaxRuntimeError):
+            token.block_until_ready()
+    tokens.clear()
 
 
 def lower_as_call(primitive: jax.extend.core.Primitive) -> None:

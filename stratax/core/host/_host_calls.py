@@ -1,9 +1,12 @@
 """Functions on the host that a running program calls, and whose results it goes on with (core layer).
 
 JAX' own callbacks hand their function arrays of JAX, and to look at one may take the very thread that waits for it;
-here it gets NumPy's.
+here it gets NumPy's. What such a function raises ends the program with an error of JAX that has its text alone; whoever
+runs a program asks for the error itself.
 """
 
+import itertools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +25,38 @@ call_p.multiple_results = True
 seam.lower_as_call(call_p)
 
 
+# What functions have raised and nobody has been told of, by number. Several replicas may raise, and one is told.
+_raised: dict[int, Exception] = {}
+_numbers = itertools.count()
+_MOST_KEPT = 32
+_NUMBER = re.compile(r"\(host call (\d+)\)")
+
+
+class _HostCallError(Exception):
+    """Stands for an error on its way through a program, which keeps nothing but the message."""
+
+
+def raise_own(error: jax.errors.JaxRuntimeError) -> None:
+    """Raise what a function on the host has raised, if that is what ended a program.
+
+    Args:
+        error: What the program has ended with.
+    """
+    for number in _NUMBER.findall(str(error)):
+        own = _raised.pop(int(number), None)
+        if own is not None:
+            seam.forget_failed()
+            raise own from None
+
+
+def _noted(error: Exception) -> _HostCallError:
+    number = next(_numbers)
+    _raised[number] = error
+    while len(_raised) > _MOST_KEPT:
+        _raised.pop(next(iter(_raised)), None)
+    return _HostCallError(f"{type(error).__name__}: {error} (host call {number})")
+
+
 def call_on_host(
     function: Callable[..., Any], arrays: Sequence[Any], types: Sequence[jax.ShapeDtypeStruct]
 ) -> list[Any]:
@@ -37,6 +72,12 @@ def call_on_host(
     """
 
     def called(*given: Any) -> tuple[Any, ...]:
+        try:
+            return checked(*given)
+        except Exception as error:
+            raise _noted(error) from error
+
+    def checked(*given: Any) -> tuple[Any, ...]:
         # Copies: the arrays are views of the program's memory.
         made = function(*(np.array(array) for array in given))
         if len(made) != len(types):

@@ -136,6 +136,19 @@ class Run:
             _LoopRun(self, part, jaxpr, values).run()
 
     def _dispatch(self, key: Any, compiled: Any, *arguments: Any) -> Any:
+        try:
+            results = self._run(key, compiled, arguments)
+            # A callback's error has to come out before the values are committed.
+            if self._can_fail:
+                jax.block_until_ready(_listed(results))
+        except jax.errors.JaxRuntimeError as error:
+            host.raise_own(error)
+            raise
+        if self._can_fail:
+            host.raise_failures(self._sites, self._placement)
+        return results
+
+    def _run(self, key: Any, compiled: Any, arguments: tuple[Any, ...]) -> Any:
         observer = self._observer
         if observer is None:
             results = compiled(*arguments)
@@ -147,10 +160,6 @@ class Run:
                 results = compiled(*arguments)
             self._cuts.compiled.add(key)
             observer.dispatched(next(iter(jax.tree.leaves(_listed(results))), None))
-        # A callback's error has to come out before the values are committed.
-        if self._can_fail:
-            jax.block_until_ready(_listed(results))
-            host.raise_failures(self._sites, self._placement)
         return results
 
     def _branch(self, equation: Any, values: dict[Any, Any]) -> None:

@@ -175,18 +175,11 @@ class Program:
             # From here to `write_all` the old buffers may be gone and the new ones not yet assigned.
             donated, kept = self._inputs(fed)
             try:
-                written, results = self._dispatch(donated, kept, arguments)
-            except ValueError as error:
-                # An argument may be committed to other devices than the program's. JAX says so before it takes a
-                # buffer, so nothing is lost; looking at every argument of every call would cost more than the rare
-                # second attempt.
-                if self.placement is None or "incompatible devices" not in str(error):
-                    raise
-                donated, kept, arguments = (self._moved(group) for group in (donated, kept, arguments))
-                written, results = self._dispatch(donated, kept, arguments)
+                written, results = self._run(donated, kept, arguments)
+            except jax.errors.JaxRuntimeError as error:
+                host.raise_own(error)
+                raise
             if self.can_fail:
-                # What a callback raises comes out here, before variables get values that were never computed.
-                jax.block_until_ready((written, results))
                 host.raise_failures(self.sites, self.placement)
             storage.write_all(self.written, written)
             if self._written_parts:
@@ -196,6 +189,21 @@ class Program:
         if self.afterwards:
             self._act(streams, traced)
         return self._outputs(results)
+
+    def _run(self, donated: list[Any], kept: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Run what is compiled; return the variables' new values and the results."""
+        try:
+            made = self._dispatch(donated, kept, arguments)
+        except ValueError as error:
+            # An argument may be committed to other devices than the program's. JAX says so before it takes a buffer,
+            # so nothing is lost; looking at every argument of every call would cost more than the rare second attempt.
+            if self.placement is None or "incompatible devices" not in str(error):
+                raise
+            made = self._dispatch(*(self._moved(group) for group in (donated, kept, arguments)))
+        if self.can_fail:
+            # What a callback raises comes out here, before variables get values that were never computed.
+            jax.block_until_ready(made)
+        return made
 
     def _act(self, streams: Sequence[regions.Stream], traced: Sequence[regions.Stream]) -> None:
         """Do what the function wants done with datasets."""

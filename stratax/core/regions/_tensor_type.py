@@ -13,7 +13,7 @@ class TensorType:
 
     def is_compatible_with(self, other: Any) -> bool:
         """Return whether an array has this shape and dtype."""
-        return tuple(other.shape) == self.shape and other.dtype == self.dtype
+        return getattr(other, "dtype", None) == self.dtype and tuple(other.shape) == self.shape
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype=tf.{self.dtype})"

@@ -117,9 +117,12 @@ class RemoteProgram(Program):
         """Pull and compute; return the new values, the results, and what is sent to servers."""
         _, kept = self._inputs(fed)
         numbers = self._pull(kept, arguments)
-        changed, results = self._dispatch([], kept, arguments)
+        try:
+            changed, results = self._run([], kept, arguments)
+        except jax.errors.JaxRuntimeError as error:
+            host.raise_own(error)
+            raise
         if self.can_fail:
-            jax.block_until_ready((changed, results))
             host.raise_failures(self.sites, None)
         arrays = [*(np.asarray(array) for array in changed[self._num_assigned :]), *numbers]
         return changed, results, arrays
