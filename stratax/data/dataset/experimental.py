@@ -8,7 +8,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.data.dataset._dataset import Dataset
-from stratax.data.elements import AUTOTUNE
+from stratax.data.elements import AUTOTUNE, TensorSpec, flatten, unflatten
 from stratax.data.plan import as_count, threads_of
 from stratax.data.sources import as_rows
 from stratax.errors import BadArgumentError, BadTypeError
@@ -134,6 +134,54 @@ def dense_to_ragged_batch(
 def dense_to_sparse_batch(batch_size: int, row_shape: Any) -> Transformation:
     """Batch elements of different sizes: the arguments of :meth:`Dataset.sparse_batch`, for `Dataset.apply`."""
     return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
+
+
+def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Transformation:
+    """Add elements of zeros until there are so many, and say of each whether it was there.
+
+    Args:
+        cardinality: The number of elements.
+        mask_key: The key of the boolean in each element, a dict: True for those that were there.
+
+    Returns:
+        What `Dataset.apply` takes. It raises a `BadArgumentError` for a Dataset of unknown length or of more elements,
+        and where elements are no dicts of tensors whose sizes are known.
+
+    Example:
+        >>> from stratax.data import Dataset
+        >>> from stratax.data.dataset.experimental import pad_to_cardinality
+        >>> padded = Dataset.from_tensor_slices({"x": [7, 8]}).apply(pad_to_cardinality(3))
+        >>> [(int(each["x"]), bool(each["valid"])) for each in padded]
+        [(7, True), (8, True), (0, False)]
+    """
+
+    def apply(dataset: Dataset) -> Dataset:
+        count = int(dataset.cardinality())
+        if not 0 <= count <= cardinality:
+            raise BadArgumentError(
+                f"pad_to_cardinality needs a Dataset of known length, of at most {cardinality} elements. Received: "
+                f"cardinality={count}. Say its length with assert_cardinality, or take fewer elements."
+            )
+        spec = dataset.element_spec
+        if not isinstance(spec, dict):
+            raise BadArgumentError(
+                "`pad_to_cardinality` requires its input dataset to be a dictionary. Received: elements of "
+                f"{shown(spec)}. Make them one in a map."
+            )
+        parts, structure = flatten(spec)
+        filler = {**unflatten(structure, [_zeros(part) for part in parts]), mask_key: np.False_}
+        marked = dataset.map(lambda element: {**element, mask_key: np.True_})
+        return marked.concatenate(Dataset.from_tensors(filler).repeat(cardinality - count))
+
+    return apply
+
+
+def _zeros(spec: Any) -> np.ndarray:
+    if not isinstance(spec, TensorSpec) or spec.shape is None or None in spec.shape:
+        raise BadArgumentError(
+            f"pad_to_cardinality makes elements of tensors whose sizes are known. Received: {shown(spec)}."
+        )
+    return np.full(spec.shape, b"" if spec.dtype.hasobject else 0, spec.dtype)
 
 
 def assert_cardinality(expected_cardinality: int) -> Transformation:

@@ -85,7 +85,7 @@ class TensorSpec:
 
     def is_compatible_with(self, other: Any) -> bool:
         """Return whether `other` (an array or a spec) can be what this spec describes: same dtype, sizes that agree."""
-        if self._dtype != other.dtype:
+        if self._dtype != getattr(other, "dtype", None):
             return False
         if self._shape is None or other.shape is None:
             return True

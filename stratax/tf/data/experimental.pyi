@@ -30,6 +30,7 @@ from stratax.data.dataset.experimental import group_by_window as group_by_window
 from stratax.data.dataset.experimental import ignore_errors as ignore_errors
 from stratax.data.dataset.experimental import load as load
 from stratax.data.dataset.experimental import map_and_batch as map_and_batch
+from stratax.data.dataset.experimental import pad_to_cardinality as pad_to_cardinality
 from stratax.data.dataset.experimental import parallel_interleave as parallel_interleave
 from stratax.data.dataset.experimental import prefetch_to_device as prefetch_to_device
 from stratax.data.dataset.experimental import rejection_resample as rejection_resample

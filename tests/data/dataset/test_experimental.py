@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax.data import AUTOTUNE
+from stratax.data import AUTOTUNE, Dataset, TensorSpec
+from stratax.data.dataset import experimental
 from stratax.data.plan import threads_of
 from stratax.errors import BadArgumentError
 from tests.data.reference import as_lists
@@ -68,3 +69,46 @@ def test_the_short_forms_are_the_methods():
     assert [(int(a), int(b)) for a, b in pairs] == [(5, 0), (6, 1)]
     broken = tf.data.Dataset.range(3).map(lambda x: 1 // int(x))
     assert as_lists(broken.apply(tf.data.experimental.ignore_errors())) == [1, 0]
+
+
+class TestPadToCardinality:
+    def padded(self, columns, count=4, **arguments):
+        dataset = Dataset.from_tensor_slices(columns)
+        return dataset.apply(experimental.pad_to_cardinality(count, **arguments))
+
+    def test_elements_of_zeros_are_added_and_marked(self):
+        columns = {"text": ["a", "b"], "rows": np.float32([[1], [2]])}
+        padded = self.padded(columns)
+        assert int(padded.cardinality()) == 4
+        assert padded.element_spec == {
+            "text": TensorSpec((), object),
+            "rows": TensorSpec((1,), "float32"),
+            "valid": TensorSpec((), bool),
+        }
+        # What TensorFlow 2.21 gives.
+        found = [{name: np.asarray(part).tolist() for name, part in each.items()} for each in padded]
+        assert found == [
+            {"text": b"a", "rows": [1.0], "valid": True},
+            {"text": b"b", "rows": [2.0], "valid": True},
+            {"text": b"", "rows": [0.0], "valid": False},
+            {"text": b"", "rows": [0.0], "valid": False},
+        ]
+
+    def test_the_mark_has_another_name_and_nothing_is_added_to_enough(self):
+        found = list(self.padded({"x": [1, 2]}, 2, mask_key="mine"))
+        assert [bool(each["mine"]) for each in found] == [True, True]
+        assert [bool(each["valid"]) for each in self.padded({"valid": [5, 6]}, 3)] == [True, True, False]
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: Dataset.range(2), "requires its input dataset to be a dictionary"),
+            (lambda: Dataset.from_tensor_slices({"x": np.arange(9)}), "at most 4 elements"),
+            (lambda: Dataset.from_tensor_slices({"x": [1]}).repeat(), "of known length"),
+            (lambda: Dataset.from_tensor_slices({"x": [1]}).filter(lambda x: True), "of known length"),
+            (lambda: Dataset.from_tensor_slices({"x": np.arange(3)}).batch(2), "whose sizes are known"),
+        ],
+    )
+    def test_what_can_not_be_padded_is_an_error(self, make, message):
+        with pytest.raises(BadArgumentError, match=message):
+            make().apply(experimental.pad_to_cardinality(4))

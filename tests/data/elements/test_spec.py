@@ -8,6 +8,7 @@ from stratax.data import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
     Dataset,
+    DatasetSpec,
     TensorShape,
     TensorSpec,
 )
@@ -61,3 +62,9 @@ def test_a_shape_has_the_methods_of_tensorflows():
     assert (shape.rank, shape.as_list(), shape[0]) == (1, [None], None)
     assert shape == (None,)
     assert repr(TensorSpec((None, 2))) == "TensorSpec(shape=(None, 2), dtype=tf.float32, name=None)"
+
+
+def test_a_tensors_spec_is_compatible_with_nothing_that_has_no_dtype():
+    # As TensorFlow 2.21 says.
+    for other in (DatasetSpec(TensorSpec((), "int64")), "x", None):
+        assert not TensorSpec((), "int64").is_compatible_with(other)

@@ -144,6 +144,11 @@ def make_padded_batch(
         parts = _matching(shapes, structure, names, "padded_shapes", is_leaf=is_shape_of(None))
         listed = [as_shape(part) for part in parts]
     for shape, spec, name in zip(listed, specs, names, strict=True):
+        if shape is None and spec.shape is None:
+            raise DataError(
+                "You must provide `padded_shapes`, as the rank of a component is unknown. Expected: a shape for "
+                f"{name}={shown(spec)}. Received: none. Pass one such as [None], padded to the longest in the batch."
+            )
         if shape is not None and spec.shape is not None and len(shape) != len(spec.shape):
             raise DataError(
                 f"padded_shapes needs the rank of each component. Expected: a shape of rank {len(spec.shape)} for "

@@ -83,8 +83,11 @@ def test_padding_needs_one_rank():
     source = Dataset.from_generator(
         lambda: iter([np.zeros(2), np.zeros((2, 2))]), output_signature=TensorSpec(None, "float64")
     )
+    # When it is made, as TensorFlow says it.
+    with pytest.raises(DataError, match="You must provide `padded_shapes`.*unknown"):
+        source.padded_batch(2)
     with pytest.raises(DataError, match="pads sizes, not ranks"):
-        list(source.padded_batch(2))
+        list(source.padded_batch(2, padded_shapes=[None]))
 
 
 def test_windows_can_not_be_batched_or_padded():
