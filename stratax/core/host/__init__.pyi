@@ -12,6 +12,7 @@ from ._checks import sites_of as sites_of
 from ._deliveries import deliver as deliver
 from ._deliveries import wait_for_deliveries as wait_for_deliveries
 from ._host_calls import call_on_host as call_on_host
+from ._host_calls import own_of as own_of
 from ._host_calls import raise_own as raise_own
 from ._in_place import check_objects as check_objects
 from ._in_place import is_of_outer_module as is_of_outer_module

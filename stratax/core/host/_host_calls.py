@@ -49,6 +49,16 @@ def raise_own(error: jax.errors.JaxRuntimeError) -> None:
             raise own from None
 
 
+def own_of(error: BaseException) -> BaseException:
+    """Return what a function of :func:`call_on_host` has raised, of what its call in a program raised.
+
+    Args:
+        error: What came out of the call.
+    """
+    cause = error.__cause__ if isinstance(error, _HostCallError) else None
+    return error if cause is None else cause
+
+
 def _noted(error: Exception) -> _HostCallError:
     number = next(_numbers)
     _raised[number] = error

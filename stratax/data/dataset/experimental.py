@@ -177,11 +177,13 @@ def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Transformat
 
 
 def _zeros(spec: Any) -> np.ndarray:
-    if not isinstance(spec, TensorSpec) or spec.shape is None or None in spec.shape:
+    sizes = spec.shape if isinstance(spec, TensorSpec) else None
+    known = [size for size in sizes or () if size is not None]
+    if sizes is None or len(known) < len(sizes):
         raise BadArgumentError(
             f"pad_to_cardinality makes elements of tensors whose sizes are known. Received: {shown(spec)}."
         )
-    return np.full(spec.shape, b"" if spec.dtype.hasobject else 0, spec.dtype)
+    return np.full(known, b"" if spec.dtype.hasobject else 0, spec.dtype)
 
 
 def assert_cardinality(expected_cardinality: int) -> Transformation:

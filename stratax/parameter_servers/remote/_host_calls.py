@@ -19,7 +19,7 @@ import keras
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.core import control, jaxprs, programs
+from stratax.core import control, host, jaxprs, programs
 from stratax.errors import (
     BadArgumentError,
     OutOfRangeError,
@@ -260,6 +260,7 @@ def _results(function: Callable[..., Any], types: Types, arrays: Sequence[np.nda
 
 def _raised(error: BaseException) -> Exception:
     """Return what is raised for an error of a function that a program calls."""
+    error = host.own_of(error)
     if isinstance(error, _AssertionFailedError):
         return BadArgumentError(str(error))
     _logger.debug("A Python function that a step calls has failed.", exc_info=error)
