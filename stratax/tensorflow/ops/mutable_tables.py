@@ -11,6 +11,7 @@ from stratax.core.storage import HostState
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops._table_calls import TableCalls
+from stratax.tensorflow.ops.creation import convert_to_tensor
 from stratax.tensorflow.ops.dtypes import as_dtype
 from stratax.tensorflow.ops.numeric_tables import check_kind, on_device
 from stratax.tensorflow.ops.on_host import array_of, is_symbol, on_host
@@ -106,7 +107,7 @@ class MutableHashTable(HostState):
     def _change(self, change: Any, *operands: Any) -> None:
         _refuse_features(*operands)
         if is_tracing():
-            self._calls.make(change, operands)
+            self._calls.make(change, [_packed(operand) for operand in operands])
         else:
             self._calls.wait()
             change(*operands)
@@ -123,8 +124,9 @@ class MutableHashTable(HostState):
             BadTypeError: Keys are of another kind than the table's.
         """
         self._calls.wait()
+        keys = _packed(keys)
         if dynamic_default_values is not None:
-            return self._with_defaults(keys, dynamic_default_values)
+            return self._with_defaults(keys, _packed(dynamic_default_values))
         if is_tracing() and not self.value_dtype.hasobject and not _is_feature(keys):
             return on_device(self._in_program, keys)
         return on_host(self._looked_up, keys, name="lookup", gives=self.value_dtype)
@@ -244,6 +246,15 @@ class DenseHashTable(MutableHashTable):
 
 def _is_feature(value: Any) -> bool:
     return is_symbol(value) and not is_traced(value)
+
+
+def _packed(value: Any) -> Any:
+    """Return a list in which there is what a program computes as one array, as TensorFlow; others as they are."""
+    return convert_to_tensor(value) if isinstance(value, list | tuple) and _has_traced(value) else value
+
+
+def _has_traced(value: Any) -> bool:
+    return any(map(_has_traced, value)) if isinstance(value, list | tuple) else is_traced(value)
 
 
 def _refuse_features(*operands: Any) -> None:

@@ -34,6 +34,21 @@ def test_a_compiled_function_changes_a_table_whenever_it_runs():
     assert _pairs(table) == {7: 4.5}
 
 
+def test_lists_of_what_a_compiled_function_computes_are_keys_and_values():
+    # As TensorFlow 2.21 packs them.
+    table = tf.lookup.experimental.MutableHashTable(tf.int64, tf.int64, default_value=-1)
+
+    @tf.function
+    def put(x):
+        table.insert([x, 7], [x + 1, x])
+        return table.lookup([x, 7, x + 9]), table.lookup([x, 0], [x, x * 2])
+
+    found, with_defaults = put(tf.constant(2, tf.int64))
+    assert (found.numpy().tolist(), with_defaults.numpy().tolist()) == ([3, 2, -1], [3, 4])
+    tf.function(lambda x: table.remove([x]))(tf.constant(2, tf.int64))
+    assert int(table.size()) == 1
+
+
 def test_a_loop_of_a_compiled_function_finds_what_it_has_put_in():
     table = _table()
 
