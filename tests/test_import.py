@@ -100,7 +100,7 @@ def test_the_front_doors_are_imported_quickly_beyond_numpy():
         "import stratax; dir(stratax), stratax.errors, stratax.__version__, stratax.cluster.ClusterSpec",
         "import numpy as np; import stratax.tf as tf; x = np.ones([4, 4], np.uint8); tf.one_hot(np.int64(3), 10); "
         "tf.reduce_mean(tf.reshape(tf.cast(x, tf.float32) / 255, [2, -1])); tf.cast(x[0, 0], tf.int32) + 1",
-        "import stratax.core, stratax.tensorflow.ops.creation; from stratax.tensorflow.ops import assertions; "
+        "import stratax.core, stratax.tensorflow.ops.calls.creation, stratax.tensorflow.ops.control.assertions; "
         "from stratax.core import storage",
         "from stratax.tf import migration; "
         "assert migration.check_source('import tensorflow as tf; tf.keras.layers.Dense(1, x=2)')",

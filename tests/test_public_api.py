@@ -35,7 +35,7 @@ def test_every_name_in_all_exists_once(module):
         ("stratax.data.plan", False),
         ("stratax.data._x", False),
         ("stratax.tensorflow.ops", False),
-        ("stratax.tensorflow.ops.linalg", False),
+        ("stratax.tensorflow.ops.math.linalg", False),
         ("stratax.tf.data.experimental", True),
         ("stratax.tf._names", False),
         ("stratax.convert.beam", True),

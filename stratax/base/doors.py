@@ -26,7 +26,7 @@ _LINE = re.compile(
     r"^from (?P<source>[\w.]+) import \(?\s*(?:(?P<all>\*)|(?P<name>\w+) as \w+)"
     r"|^import (?P<library>\w+) as \w+"
     r"|^del (?P<without>\w+)"
-    r"|^(?P<renamed>\w+) = (?P<module>[\w.]+)\.(?P<attribute>\w+)",
+    r"|^(?P<renamed>\w+) = \(?\s*(?P<module>[\w.]+)\.(?P<attribute>\w+)",
     re.MULTILINE,
 )
 

@@ -38,7 +38,7 @@ class Recorder(Protocol):
 
     @property
     def apply(self) -> Any:
-        """What stands for a function of text of such: see `stratax.tensorflow.ops.labels.Apply`."""
+        """What stands for a function of text of such: see `stratax.tensorflow.ops.calls.labels.Apply`."""
 
     def is_value(self, value: object) -> bool:
         """Return whether something stands for a value of the host."""

@@ -1,20 +1,20 @@
 import stratax.core.regions
 import stratax.errors
-import stratax.tensorflow.ops.arrays
-import stratax.tensorflow.ops.blocks
-import stratax.tensorflow.ops.creation
-import stratax.tensorflow.ops.dtypes
-import stratax.tensorflow.ops.elementwise
-import stratax.tensorflow.ops.fourier
-import stratax.tensorflow.ops.indexing
-import stratax.tensorflow.ops.linalg
-import stratax.tensorflow.ops.matrices
-import stratax.tensorflow.ops.random
-import stratax.tensorflow.ops.ranges
-import stratax.tensorflow.ops.solving
-import stratax.tensorflow.ops.spectra
-import stratax.tensorflow.ops.stateless
-import stratax.tensorflow.ops.strings
+import stratax.tensorflow.ops.arrays.arrays
+import stratax.tensorflow.ops.arrays.blocks
+import stratax.tensorflow.ops.arrays.indexing
+import stratax.tensorflow.ops.arrays.ranges
+import stratax.tensorflow.ops.calls.creation
+import stratax.tensorflow.ops.calls.dtypes
+import stratax.tensorflow.ops.math.elementwise
+import stratax.tensorflow.ops.math.linalg
+import stratax.tensorflow.ops.math.matrices
+import stratax.tensorflow.ops.math.solving
+import stratax.tensorflow.ops.math.spectra
+import stratax.tensorflow.ops.random.random
+import stratax.tensorflow.ops.random.stateless
+import stratax.tensorflow.ops.signal.fourier
+import stratax.tensorflow.ops.text.strings
 import stratax.tensorflow.v1.either
 import stratax.tensorflow.v1.sparse
 import stratax.tf._version
@@ -51,227 +51,229 @@ from stratax.data import serialize_tensor as serialize_tensor
 from stratax.image import random_crop as random_crop
 from stratax.image import saturate_cast as saturate_cast
 from stratax.io.gfile import write_file as write_file
-from stratax.tensorflow.ops.arithmetic import accumulate_n as accumulate_n
-from stratax.tensorflow.ops.arithmetic import add_n as add_n
-from stratax.tensorflow.ops.arithmetic import angle as angle
-from stratax.tensorflow.ops.arithmetic import complex as complex
-from stratax.tensorflow.ops.arithmetic import conj as conj
-from stratax.tensorflow.ops.arithmetic import imag as imag
-from stratax.tensorflow.ops.arithmetic import is_non_decreasing as is_non_decreasing
-from stratax.tensorflow.ops.arithmetic import is_strictly_increasing as is_strictly_increasing
-from stratax.tensorflow.ops.arithmetic import log_sigmoid as log_sigmoid
-from stratax.tensorflow.ops.arithmetic import real as real
-from stratax.tensorflow.ops.arithmetic import truncatediv as truncatediv
-from stratax.tensorflow.ops.arithmetic import truncatemod as truncatemod
-from stratax.tensorflow.ops.arrays import broadcast_to as broadcast_to
-from stratax.tensorflow.ops.arrays import cast as cast
-from stratax.tensorflow.ops.arrays import concat as concat
-from stratax.tensorflow.ops.arrays import expand_dims as expand_dims
-from stratax.tensorflow.ops.arrays import gather as gather
-from stratax.tensorflow.ops.arrays import identity as identity
-from stratax.tensorflow.ops.arrays import one_hot as one_hot
-from stratax.tensorflow.ops.arrays import pad as pad
-from stratax.tensorflow.ops.arrays import parallel_stack as parallel_stack
-from stratax.tensorflow.ops.arrays import rank as rank
-from stratax.tensorflow.ops.arrays import repeat as repeat
-from stratax.tensorflow.ops.arrays import reshape as reshape
-from stratax.tensorflow.ops.arrays import reverse as reverse
-from stratax.tensorflow.ops.arrays import shape as shape
-from stratax.tensorflow.ops.arrays import size as size
-from stratax.tensorflow.ops.arrays import split as split
-from stratax.tensorflow.ops.arrays import squeeze as squeeze
-from stratax.tensorflow.ops.arrays import stack as stack
-from stratax.tensorflow.ops.arrays import stop_gradient as stop_gradient
-from stratax.tensorflow.ops.arrays import tile as tile
-from stratax.tensorflow.ops.arrays import transpose as transpose
-from stratax.tensorflow.ops.arrays import unstack as unstack
-from stratax.tensorflow.ops.arrays import where as where
-from stratax.tensorflow.ops.assertions import Assert as Assert
-from stratax.tensorflow.ops.assertions import assert_equal as assert_equal
-from stratax.tensorflow.ops.assertions import assert_greater as assert_greater
-from stratax.tensorflow.ops.assertions import assert_less as assert_less
-from stratax.tensorflow.ops.assertions import check_numerics as check_numerics
-from stratax.tensorflow.ops.bits import bitcast as bitcast
-from stratax.tensorflow.ops.blocks import batch_to_space as batch_to_space
-from stratax.tensorflow.ops.blocks import space_to_batch as space_to_batch
-from stratax.tensorflow.ops.clock import timestamp as timestamp
-from stratax.tensorflow.ops.creation import constant as constant
-from stratax.tensorflow.ops.creation import convert_to_tensor as convert_to_tensor
-from stratax.tensorflow.ops.creation import eye as eye
-from stratax.tensorflow.ops.creation import fill as fill
-from stratax.tensorflow.ops.creation import is_tensor as is_tensor
-from stratax.tensorflow.ops.creation import ones as ones
-from stratax.tensorflow.ops.creation import ones_like as ones_like
-from stratax.tensorflow.ops.creation import zeros as zeros
-from stratax.tensorflow.ops.creation import zeros_like as zeros_like
-from stratax.tensorflow.ops.dtypes import DType as DType
-from stratax.tensorflow.ops.dtypes import bfloat16 as bfloat16
-from stratax.tensorflow.ops.dtypes import bool as bool
-from stratax.tensorflow.ops.dtypes import complex64 as complex64
-from stratax.tensorflow.ops.dtypes import complex128 as complex128
-from stratax.tensorflow.ops.dtypes import double as double
-from stratax.tensorflow.ops.dtypes import float16 as float16
-from stratax.tensorflow.ops.dtypes import float32 as float32
-from stratax.tensorflow.ops.dtypes import float64 as float64
-from stratax.tensorflow.ops.dtypes import half as half
-from stratax.tensorflow.ops.dtypes import int8 as int8
-from stratax.tensorflow.ops.dtypes import int16 as int16
-from stratax.tensorflow.ops.dtypes import int32 as int32
-from stratax.tensorflow.ops.dtypes import int64 as int64
-from stratax.tensorflow.ops.dtypes import string as string
-from stratax.tensorflow.ops.dtypes import uint8 as uint8
-from stratax.tensorflow.ops.dtypes import uint16 as uint16
-from stratax.tensorflow.ops.dtypes import uint32 as uint32
-from stratax.tensorflow.ops.dtypes import uint64 as uint64
-from stratax.tensorflow.ops.elementwise import abs as abs
-from stratax.tensorflow.ops.elementwise import acos as acos
-from stratax.tensorflow.ops.elementwise import acosh as acosh
-from stratax.tensorflow.ops.elementwise import add as add
-from stratax.tensorflow.ops.elementwise import asin as asin
-from stratax.tensorflow.ops.elementwise import asinh as asinh
-from stratax.tensorflow.ops.elementwise import atan as atan
-from stratax.tensorflow.ops.elementwise import atan2 as atan2
-from stratax.tensorflow.ops.elementwise import atanh as atanh
-from stratax.tensorflow.ops.elementwise import clip_by_value as clip_by_value
-from stratax.tensorflow.ops.elementwise import cos as cos
-from stratax.tensorflow.ops.elementwise import cosh as cosh
-from stratax.tensorflow.ops.elementwise import divide as divide
-from stratax.tensorflow.ops.elementwise import equal as equal
-from stratax.tensorflow.ops.elementwise import exp as exp
-from stratax.tensorflow.ops.elementwise import floor as floor
-from stratax.tensorflow.ops.elementwise import greater as greater
-from stratax.tensorflow.ops.elementwise import greater_equal as greater_equal
-from stratax.tensorflow.ops.elementwise import less as less
-from stratax.tensorflow.ops.elementwise import less_equal as less_equal
-from stratax.tensorflow.ops.elementwise import logical_and as logical_and
-from stratax.tensorflow.ops.elementwise import logical_not as logical_not
-from stratax.tensorflow.ops.elementwise import logical_or as logical_or
-from stratax.tensorflow.ops.elementwise import maximum as maximum
-from stratax.tensorflow.ops.elementwise import minimum as minimum
-from stratax.tensorflow.ops.elementwise import multiply as multiply
-from stratax.tensorflow.ops.elementwise import negative as negative
-from stratax.tensorflow.ops.elementwise import not_equal as not_equal
-from stratax.tensorflow.ops.elementwise import pow as pow
-from stratax.tensorflow.ops.elementwise import rint as rint
-from stratax.tensorflow.ops.elementwise import round as round
-from stratax.tensorflow.ops.elementwise import scalar_mul as scalar_mul
-from stratax.tensorflow.ops.elementwise import sigmoid as sigmoid
-from stratax.tensorflow.ops.elementwise import sign as sign
-from stratax.tensorflow.ops.elementwise import sin as sin
-from stratax.tensorflow.ops.elementwise import sinh as sinh
-from stratax.tensorflow.ops.elementwise import sqrt as sqrt
-from stratax.tensorflow.ops.elementwise import square as square
-from stratax.tensorflow.ops.elementwise import subtract as subtract
-from stratax.tensorflow.ops.elementwise import tan as tan
-from stratax.tensorflow.ops.elementwise import tanh as tanh
-from stratax.tensorflow.ops.flow import case as case
-from stratax.tensorflow.ops.flow import cond as cond
-from stratax.tensorflow.ops.flow import switch_case as switch_case
-from stratax.tensorflow.ops.flow import while_loop as while_loop
-from stratax.tensorflow.ops.fourier import fft3d as fft3d
-from stratax.tensorflow.ops.fourier import ifft3d as ifft3d
-from stratax.tensorflow.ops.indexing import boolean_mask as boolean_mask
-from stratax.tensorflow.ops.indexing import dynamic_partition as dynamic_partition
-from stratax.tensorflow.ops.indexing import dynamic_stitch as dynamic_stitch
-from stratax.tensorflow.ops.indexing import gather_nd as gather_nd
-from stratax.tensorflow.ops.indexing import meshgrid as meshgrid
-from stratax.tensorflow.ops.indexing import newaxis as newaxis
-from stratax.tensorflow.ops.indexing import reverse_sequence as reverse_sequence
-from stratax.tensorflow.ops.indexing import roll as roll
-from stratax.tensorflow.ops.indexing import scatter_nd as scatter_nd
-from stratax.tensorflow.ops.indexing import sequence_mask as sequence_mask
-from stratax.tensorflow.ops.indexing import slice as slice
-from stratax.tensorflow.ops.indexing import strided_slice as strided_slice
-from stratax.tensorflow.ops.indexing import tensor_scatter_nd_add as tensor_scatter_nd_add
-from stratax.tensorflow.ops.indexing import tensor_scatter_nd_max as tensor_scatter_nd_max
-from stratax.tensorflow.ops.indexing import tensor_scatter_nd_min as tensor_scatter_nd_min
-from stratax.tensorflow.ops.indexing import tensor_scatter_nd_sub as tensor_scatter_nd_sub
-from stratax.tensorflow.ops.indexing import tensor_scatter_nd_update as tensor_scatter_nd_update
-from stratax.tensorflow.ops.indexing import unravel_index as unravel_index
-from stratax.tensorflow.ops.linalg import clip_by_global_norm as clip_by_global_norm
-from stratax.tensorflow.ops.linalg import clip_by_norm as clip_by_norm
-from stratax.tensorflow.ops.linalg import einsum as einsum
-from stratax.tensorflow.ops.linalg import matmul as matmul
-from stratax.tensorflow.ops.linalg import norm as norm
-from stratax.tensorflow.ops.linalg import tensordot as tensordot
-from stratax.tensorflow.ops.mapping import foldl as foldl
-from stratax.tensorflow.ops.mapping import foldr as foldr
-from stratax.tensorflow.ops.mapping import map_fn as map_fn
-from stratax.tensorflow.ops.mapping import scan as scan
-from stratax.tensorflow.ops.mapping import vectorized_map as vectorized_map
-from stratax.tensorflow.ops.ordering import argsort as argsort
-from stratax.tensorflow.ops.ordering import invert_permutation as invert_permutation
-from stratax.tensorflow.ops.ordering import searchsorted as searchsorted
-from stratax.tensorflow.ops.ordering import setdiff1d as setdiff1d
-from stratax.tensorflow.ops.ordering import sort as sort
-from stratax.tensorflow.ops.ordering import unique as unique
-from stratax.tensorflow.ops.ordering import unique_with_counts as unique_with_counts
-from stratax.tensorflow.ops.python_calls import numpy_function as numpy_function
-from stratax.tensorflow.ops.python_calls import py_func as py_func
-from stratax.tensorflow.ops.python_calls import py_function as py_function
-from stratax.tensorflow.ops.ranges import linspace as linspace
-from stratax.tensorflow.ops.ranges import range as range
-from stratax.tensorflow.ops.reductions import argmax as argmax
-from stratax.tensorflow.ops.reductions import argmin as argmin
-from stratax.tensorflow.ops.reductions import count_nonzero as count_nonzero
-from stratax.tensorflow.ops.reductions import cumprod as cumprod
-from stratax.tensorflow.ops.reductions import cumsum as cumsum
-from stratax.tensorflow.ops.reductions import reduce_all as reduce_all
-from stratax.tensorflow.ops.reductions import reduce_any as reduce_any
-from stratax.tensorflow.ops.reductions import reduce_logsumexp as reduce_logsumexp
-from stratax.tensorflow.ops.reductions import reduce_max as reduce_max
-from stratax.tensorflow.ops.reductions import reduce_mean as reduce_mean
-from stratax.tensorflow.ops.reductions import reduce_min as reduce_min
-from stratax.tensorflow.ops.reductions import reduce_prod as reduce_prod
-from stratax.tensorflow.ops.reductions import reduce_sum as reduce_sum
-from stratax.tensorflow.ops.segments import bincount as bincount
-from stratax.tensorflow.ops.segments import histogram_fixed_width as histogram_fixed_width
-from stratax.tensorflow.ops.segments import histogram_fixed_width_bins as histogram_fixed_width_bins
-from stratax.tensorflow.ops.segments import segment_max as segment_max
-from stratax.tensorflow.ops.segments import segment_mean as segment_mean
-from stratax.tensorflow.ops.segments import segment_min as segment_min
-from stratax.tensorflow.ops.segments import segment_prod as segment_prod
-from stratax.tensorflow.ops.segments import segment_sum as segment_sum
-from stratax.tensorflow.ops.segments import unsorted_segment_max as unsorted_segment_max
-from stratax.tensorflow.ops.segments import unsorted_segment_mean as unsorted_segment_mean
-from stratax.tensorflow.ops.segments import unsorted_segment_min as unsorted_segment_min
-from stratax.tensorflow.ops.segments import unsorted_segment_prod as unsorted_segment_prod
-from stratax.tensorflow.ops.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
-from stratax.tensorflow.ops.segments import unsorted_segment_sum as unsorted_segment_sum
-from stratax.tensorflow.ops.shape_assertions import assert_integer as assert_integer
-from stratax.tensorflow.ops.shape_assertions import assert_proper_iterable as assert_proper_iterable
-from stratax.tensorflow.ops.shape_assertions import assert_rank as assert_rank
-from stratax.tensorflow.ops.shape_assertions import assert_same_float_dtype as assert_same_float_dtype
-from stratax.tensorflow.ops.shape_assertions import assert_type as assert_type
-from stratax.tensorflow.ops.shape_assertions import is_numeric_tensor as is_numeric_tensor
-from stratax.tensorflow.ops.shapes import broadcast_dynamic_shape as broadcast_dynamic_shape
-from stratax.tensorflow.ops.shapes import broadcast_static_shape as broadcast_static_shape
-from stratax.tensorflow.ops.shapes import ensure_shape as ensure_shape
-from stratax.tensorflow.ops.shapes import identity_n as identity_n
-from stratax.tensorflow.ops.shapes import required_space_to_batch_paddings as required_space_to_batch_paddings
-from stratax.tensorflow.ops.shapes import shape_n as shape_n
-from stratax.tensorflow.ops.special import betainc as betainc
-from stratax.tensorflow.ops.special import digamma as digamma
-from stratax.tensorflow.ops.special import erf as erf
-from stratax.tensorflow.ops.special import erfc as erfc
-from stratax.tensorflow.ops.special import igamma as igamma
-from stratax.tensorflow.ops.special import igammac as igammac
-from stratax.tensorflow.ops.special import lbeta as lbeta
-from stratax.tensorflow.ops.special import lgamma as lgamma
-from stratax.tensorflow.ops.special import polygamma as polygamma
-from stratax.tensorflow.ops.special import zeta as zeta
-from stratax.tensorflow.ops.static_values import get_static_value as get_static_value
-from stratax.tensorflow.ops.static_values import inside_function as inside_function
-from stratax.tensorflow.ops.static_values import is_symbolic_tensor as is_symbolic_tensor
-from stratax.tensorflow.ops.static_values import tuple as tuple
-from stratax.tensorflow.ops.string_parts import string_split as string_split
-from stratax.tensorflow.ops.strings import as_string as as_string
-from stratax.tensorflow.ops.strings import regex_replace as regex_replace
-from stratax.tensorflow.ops.strings import string_to_hash_bucket as string_to_hash_bucket
-from stratax.tensorflow.ops.tensor_array import TensorArray as TensorArray
-from stratax.tensorflow.ops.tensor_class import Tensor as Tensor
-from stratax.tensorflow.ops.whole_files import matching_files as matching_files
-from stratax.tensorflow.ops.whole_files import read_file as read_file
+from stratax.tensorflow.ops.arrays.arrays import broadcast_to as broadcast_to
+from stratax.tensorflow.ops.arrays.arrays import cast as cast
+from stratax.tensorflow.ops.arrays.arrays import concat as concat
+from stratax.tensorflow.ops.arrays.arrays import expand_dims as expand_dims
+from stratax.tensorflow.ops.arrays.arrays import gather as gather
+from stratax.tensorflow.ops.arrays.arrays import identity as identity
+from stratax.tensorflow.ops.arrays.arrays import one_hot as one_hot
+from stratax.tensorflow.ops.arrays.arrays import pad as pad
+from stratax.tensorflow.ops.arrays.arrays import parallel_stack as parallel_stack
+from stratax.tensorflow.ops.arrays.arrays import rank as rank
+from stratax.tensorflow.ops.arrays.arrays import repeat as repeat
+from stratax.tensorflow.ops.arrays.arrays import reshape as reshape
+from stratax.tensorflow.ops.arrays.arrays import reverse as reverse
+from stratax.tensorflow.ops.arrays.arrays import shape as shape
+from stratax.tensorflow.ops.arrays.arrays import size as size
+from stratax.tensorflow.ops.arrays.arrays import split as split
+from stratax.tensorflow.ops.arrays.arrays import squeeze as squeeze
+from stratax.tensorflow.ops.arrays.arrays import stack as stack
+from stratax.tensorflow.ops.arrays.arrays import stop_gradient as stop_gradient
+from stratax.tensorflow.ops.arrays.arrays import tile as tile
+from stratax.tensorflow.ops.arrays.arrays import transpose as transpose
+from stratax.tensorflow.ops.arrays.arrays import unstack as unstack
+from stratax.tensorflow.ops.arrays.arrays import where as where
+from stratax.tensorflow.ops.arrays.blocks import batch_to_space as batch_to_space
+from stratax.tensorflow.ops.arrays.blocks import space_to_batch as space_to_batch
+from stratax.tensorflow.ops.arrays.indexing import boolean_mask as boolean_mask
+from stratax.tensorflow.ops.arrays.indexing import dynamic_partition as dynamic_partition
+from stratax.tensorflow.ops.arrays.indexing import dynamic_stitch as dynamic_stitch
+from stratax.tensorflow.ops.arrays.indexing import gather_nd as gather_nd
+from stratax.tensorflow.ops.arrays.indexing import meshgrid as meshgrid
+from stratax.tensorflow.ops.arrays.indexing import newaxis as newaxis
+from stratax.tensorflow.ops.arrays.indexing import reverse_sequence as reverse_sequence
+from stratax.tensorflow.ops.arrays.indexing import roll as roll
+from stratax.tensorflow.ops.arrays.indexing import scatter_nd as scatter_nd
+from stratax.tensorflow.ops.arrays.indexing import sequence_mask as sequence_mask
+from stratax.tensorflow.ops.arrays.indexing import slice as slice
+from stratax.tensorflow.ops.arrays.indexing import strided_slice as strided_slice
+from stratax.tensorflow.ops.arrays.indexing import tensor_scatter_nd_add as tensor_scatter_nd_add
+from stratax.tensorflow.ops.arrays.indexing import tensor_scatter_nd_max as tensor_scatter_nd_max
+from stratax.tensorflow.ops.arrays.indexing import tensor_scatter_nd_min as tensor_scatter_nd_min
+from stratax.tensorflow.ops.arrays.indexing import tensor_scatter_nd_sub as tensor_scatter_nd_sub
+from stratax.tensorflow.ops.arrays.indexing import tensor_scatter_nd_update as tensor_scatter_nd_update
+from stratax.tensorflow.ops.arrays.indexing import unravel_index as unravel_index
+from stratax.tensorflow.ops.arrays.ordering import argsort as argsort
+from stratax.tensorflow.ops.arrays.ordering import invert_permutation as invert_permutation
+from stratax.tensorflow.ops.arrays.ordering import searchsorted as searchsorted
+from stratax.tensorflow.ops.arrays.ordering import setdiff1d as setdiff1d
+from stratax.tensorflow.ops.arrays.ordering import sort as sort
+from stratax.tensorflow.ops.arrays.ordering import unique as unique
+from stratax.tensorflow.ops.arrays.ordering import unique_with_counts as unique_with_counts
+from stratax.tensorflow.ops.arrays.ranges import linspace as linspace
+from stratax.tensorflow.ops.arrays.ranges import range as range
+from stratax.tensorflow.ops.arrays.segments import bincount as bincount
+from stratax.tensorflow.ops.arrays.segments import histogram_fixed_width as histogram_fixed_width
+from stratax.tensorflow.ops.arrays.segments import histogram_fixed_width_bins as histogram_fixed_width_bins
+from stratax.tensorflow.ops.arrays.segments import segment_max as segment_max
+from stratax.tensorflow.ops.arrays.segments import segment_mean as segment_mean
+from stratax.tensorflow.ops.arrays.segments import segment_min as segment_min
+from stratax.tensorflow.ops.arrays.segments import segment_prod as segment_prod
+from stratax.tensorflow.ops.arrays.segments import segment_sum as segment_sum
+from stratax.tensorflow.ops.arrays.segments import unsorted_segment_max as unsorted_segment_max
+from stratax.tensorflow.ops.arrays.segments import unsorted_segment_mean as unsorted_segment_mean
+from stratax.tensorflow.ops.arrays.segments import unsorted_segment_min as unsorted_segment_min
+from stratax.tensorflow.ops.arrays.segments import unsorted_segment_prod as unsorted_segment_prod
+from stratax.tensorflow.ops.arrays.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
+from stratax.tensorflow.ops.arrays.segments import unsorted_segment_sum as unsorted_segment_sum
+from stratax.tensorflow.ops.arrays.shapes import broadcast_dynamic_shape as broadcast_dynamic_shape
+from stratax.tensorflow.ops.arrays.shapes import broadcast_static_shape as broadcast_static_shape
+from stratax.tensorflow.ops.arrays.shapes import ensure_shape as ensure_shape
+from stratax.tensorflow.ops.arrays.shapes import identity_n as identity_n
+from stratax.tensorflow.ops.arrays.shapes import (
+    required_space_to_batch_paddings as required_space_to_batch_paddings,
+)
+from stratax.tensorflow.ops.arrays.shapes import shape_n as shape_n
+from stratax.tensorflow.ops.arrays.static_values import get_static_value as get_static_value
+from stratax.tensorflow.ops.arrays.static_values import inside_function as inside_function
+from stratax.tensorflow.ops.arrays.static_values import is_symbolic_tensor as is_symbolic_tensor
+from stratax.tensorflow.ops.arrays.static_values import tuple as tuple
+from stratax.tensorflow.ops.arrays.tensor_array import TensorArray as TensorArray
+from stratax.tensorflow.ops.arrays.tensor_class import Tensor as Tensor
+from stratax.tensorflow.ops.calls.creation import constant as constant
+from stratax.tensorflow.ops.calls.creation import convert_to_tensor as convert_to_tensor
+from stratax.tensorflow.ops.calls.creation import eye as eye
+from stratax.tensorflow.ops.calls.creation import fill as fill
+from stratax.tensorflow.ops.calls.creation import is_tensor as is_tensor
+from stratax.tensorflow.ops.calls.creation import ones as ones
+from stratax.tensorflow.ops.calls.creation import ones_like as ones_like
+from stratax.tensorflow.ops.calls.creation import zeros as zeros
+from stratax.tensorflow.ops.calls.creation import zeros_like as zeros_like
+from stratax.tensorflow.ops.calls.dtypes import DType as DType
+from stratax.tensorflow.ops.calls.dtypes import bfloat16 as bfloat16
+from stratax.tensorflow.ops.calls.dtypes import bool as bool
+from stratax.tensorflow.ops.calls.dtypes import complex64 as complex64
+from stratax.tensorflow.ops.calls.dtypes import complex128 as complex128
+from stratax.tensorflow.ops.calls.dtypes import double as double
+from stratax.tensorflow.ops.calls.dtypes import float16 as float16
+from stratax.tensorflow.ops.calls.dtypes import float32 as float32
+from stratax.tensorflow.ops.calls.dtypes import float64 as float64
+from stratax.tensorflow.ops.calls.dtypes import half as half
+from stratax.tensorflow.ops.calls.dtypes import int8 as int8
+from stratax.tensorflow.ops.calls.dtypes import int16 as int16
+from stratax.tensorflow.ops.calls.dtypes import int32 as int32
+from stratax.tensorflow.ops.calls.dtypes import int64 as int64
+from stratax.tensorflow.ops.calls.dtypes import string as string
+from stratax.tensorflow.ops.calls.dtypes import uint8 as uint8
+from stratax.tensorflow.ops.calls.dtypes import uint16 as uint16
+from stratax.tensorflow.ops.calls.dtypes import uint32 as uint32
+from stratax.tensorflow.ops.calls.dtypes import uint64 as uint64
+from stratax.tensorflow.ops.control.assertions import Assert as Assert
+from stratax.tensorflow.ops.control.assertions import assert_equal as assert_equal
+from stratax.tensorflow.ops.control.assertions import assert_greater as assert_greater
+from stratax.tensorflow.ops.control.assertions import assert_less as assert_less
+from stratax.tensorflow.ops.control.assertions import check_numerics as check_numerics
+from stratax.tensorflow.ops.control.clock import timestamp as timestamp
+from stratax.tensorflow.ops.control.flow import case as case
+from stratax.tensorflow.ops.control.flow import cond as cond
+from stratax.tensorflow.ops.control.flow import switch_case as switch_case
+from stratax.tensorflow.ops.control.flow import while_loop as while_loop
+from stratax.tensorflow.ops.control.mapping import foldl as foldl
+from stratax.tensorflow.ops.control.mapping import foldr as foldr
+from stratax.tensorflow.ops.control.mapping import map_fn as map_fn
+from stratax.tensorflow.ops.control.mapping import scan as scan
+from stratax.tensorflow.ops.control.mapping import vectorized_map as vectorized_map
+from stratax.tensorflow.ops.control.python_calls import numpy_function as numpy_function
+from stratax.tensorflow.ops.control.python_calls import py_func as py_func
+from stratax.tensorflow.ops.control.python_calls import py_function as py_function
+from stratax.tensorflow.ops.control.shape_assertions import assert_integer as assert_integer
+from stratax.tensorflow.ops.control.shape_assertions import assert_proper_iterable as assert_proper_iterable
+from stratax.tensorflow.ops.control.shape_assertions import assert_rank as assert_rank
+from stratax.tensorflow.ops.control.shape_assertions import assert_same_float_dtype as assert_same_float_dtype
+from stratax.tensorflow.ops.control.shape_assertions import assert_type as assert_type
+from stratax.tensorflow.ops.control.shape_assertions import is_numeric_tensor as is_numeric_tensor
+from stratax.tensorflow.ops.control.whole_files import matching_files as matching_files
+from stratax.tensorflow.ops.control.whole_files import read_file as read_file
+from stratax.tensorflow.ops.math.arithmetic import accumulate_n as accumulate_n
+from stratax.tensorflow.ops.math.arithmetic import add_n as add_n
+from stratax.tensorflow.ops.math.arithmetic import angle as angle
+from stratax.tensorflow.ops.math.arithmetic import complex as complex
+from stratax.tensorflow.ops.math.arithmetic import conj as conj
+from stratax.tensorflow.ops.math.arithmetic import imag as imag
+from stratax.tensorflow.ops.math.arithmetic import is_non_decreasing as is_non_decreasing
+from stratax.tensorflow.ops.math.arithmetic import is_strictly_increasing as is_strictly_increasing
+from stratax.tensorflow.ops.math.arithmetic import log_sigmoid as log_sigmoid
+from stratax.tensorflow.ops.math.arithmetic import real as real
+from stratax.tensorflow.ops.math.arithmetic import truncatediv as truncatediv
+from stratax.tensorflow.ops.math.arithmetic import truncatemod as truncatemod
+from stratax.tensorflow.ops.math.bits import bitcast as bitcast
+from stratax.tensorflow.ops.math.elementwise import abs as abs
+from stratax.tensorflow.ops.math.elementwise import acos as acos
+from stratax.tensorflow.ops.math.elementwise import acosh as acosh
+from stratax.tensorflow.ops.math.elementwise import add as add
+from stratax.tensorflow.ops.math.elementwise import asin as asin
+from stratax.tensorflow.ops.math.elementwise import asinh as asinh
+from stratax.tensorflow.ops.math.elementwise import atan as atan
+from stratax.tensorflow.ops.math.elementwise import atan2 as atan2
+from stratax.tensorflow.ops.math.elementwise import atanh as atanh
+from stratax.tensorflow.ops.math.elementwise import clip_by_value as clip_by_value
+from stratax.tensorflow.ops.math.elementwise import cos as cos
+from stratax.tensorflow.ops.math.elementwise import cosh as cosh
+from stratax.tensorflow.ops.math.elementwise import divide as divide
+from stratax.tensorflow.ops.math.elementwise import equal as equal
+from stratax.tensorflow.ops.math.elementwise import exp as exp
+from stratax.tensorflow.ops.math.elementwise import floor as floor
+from stratax.tensorflow.ops.math.elementwise import greater as greater
+from stratax.tensorflow.ops.math.elementwise import greater_equal as greater_equal
+from stratax.tensorflow.ops.math.elementwise import less as less
+from stratax.tensorflow.ops.math.elementwise import less_equal as less_equal
+from stratax.tensorflow.ops.math.elementwise import logical_and as logical_and
+from stratax.tensorflow.ops.math.elementwise import logical_not as logical_not
+from stratax.tensorflow.ops.math.elementwise import logical_or as logical_or
+from stratax.tensorflow.ops.math.elementwise import maximum as maximum
+from stratax.tensorflow.ops.math.elementwise import minimum as minimum
+from stratax.tensorflow.ops.math.elementwise import multiply as multiply
+from stratax.tensorflow.ops.math.elementwise import negative as negative
+from stratax.tensorflow.ops.math.elementwise import not_equal as not_equal
+from stratax.tensorflow.ops.math.elementwise import pow as pow
+from stratax.tensorflow.ops.math.elementwise import rint as rint
+from stratax.tensorflow.ops.math.elementwise import round as round
+from stratax.tensorflow.ops.math.elementwise import scalar_mul as scalar_mul
+from stratax.tensorflow.ops.math.elementwise import sigmoid as sigmoid
+from stratax.tensorflow.ops.math.elementwise import sign as sign
+from stratax.tensorflow.ops.math.elementwise import sin as sin
+from stratax.tensorflow.ops.math.elementwise import sinh as sinh
+from stratax.tensorflow.ops.math.elementwise import sqrt as sqrt
+from stratax.tensorflow.ops.math.elementwise import square as square
+from stratax.tensorflow.ops.math.elementwise import subtract as subtract
+from stratax.tensorflow.ops.math.elementwise import tan as tan
+from stratax.tensorflow.ops.math.elementwise import tanh as tanh
+from stratax.tensorflow.ops.math.linalg import clip_by_global_norm as clip_by_global_norm
+from stratax.tensorflow.ops.math.linalg import clip_by_norm as clip_by_norm
+from stratax.tensorflow.ops.math.linalg import einsum as einsum
+from stratax.tensorflow.ops.math.linalg import matmul as matmul
+from stratax.tensorflow.ops.math.linalg import norm as norm
+from stratax.tensorflow.ops.math.linalg import tensordot as tensordot
+from stratax.tensorflow.ops.math.reductions import argmax as argmax
+from stratax.tensorflow.ops.math.reductions import argmin as argmin
+from stratax.tensorflow.ops.math.reductions import count_nonzero as count_nonzero
+from stratax.tensorflow.ops.math.reductions import cumprod as cumprod
+from stratax.tensorflow.ops.math.reductions import cumsum as cumsum
+from stratax.tensorflow.ops.math.reductions import reduce_all as reduce_all
+from stratax.tensorflow.ops.math.reductions import reduce_any as reduce_any
+from stratax.tensorflow.ops.math.reductions import reduce_logsumexp as reduce_logsumexp
+from stratax.tensorflow.ops.math.reductions import reduce_max as reduce_max
+from stratax.tensorflow.ops.math.reductions import reduce_mean as reduce_mean
+from stratax.tensorflow.ops.math.reductions import reduce_min as reduce_min
+from stratax.tensorflow.ops.math.reductions import reduce_prod as reduce_prod
+from stratax.tensorflow.ops.math.reductions import reduce_sum as reduce_sum
+from stratax.tensorflow.ops.math.special import betainc as betainc
+from stratax.tensorflow.ops.math.special import digamma as digamma
+from stratax.tensorflow.ops.math.special import erf as erf
+from stratax.tensorflow.ops.math.special import erfc as erfc
+from stratax.tensorflow.ops.math.special import igamma as igamma
+from stratax.tensorflow.ops.math.special import igammac as igammac
+from stratax.tensorflow.ops.math.special import lbeta as lbeta
+from stratax.tensorflow.ops.math.special import lgamma as lgamma
+from stratax.tensorflow.ops.math.special import polygamma as polygamma
+from stratax.tensorflow.ops.math.special import zeta as zeta
+from stratax.tensorflow.ops.signal.fourier import fft3d as fft3d
+from stratax.tensorflow.ops.signal.fourier import ifft3d as ifft3d
+from stratax.tensorflow.ops.text.string_parts import string_split as string_split
+from stratax.tensorflow.ops.text.strings import as_string as as_string
+from stratax.tensorflow.ops.text.strings import regex_replace as regex_replace
+from stratax.tensorflow.ops.text.strings import string_to_hash_bucket as string_to_hash_bucket
 from stratax.tensorflow.v1.compat import control_flow_v2_enabled as control_flow_v2_enabled
 from stratax.tensorflow.v1.compat import dimension_at_index as dimension_at_index
 from stratax.tensorflow.v1.compat import dimension_value as dimension_value
@@ -425,81 +427,81 @@ from . import train as train
 from . import version as version
 
 __version__ = stratax.tf._version.VERSION
-ceil = stratax.tensorflow.ops.elementwise.ceil
-div_no_nan = stratax.tensorflow.ops.elementwise.divide_no_nan
-expm1 = stratax.tensorflow.ops.elementwise.expm1
-floordiv = stratax.tensorflow.ops.elementwise.floordiv
-floormod = stratax.tensorflow.ops.elementwise.mod
-global_norm = stratax.tensorflow.ops.linalg.global_norm
+ceil = stratax.tensorflow.ops.math.elementwise.ceil
+div_no_nan = stratax.tensorflow.ops.math.elementwise.divide_no_nan
+expm1 = stratax.tensorflow.ops.math.elementwise.expm1
+floordiv = stratax.tensorflow.ops.math.elementwise.floordiv
+floormod = stratax.tensorflow.ops.math.elementwise.mod
+global_norm = stratax.tensorflow.ops.math.linalg.global_norm
 init_scope = stratax.core.regions.outside_scopes
-is_finite = stratax.tensorflow.ops.elementwise.is_finite
-is_inf = stratax.tensorflow.ops.elementwise.is_inf
-is_nan = stratax.tensorflow.ops.elementwise.is_nan
-log = stratax.tensorflow.ops.elementwise.log
-log1p = stratax.tensorflow.ops.elementwise.log1p
-logical_xor = stratax.tensorflow.ops.elementwise.logical_xor
-mod = stratax.tensorflow.ops.elementwise.mod
-random_normal = stratax.tensorflow.ops.random.normal
-random_shuffle = stratax.tensorflow.ops.random.shuffle
-random_uniform = stratax.tensorflow.ops.random.uniform
-realdiv = stratax.tensorflow.ops.elementwise.divide
-reciprocal = stratax.tensorflow.ops.elementwise.reciprocal
-rsqrt = stratax.tensorflow.ops.elementwise.rsqrt
-squared_difference = stratax.tensorflow.ops.elementwise.squared_difference
+is_finite = stratax.tensorflow.ops.math.elementwise.is_finite
+is_inf = stratax.tensorflow.ops.math.elementwise.is_inf
+is_nan = stratax.tensorflow.ops.math.elementwise.is_nan
+log = stratax.tensorflow.ops.math.elementwise.log
+log1p = stratax.tensorflow.ops.math.elementwise.log1p
+logical_xor = stratax.tensorflow.ops.math.elementwise.logical_xor
+mod = stratax.tensorflow.ops.math.elementwise.mod
+random_normal = stratax.tensorflow.ops.random.random.normal
+random_shuffle = stratax.tensorflow.ops.random.random.shuffle
+random_uniform = stratax.tensorflow.ops.random.random.uniform
+realdiv = stratax.tensorflow.ops.math.elementwise.divide
+reciprocal = stratax.tensorflow.ops.math.elementwise.reciprocal
+rsqrt = stratax.tensorflow.ops.math.elementwise.rsqrt
+squared_difference = stratax.tensorflow.ops.math.elementwise.squared_difference
 sparse_tensor_to_dense = stratax.tensorflow.v1.sparse.to_dense
-string_join = stratax.tensorflow.ops.strings.join
-string_strip = stratax.tensorflow.ops.strings.strip
-string_to_hash_bucket_fast = stratax.tensorflow.ops.strings.to_hash_bucket_fast
-string_to_hash_bucket_strong = stratax.tensorflow.ops.strings.to_hash_bucket_strong
-string_to_number = stratax.tensorflow.ops.strings.to_number
-truediv = stratax.tensorflow.ops.elementwise.divide
-truncated_normal = stratax.tensorflow.ops.random.truncated_normal
+string_join = stratax.tensorflow.ops.text.strings.join
+string_strip = stratax.tensorflow.ops.text.strings.strip
+string_to_hash_bucket_fast = stratax.tensorflow.ops.text.strings.to_hash_bucket_fast
+string_to_hash_bucket_strong = stratax.tensorflow.ops.text.strings.to_hash_bucket_strong
+string_to_number = stratax.tensorflow.ops.text.strings.to_number
+truediv = stratax.tensorflow.ops.math.elementwise.divide
+truncated_normal = stratax.tensorflow.ops.random.random.truncated_normal
 random_normal_initializer = stratax.tensorflow.v1.either.RandomNormal
 random_uniform_initializer = stratax.tensorflow.v1.either.RandomUniform
-random_index_shuffle = stratax.tensorflow.ops.stateless.index_shuffle
-cholesky = stratax.tensorflow.ops.solving.cholesky
-cholesky_solve = stratax.tensorflow.ops.solving.cholesky_solve
-cross = stratax.tensorflow.ops.matrices.cross
-diag = stratax.tensorflow.ops.matrices.tensor_diag
-diag_part = stratax.tensorflow.ops.matrices.tensor_diag_part
-matrix_band_part = stratax.tensorflow.ops.matrices.band_part
-matrix_determinant = stratax.tensorflow.ops.solving.det
-matrix_diag = stratax.tensorflow.ops.matrices.diag
-matrix_diag_part = stratax.tensorflow.ops.matrices.diag_part
-matrix_inverse = stratax.tensorflow.ops.solving.inv
-matrix_set_diag = stratax.tensorflow.ops.matrices.set_diag
-matrix_solve = stratax.tensorflow.ops.solving.solve
-matrix_solve_ls = stratax.tensorflow.ops.solving.lstsq
-matrix_transpose = stratax.tensorflow.ops.matrices.matrix_transpose
-matrix_triangular_solve = stratax.tensorflow.ops.solving.triangular_solve
-qr = stratax.tensorflow.ops.spectra.qr
-self_adjoint_eig = stratax.tensorflow.ops.spectra.eigh
-self_adjoint_eigvals = stratax.tensorflow.ops.spectra.eigvalsh
-svd = stratax.tensorflow.ops.spectra.svd
-trace = stratax.tensorflow.ops.matrices.trace
-depth_to_space = stratax.tensorflow.ops.blocks.depth_to_space
-space_to_depth = stratax.tensorflow.ops.blocks.space_to_depth
-fft = stratax.tensorflow.ops.fourier.fft
-ifft = stratax.tensorflow.ops.fourier.ifft
-fft2d = stratax.tensorflow.ops.fourier.fft2d
-ifft2d = stratax.tensorflow.ops.fourier.ifft2d
-space_to_batch_nd = stratax.tensorflow.ops.blocks.space_to_batch
-as_dtype = stratax.tensorflow.ops.dtypes.as_tensor_dtype
+random_index_shuffle = stratax.tensorflow.ops.random.stateless.index_shuffle
+cholesky = stratax.tensorflow.ops.math.solving.cholesky
+cholesky_solve = stratax.tensorflow.ops.math.solving.cholesky_solve
+cross = stratax.tensorflow.ops.math.matrices.cross
+diag = stratax.tensorflow.ops.math.matrices.tensor_diag
+diag_part = stratax.tensorflow.ops.math.matrices.tensor_diag_part
+matrix_band_part = stratax.tensorflow.ops.math.matrices.band_part
+matrix_determinant = stratax.tensorflow.ops.math.solving.det
+matrix_diag = stratax.tensorflow.ops.math.matrices.diag
+matrix_diag_part = stratax.tensorflow.ops.math.matrices.diag_part
+matrix_inverse = stratax.tensorflow.ops.math.solving.inv
+matrix_set_diag = stratax.tensorflow.ops.math.matrices.set_diag
+matrix_solve = stratax.tensorflow.ops.math.solving.solve
+matrix_solve_ls = stratax.tensorflow.ops.math.solving.lstsq
+matrix_transpose = stratax.tensorflow.ops.math.matrices.matrix_transpose
+matrix_triangular_solve = stratax.tensorflow.ops.math.solving.triangular_solve
+qr = stratax.tensorflow.ops.math.spectra.qr
+self_adjoint_eig = stratax.tensorflow.ops.math.spectra.eigh
+self_adjoint_eigvals = stratax.tensorflow.ops.math.spectra.eigvalsh
+svd = stratax.tensorflow.ops.math.spectra.svd
+trace = stratax.tensorflow.ops.math.matrices.trace
+depth_to_space = stratax.tensorflow.ops.arrays.blocks.depth_to_space
+space_to_depth = stratax.tensorflow.ops.arrays.blocks.space_to_depth
+fft = stratax.tensorflow.ops.signal.fourier.fft
+ifft = stratax.tensorflow.ops.signal.fourier.ifft
+fft2d = stratax.tensorflow.ops.signal.fourier.fft2d
+ifft2d = stratax.tensorflow.ops.signal.fourier.ifft2d
+space_to_batch_nd = stratax.tensorflow.ops.arrays.blocks.space_to_batch
+as_dtype = stratax.tensorflow.ops.calls.dtypes.as_tensor_dtype
 OpError = stratax.errors.StrataxError
-lin_space = stratax.tensorflow.ops.ranges.linspace
-matrix_square_root = stratax.tensorflow.ops.spectra.sqrtm
-random_gamma = stratax.tensorflow.ops.random.gamma
-reverse_v2 = stratax.tensorflow.ops.arrays.reverse
-tensor_scatter_add = stratax.tensorflow.ops.indexing.tensor_scatter_nd_add
-tensor_scatter_sub = stratax.tensorflow.ops.indexing.tensor_scatter_nd_sub
-tensor_scatter_update = stratax.tensorflow.ops.indexing.tensor_scatter_nd_update
-where_v2 = stratax.tensorflow.ops.arrays.where
+lin_space = stratax.tensorflow.ops.arrays.ranges.linspace
+matrix_square_root = stratax.tensorflow.ops.math.spectra.sqrtm
+random_gamma = stratax.tensorflow.ops.random.random.gamma
+reverse_v2 = stratax.tensorflow.ops.arrays.arrays.reverse
+tensor_scatter_add = stratax.tensorflow.ops.arrays.indexing.tensor_scatter_nd_add
+tensor_scatter_sub = stratax.tensorflow.ops.arrays.indexing.tensor_scatter_nd_sub
+tensor_scatter_update = stratax.tensorflow.ops.arrays.indexing.tensor_scatter_nd_update
+where_v2 = stratax.tensorflow.ops.arrays.arrays.where
 COMPILER_VERSION = stratax.tf._version.COMPILER_VERSION
 GIT_VERSION = stratax.tf._version.GIT_VERSION
 VERSION = stratax.tf._version.VERSION
 initialize_all_tables = stratax.v1.tables_initializer
 initialize_local_variables = stratax.v1.local_variables_initializer
 initialize_variables = stratax.v1.variables_initializer
-random_poisson = stratax.tensorflow.ops.random.poisson
-guarantee_const = stratax.tensorflow.ops.arrays.identity
-floor_div = stratax.tensorflow.ops.elementwise.floordiv
+random_poisson = stratax.tensorflow.ops.random.random.poisson
+guarantee_const = stratax.tensorflow.ops.arrays.arrays.identity
+floor_div = stratax.tensorflow.ops.math.elementwise.floordiv

@@ -9,7 +9,9 @@ from stratax.startup import backend
 def install() -> None:
     """Give JAX' arrays, and what Keras has of them, the methods once the library is imported, by whom ever."""
     tell_tensors()
-    backend.after_import("jax", lambda: importlib.import_module("stratax.tensorflow.ops.tensors").install())
     backend.after_import(
-        "keras", lambda: importlib.import_module("stratax.tensorflow.ops.tensors").install_in_keras()
+        "jax", lambda: importlib.import_module("stratax.tensorflow.ops.arrays.tensors").install()
+    )
+    backend.after_import(
+        "keras", lambda: importlib.import_module("stratax.tensorflow.ops.arrays.tensors").install_in_keras()
     )

@@ -10,7 +10,7 @@ import pytest
 import stratax.tf as tf
 from stratax.base import bounds
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops import encodings
+from stratax.tensorflow.ops.text import encodings
 
 SPARSE = tf.io.VarLenFeature(tf.int64)
 SEQUENCE = tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 import stratax.tf as tf
-from stratax.tensorflow.ops import tensors
+from stratax.tensorflow.ops.arrays import tensors
 
 NAMES = "numpy", "get_shape", "set_shape", "ref", "consumers", "eval"
 

@@ -11,7 +11,7 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
-from stratax.tensorflow.ops import dtypes
+from stratax.tensorflow.ops.calls import dtypes
 
 COMPATIBILITY = pathlib.Path(__file__).parents[2] / "docs" / "compatibility.md"
 SAME = {

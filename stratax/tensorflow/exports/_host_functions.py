@@ -96,10 +96,10 @@ _MADE_IN = {
         "image.resize": "resize",
         "image.resize_with_pad": "resize_with_pad",
     },
-    "stratax.tensorflow.ops.arithmetic": {
+    "stratax.tensorflow.ops.math.arithmetic": {
         "math.add_n": "add_n",
     },
-    "stratax.tensorflow.ops.arrays": {
+    "stratax.tensorflow.ops.arrays.arrays": {
         "broadcast_to": "broadcast_to",
         "cast": "cast",
         "concat": "concat",
@@ -122,16 +122,16 @@ _MADE_IN = {
         "unstack": "unstack",
         "where": "where",
     },
-    "stratax.tensorflow.ops.bits": {
+    "stratax.tensorflow.ops.math.bits": {
         "bitcast": "bitcast",
     },
-    "stratax.tensorflow.ops.creation": {
+    "stratax.tensorflow.ops.calls.creation": {
         "convert_to_tensor": "convert_to_tensor",
         "fill": "fill",
         "ones_like": "ones_like",
         "zeros_like": "zeros_like",
     },
-    "stratax.tensorflow.ops.elementwise": {
+    "stratax.tensorflow.ops.math.elementwise": {
         "clip_by_value": "clip_by_value",
         "math.abs": "abs",
         "math.add": "add",
@@ -172,36 +172,36 @@ _MADE_IN = {
         "math.subtract": "subtract",
         "math.tanh": "tanh",
     },
-    "stratax.tensorflow.ops.encodings": {
+    "stratax.tensorflow.ops.text.encodings": {
         "io.decode_base64": "decode_base64",
         "io.decode_compressed": "decode_compressed",
         "io.encode_base64": "encode_base64",
     },
-    "stratax.tensorflow.ops.indexing": {
+    "stratax.tensorflow.ops.arrays.indexing": {
         "boolean_mask": "boolean_mask",
         "gather_nd": "gather_nd",
         "meshgrid": "meshgrid",
         "slice": "slice",
         "strided_slice": "strided_slice",
     },
-    "stratax.tensorflow.ops.linalg": {
+    "stratax.tensorflow.ops.math.linalg": {
         "linalg.matmul": "matmul",
     },
-    "stratax.tensorflow.ops.lookup": {
+    "stratax.tensorflow.ops.tables.lookup": {
         "lookup.StaticHashTable.lookup": "StaticHashTable.lookup",
         "lookup.StaticVocabularyTable.lookup": "StaticVocabularyTable.lookup",
     },
-    "stratax.tensorflow.ops.mapping": {
+    "stratax.tensorflow.ops.control.mapping": {
         "map_fn": "map_fn",
     },
-    "stratax.tensorflow.ops.ordering": {
+    "stratax.tensorflow.ops.arrays.ordering": {
         "argsort": "argsort",
         "math.top_k": "top_k",
         "searchsorted": "searchsorted",
         "sort": "sort",
         "unique": "unique",
     },
-    "stratax.tensorflow.ops.reductions": {
+    "stratax.tensorflow.ops.math.reductions": {
         "math.argmax": "argmax",
         "math.argmin": "argmin",
         "math.cumsum": "cumsum",
@@ -215,23 +215,23 @@ _MADE_IN = {
         "math.reduce_sum": "reduce_sum",
         "math.reduce_variance": "reduce_variance",
     },
-    "stratax.tensorflow.ops.shapes": {
+    "stratax.tensorflow.ops.arrays.shapes": {
         "ensure_shape": "ensure_shape",
     },
-    "stratax.tensorflow.ops.sparse": {
+    "stratax.tensorflow.ops.arrays.sparse": {
         "sparse.concat": "concat",
         "sparse.cross_hashed": "cross_hashed",
         "sparse.reset_shape": "reset_shape",
         "sparse.slice": "slice",
     },
-    "stratax.tensorflow.ops.string_parts": {
+    "stratax.tensorflow.ops.text.string_parts": {
         "strings.bytes_split": "bytes_split",
         "strings.format": "format",
         "strings.ngrams": "ngrams",
         "strings.reduce_join": "reduce_join",
         "strings.split": "split",
     },
-    "stratax.tensorflow.ops.strings": {
+    "stratax.tensorflow.ops.text.strings": {
         "strings.as_string": "as_string",
         "strings.join": "join",
         "strings.length": "length",
@@ -246,7 +246,7 @@ _MADE_IN = {
         "strings.to_number": "to_number",
         "strings.upper": "upper",
     },
-    "stratax.tensorflow.ops.unicode": {
+    "stratax.tensorflow.ops.text.unicode": {
         "strings.unicode_decode": "unicode_decode",
         "strings.unicode_encode": "unicode_encode",
         "strings.unicode_split": "unicode_split",

@@ -17,7 +17,11 @@ from stratax.base.shown import shown
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
 from stratax.errors import BadTypeError
 from stratax.export.parts import TensorInfo, dtype_named, leaves_in
-from stratax.tensorflow.ops.lookup import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
+from stratax.tensorflow.ops.tables.lookup import (
+    KeyValueTensorInitializer,
+    StaticHashTable,
+    StaticVocabularyTable,
+)
 
 _FEATURES = {each.__name__: each for each in (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature)}
 # An index of some dimensions; what a function is called that has to be told apart from those of `tf`.

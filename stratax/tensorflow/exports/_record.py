@@ -28,7 +28,7 @@ from stratax.export.parts import STRING, TensorInfo, leaves_in
 from stratax.seams.jax import size_of
 from stratax.tensorflow.exports import _host_functions
 from stratax.tensorflow.exports._host_plan import GET_ITEM, MAP, RANDOM, Call, Plan, Ref, refs_in, replaced
-from stratax.tensorflow.ops import labels
+from stratax.tensorflow.ops.calls import labels
 
 _BATCH = "batch"
 # What the id of an input begins with that a signature does not have.

@@ -16,8 +16,8 @@ from stratax.tensorflow.feature_column._cells import Cells
 from stratax.tensorflow.feature_column._column import CategoricalColumn, checked_categorical, checked_key
 from stratax.tensorflow.feature_column._sources import DeviceFeatures, HostFeatures, Known, num_elements
 from stratax.tensorflow.feature_column._vocabulary import Vocabulary, count_lines, read_vocabulary
-from stratax.tensorflow.ops.dtypes import as_dtype, string
-from stratax.tensorflow.ops.fingerprints import hash_buckets
+from stratax.tensorflow.ops.calls.dtypes import as_dtype, string
+from stratax.tensorflow.ops.text.fingerprints import hash_buckets
 
 
 class _OfOneFeature(CategoricalColumn):

@@ -14,7 +14,7 @@ from stratax.tensorflow.feature_column._categorical import HashedCategoricalColu
 from stratax.tensorflow.feature_column._cells import Cells
 from stratax.tensorflow.feature_column._column import CategoricalColumn, checked_categorical
 from stratax.tensorflow.feature_column._sources import HostFeatures
-from stratax.tensorflow.ops.fingerprints import DEFAULT_KEY, Words, fingerprint_cat, hash_buckets
+from stratax.tensorflow.ops.text.fingerprints import DEFAULT_KEY, Words, fingerprint_cat, hash_buckets
 
 
 @dataclasses.dataclass(frozen=True)

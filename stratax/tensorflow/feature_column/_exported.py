@@ -23,8 +23,15 @@ from stratax.tensorflow.feature_column._categorical import (
 from stratax.tensorflow.feature_column._column import HostColumn
 from stratax.tensorflow.feature_column._crossed import CrossedColumn
 from stratax.tensorflow.feature_column._numeric import BucketizedColumn
-from stratax.tensorflow.ops import arrays, creation, elementwise, indexing, ordering, sparse, strings
-from stratax.tensorflow.ops.lookup import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
+from stratax.tensorflow.ops.arrays import arrays, indexing, ordering, sparse
+from stratax.tensorflow.ops.calls import creation
+from stratax.tensorflow.ops.math import elementwise
+from stratax.tensorflow.ops.tables.lookup import (
+    KeyValueTensorInitializer,
+    StaticHashTable,
+    StaticVocabularyTable,
+)
+from stratax.tensorflow.ops.text import strings
 
 _ABSENT = -1
 _KINDS = (

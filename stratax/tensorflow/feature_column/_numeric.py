@@ -16,7 +16,7 @@ from stratax.data import FixedLenFeature
 from stratax.tensorflow.feature_column._cells import Cells
 from stratax.tensorflow.feature_column._column import CategoricalColumn, DenseColumn, HostColumn, checked_key
 from stratax.tensorflow.feature_column._sources import DeviceFeatures, HostFeatures, Weights, num_elements
-from stratax.tensorflow.ops.dtypes import as_dtype
+from stratax.tensorflow.ops.calls.dtypes import as_dtype
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,7 +20,7 @@ from stratax.tensorflow.feature_column._cells import Cells, padded, rounded
 from stratax.tensorflow.feature_column._column import CategoricalColumn, HostColumn, SequenceDenseColumn
 from stratax.tensorflow.feature_column._numeric import numeric_column
 from stratax.tensorflow.feature_column._sources import DeviceFeatures, HostFeatures, Weights, num_elements
-from stratax.tensorflow.ops.dtypes import string
+from stratax.tensorflow.ops.calls.dtypes import string
 
 
 @dataclasses.dataclass(frozen=True)

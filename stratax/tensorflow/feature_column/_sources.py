@@ -19,7 +19,7 @@ from stratax.data import SparseTensor
 from stratax.tensorflow import v1
 from stratax.tensorflow.feature_column._cells import Cells, cells_of
 from stratax.tensorflow.feature_column._codes import Coded, Codes
-from stratax.tensorflow.ops.fingerprints import Fingerprints, Words
+from stratax.tensorflow.ops.text.fingerprints import Fingerprints, Words
 from stratax.tensorflow.v1 import ByRow, Compute, HostTensor
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.data import tf_record_iterator
 from stratax.io import gfile
-from stratax.tensorflow.ops.fingerprints import Fingerprints, hash_buckets
+from stratax.tensorflow.ops.text.fingerprints import Fingerprints, hash_buckets
 
 _RECORDS = "tfrecord_gzip"
 

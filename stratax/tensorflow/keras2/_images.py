@@ -8,7 +8,7 @@ import numpy as np
 from keras.ops import convert_to_tensor
 
 from stratax import image as images
-from stratax.tensorflow.ops.whole_files import read_file
+from stratax.tensorflow.ops.control.whole_files import read_file
 
 
 def cropping(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from keras import ops
 from stratax.base.shown import shown
 from stratax.core.state import generator_of
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.linalg import tensordot
+from stratax.tensorflow.ops.math.linalg import tensordot
 
 _FIRST, _LAST = "channels_first", "channels_last"
 

@@ -13,7 +13,8 @@ from keras import ops
 from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.seams import keras2 as seam
-from stratax.tensorflow.ops import arrays, elementwise
+from stratax.tensorflow.ops.arrays import arrays
+from stratax.tensorflow.ops.math import elementwise
 
 _MISSING = object()
 

@@ -19,7 +19,7 @@ from stratax.data.elements import RaggedTensor, as_array, map_flat
 from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.io import gfile
-from stratax.tensorflow.ops import strings
+from stratax.tensorflow.ops.text import strings
 
 _MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
 

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from stratax.base.typing import TensorLike
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Pair, Sums, metric, only
 from stratax.tensorflow.v1._weights import aligned, check_broadcastable
 

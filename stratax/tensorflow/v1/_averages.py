@@ -16,7 +16,7 @@ from stratax.distribute.replicas import ReduceOp, get_strategy, syncing_replicas
 from stratax.distribute.strategies import owner
 from stratax.errors import BadTypeError
 from stratax.seams.keras import at_path
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._collections import (
     GraphKeys,
     add_to_collection,

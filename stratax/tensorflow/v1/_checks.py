@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from stratax.tensorflow.ops import assertions, shape_assertions
+from stratax.tensorflow.ops.control import assertions, shape_assertions
 
 _OPERANDS = ("x", "y", "rtol", "atol", "rank", "ranks")
 

@@ -4,7 +4,9 @@ from typing import Any
 
 from stratax import errors
 from stratax.base.typing import TensorLike
-from stratax.tensorflow.ops import convolutions, linalg, nn, normalization, sequences
+from stratax.tensorflow.ops.arrays import sequences
+from stratax.tensorflow.ops.math import linalg
+from stratax.tensorflow.ops.nn import convolutions, nn, normalization
 from stratax.tensorflow.v1._functions import either
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import keras
 
 from stratax.base.typing import TensorLike
-from stratax.tensorflow.ops import nn
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
+from stratax.tensorflow.ops.nn import nn
 from stratax.tensorflow.v1._layer import Layer, functional
 from stratax.tensorflow.v1._layer_arguments import with_arguments
 

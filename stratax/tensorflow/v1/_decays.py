@@ -17,7 +17,7 @@ from stratax.base.typing import TensorLike
 from stratax.core.state import generator_of
 from stratax.distribute.replicas import ReduceOp, syncing_replicas
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 
 
 def exponential_decay(

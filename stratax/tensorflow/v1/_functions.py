@@ -7,21 +7,12 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.typing import TensorLike
-from stratax.tensorflow.ops import (
-    arithmetic,
-    arrays,
-    convolutions,
-    creation,
-    elementwise,
-    embeddings,
-    linalg,
-    nn,
-    normalization,
-    pooling,
-    random,
-    reductions,
-)
-from stratax.tensorflow.ops.naming import nameable
+from stratax.tensorflow.ops.arrays import arrays
+from stratax.tensorflow.ops.calls import creation
+from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.math import arithmetic, elementwise, linalg, reductions
+from stratax.tensorflow.ops.nn import convolutions, embeddings, nn, normalization, pooling
+from stratax.tensorflow.ops.random import random
 
 _Axis = Any
 

@@ -12,9 +12,9 @@ from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.core import print as print_when_run
 from stratax.core.regions import executing_eagerly
-from stratax.tensorflow.ops import arrays
-from stratax.tensorflow.ops import random as random_ops
-from stratax.tensorflow.ops.dtypes import as_dtype
+from stratax.tensorflow.ops.arrays import arrays
+from stratax.tensorflow.ops.calls.dtypes import as_dtype
+from stratax.tensorflow.ops.random import random as random_ops
 from stratax.tensorflow.v1._current import current_or_none, readable
 from stratax.tensorflow.v1._default import DEFAULT, DefaultGraph
 from stratax.tensorflow.v1._scope import ModelScope

@@ -20,7 +20,7 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.data.elements import TensorShape
-from stratax.tensorflow.ops import labels, naming
+from stratax.tensorflow.ops.calls import labels, naming
 from stratax.tensorflow.v1 import _names
 
 # Rows have numbers of 32 bits.

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from stratax.base.typing import TensorLike
 from stratax.distribute.replicas import get_replica_context
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Sums, mean_of, metric, ratio
 from stratax.tensorflow.v1._weights import aligned, broadcast, check_same_shape, squeezed
 

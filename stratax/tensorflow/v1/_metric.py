@@ -15,7 +15,7 @@ import keras
 
 from stratax.base.shown import shown
 from stratax.errors import BadTypeError
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._current import current
 from stratax.tensorflow.v1._described import docstring, make_function, parameter, parameters_of
 from stratax.tensorflow.v1._operations import Operation, operations_of

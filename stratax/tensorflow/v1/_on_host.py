@@ -7,7 +7,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.tensorflow.ops.on_host import array_of, is_symbol, not_known
+from stratax.tensorflow.ops.calls.on_host import array_of, is_symbol, not_known
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._host import HostTensor, after_step
 from stratax.tensorflow.v1._scope import ModelScope
@@ -16,7 +16,7 @@ Function = Callable[..., np.ndarray]
 
 
 def of_symbols(function: Function, operands: Sequence[Any], name: str, gives: Any) -> Any:
-    """Apply a function of strings to what is known later only: see `stratax.tensorflow.ops.strings`.
+    """Apply a function of strings to what is known later only: see `stratax.tensorflow.ops.text.strings`.
 
     Args:
         function: From NumPy arrays to one.

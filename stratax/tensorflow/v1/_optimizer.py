@@ -16,7 +16,7 @@ from stratax.distribute.keras_hooks import apply_once, reduce_gradients
 from stratax.distribute.replicas import get_replica_context, syncing_replicas
 from stratax.distribute.strategies import make_beside
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._current import current
 from stratax.tensorflow.v1._operations import Operation, operations_of
 from stratax.tensorflow.v1._rules import Numbers, Rule

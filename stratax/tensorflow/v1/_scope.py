@@ -25,7 +25,7 @@ from stratax.core.gradients import rows_of_gradient
 from stratax.core.state import Creator, creating_by, drawing_from, is_made_now, last_name
 from stratax.seams import keras as seam
 from stratax.summary import forms
-from stratax.tensorflow.ops import labels, naming
+from stratax.tensorflow.ops.calls import labels, naming
 from stratax.tensorflow.v1 import _keras_optimizers, _names, _summaries, _variables
 from stratax.tensorflow.v1._current import current as current
 from stratax.tensorflow.v1._current import current_or_none as current_or_none

@@ -8,8 +8,8 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.data import SparseTensor, sparse_to_dense
 from stratax.data.vectorise import gives_tensors
-from stratax.tensorflow.ops.on_host import is_symbol
-from stratax.tensorflow.ops.sparse import check_known
+from stratax.tensorflow.ops.arrays.sparse import check_known
+from stratax.tensorflow.ops.calls.on_host import is_symbol
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._host import HostTensor
 from stratax.tensorflow.v1._on_host import as_number

@@ -16,7 +16,7 @@ from stratax.summary import histogram as histogram_v2
 from stratax.summary import image as image_v2
 from stratax.summary import scalar as scalar_v2
 from stratax.summary import text as text_v2
-from stratax.tensorflow.ops.creation import convert_to_tensor
+from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.v1._current import current_or_none
 
 SUMMARIES = "summaries"

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Pair, Sums, metric, only, ratio
 from stratax.tensorflow.v1._weights import aligned, broadcast
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Pair, Sums, mean_of, metric
 from stratax.tensorflow.v1._weights import broadcast, check_broadcastable
 

@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 
 
 def check_same_shape(first: Any, second: Any) -> None:

@@ -1,9 +1,11 @@
-import stratax.tensorflow.ops.convolutions
-import stratax.tensorflow.ops.pooling
-import stratax.tensorflow.ops.sequences
-from stratax.tensorflow.ops.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
-from stratax.tensorflow.ops.candidates import uniform_candidate_sampler as uniform_candidate_sampler
-from stratax.tensorflow.ops.normalization import fused_batch_norm as fused_batch_norm
+import stratax.tensorflow.ops.arrays.sequences
+import stratax.tensorflow.ops.nn.convolutions
+import stratax.tensorflow.ops.nn.pooling
+from stratax.tensorflow.ops.nn.candidates import (
+    log_uniform_candidate_sampler as log_uniform_candidate_sampler,
+)
+from stratax.tensorflow.ops.nn.candidates import uniform_candidate_sampler as uniform_candidate_sampler
+from stratax.tensorflow.ops.nn.normalization import fused_batch_norm as fused_batch_norm
 
 from ._convolutions import conv1d as conv1d
 from ._convolutions import conv2d_transpose as conv2d_transpose
@@ -28,10 +30,14 @@ from ._functions import softmax_cross_entropy_with_logits as softmax_cross_entro
 from ._functions import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2
 from ._functions import xw_plus_b as xw_plus_b
 
-avg_pool_v2 = stratax.tensorflow.ops.pooling.avg_pool
-max_pool_v2 = stratax.tensorflow.ops.pooling.max_pool
-ctc_loss_v2 = stratax.tensorflow.ops.sequences.ctc_loss
-ctc_beam_search_decoder_v2 = stratax.tensorflow.ops.sequences.ctc_beam_search_decoder
-depthwise_conv2d_native = stratax.tensorflow.ops.convolutions.depthwise_conv2d
-depthwise_conv2d_native_backprop_filter = stratax.tensorflow.ops.convolutions.depthwise_conv2d_backprop_filter
-depthwise_conv2d_native_backprop_input = stratax.tensorflow.ops.convolutions.depthwise_conv2d_backprop_input
+avg_pool_v2 = stratax.tensorflow.ops.nn.pooling.avg_pool
+max_pool_v2 = stratax.tensorflow.ops.nn.pooling.max_pool
+ctc_loss_v2 = stratax.tensorflow.ops.arrays.sequences.ctc_loss
+ctc_beam_search_decoder_v2 = stratax.tensorflow.ops.arrays.sequences.ctc_beam_search_decoder
+depthwise_conv2d_native = stratax.tensorflow.ops.nn.convolutions.depthwise_conv2d
+depthwise_conv2d_native_backprop_filter = (
+    stratax.tensorflow.ops.nn.convolutions.depthwise_conv2d_backprop_filter
+)
+depthwise_conv2d_native_backprop_input = (
+    stratax.tensorflow.ops.nn.convolutions.depthwise_conv2d_backprop_input
+)

@@ -1,2 +1,2 @@
-from stratax.tensorflow.ops.mutable_tables import DenseHashTable as DenseHashTable
-from stratax.tensorflow.ops.mutable_tables import MutableHashTable as MutableHashTable
+from stratax.tensorflow.ops.tables.mutable_tables import DenseHashTable as DenseHashTable
+from stratax.tensorflow.ops.tables.mutable_tables import MutableHashTable as MutableHashTable

@@ -1,2 +1,2 @@
-from stratax.tensorflow.ops.dropouts import general_dropout as general_dropout
-from stratax.tensorflow.ops.dropouts import stateless_dropout as stateless_dropout
+from stratax.tensorflow.ops.nn.dropouts import general_dropout as general_dropout
+from stratax.tensorflow.ops.nn.dropouts import stateless_dropout as stateless_dropout

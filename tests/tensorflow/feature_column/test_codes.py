@@ -8,7 +8,7 @@ import pytest
 import stratax.tensorflow.feature_column as fc
 from stratax import errors
 from stratax.tensorflow.feature_column._codes import Codes
-from stratax.tensorflow.ops.fingerprints import fingerprint64
+from stratax.tensorflow.ops.text.fingerprints import fingerprint64
 
 
 def _strings(seed, shape=(10, 2)):

@@ -12,7 +12,7 @@ import stratax.tensorflow.feature_column as fc
 import stratax.tf as tf
 from stratax.data import SparseTensor
 from stratax.tensorflow import v1
-from stratax.tensorflow.ops.fingerprints import fingerprint64
+from stratax.tensorflow.ops.text.fingerprints import fingerprint64
 from tests.golden import feature_column_cases as cases
 
 

@@ -14,7 +14,7 @@ from stratax.tensorflow.estimator.canned._dnn import Network, dnn_part
 from stratax.tensorflow.estimator.canned._linear import Line, linear_part
 from stratax.tensorflow.estimator.canned._parts import Part, model_fn_of
 from stratax.tensorflow.estimator.heads import Head, classifier_head, regressor_head
-from stratax.tensorflow.ops import nn
+from stratax.tensorflow.ops.nn import nn
 
 # The learning rates of optimizers that are named.
 _DNN_LEARNING_RATE = 0.001

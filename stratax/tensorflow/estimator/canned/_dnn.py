@@ -19,7 +19,7 @@ from stratax.tensorflow.estimator.canned._parts import (
     write_activity,
 )
 from stratax.tensorflow.estimator.heads import Head, classifier_head, regressor_head
-from stratax.tensorflow.ops import nn
+from stratax.tensorflow.ops.nn import nn
 
 NAME = "dnn"
 # As in TensorFlow, whose default did not suit every model.

@@ -21,7 +21,7 @@ from stratax.tensorflow.estimator._mode_keys import ModeKeys
 from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator._spec import EstimatorSpec
 from stratax.tensorflow.estimator.hooks import SessionRunArgs, SessionRunHook
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 
 _SQUARED, _COSINE = "squared_euclidean", "cosine"
 _RANDOM, _PLUS_PLUS = "random", "kmeans_plus_plus"

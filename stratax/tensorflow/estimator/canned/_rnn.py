@@ -18,8 +18,8 @@ from stratax.tensorflow.estimator._spec import EstimatorSpec
 from stratax.tensorflow.estimator.canned import _optimizers
 from stratax.tensorflow.estimator.canned._parts import checked_columns, checked_features
 from stratax.tensorflow.estimator.heads import Head, SequentialHead, classifier_head, minimize
-from stratax.tensorflow.ops import linalg
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
+from stratax.tensorflow.ops.math import linalg
 
 # Of optimizers that are named, as in TensorFlow.
 _LEARNING_RATE = 0.05

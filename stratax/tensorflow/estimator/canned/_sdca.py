@@ -22,9 +22,9 @@ from stratax.tensorflow.estimator.heads import (
     PoissonRegressionHead,
     RegressionHead,
 )
-from stratax.tensorflow.ops import random
-from stratax.tensorflow.ops.creation import on_device
-from stratax.tensorflow.ops.fingerprints import Fingerprints
+from stratax.tensorflow.ops.calls.creation import on_device
+from stratax.tensorflow.ops.random import random
+from stratax.tensorflow.ops.text.fingerprints import Fingerprints
 
 if TYPE_CHECKING:
     from stratax.tensorflow.estimator.canned._linear import Line

@@ -10,7 +10,7 @@ from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator.canned._combined import combined_parts
 from stratax.tensorflow.estimator.canned._parts import model_fn_of
 from stratax.tensorflow.estimator.heads import Head, classifier_head, regressor_head
-from stratax.tensorflow.ops import nn
+from stratax.tensorflow.ops.nn import nn
 
 _model_fn = functools.partial(model_fn_of, is_first=True)
 

@@ -10,7 +10,7 @@ from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator.canned._dnn import dnn_part, make_network
 from stratax.tensorflow.estimator.canned._parts import Part, model_fn_of
 from stratax.tensorflow.estimator.heads import Head, classifier_head, regressor_head
-from stratax.tensorflow.ops import nn
+from stratax.tensorflow.ops.nn import nn
 
 # The learning rate of an optimizer that is named.
 _LEARNING_RATE = 0.05

@@ -10,7 +10,8 @@ from stratax.tensorflow.estimator.heads._classes import all_class_ids
 from stratax.tensorflow.estimator.heads._head import LogitsHead
 from stratax.tensorflow.estimator.heads._keys import MetricKeys, PredictionKeys
 from stratax.tensorflow.estimator.heads._measures import Measure
-from stratax.tensorflow.ops import elementwise, nn, reductions
+from stratax.tensorflow.ops.math import elementwise, reductions
+from stratax.tensorflow.ops.nn import nn
 
 
 class BinaryClassHead(LogitsHead):

@@ -13,7 +13,7 @@ from stratax.base.shown import shown
 from stratax.data import SparseTensor
 from stratax.tensorflow import v1
 from stratax.tensorflow.feature_column import NumericColumn, numeric_column
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 
 # Keras' names of reductions, beside TensorFlow 1's own.
 _REDUCTIONS = {

@@ -12,7 +12,8 @@ from stratax.base.recording import RECORDING
 from stratax.base.shown import shown
 from stratax.data import SparseTensor
 from stratax.tensorflow import v1
-from stratax.tensorflow.ops import arrays, strings
+from stratax.tensorflow.ops.arrays import arrays
+from stratax.tensorflow.ops.text import strings
 
 _IDS = "ids"
 

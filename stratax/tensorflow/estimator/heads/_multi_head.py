@@ -12,7 +12,7 @@ from stratax.tensorflow.estimator.heads._exports import of_several
 from stratax.tensorflow.estimator.heads._head import Head
 from stratax.tensorflow.estimator.heads._keys import MetricKeys
 from stratax.tensorflow.estimator.heads._measures import scalar_weight
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 
 
 class MultiHead(Head):

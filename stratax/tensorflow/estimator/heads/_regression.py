@@ -12,7 +12,8 @@ from stratax.tensorflow.estimator.heads import _checks, _exports
 from stratax.tensorflow.estimator.heads._head import LogitsHead
 from stratax.tensorflow.estimator.heads._keys import MetricKeys, PredictionKeys
 from stratax.tensorflow.estimator.heads._measures import Measure
-from stratax.tensorflow.ops import elementwise, nn
+from stratax.tensorflow.ops.math import elementwise
+from stratax.tensorflow.ops.nn import nn
 
 
 class RegressionHead(LogitsHead):

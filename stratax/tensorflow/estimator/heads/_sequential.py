@@ -15,7 +15,7 @@ from stratax.tensorflow.estimator._spec import EstimatorSpec
 from stratax.tensorflow.estimator.heads import _checks
 from stratax.tensorflow.estimator.heads._head import Head, LogitsHead
 from stratax.tensorflow.estimator.heads._measures import Batch, update_keras
-from stratax.tensorflow.ops.creation import on_device
+from stratax.tensorflow.ops.calls.creation import on_device
 
 
 class SequentialHead(Head):

@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from stratax.tensorflow.ops import arrays
-from stratax.tensorflow.ops.dtypes import as_dtype
+from stratax.tensorflow.ops.arrays import arrays
+from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.v1 import VariableScope, get_variable_scope, variable_scope
 
 

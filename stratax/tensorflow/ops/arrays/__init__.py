@@ -1,0 +1,1 @@
+"""Make arrays, index and rearrange them; sparse, ragged and growing ones."""

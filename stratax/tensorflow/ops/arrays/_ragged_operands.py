@@ -1,0 +1,332 @@
+"""What functions of `tf` make of RaggedTensors among their operands (ops layer).
+
+Functions that work element by element are called with the flat values. Those that combine or rearrange rows have a form
+of their own here; others refuse, and say what to use.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from stratax.base.indices import check_indices, dim_of
+from stratax.base.shown import shown
+from stratax.base.tracing import is_tracing
+from stratax.data import RaggedTensor
+from stratax.data.elements import as_element, as_values, lengths_of, map_flat, row_ids
+from stratax.errors import BadArgumentError, BadTypeError, TracingError
+from stratax.tensorflow.ops.arrays import ragged
+
+# Beside those of `stratax.tensorflow.ops.math.elementwise`.
+_ELEMENTWISE = frozenset(
+    [
+        "cast",
+        "identity",
+        "zeros_like",
+        "ones_like",
+        "clip_by_value",
+        "scalar_mul",
+        "squared_difference",
+        "elu",
+    ]
+) | {
+    "stop_gradient",
+    "gelu",
+    "leaky_relu",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softplus",
+    "softsign",
+}
+_ELEMENTWISE |= {"swish", "saturate_cast", "one_hot", "dropout"}
+_MODULES = ("stratax.tensorflow.ops.math.elementwise", "stratax.tensorflow.ops._elementwise")
+
+
+def of_ragged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Return what a function makes of operands of which one is a RaggedTensor.
+
+    Raises:
+        BadTypeError: The function takes arrays only.
+        TracingError: It needs lengths of rows that a compiled function computes.
+    """
+    name = function.__name__
+    own = _OWN.get(name)
+    if own is not None:
+        return _with_known_rows(own, name, args, kwargs)
+    if name in _ELEMENTWISE or function.__module__.startswith(_MODULES):
+        return _of_flat_values(function, args, kwargs)
+    raise BadTypeError(
+        f"{name} takes arrays, whose rows have one length. Received: {shown(args)}. Make the RaggedTensor dense with "
+        "to_tensor(), or use tf.ragged.map_flat_values."
+    )
+
+
+def _with_known_rows(
+    function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
+    if not is_tracing():
+        return function(*args, **kwargs)
+    import jax
+
+    try:
+        return function(*args, **kwargs)
+    except jax.errors.JAXTypeError as e:
+        raise TracingError(
+            f"{name} of a RaggedTensor computes on the host, and a compiled function has no values while it is traced. "
+            f"Expected: a call outside of the function. Received: {shown(args)}. Call it before the function or in "
+            "dataset.map, pass the dense array (to_tensor()), or compute with the flat values: "
+            "tf.math.unsorted_segment_sum(ragged.flat_values, row_ids, num_rows)."
+        ) from e
+
+
+def _of_flat_values(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    names = [key for key, value in kwargs.items() if isinstance(value, RaggedTensor)]
+    places = [i for i, value in enumerate(args) if _is_operand(value)]
+    others = {key: value for key, value in kwargs.items() if key not in names}
+
+    def of_values(*values: Any) -> Any:
+        given = list(args)
+        for i, value in zip(places, values, strict=False):
+            given[i] = as_element(value)
+        named = dict(zip(names, map(as_element, values[len(places) :]), strict=True))
+        return function(*given, **others, **named)
+
+    return map_flat(of_values, *(args[i] for i in places), *(kwargs[key] for key in names))
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, RaggedTensor | np.ndarray) or hasattr(value, "aval")
+
+
+def _reduction(ufunc: np.ufunc, empty: Callable[[np.dtype], Any], dtype: Any = None) -> Callable[..., Any]:
+    """Return a reduction over rows.
+
+    Args:
+        ufunc: What it makes of two values.
+        empty: What it makes of no value, by dtype.
+        dtype: The dtype of values, if it is another one than theirs.
+    """
+
+    def reduce(
+        input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None, **older: Any
+    ) -> Any:
+        keeps = keepdims or bool(older.get("keep_dims"))
+        axes = range(input_tensor.ndim) if axis is None else np.atleast_1d(np.asarray(axis)).tolist()
+        dims = [dim_of(each, input_tensor.ndim) for each in axes]
+        if len(set(dims)) < len(dims):
+            raise BadArgumentError(f"A dimension is reduced once. Received: axis={shown(axis)}.")
+        wanted = sorted(dims, reverse=True)
+        made = (
+            input_tensor
+            if dtype is None
+            else input_tensor.with_flat_values(input_tensor.flat_values.astype(dtype))
+        )
+        for each in wanted:
+            made = _reduced(made, each, ufunc, empty)
+        for each in reversed(wanted if keeps else []):
+            made = ragged.expand_dims(made, each)
+        return made if isinstance(made, RaggedTensor) else as_element(made)
+
+    return reduce
+
+
+def _reduced(rows: Any, axis: int, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
+    if not isinstance(rows, RaggedTensor):
+        return ufunc.reduce(np.asarray(rows), axis=axis, dtype=rows.dtype, initial=empty(rows.dtype))
+    if axis > 1:
+        return rows.with_values(_reduced(rows.values, axis - 1, ufunc, empty))
+    if isinstance(rows.values, RaggedTensor):
+        return _reduced_outer(rows, axis, ufunc, empty)
+    values = np.asarray(rows.values)
+    if axis == 1:
+        return ragged.segment(ufunc, values, rows.row_splits, empty(values.dtype))
+    return _columns(values, rows.row_splits, ufunc, empty)
+
+
+def _columns(
+    values: np.ndarray, splits: np.ndarray, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]
+) -> np.ndarray:
+    """Return what a ufunc makes of the first values of rows, of the second, and so on."""
+    width = int(lengths_of(splits).max(initial=0))
+    made = np.full((width, *values.shape[1:]), empty(values.dtype), values.dtype)
+    rows = row_ids(splits)
+    ufunc.at(made, np.arange(len(rows)) - splits[rows], values)
+    return made
+
+
+def _reduced_outer(rows: RaggedTensor, axis: int, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
+    """Reduce a dimension whose elements are rows themselves: those at one place are as long as the longest."""
+    if axis == 1:
+        parts = [_reduced_outer_rows(row, ufunc, empty) for row in rows]
+        return ragged.stack(parts) if parts else rows.values
+    return _merged(list(rows), ufunc, empty)
+
+
+def _reduced_outer_rows(row: RaggedTensor, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
+    return _reduced(row, 0, ufunc, empty)
+
+
+def _merged(rows: list[Any], ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
+    # The rows at place j of each are a RaggedTensor, of which the first dimension is reduced.
+    width = max((len(row) for row in rows), default=0)
+    columns = [ragged.stack([row[j] for row in rows if j < len(row)]) for j in range(width)]
+    return ragged.stack([_reduced(column, 0, ufunc, empty) for column in columns])
+
+
+def _least(dtype: np.dtype) -> Any:
+    return np.finfo(dtype).min if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _most(dtype: np.dtype) -> Any:
+    return np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+_sum = _reduction(np.add, lambda dtype: dtype.type(0))
+
+
+def _mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    flat = input_tensor.flat_values
+    values = (
+        input_tensor if flat.dtype.kind == "f" else input_tensor.with_flat_values(flat.astype(np.float64))
+    )
+    total = _sum(values, axis, keepdims)
+    count = _sum(values.with_flat_values(np.ones_like(values.flat_values)), axis, keepdims)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return total / count
+
+
+def _variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    square = _mean(input_tensor * input_tensor, axis, keepdims)
+    mean = _mean(input_tensor, axis, keepdims)
+    return square - mean * mean
+
+
+def _std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    found = _variance(input_tensor, axis, keepdims)
+    return (
+        found.with_flat_values(np.sqrt(found.flat_values))
+        if isinstance(found, RaggedTensor)
+        else np.sqrt(found)
+    )
+
+
+def _gather(
+    params: Any,
+    indices: Any,
+    validate_indices: object = None,
+    axis: int | None = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Any:
+    from stratax.tensorflow.ops.arrays import arrays
+
+    if batch_dims:
+        inner = axis - 1 if axis else None
+        pairs = zip(params, indices, strict=True)
+        return ragged.stack([_gather(a, b, axis=inner, batch_dims=batch_dims - 1) for a, b in pairs])
+    if isinstance(indices, RaggedTensor):
+        return indices.with_values(_gather(params, indices.values, axis=axis))
+    if not isinstance(params, RaggedTensor):
+        return arrays.gather(as_values(params), indices, axis=axis or 0)
+    if axis:
+        return ragged.stack([_gather(row, indices, axis=axis - 1) for row in params])
+    chosen = np.asarray(indices)
+    check_indices([chosen], [len(params)])
+    if chosen.ndim == 0:
+        return params[int(chosen)]
+    made: Any = ragged.take_rows(params, chosen.reshape(-1))
+    for size in reversed(chosen.shape[1:]):
+        made = RaggedTensor.from_uniform_row_length(made, size)
+    return made
+
+
+def _concat(values: Any, axis: int = 0, name: str | None = None) -> Any:
+    made = ragged.concat(values, axis)
+    return made if isinstance(made, RaggedTensor) else as_element(made)
+
+
+def _tile(input: RaggedTensor, multiples: Any, name: str | None = None) -> Any:
+    counts = [int(each) for each in np.asarray(multiples)]
+    made: Any = input
+    for axis, count in enumerate(counts):
+        made = ragged.concat([made] * count, axis) if count != 1 else made
+    return made
+
+
+def _reverse(tensor: RaggedTensor, axis: Any, name: str | None = None) -> Any:
+    made: Any = tensor
+    for each in np.atleast_1d(np.asarray(axis)).tolist():
+        place = dim_of(each, tensor.ndim)
+        made = made[(*[slice(None)] * place, slice(None, None, -1))]
+    return made
+
+
+def _squeeze(input: RaggedTensor, axis: Any = None, name: str | None = None) -> Any:
+    made: Any = input
+    axes = np.atleast_1d(np.asarray(axis)).tolist() if axis is not None else []
+    for each in sorted((a + input.ndim if a < 0 else a for a in axes), reverse=True):
+        made = _squeezed(made, each)
+    return made
+
+
+def _squeezed(rows: Any, axis: int) -> Any:
+    if axis == 0:
+        return rows[0]
+    if not isinstance(rows, RaggedTensor):
+        return np.squeeze(rows, axis)
+    if axis == 1 and (lengths_of(rows.row_splits) == 1).all():
+        return rows.values
+    return rows.with_values(_squeezed(rows.values, axis - 1))
+
+
+def _where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    if x is None and y is None:
+        return as_element(condition.to_sparse().indices[np.asarray(condition.flat_values, bool)])
+    return map_flat(np.where, condition, x, y)
+
+
+def _boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask") -> Any:
+    return ragged.boolean_mask(tensor, mask)
+
+
+def _size(input: RaggedTensor, out_type: Any = np.int32, name: str | None = None) -> Any:
+    return as_element(np.asarray(np.prod(input.flat_values.shape, dtype=np.int64), out_type)[()])
+
+
+def _rank(input: RaggedTensor, name: str | None = None) -> int:
+    return input.ndim
+
+
+def _convert(value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    if dtype is None or not isinstance(value, RaggedTensor):
+        return value
+    return value.with_flat_values(as_values(value.flat_values).astype(dtype))
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "reduce_sum": _sum,
+    "reduce_prod": _reduction(np.multiply, lambda dtype: dtype.type(1)),
+    "reduce_max": _reduction(np.maximum, _least),
+    "reduce_min": _reduction(np.minimum, _most),
+    "reduce_any": _reduction(np.logical_or, lambda dtype: np.False_),
+    "reduce_all": _reduction(np.logical_and, lambda dtype: np.True_),
+    "reduce_mean": _mean,
+    "reduce_variance": _variance,
+    "reduce_std": _std,
+    "gather": _gather,
+    "concat": _concat,
+    "stack": ragged.stack,
+    "expand_dims": ragged.expand_dims,
+    "tile": _tile,
+    "reverse": _reverse,
+    "squeeze": _squeeze,
+    "where": _where,
+    "boolean_mask": _boolean_mask,
+    "size": _size,
+    "rank": _rank,
+    "convert_to_tensor": _convert,
+    "embedding_lookup": lambda params, ids, *args, **kwargs: _gather(params, ids),
+}

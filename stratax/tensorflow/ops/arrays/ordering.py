@@ -1,0 +1,353 @@
+"""Functions of `tf` that order elements, or look for equal ones (ops layer). NumPy arrays stay on the host."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stratax.base.indices import is_known
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
+from stratax.errors import BadArgumentError
+from stratax.tensorflow.ops.calls._computed import (
+    checked_axis,
+    computed,
+    dtype_in,
+    is_host_call,
+    known,
+    whole_number,
+)
+from stratax.tensorflow.ops.calls._text import or_text
+from stratax.tensorflow.ops.calls.creation import on_device
+from stratax.tensorflow.ops.calls.dtypes import as_dtype
+from stratax.tensorflow.ops.calls.naming import nameable
+
+_DIRECTIONS = ("ASCENDING", "DESCENDING")
+
+
+class TopKV2(NamedTuple):
+    """The largest elements along the last dimension.
+
+    Attributes:
+        values: The elements, the largest first.
+        indices: Where they are.
+    """
+
+    values: Any
+    indices: Any
+
+
+class Unique(NamedTuple):
+    """The different elements of a vector.
+
+    Attributes:
+        y: The elements, in the order in which they come first.
+        idx: For each element of the vector its place in `y`.
+    """
+
+    y: Any
+    idx: Any
+
+
+class UniqueWithCounts(NamedTuple):
+    """The different elements of a vector, and how often they come.
+
+    Attributes:
+        y: The elements, in the order in which they come first.
+        idx: For each element of the vector its place in `y`.
+        count: How often each of `y` comes.
+    """
+
+    y: Any
+    idx: Any
+    count: Any
+
+
+def _order(xp: Any, values: Any, axis: int, direction: str) -> Any:
+    """Return the indices that sort `values`; equal ones stay in their order in both directions."""
+    if xp is not np:
+        return xp.argsort(values, axis=axis, stable=True, descending=direction == "DESCENDING")
+    if direction == "ASCENDING":
+        return np.argsort(values, axis=axis, stable=True)
+    # Sorted from the end and turned around: negated numbers could overflow, and text has no opposite.
+    last = values.shape[axis] - 1
+    return last - np.flip(np.argsort(np.flip(values, axis), axis=axis, stable=True), axis)
+
+
+def _check_direction(direction: str) -> None:
+    if direction not in _DIRECTIONS:
+        raise BadArgumentError(
+            f"direction must be one of {_DIRECTIONS}. Received: direction={shown(direction)}. Choose one."
+        )
+
+
+@nameable
+def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+    """Return `values` in order along a dimension, as `tf.sort`.
+
+    Args:
+        values: An array of one dimension at least.
+        axis: The dimension.
+        direction: `"ASCENDING"` or `"DESCENDING"`.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        An array of the same shape and dtype, where `values` is. NaN counts as larger than all numbers.
+
+    Raises:
+        BadArgumentError: If there is no such dimension or direction.
+    """
+    _check_direction(direction)
+
+    def ordered(xp: Any, values: Any) -> Any:
+        dim = checked_axis(axis, values.ndim)
+        return xp.take_along_axis(values, _order(xp, values, dim, direction), axis=dim)
+
+    return computed(ordered, values)
+
+
+@nameable
+def argsort(
+    values: Any, axis: int = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
+) -> Any:
+    """Return the indices that put `values` in order along a dimension, as `tf.argsort`.
+
+    Args:
+        values: An array of one dimension at least.
+        axis: The dimension.
+        direction: `"ASCENDING"` or `"DESCENDING"`.
+        stable: Ignored: equal elements always stay in their order.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        Whole numbers, int32, of the shape of `values`, where it is.
+
+    Raises:
+        BadArgumentError: If there is no such dimension or direction.
+    """
+    _check_direction(direction)
+    return computed(
+        lambda xp, values: _order(xp, values, checked_axis(axis, values.ndim), direction).astype("int32"),
+        values,
+    )
+
+
+@nameable
+def top_k(
+    input: TensorLike,
+    k: Any = 1,
+    sorted: bool = True,
+    index_type: DTypeLike = "int32",
+    name: str | None = None,
+) -> TopKV2:
+    """Return the `k` largest elements along the last dimension and their places, as `tf.math.top_k`.
+
+    Args:
+        input: An array of one dimension at least.
+        k: How many.
+        sorted: Ignored: the largest is always first. Of equal elements the first counts as the larger.
+        index_type: The dtype of the places.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        The elements and their places, where `input` is.
+
+    Raises:
+        BadArgumentError: If there are fewer than `k`.
+    """
+    count = whole_number("k", k)
+
+    def largest(xp: Any, input: Any) -> TopKV2:
+        if not input.ndim or not 0 <= count <= input.shape[-1]:
+            raise BadArgumentError(
+                f"The last dimension must have at least k elements. Received: k={count}, an array of shape "
+                f"{tuple(input.shape)}."
+            )
+        if xp is np:
+            places = _order(np, input, input.ndim - 1, "DESCENDING")[..., :count]
+            return TopKV2(np.take_along_axis(input, places, -1), places.astype(as_dtype(index_type)))
+        from jax import lax
+
+        values, places = lax.top_k(input, count)
+        return TopKV2(values, places.astype(dtype_in(xp, index_type)))
+
+    return TopKV2(*computed(largest, input))
+
+
+def _approximate(name: str, library_name: str, what: str) -> Any:
+    def function(
+        operand: TensorLike,
+        k: int,
+        reduction_dimension: int = -1,
+        recall_target: float = 0.95,
+        reduction_input_size_override: int = -1,
+        aggregate_to_topk: bool = True,
+        name: str | None = None,
+    ) -> tuple[Any, Any]:
+        from jax import lax
+
+        values, places = getattr(lax, library_name)(
+            on_device(operand),
+            k,
+            reduction_dimension=reduction_dimension,
+            recall_target=recall_target,
+            reduction_input_size_override=reduction_input_size_override,
+            aggregate_to_topk=aggregate_to_topk,
+        )
+        return values, places
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Return the `k` {what} elements and their places, on a device, as `tf.math.{name}`.
+
+Args:
+    operand: An array of floats.
+    k: How many.
+    reduction_dimension: The dimension along which they are looked for.
+    recall_target: Which share of them is to be found, on a TPU; elsewhere all are.
+    reduction_input_size_override: The dimension's size, where the operand is a part of it.
+    aggregate_to_topk: Whether exactly `k` are returned.
+    name: By which hooks find the result, in a `model_fn`."""
+    return nameable(function)
+
+
+approx_max_k = _approximate("approx_max_k", "approx_max_k", "largest")
+approx_min_k = _approximate("approx_min_k", "approx_min_k", "smallest")
+
+
+@nameable
+def searchsorted(
+    sorted_sequence: Any,
+    values: Any,
+    side: Any = "left",
+    out_type: DTypeLike = "int32",
+    name: str | None = None,
+) -> Any:
+    """Return where values would have to be inserted to keep sequences in order, as `tf.searchsorted`.
+
+    Args:
+        sorted_sequence: Sequences in order along the last dimension.
+        values: Values for each of them, along the last dimension.
+        side: Whether an equal element comes behind (`"left"`) or before it (`"right"`).
+        out_type: The dtype of the result.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        Whole numbers of the shape of `values`; on the host if the operands are.
+
+    Raises:
+        BadArgumentError: If `side` is another one, or the leading dimensions differ.
+    """
+    if side not in ("left", "right"):
+        raise BadArgumentError(f"side must be 'left' or 'right'. Received: side={shown(side)}.")
+
+    def search(xp: Any, sequences: Any, values: Any) -> Any:
+        if sequences.shape[:-1] != values.shape[:-1]:
+            raise BadArgumentError(
+                "All dimensions but the last must be equal. Received: sorted_sequence of shape "
+                f"{tuple(sequences.shape)}, values of shape {tuple(values.shape)}."
+            )
+        rows = sequences.reshape(-1, sequences.shape[-1]), values.reshape(-1, values.shape[-1])
+        if xp is np:
+            found = np.array([np.searchsorted(row, wanted, side) for row, wanted in zip(*rows, strict=True)])
+        else:
+            import jax
+
+            found = jax.vmap(lambda row, wanted: xp.searchsorted(row, wanted, side=side))(*rows)
+        return found.reshape(values.shape).astype(dtype_in(xp, out_type))
+
+    return computed(search, sorted_sequence, values)
+
+
+@nameable
+@or_text("x")
+def unique(x: Any, out_idx: DTypeLike = "int32", name: str | None = None) -> Unique:
+    """Return the different elements of a vector in the order in which they come first, as `tf.unique`.
+
+    Args:
+        x: An array of one dimension, of numbers or text.
+        out_idx: The dtype of the indices.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        `y` and `idx`, where `x` is.
+
+    Raises:
+        BadTypeError: If `x` is known only when a compiled program runs.
+        BadArgumentError: If it has another rank.
+    """
+    return Unique(*_unique(x, out_idx)[:2])
+
+
+@nameable
+@or_text("x")
+def unique_with_counts(x: Any, out_idx: DTypeLike = "int32", name: str | None = None) -> UniqueWithCounts:
+    """Return what :func:`unique` does, and how often each element comes, as `tf.unique_with_counts`.
+
+    Args:
+        x: An array of one dimension, of numbers or text.
+        out_idx: The dtype of the indices and counts.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        `y`, `idx` and `count`, where `x` is.
+
+    Raises:
+        BadTypeError: If `x` is known only when a compiled program runs.
+        BadArgumentError: If it has another rank.
+    """
+    return UniqueWithCounts(*_unique(x, out_idx))
+
+
+def _unique(x: Any, dtype: DTypeLike) -> list[Any]:
+    values = known("x", x, "Count with tf.math.bincount, which takes the number of classes.")
+    if values.ndim != 1:
+        raise BadArgumentError(
+            f"Expected: a vector. Received: x of shape {values.shape}. Use tf.reshape(x, [-1])."
+        )
+    _, firsts, places, counts = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(firsts)
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    kind = as_dtype(dtype)
+    results = [values[firsts[order]], ranks[places].astype(kind), counts[order].astype(kind)]
+    return results if is_host_call(x) else [on_device(result) for result in results]
+
+
+@nameable
+@or_text("x", "y")
+def setdiff1d(x: Any, y: Any, index_dtype: DTypeLike = "int32", name: str | None = None) -> tuple[Any, Any]:
+    """Return the elements of `x` that `y` does not have, and their places, as `tf.compat.v1.setdiff1d`.
+
+    Args:
+        x: An array of one dimension, of numbers or text.
+        y: Another.
+        index_dtype: The dtype of the places.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Raises:
+        BadTypeError: If the values are known only when a compiled program runs.
+    """
+    remedy = "Use a mask: tf.reduce_any(x[:, None] == y[None], 1)."
+    values = known("x", x, remedy)
+    (places,) = np.nonzero(~np.isin(values, known("y", y, remedy)))
+    results = values[places], places.astype(as_dtype(index_dtype))
+    return results if is_host_call(x, y) else (on_device(results[0]), on_device(results[1]))
+
+
+@nameable
+def invert_permutation(x: TensorLike, name: str | None = None) -> Any:
+    """Return where each of 0 to n - 1 is in `x`, which holds each of them once, as `tf.math.invert_permutation`.
+
+    Args:
+        x: An array of one dimension.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Raises:
+        BadArgumentError: If a number is known to be missing.
+    """
+
+    def inverse(xp: Any, x: Any) -> Any:
+        if is_known(x) and not np.array_equal(np.sort(np.asarray(x)), np.arange(x.size)):
+            raise BadArgumentError(f"Expected: each of 0 to {x.size - 1} once. Received: x={shown(x)}.")
+        return xp.argsort(x).astype(x.dtype)
+
+    return computed(inverse, x)

@@ -1,0 +1,1 @@
+"""How a function is called: its name, where it runs, what its operands become."""

@@ -1,0 +1,225 @@
+"""Functions that are written once, for NumPy's arrays on the host and for JAX' on devices (ops layer).
+
+Such a function takes the library, `numpy` or `jax.numpy`, and arrays of it. What the two do differently stands here.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax.base.indices import dim_of
+from stratax.base.shown import shown
+from stratax.base.tracing import is_symbolic_size, is_traced
+from stratax.base.typing import DTypeLike, TensorLike
+from stratax.data.elements import as_array, if_constant
+from stratax.errors import BadTypeError
+from stratax.tensorflow.ops.calls._host import is_made_on_host, is_on_host
+from stratax.tensorflow.ops.calls._text import holds_text
+from stratax.tensorflow.ops.calls.creation import on_device
+from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
+from stratax.tensorflow.ops.calls.naming import nameable
+
+
+def is_host_call(*operands: object) -> bool:
+    """Return whether a function of these operands computes on the host, where text and NumPy's arrays are."""
+    return is_on_host(*operands) or any(map(holds_text, operands)) or is_made_on_host(list(operands))
+
+
+def computed(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Return `function(library, *arrays, **options)`.
+
+    Args:
+        function: Written for both libraries.
+        operands: What it computes with: on the host if NumPy has all of it, else on a device. None stays.
+        options: What else it takes, as it is.
+    """
+    given = [operand for operand in operands if operand is not None]
+    if is_host_call(*given):
+        # Infinite and undefined numbers are results, of which TensorFlow does not warn.
+        with np.errstate(all="ignore"):
+            return function(np, *map(_host, operands), **options)
+    import jax.numpy as jnp
+    import keras
+
+    arrays = [None if operand is None else on_device(operand) for operand in operands]
+    compute = functools.partial(function, jnp, **options)
+    if any(isinstance(array, keras.KerasTensor) for array in arrays):
+        return _symbolic()(compute)(*arrays)
+    return compute(*arrays)
+
+
+def computed_alike(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Return :func:`computed` of operands of which numbers and lists take the dtype of the arrays among them."""
+    dtypes = [operand.dtype for operand in operands if hasattr(operand, "dtype")]
+    if dtypes and len(dtypes) < len(operands):
+        on_host = is_host_call(*operands)
+        operands = tuple(_like(operand, np.dtype(dtypes[0]), on_host=on_host) for operand in operands)
+    return computed(function, *operands, **options)
+
+
+def _like(operand: Any, dtype: np.dtype, *, on_host: bool) -> Any:
+    if operand is None or hasattr(operand, "dtype"):
+        return operand
+    if not on_host and not isinstance(operand, int | float | complex | list | tuple):
+        return operand
+    array = as_array(operand) if on_host or isinstance(operand, int | float | complex) else on_device(operand)
+    # Fractions beside whole numbers stay what they are: TensorFlow raises, here the other operand is promoted.
+    return operand if array.dtype.kind in "fc" and dtype.kind in "iub" else array.astype(dtype)
+
+
+def _host(operand: Any) -> Any:
+    if operand is None or isinstance(operand, np.ndarray) or hasattr(type(operand), "column"):
+        return operand
+    return as_array(operand)
+
+
+@functools.cache
+def _symbolic() -> Any:
+    import keras
+
+    class Computed(keras.Operation):
+        """A function of arrays in a functional model."""
+
+        def __init__(self, function: Callable[..., Any]) -> None:
+            super().__init__()
+            self.function = function
+
+        def call(self, *arrays: Any) -> Any:
+            return self.function(*arrays)
+
+        def compute_output_spec(self, *arrays: Any) -> Any:
+            return keras.backend.compute_output_spec(self.function, *arrays)
+
+    return Computed
+
+
+def array_function(
+    name: str,
+    parameters: str,
+    compute: Callable[..., Any],
+    what: str,
+    operand: str = "An array, or a number.",
+) -> Any:
+    """Make a function of `tf.math`.
+
+    Args:
+        name: Its name there.
+        parameters: The names of its operands, which have one dtype.
+        compute: Takes the library and its arrays; see :func:`computed_alike`.
+        what: What it gives, for the docstring.
+        operand: What its operands are, for the docstring.
+    """
+    operands = parameters.split()
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature(
+        [
+            *(inspect.Parameter(each, kind, annotation=Any) for each in operands),
+            inspect.Parameter("name", kind, default=None, annotation=str | None),
+        ],
+        return_annotation=Any,
+    )
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        return computed_alike(compute, *(given[each] for each in operands))
+
+    function.__name__ = function.__qualname__ = name.rpartition(".")[2]
+    # What `inspect` and `nameable` read.
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    listed = "\n".join(f"    {each}: {operand}" for each in operands)
+    function.__doc__ = (
+        f"{what}, as `tf.{name}`.\n\nArgs:\n{listed}\n"
+        "    name: By which hooks find the result, in a `model_fn`.\n\n"
+        "Returns:\n    An array of the broadcast shape; on the host if the operands are."
+    )
+    return nameable(function)
+
+
+def dtype_in(library: Any, dtype: DTypeLike) -> Any:
+    """Return what a dtype is called in a library: devices have none of 64 bits.
+
+    Raises:
+        BadTypeError: It is that of text, which numbers do not become by themselves.
+    """
+    if as_dtype(dtype).hasobject:
+        raise BadTypeError(
+            f"Numbers do not become text. Received: dtype={shown(dtype)}. Use tf.strings.as_string."
+        )
+    return as_dtype(dtype) if library is np else device_dtype(dtype)
+
+
+def known(name: str, value: TensorLike, remedy: str) -> np.ndarray:
+    """Return a value that a result's shape depends on.
+
+    Args:
+        name: The argument's name.
+        value: The value.
+        remedy: What to write instead in a compiled function: a sentence.
+
+    Raises:
+        BadTypeError: If it is known only when a compiled program runs.
+    """
+    value = if_constant(value)
+    if is_traced(value) or hasattr(value, "_keras_history"):
+        raise BadTypeError(
+            f"The shape of the result depends on the values of `{name}`, which are known only when the compiled "
+            f"program runs. Expected: an array whose values are known. Received: {name}={shown(value)}. {remedy}"
+        )
+    return np.asarray(value)
+
+
+def whole_number(name: str, value: Any, remedy: str = "Pass an int.") -> int:
+    """Return a whole number that a result's shape depends on, or JAX' symbol for one; see :func:`known`.
+
+    Raises:
+        BadTypeError: If it is none, or is known only when a compiled program runs.
+    """
+    if is_symbolic_size(value):
+        return value  # type: ignore[no-any-return]
+    array = known(name, value, remedy)
+    if array.dtype.kind not in "iub" or array.ndim:
+        raise BadTypeError(f"{name} must be a whole number. Received: {name}={shown(value)}.")
+    return int(array)
+
+
+def checked_axis(axis: Any, rank: int, name: str = "axis") -> int:
+    """Return a dimension's number, counted from the first.
+
+    Raises:
+        BadTypeError: If it is no whole number, or is known only when a compiled program runs.
+        BadArgumentError: If there is no such dimension.
+    """
+    return dim_of(whole_number(name, axis), rank, name)
+
+
+def scattered(library: Any, array: Any, index: Sequence[Any] | Any, updates: Any, how: str = "set") -> Any:
+    """Return `array` with elements at `index` set, or combined with `updates`: "add", "min", "max", "multiply".
+
+    Args:
+        library: NumPy or JAX' NumPy.
+        array: An array of it, which stays as it is.
+        index: As in `array[index]`, not negative. On a device what lies outside is left out.
+        updates: An array that fits.
+        how: What is done.
+    """
+    if library is not np:
+        reference = array.at[index]
+        return getattr(reference, how)(updates, mode="drop", wrap_negative_indices=False)
+    result = array.copy()
+    if how == "set":
+        result[index] = updates
+    else:
+        _COMBINE[how].at(result, index, updates)
+    return result
+
+
+_COMBINE = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "min": np.minimum,
+    "max": np.maximum,
+    "multiply": np.multiply,
+}

@@ -1,0 +1,1 @@
+"""Decide, repeat, check, and call Python."""

@@ -1,0 +1,1 @@
+"""Compute with numbers: element by element, in sums, as matrices."""

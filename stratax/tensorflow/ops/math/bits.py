@@ -1,0 +1,51 @@
+"""`tf.bitcast`: the bytes of elements as elements of another dtype (ops layer). NumPy arrays stay on the host."""
+
+from typing import Any
+
+import numpy as np
+
+from stratax.base.typing import DTypeLike
+from stratax.errors import BadArgumentError
+from stratax.tensorflow.ops.calls._computed import computed, dtype_in
+from stratax.tensorflow.ops.calls.dtypes import as_dtype
+from stratax.tensorflow.ops.calls.naming import nameable
+
+
+@nameable
+def bitcast(input: Any, type: DTypeLike, name: str | None = None) -> Any:
+    """Return the bytes of elements as elements of another dtype, as `tf.bitcast`.
+
+    Args:
+        input: An array.
+        type: The dtype. If it is smaller there is one dimension more, if larger the last dimension is taken together.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Raises:
+        BadArgumentError: If the last dimension is not as long as an element of the larger dtype has parts.
+    """
+    target = as_dtype(type)
+
+    def reinterpreted(xp: Any, array: Any) -> Any:
+        kind = np.dtype(dtype_in(xp, target))
+        have, want = np.dtype(array.dtype).itemsize, kind.itemsize
+        if want > have and (not array.ndim or array.shape[-1] != want // have):
+            raise BadArgumentError(
+                f"The last dimension must be {want // have} to become {kind}. Received: dtype {array.dtype}, shape "
+                f"{tuple(array.shape)}."
+            )
+        if xp is not np:
+            from jax import lax
+
+            return lax.bitcast_convert_type(array, kind)
+        if want == have:
+            return array.view(kind)
+        # The bytes of one element lie together.
+        flat = (
+            np.ascontiguousarray(array).reshape(*array.shape, 1)
+            if want < have
+            else np.ascontiguousarray(array)
+        )
+        seen = flat.view(kind)
+        return seen if want < have else seen[..., 0]
+
+    return computed(reinterpreted, input)

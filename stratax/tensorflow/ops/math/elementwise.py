@@ -1,0 +1,322 @@
+"""Functions of `tf` and `tf.math` that work element by element (ops layer).
+
+All keep NumPy arrays on the host (see `ops/_host.py`). Operands of different dtypes are promoted as `keras.ops`
+and NumPy do, where TensorFlow raises.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
+from stratax.base.typing import TensorLike
+from stratax.data.elements import check_divisor, quotient_dtype
+from stratax.errors import BadArgumentError
+from stratax.tensorflow.ops.calls._host import is_on_host
+from stratax.tensorflow.ops.calls._keras_ops import ops
+from stratax.tensorflow.ops.calls._text import as_text, holds_text
+from stratax.tensorflow.ops.calls.labels import TextSymbol
+from stratax.tensorflow.ops.calls.naming import nameable, nameable_of, of_same_rows
+
+# What gives infinite or undefined numbers, of which NumPy warns and TensorFlow does not.
+_UNDEFINED = {
+    "acos", "acosh", "asin", "atanh", "cos", "cosh", "divide", "divide_no_nan", "exp", "expm1", "floordiv", "log",
+    "log1p", "mod", "pow", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan",
+}  # fmt: skip
+
+
+def _silent(name: str, numpy_function: Callable[..., Any]) -> Callable[..., Any]:
+    return np.errstate(all="ignore")(numpy_function) if name in _UNDEFINED else numpy_function
+
+
+def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
+    numpy_function = _silent(name, numpy_function)
+    device_function = getattr(ops, keras_name or name)
+
+    def function(x: TensorLike, name: str | None = None) -> Any:
+        return numpy_function(x) if is_on_host(x) else device_function(x)
+
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_UNARY_DOC}", "x")
+
+
+def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
+    numpy_function = _silent(name, numpy_function)
+    device_function = getattr(ops, keras_name or name)
+
+    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+        return numpy_function(x, y) if is_on_host(x, y) else device_function(x, y)
+
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}", "x", "y")
+
+
+def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -> Any:
+    """Return the same function, which takes two operands of text as well."""
+
+    def with_text(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+        for operand in (x, y):
+            if isinstance(operand, TextSymbol):
+                others = [each if isinstance(each, TextSymbol) else as_text("y", each) for each in (x, y)]
+                return operand.applied(numpy_function.__name__, numpy_function, others)
+        if holds_text(x) or holds_text(y):
+            return numpy_function(as_text("x", x), as_text("y", y))
+        return function(x, y)
+
+    doc = (function.__doc__ or "").replace("number.", "number, or text.", 1)
+    return _named(with_text, function.__name__, doc, "x", "y")
+
+
+def _absolute(name: str, what: str) -> Any:
+    def function(x: TensorLike, name: str | None = None) -> Any:
+        if is_on_host(x):
+            return np.absolute(x)
+        operands = _of_one_dtype(x)
+        return ops.abs(x) if operands is None else _magnitude()(*operands)
+
+    return _named(
+        function, name, f"{what}, as `tf.math.{name}`; with a gradient of 0 at 0.\n\n{_UNARY_DOC}", "x"
+    )
+
+
+def _extreme(name: str, numpy_function: Callable[..., Any], what: str) -> Any:
+    device_function = getattr(ops, name)
+
+    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+        if is_on_host(x, y):
+            return numpy_function(x, y)
+        operands = _of_one_dtype(x, y)
+        return device_function(x, y) if operands is None else _choice(function.__name__)(*operands)
+
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_EXTREME_DOC}", "x", "y")
+
+
+def _of_one_dtype(*operands: Any) -> tuple[Any, ...] | None:
+    """Return operands as arrays of one dtype, if that is floating-point and they have values."""
+    import jax
+    import keras
+
+    dtypes = [each.dtype for each in operands if hasattr(each, "dtype")]
+    if not dtypes or any(isinstance(each, keras.KerasTensor) or holds_text(each) for each in operands):
+        return None
+    kinds = [each.dtype if hasattr(each, "dtype") else type(each) for each in operands]
+    if any(kind in (list, tuple) for kind in kinds):
+        kinds = dtypes
+    dtype = keras.backend.result_type(*kinds)
+    if not jax.numpy.issubdtype(dtype, jax.numpy.floating):
+        return None
+    return tuple(ops.convert_to_tensor(each, dtype=dtype) for each in operands)
+
+
+@functools.cache
+def _magnitude() -> Any:
+    """Return the absolute value with TensorFlow's gradient at 0, which is 0; JAX' is 1."""
+    import jax
+    import jax.numpy as jnp
+
+    magnitude = jax.custom_jvp(jnp.abs)
+
+    @magnitude.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        return jnp.abs(*primals), jnp.sign(*primals) * tangents[0]
+
+    return magnitude
+
+
+@functools.cache
+def _choice(name: str) -> Any:
+    """Return `maximum` or `minimum` of arrays of one dtype, with TensorFlow's gradient where both are equal."""
+    import jax
+    import jax.numpy as jnp
+
+    compute, is_first = getattr(jnp, name), jnp.greater_equal if name == "maximum" else jnp.less_equal
+
+    @jax.custom_jvp
+    def choose(x: Any, y: Any) -> Any:
+        return compute(x, y)
+
+    @choose.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        # The first operand's, all of it: JAX shares it between both.
+        return compute(*primals), jnp.where(is_first(*primals), *tangents)
+
+    return choose
+
+
+_EXTREME_DOC = " Where both are equal the gradient is that of `x`."
+
+
+def _division(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
+    divide = _binary(name, numpy_function, what, keras_name)
+
+    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+        # XLA gives any number for an integer divided by zero, so it is checked wherever values are known.
+        if not (is_traced(x) or is_traced(y)) and _has_value(x) and _has_value(y):
+            check_divisor(divide.__name__, x, y)
+        return divide(x, y)
+
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_DIVISION_DOC}")
+
+
+def _has_value(operand: TensorLike) -> bool:
+    """Return whether it can be looked at: a symbolic tensor of Keras has none."""
+    return (
+        is_on_host(operand)
+        or isinstance(operand, (int, float, list, tuple))
+        or hasattr(operand, "__jax_array__")
+        or hasattr(operand, "addressable_shards")
+    )
+
+
+_DIVISION_DOC = """
+
+Raises:
+    BadArgumentError: Integers are divided by zero. A compiled program does not notice and gives any number."""
+
+_UNARY_DOC = """Args:
+    x: An array, on a device or on the host.
+    name: By which hooks find the result, in a `model_fn`.
+
+Returns:
+    An array of x's shape, where `x` is."""
+
+_BINARY_DOC = """Args:
+    x: An array or number.
+    y: Another, of a shape that broadcasts with x's.
+    name: By which hooks find the result, in a `model_fn`.
+
+Returns:
+    An array of the broadcast shape; on the host if both operands are."""
+
+
+def _named(function: Callable[..., Any], name: str, doc: str, *arrays: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return nameable(function, arrays)
+
+
+def _rsqrt(x: TensorLike) -> Any:
+    return np.reciprocal(np.sqrt(x))
+
+
+def _sigmoid(x: Any) -> Any:
+    return np.reciprocal(1 + np.exp(-x))
+
+
+abs = _absolute("abs", "Absolute values")
+acos = _unary("acos", np.arccos, "The angles whose cosine is x", "arccos")
+acosh = _unary("acosh", np.arccosh, "The inverse of the hyperbolic cosine", "arccosh")
+asin = _unary("asin", np.arcsin, "The angles whose sine is x", "arcsin")
+asinh = _unary("asinh", np.arcsinh, "The inverse of the hyperbolic sine", "arcsinh")
+atan = _unary("atan", np.arctan, "The angles whose tangent is x", "arctan")
+atanh = _unary("atanh", np.arctanh, "The inverse of the hyperbolic tangent", "arctanh")
+ceil = _unary("ceil", np.ceil, "The next whole numbers upwards")
+cos = _unary("cos", np.cos, "The cosine of angles in radians")
+cosh = _unary("cosh", np.cosh, "Hyperbolic cosines")
+exp = _unary("exp", np.exp, "e to the power of x")
+expm1 = _unary("expm1", np.expm1, "e to the power of x, less 1, exact near 0")
+floor = _unary("floor", np.floor, "The next whole numbers downwards")
+is_finite = _unary("is_finite", np.isfinite, "Whether elements are neither infinite nor NaN", "isfinite")
+is_inf = _unary("is_inf", np.isinf, "Whether elements are infinite", "isinf")
+is_nan = _unary("is_nan", np.isnan, "Whether elements are NaN", "isnan")
+log = _unary("log", np.log, "Natural logarithms")
+log1p = _unary("log1p", np.log1p, "Natural logarithms of 1 + x, exact near 0")
+logical_not = _unary("logical_not", np.logical_not, "Whether elements are False")
+negative = _unary("negative", np.negative, "-x")
+reciprocal = _unary("reciprocal", np.reciprocal, "1 / x")
+rint = _unary("rint", np.rint, "The nearest whole numbers, halves to even", "round")
+round = _unary("round", np.round, "The nearest whole numbers, halves to even")
+rsqrt = _unary("rsqrt", _rsqrt, "1 / sqrt(x)")
+sigmoid = _unary("sigmoid", _sigmoid, "1 / (1 + exp(-x))")
+sign = _unary("sign", np.sign, "-1, 0 or 1 for elements below, equal to and above 0")
+sin = _unary("sin", np.sin, "The sine of angles in radians")
+sinh = _unary("sinh", np.sinh, "Hyperbolic sines")
+sinh = _unary("sinh", np.sinh, "Hyperbolic sines")
+sqrt = _unary("sqrt", np.sqrt, "Square roots")
+square = _unary("square", np.square, "x * x")
+tan = _unary("tan", np.tan, "The tangent of angles in radians")
+tanh = _unary("tanh", np.tanh, "Hyperbolic tangents")
+add = _or_text(_binary("add", np.add, "x + y"), np.add)
+atan2 = _binary("atan2", np.arctan2, "The angles of points (y, x): the first argument is y", "arctan2")
+divide = _binary("divide", lambda x, y: _quotient(x, y), "x / y")
+divide_no_nan = _binary("divide_no_nan", lambda x, y: _safe_divide(x, y), "x / y, and 0 where y is 0")
+equal = _or_text(_binary("equal", np.equal, "x == y"), np.equal)
+floordiv = _division("floordiv", np.floor_divide, "x // y", "floor_divide")
+greater = _binary("greater", np.greater, "x > y")
+greater_equal = _binary("greater_equal", np.greater_equal, "x >= y")
+less = _binary("less", np.less, "x < y")
+less_equal = _binary("less_equal", np.less_equal, "x <= y")
+logical_and = _binary("logical_and", np.logical_and, "x and y")
+logical_or = _binary("logical_or", np.logical_or, "x or y")
+logical_xor = _binary("logical_xor", np.logical_xor, "Whether exactly one of x and y is True")
+maximum = _extreme("maximum", np.maximum, "The larger of x and y")
+minimum = _extreme("minimum", np.minimum, "The smaller of x and y")
+mod = _division("mod", np.mod, "The remainder of x // y, with the sign of y")
+multiply = _binary("multiply", np.multiply, "x * y")
+not_equal = _or_text(_binary("not_equal", np.not_equal, "x != y"), np.not_equal)
+pow = _binary("pow", np.power, "x to the power of y", "power")
+subtract = _binary("subtract", np.subtract, "x - y")
+
+
+@nameable_of("x", "y")
+def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+    """(x - y) squared, as `tf.math.squared_difference`.
+
+    Args:
+        x: An array or number.
+        y: Another, of a shape that broadcasts with x's.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        An array of the broadcast shape; on the host if both operands are.
+    """
+    return square(subtract(x, y))
+
+
+@nameable_of("t", "clip_value_min", "clip_value_max")
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Any:
+    """`t` with elements outside of the limits replaced by the nearer limit, as `tf.clip_by_value`.
+
+    Args:
+        t: An array.
+        clip_value_min: The lower limit, of a shape that broadcasts with t's.
+        clip_value_max: The upper limit, likewise.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        An array of t's shape; on the host if the operands are.
+    """
+    return of_same_rows(maximum(minimum(t, clip_value_max), clip_value_min), t)
+
+
+@nameable
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
+    """`x` times a number, as `tf.math.scalar_mul`.
+
+    Args:
+        scalar: The number.
+        x: An array.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Raises:
+        BadArgumentError: If `scalar` has dimensions.
+    """
+    if np.ndim(scalar):
+        raise BadArgumentError(
+            f"Only a scalar can be multiplied with an array here. Received: scalar={shown(scalar)}. Use tf.multiply."
+        )
+    return of_same_rows(multiply(scalar, x), x)
+
+
+def _safe_divide(x: TensorLike, y: TensorLike) -> Any:
+    is_zero = np.equal(y, 0)
+    # The divisor is replaced before the division: NumPy would warn about a quotient that is not used.
+    return np.where(is_zero, 0, _quotient(x, np.where(is_zero, 1, y)))
+
+
+def _quotient(x: TensorLike, y: TensorLike) -> Any:
+    dtype = quotient_dtype(x, y)
+    return np.true_divide(x, y) if dtype is None else np.true_divide(x, y, dtype=dtype)

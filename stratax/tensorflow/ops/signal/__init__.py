@@ -1,0 +1,1 @@
+"""Transforms and windows of signals."""

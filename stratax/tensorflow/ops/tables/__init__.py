@@ -1,0 +1,1 @@
+"""Look up keys, ids and labels."""

@@ -1,0 +1,1 @@
+"""Text: its parts, patterns, codes and fingerprints."""

@@ -1,0 +1,113 @@
+"""`tf.io`'s encodings of strings: base64 and compression, on the host (ops layer)."""
+
+import base64
+import binascii
+import zlib
+from typing import Any
+
+from stratax.base.bounds import check_bytes, most_bytes
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.errors import BadArgumentError
+from stratax.tensorflow.ops.calls.on_host import each, on_host
+
+# Windows of zlib's decoder by what TensorFlow calls the formats.
+_WINDOWS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
+
+
+@raises_named
+def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
+    """Return strings in base64 for web addresses, as `tf.io.encode_base64`.
+
+    Args:
+        input: Strings.
+        pad: Whether `=` fills up the last four characters.
+        name: Ignored.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> tf.io.encode_base64("hello").numpy()
+        b'aGVsbG8'
+    """
+
+    def encoded(text: bytes) -> bytes:
+        made = base64.urlsafe_b64encode(text)
+        return made if pad else made.rstrip(b"=")
+
+    return on_host(lambda texts: each(encoded, texts), input, name="encode_base64")
+
+
+@raises_named
+def decode_base64(input: Any, name: str | None = None) -> Any:
+    """Return what strings in base64 for web addresses stand for, as `tf.io.decode_base64`.
+
+    Args:
+        input: Strings, with or without `=` at their ends.
+        name: Ignored.
+
+    Raises:
+        BadArgumentError: A string is no base64.
+    """
+
+    def decoded(text: bytes) -> bytes:
+        try:
+            filled = text.rstrip(b"=")
+            filled += b"=" * (-len(filled) % 4)
+            return base64.b64decode(filled, altchars=b"-_", validate=True)
+        except binascii.Error as e:
+            raise BadArgumentError(
+                f"A string is no base64 for web addresses. Expected: letters, digits, - and _. Received: {shown(text)}."
+            ) from e
+
+    return on_host(lambda texts: each(decoded, texts), input, name="decode_base64")
+
+
+def _decompressed(text: bytes, window: int, have: int) -> bytes:
+    """Return what was compressed, unless it is larger than memory allows: a thousand zeros become one byte.
+
+    Args:
+        text: The bytes.
+        window: That of zlib's decoder.
+        have: How many bytes those before it have become.
+    """
+    pieces = zlib.decompressobj(window)
+    made = pieces.decompress(text, most_bytes() - have + 1)
+    check_bytes("decode_compressed", (have + len(made),), 1)
+    if pieces.eof:
+        return made
+    raise zlib.error("it is cut off")
+
+
+@raises_named
+def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Any:
+    """Return strings that were compressed, as `tf.io.decode_compressed`.
+
+    Args:
+        bytes: Strings.
+        compression_type: ``"ZLIB"``, ``"GZIP"``, or an empty string for none.
+        name: Ignored.
+
+    Raises:
+        BadArgumentError: The compression is another one, or a string is damaged.
+    """
+    if compression_type not in ("", *_WINDOWS):
+        raise BadArgumentError(
+            f"compression_type is '', 'ZLIB' or 'GZIP'. Received: compression_type={shown(compression_type)}."
+        )
+
+    have = 0
+
+    def decoded(text: Any) -> Any:
+        nonlocal have
+        if not compression_type:
+            return text
+        try:
+            made = _decompressed(text, _WINDOWS[compression_type], have)
+            have += len(made)
+            return made
+        except zlib.error as e:
+            raise BadArgumentError(
+                f"A string is not of {compression_type}. Received: {shown(text)}: {e}."
+            ) from e
+
+    return on_host(lambda texts: each(decoded, texts), bytes, name="decode_compressed")

@@ -1,0 +1,372 @@
+"""Functions of strings, as `tf.strings` (ops layer)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax import errors
+from stratax.base.refusals import raises_named
+from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
+from stratax.tensorflow.ops.calls.dtypes import as_dtype
+from stratax.tensorflow.ops.calls.on_host import each, on_host
+from stratax.tensorflow.ops.text.fingerprints import Fingerprints, hash_buckets, murmur64, sip_hash64
+from stratax.tensorflow.ops.text.regular_expressions import matching, replacing
+
+_KEY_WORDS = 2
+
+
+@raises_named
+def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Any:
+    """Return strings' hashes, as `tf.strings.to_hash_bucket_fast`.
+
+    Args:
+        input: Strings.
+        num_buckets: How many hashes there are.
+        name: Ignored.
+
+    Returns:
+        Whole numbers from 0 to `num_buckets`, of the strings' shape: int64 on the host, int32 in a `model_fn`.
+
+    Raises:
+        BadArgumentError: The number is not positive.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> tf.strings.to_hash_bucket_fast(["a", "hello"], 100).tolist()
+        [39, 96]
+    """
+    _check_buckets(num_buckets)
+    fingerprints = Fingerprints()
+
+    def compute(texts: np.ndarray) -> np.ndarray:
+        words = fingerprints.of(texts.reshape(-1).tolist()).reshape(texts.shape)
+        return hash_buckets(words, num_buckets)
+
+    return on_host(compute, input, name="to_hash_bucket_fast", gives=np.int64)
+
+
+@raises_named
+def to_hash_bucket_strong(input: Any, num_buckets: int, key: Sequence[int], name: str | None = None) -> Any:
+    """Return strings' keyed hashes, as `tf.strings.to_hash_bucket_strong`.
+
+    Args:
+        input: Strings.
+        num_buckets: How many hashes there are.
+        key: Two whole numbers.
+        name: Ignored.
+
+    Returns:
+        As :func:`to_hash_bucket_fast`.
+
+    Raises:
+        BadArgumentError: The number is not positive, or the key is no pair.
+    """
+    _check_buckets(num_buckets)
+    words = [int(word) % 2**64 for word in key]
+    if len(words) != _KEY_WORDS:
+        raise errors.BadArgumentError(f"key must have two whole numbers. Received: key={shown(key)}.")
+    return _hashed(lambda text: sip_hash64(text, words) % num_buckets, input, "to_hash_bucket_strong")
+
+
+@raises_named
+def to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Any:
+    """Return strings' hashes, as `tf.strings.to_hash_bucket`.
+
+    Args:
+        input: Strings.
+        num_buckets: How many hashes there are.
+        name: Ignored.
+
+    Returns:
+        As :func:`to_hash_bucket_fast`.
+
+    Raises:
+        BadArgumentError: The number is not positive.
+    """
+    _check_buckets(num_buckets)
+    return _hashed(lambda text: murmur64(text) % num_buckets, input, "to_hash_bucket")
+
+
+def string_to_hash_bucket(string_tensor: Any, num_buckets: int, name: str | None = None) -> Any:
+    """Return strings' hashes, as TensorFlow 1's `tf.string_to_hash_bucket`.
+
+    Args:
+        string_tensor: Strings.
+        num_buckets: How many hashes there are.
+        name: Ignored.
+    """
+    return to_hash_bucket(string_tensor, num_buckets, name)
+
+
+@raises_named
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Any:
+    """Return numbers as text, as `tf.strings.as_string`.
+
+    Args:
+        input: Numbers, booleans or strings.
+        precision: How many digits are behind the point of a fraction; -1 for 6.
+        scientific: Whether fractions are written with an exponent.
+        shortest: Whether fractions are written as short as possible.
+        width: How many characters there are at least.
+        fill: What fills up shorter ones: ``"0"``, ``" "``, ``"-"`` or ``"+"``, as in `printf`.
+        name: Ignored.
+
+    Returns:
+        Strings. Of what a `model_fn` computes they are there after the step, as predictions.
+
+    Raises:
+        BadArgumentError: Options do not go together.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> tf.strings.as_string([1.5, 2.0], precision=1).tolist()
+        [b'1.5', b'2.0']
+    """
+    if scientific and shortest:
+        raise errors.BadArgumentError(
+            "Cannot select both scientific and shortest notation. Received: scientific=True, shortest=True."
+        )
+    if len(fill) > 1:
+        raise errors.BadArgumentError(f"Fill must be one character. Received: fill={shown(fill)}.")
+    head = f"%{fill}{width if width > 0 else ''}"
+    tail = f"{'' if precision < 0 else f'.{precision}'}{'e' if scientific else 'g' if shortest else 'f'}"
+
+    def compute(numbers: np.ndarray) -> np.ndarray:
+        kind = numbers.dtype.kind
+        if kind == "O":
+            return numbers
+        if kind == "b":
+            return each(
+                lambda value: (f"%{width if width > 0 else ''}s" % str(value).lower()).encode(), numbers
+            )
+        form = head + ("d" if kind in "iu" else tail)
+        return each(lambda value: (form % value).encode(), numbers)
+
+    return on_host(compute, input, name="as_string")
+
+
+@raises_named
+def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Any:
+    """Return strings put together element by element, as `tf.strings.join`.
+
+    Args:
+        inputs: Strings of one shape, or single ones.
+        separator: What stands between them.
+        name: Ignored.
+
+    Raises:
+        BadArgumentError: If the shapes differ.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> tf.strings.join([["a", "b"], "c"], "-").tolist()
+        [b'a-c', b'b-c']
+    """
+    between = separator.encode()
+
+    def joined(*parts: np.ndarray) -> np.ndarray:
+        shapes = {part.shape for part in parts if part.ndim}
+        if len(shapes) > 1:
+            raise errors.BadArgumentError(
+                f"Strings are joined that have one shape, or none. Received: {' and '.join(map(str, sorted(shapes)))}."
+            )
+        return each(lambda *texts: between.join(texts), *parts)
+
+    return on_host(joined, *inputs, name="strings_join")
+
+
+@raises_named
+def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
+    """Return strings in lower case, as `tf.strings.lower`.
+
+    Args:
+        input: Strings.
+        encoding: ``"utf-8"``, or an empty string: only ASCII is changed.
+        name: Ignored.
+    """
+    return _mapped(_cased(str.lower, bytes.lower, encoding), input, "lower")
+
+
+@raises_named
+def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
+    """Return strings in upper case, as `tf.strings.upper`.
+
+    Args:
+        input: Strings.
+        encoding: ``"utf-8"``, or an empty string: only ASCII is changed.
+        name: Ignored.
+    """
+    return _mapped(_cased(str.upper, bytes.upper, encoding), input, "upper")
+
+
+@raises_named
+def strip(input: Any, name: str | None = None) -> Any:
+    """Return strings without white space at their ends, as `tf.strings.strip`.
+
+    Args:
+        input: Strings.
+        name: Ignored.
+    """
+    return _mapped(bytes.strip, input, "strip")
+
+
+@raises_named
+def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Any:
+    """Return how long strings are, as `tf.strings.length`.
+
+    Args:
+        input: Strings.
+        name: Ignored.
+        unit: ``"BYTE"`` or ``"UTF8_CHAR"``.
+
+    Raises:
+        BadArgumentError: The unit is another one.
+    """
+    _check_unit(unit)
+    measure = len if unit == "BYTE" else lambda text: len(text.decode(errors="replace"))
+    return on_host(lambda texts: each(measure, texts, dtype=np.int32), input, name="length", gives=np.int32)
+
+
+@raises_named
+def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Any:
+    """Return parts of strings, as `tf.strings.substr`.
+
+    Args:
+        input: Strings.
+        pos: Where the part begins, for all or for each; below 0 counted from the end.
+        len: How long it is at most, for all or for each.
+        name: Ignored.
+        unit: ``"BYTE"`` or ``"UTF8_CHAR"``.
+
+    Raises:
+        BadArgumentError: The unit is another one, or a string has no such place.
+    """
+    _check_unit(unit)
+
+    def part(given: bytes, pos: int, count: int) -> bytes:
+        text: Any = given if unit == "BYTE" else given.decode(errors="surrogateescape")
+        size = text.__len__()
+        start = pos if pos >= 0 else pos + size
+        if not 0 <= start <= size:
+            raise errors.BadArgumentError(
+                f"pos is out of range of a string. Expected: -{size} to {size}. Received: pos={pos} for {shown(text)}."
+            )
+        found = text[start : start + count]
+        return found if unit == "BYTE" else found.encode(errors="surrogateescape")
+
+    return on_host(lambda *arrays: each(part, *arrays), input, pos, len, name="substr")
+
+
+def _check_unit(unit: str) -> None:
+    if unit not in ("BYTE", "UTF8_CHAR"):
+        raise errors.BadArgumentError(f"unit must be 'BYTE' or 'UTF8_CHAR'. Received: unit={shown(unit)}.")
+
+
+@raises_named
+def regex_replace(
+    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
+) -> Any:
+    r"""Return strings in which what a pattern matches is replaced, as `tf.strings.regex_replace`.
+
+    Args:
+        input: Strings.
+        pattern: A regular expression of RE2: see `stratax.tensorflow.ops.text.regular_expressions`.
+        rewrite: What stands there instead, with ``\1`` to ``\9`` for groups and ``\0`` for the whole.
+        replace_global: Whether each match is replaced, or the first one only.
+        name: Ignored.
+
+    Raises:
+        BadArgumentError: The pattern or the rewrite is none.
+    """
+    replace = replacing(pattern, rewrite, replace_global)
+    return _mapped(replace, input, "regex_replace")
+
+
+@raises_named
+def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
+    """Return whether a pattern matches the whole of strings, as `tf.strings.regex_full_match`.
+
+    Args:
+        input: Strings.
+        pattern: A regular expression of RE2: see `stratax.tensorflow.ops.text.regular_expressions`.
+        name: Ignored.
+
+    Raises:
+        BadArgumentError: The pattern is none.
+    """
+    matches = matching(pattern)
+    return on_host(
+        lambda texts: each(matches, texts, dtype=bool), input, name="regex_full_match", gives=np.bool_
+    )
+
+
+@raises_named
+def to_number(input: Any, out_type: DTypeLike = "float32", name: str | None = None) -> Any:
+    """Return the numbers that strings are, as `tf.strings.to_number`.
+
+    Args:
+        input: Strings.
+        out_type: The numbers' dtype.
+        name: Ignored.
+
+    Raises:
+        BadArgumentError: A string is no number.
+    """
+    dtype = as_dtype(out_type)
+    convert: Callable[[bytes], Any] = int if dtype.kind in "iu" else float
+
+    def number(text: bytes) -> Any:
+        try:
+            # Python's numbers may have underscores.
+            if b"_" in text:
+                raise ValueError
+            made = convert(text)
+            if dtype.kind in "iu" and not _fits(made, dtype):
+                raise ValueError
+            return made
+        except ValueError as e:
+            raise errors.BadArgumentError(
+                f"StringToNumberOp could not correctly convert string: {shown(text)}. Expected: text of {dtype}."
+            ) from e
+
+    return on_host(lambda texts: each(number, texts, dtype=dtype), input, name="to_number", gives=dtype)
+
+
+def _fits(number: int, dtype: np.dtype) -> bool:
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= number <= limits.max)
+
+
+def _mapped(function: Callable[[bytes], bytes], input: Any, name: str) -> Any:
+    return on_host(lambda texts: each(function, texts), input, name=name)
+
+
+def _hashed(function: Callable[[bytes], int], input: Any, name: str) -> Any:
+    return on_host(lambda texts: each(function, texts, dtype=np.int64), input, name=name, gives=np.int64)
+
+
+def _cased(
+    of_text: Callable[[str], str], of_bytes: Callable[[bytes], bytes], encoding: str
+) -> Callable[[bytes], bytes]:
+    if encoding not in ("", "utf-8"):
+        raise errors.BadArgumentError(
+            f"encoding must be '' or 'utf-8'. Received: encoding={shown(encoding)}."
+        )
+    return of_bytes if not encoding else lambda text: of_text(text.decode()).encode()
+
+
+def _check_buckets(num_buckets: Any) -> None:
+    if not isinstance(num_buckets, int | np.integer) or num_buckets < 1:
+        raise errors.BadArgumentError(
+            f"num_buckets must be a whole number of at least 1. Received: num_buckets={shown(num_buckets)}."
+        )

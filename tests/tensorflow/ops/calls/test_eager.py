@@ -1,0 +1,173 @@
+"""Functions of arrays that have values are computed by one program, and give what they give otherwise."""
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax.tensorflow.ops.calls import _eager
+from tools.trips import Counter
+
+UNARY = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor",
+    "is_finite", "is_inf", "is_nan", "log", "log1p", "logical_not", "negative", "reciprocal", "rint", "round",
+    "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "reduce_all", "reduce_any",
+    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+]  # fmt: skip
+BINARY = [
+    "add", "atan2", "divide", "divide_no_nan", "equal", "greater", "greater_equal", "less", "less_equal",
+    "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "not_equal", "pow",
+    "subtract", "squared_difference",
+]  # fmt: skip
+OF_FEATURES = [
+    "elu", "leaky_relu", "log_softmax", "relu", "relu6", "softplus",
+]  # fmt: skip
+
+
+def called_as_always(function, *args, **kwargs):
+    """What a function gives if no program computes it, and the error that it raises otherwise."""
+    array, _eager._Jax.array = _eager._Jax.array, type(None)
+    try:
+        return result_of(function, *args, **kwargs)
+    finally:
+        _eager._Jax.array = array
+
+
+def result_of(function, *args, **kwargs):
+    try:
+        return function(*args, **kwargs)
+    except (TypeError, ValueError, tf.errors.OpError) as error:
+        return type(error), str(error)
+
+
+def same(first, second):
+    if isinstance(first, tuple) or isinstance(second, tuple):
+        return first == second
+    kinds = [(made.dtype, made.weak_type, tuple(made.shape), made.committed) for made in (first, second)]
+    return kinds[0] == kinds[1] and np.asarray(first).tobytes() == np.asarray(second).tobytes()
+
+
+def operands(dtype):
+    """Two arrays whose shapes fit, of numbers that are usual, and of some that are not."""
+    draw = np.random.default_rng(7)
+    usual = draw.normal(size=(2, 5, 7)) * (1 if np.dtype(dtype).kind != "i" else 10)
+    rare = (
+        np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan])
+        if np.dtype(dtype).kind == "f"
+        else np.arange(7)
+    )
+    first = np.concatenate([usual[0], rare[None]]).astype(dtype)
+    return jnp.asarray(first), jnp.asarray(np.concatenate([usual[1], rare[None, ::-1]]).astype(dtype))
+
+
+def computes_at_once(function, *args, **kwargs):
+    """Whether a program computes it."""
+    function(*args, **kwargs)
+    with Counter() as counter:
+        function(*args, **kwargs)
+    return not any("_keras_ops" in file for file, _ in counter.calls)
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("name", [*UNARY, *BINARY, *(f"nn.{name}" for name in OF_FEATURES)])
+def test_a_program_gives_the_same_bits(name):
+    function = tf
+    for part in (name if hasattr(tf, name.split(".")[0]) else f"math.{name}").split("."):
+        function = getattr(function, part)
+    for dtype in ("float32", "int32", "bool"):
+        given = operands(dtype)[: 2 if name in BINARY else 1]
+        assert same(result_of(function, *given), called_as_always(function, *given))
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "kwargs"),
+    [
+        (tf.reduce_sum, (), {"axis": 1}),
+        (tf.reduce_sum, ([0, 1],), {}),
+        (tf.reduce_max, (-1, True), {"name": "largest"}),
+        (tf.reduce_mean, (None, False, "mean"), {}),
+        (tf.nn.softmax, (), {"axis": 0}),
+        (tf.nn.leaky_relu, (0.5,), {}),
+    ],
+)
+def test_options_are_a_part_of_the_program(function, args, kwargs):
+    given = operands("float32")[0][:3]
+    assert computes_at_once(function, given, *args, **kwargs)
+    expected = called_as_always(function, given, *args, **kwargs)
+    np.testing.assert_allclose(function(given, *args, **kwargs), expected, rtol=1e-6)
+
+
+def test_options_that_are_equal_may_be_different():
+    matrix = jnp.asarray([[1.0, 2.0], [3.0, 5.0]])
+    assert [tf.nn.leaky_relu(-matrix, alpha).tolist()[0] for alpha in (1, 1.0, 0)] == [
+        [-1, -2],
+        [-1, -2],
+        [0, 0],
+    ]
+    assert tf.matmul(matrix, matrix, False, True).tolist() == (matrix @ matrix.T).tolist()
+    assert tf.matmul(matrix, matrix, transpose_a=True).tolist() == (matrix.T @ matrix).tolist()
+
+
+def test_operands_may_be_named():
+    first, second = operands("float32")
+    assert computes_at_once(tf.add, x=first, y=second)
+    assert computes_at_once(tf.add, first, y=second, name="sum")
+    assert same(tf.subtract(y=first, x=second), second - first)
+
+
+@pytest.mark.parametrize(
+    "operand", [np.ones(7, np.float32), 2.0, jnp.ones(7, "bfloat16"), [1.0] * 7, keras.Variable(np.ones(7))]
+)
+def test_other_operands_are_computed_as_always(operand):
+    first = operands("float32")[0]
+    assert not computes_at_once(tf.multiply, first, operand)
+    np.testing.assert_array_equal(tf.multiply(first, operand), first * jnp.asarray(np.asarray(operand)))
+
+
+def test_an_operation_that_is_followed_is_no_program_of_its_own():
+    x = jnp.asarray([1.0, -2.0, 3.0])
+    tf.nn.relu(x)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(tf.nn.relu(x) * x)
+    assert tape.gradient(y, x).tolist() == [2.0, 0.0, 6.0]
+    assert jax.grad(lambda x: tf.reduce_sum(tf.square(x)))(x).tolist() == [2.0, -4.0, 6.0]
+    assert "compute" not in str(jax.make_jaxpr(lambda: tf.add(x, x))())
+
+
+def test_what_a_function_refuses_it_says_itself():
+    first, second = jnp.ones(2), jnp.ones(3)
+    refused = result_of(tf.add, first, second)
+    assert refused[0] is tf.errors.InvalidArgumentError or issubclass(refused[0], ValueError)
+    assert refused == called_as_always(tf.add, first, second)
+    assert result_of(tf.reduce_sum, first, axis=3) == called_as_always(tf.reduce_sum, first, axis=3)
+    assert result_of(tf.reduce_sum, first, axis="x") == called_as_always(tf.reduce_sum, first, axis="x")
+    assert result_of(tf.add, first, second=1) == called_as_always(tf.add, first, second=1)
+
+
+def test_the_default_dtype_is_a_part_of_the_program():
+    given = jnp.asarray([1, 2])
+    kinds = []
+    before = keras.config.floatx()
+    try:
+        for kind in ("float32", "float16", "float32"):
+            keras.config.set_floatx(kind)
+            kinds.append(str(tf.math.divide(given, given).dtype))
+            assert same(tf.math.divide(given, given), called_as_always(tf.math.divide, given, given))
+    finally:
+        keras.config.set_floatx(before)
+    assert kinds[0] == kinds[2]
+
+
+def test_ever_new_options_are_not_kept():
+    given = jnp.asarray([-1.0, 1.0])
+    for number in range(2 * _eager._MOST):
+        assert float(tf.nn.leaky_relu(given, number)[0]) == -number
+
+
+def test_a_device_that_is_chosen_computes():
+    first, devices = jnp.ones(3), jax.devices("cpu")
+    with tf.device(f"CPU:{len(devices) - 1}"):
+        assert tf.add(first, first).devices() == called_as_always(tf.add, first, first).devices()
