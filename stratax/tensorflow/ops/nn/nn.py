@@ -302,5 +302,7 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: int, name: str | N
             f"There must be a target for each row of predictions. Received: targets of shape {tuple(classes.shape)}, "
             f"predictions of shape {tuple(scores.shape)}."
         )
-    own = ops.take_along_axis(scores, classes[:, None], axis=1)
+    # By comparison rather than by index: a target that is no class is among no predictions.
+    is_own = classes[:, None] == ops.arange(scores.shape[1], dtype=classes.dtype)
+    own = ops.max(ops.where(is_own, scores, -math.inf), axis=1, keepdims=True)
     return ops.isfinite(own[:, 0]) & (ops.sum(scores > own, axis=1) < k)

@@ -204,3 +204,10 @@ def test_a_label_out_of_range_raises_where_it_is_known_or_given_and_is_nan_elsew
             call(labels, logits)
     computed = tf.function(lambda labels, logits: loss(tf.math.cumsum(labels), logits))
     assert np.isnan(computed(labels, logits)).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_target_that_is_no_class_is_among_no_predictions(compiled):
+    function = tf.function(tf.math.in_top_k) if compiled else tf.math.in_top_k
+    predictions = tf.constant([[0.1, 0.9], [0.1, 0.9], [0.1, 0.9], [0.5, 0.5]])
+    assert function(tf.constant([1, -1, 7, 0]), predictions, 1).tolist() == [True, False, False, True]
