@@ -332,6 +332,10 @@ REPLACED = (
     Replaced(f"{_VARIABLE}.assign_sub", _COMBINED),
     Replaced(f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.apply", _REPLICAS),
     Replaced(
+        f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.__init__",
+        "in a model_fn a learning rate may be computed",
+    ),
+    Replaced(
         f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.apply_gradients", "in a model_fn it is an operation"
     ),
     Replaced(

@@ -1,20 +1,39 @@
-"""Keras' optimizers in a `model_fn`: applying gradients is an operation there (v1 layer)."""
+"""Keras' optimizers in a `model_fn`: applying gradients is an operation, a learning rate may be computed (v1 layer)."""
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import keras
+
 from stratax.seams import keras as seam
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._operations import operations_of
+
+_OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
 
 
 def install() -> None:
     """Put the hook in place; a second call changes nothing."""
     seam.install(
         "stratax.tensorflow.v1",
-        {"keras.src.optimizers.base_optimizer:BaseOptimizer.apply_gradients": _apply_gradients},
+        {f"{_OPTIMIZER}.__init__": _init, f"{_OPTIMIZER}.apply_gradients": _apply_gradients},
     )
+
+
+def _init(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def __init__(self: Any, learning_rate: Any, *args: Any, **kwargs: Any) -> None:
+        given = learning_rate
+        if current_or_none() is not None and isinstance(given, jax.Array | keras.Variable):
+            # The rate of this step, as `tf.compat.v1.train.exponential_decay` gives it. Keras 3 wants a function.
+            def given() -> Any:
+                return learning_rate
+
+        original(self, given, *args, **kwargs)
+
+    return __init__
 
 
 def _apply_gradients(original: Callable[..., Any]) -> Callable[..., Any]:

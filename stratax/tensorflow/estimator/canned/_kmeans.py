@@ -103,10 +103,7 @@ class Clustering:
 
     def distances(self, points: Any, centers: Any) -> Any:
         """Return the distance of each point to each center, of shape `(batch, num_clusters)`."""
-        if self.is_cosine:
-            return 1 - points @ centers.T
-        squares = jnp.sum(jnp.square(points), 1, keepdims=True)
-        return squares - 2 * points @ centers.T + jnp.sum(jnp.square(centers), 1)
+        return 1 - points @ centers.T if self.is_cosine else _squared(points, centers)
 
     def update(self, points: Any, nearest: Any, centers: Any) -> v1.Operation:
         """Return the operation that moves centers, of which each point has the nearest one."""
@@ -178,8 +175,10 @@ class Clustering:
         if self.is_cosine and not self._keeps_normalized:
             used = _l2_normalized(used)
         distances = self.distances(points, used)
-        nearest = jnp.argmin(distances, 1).astype(jnp.int32)
-        loss = _summed(jnp.sum(jnp.min(distances, 1)))
+        # As TensorFlow has it: the cosine's for vectors of length 1, but 0 from a vector of zeros to another one.
+        compared = 0.5 * _squared(points, used) if self.is_cosine else distances
+        nearest = jnp.argmin(compared, 1).astype(jnp.int32)
+        loss = _summed(jnp.sum(jnp.min(compared, 1)))
         v1.summary.scalar("loss/raw", loss)
         train_op = None
         if mode == ModeKeys.TRAIN:
@@ -195,6 +194,11 @@ class Clustering:
             eval_metric_ops={_SCORE: v1.metrics.mean(loss)},
             export_outputs={**outputs, "serving_default": outputs[_INDEX]},
         )
+
+
+def _squared(points: Any, centers: Any) -> Any:
+    squares = jnp.sum(jnp.square(points), 1, keepdims=True)
+    return squares - 2 * points @ centers.T + jnp.sum(jnp.square(centers), 1)
 
 
 class KMeans(Estimator):

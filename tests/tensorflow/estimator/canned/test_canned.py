@@ -227,3 +227,23 @@ def test_the_linear_regressor_of_the_guide_on_distributed_training():
     # As in the guide.
     assert found["average_loss"] == pytest.approx(1.4210855e-14, abs=1e-12)
     assert found["prediction/mean"] == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["Adam", "legacy.Adam"])
+def test_an_optimizer_of_keras_takes_a_rate_that_decays_with_the_global_step(tmp_path, kind):
+    inputs = np.linspace(0, 1, 32).astype("float32")
+    examples = {"x": inputs}, (inputs > 0.5).astype("int32")
+
+    def make():
+        made = keras.optimizers.Adam if kind == "Adam" else tf.keras.optimizers.legacy.Adam
+        step = tf.compat.v1.train.get_global_step()
+        return made(learning_rate=tf.compat.v1.train.exponential_decay(0.1, step, 2, 0.5))
+
+    made = tf.estimator.LinearClassifier([X], str(tmp_path), optimizer=make)
+    for _ in range(2):
+        made.train(lambda: tf.data.Dataset.from_tensor_slices(examples).batch(8).repeat(), max_steps=6)
+    # TensorFlow 2.15, with legacy.Adam.
+    weights = [
+        made.get_variable_value(f"linear/linear_model/{name}weights").item() for name in ("x/", "bias_")
+    ]
+    np.testing.assert_allclose(weights, [-0.1160, -0.1789], atol=1e-4)

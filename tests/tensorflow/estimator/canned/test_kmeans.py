@@ -87,6 +87,15 @@ def test_features_by_name_are_put_side_by_side(tmp_path):
     np.testing.assert_allclose(made.cluster_centers(), alone.cluster_centers(), rtol=1e-6)
 
 
+def test_points_without_a_direction_count_in_the_score_of_cosine_distances_as_tensorflows_do(tmp_path):
+    points = np.array([[0, 0], [0, 1], [10, 10], [10, 11], [20, 0], [21, 0]], np.float32)
+    first = np.array([[0, 0], [9, 9], [19, 1]], np.float32)
+    made = KMeans(3, str(tmp_path), first, distance_metric=KMeans.COSINE_DISTANCE)
+    made.train(lambda: tf.data.Dataset.from_tensors(points))
+    # TensorFlow 2.15.
+    np.testing.assert_allclose(made.score(lambda: tf.data.Dataset.from_tensors(points)), 0.2276, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
