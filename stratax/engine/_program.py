@@ -1,5 +1,6 @@
 """The compiled programs of steps: one for each number and shape of batches (engine layer)."""
 
+import contextlib
 import functools
 import operator
 from collections.abc import Callable, Collection
@@ -9,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from stratax.base.typing import PyTree
-from stratax.core import CompiledPrograms, Function
+from stratax.core import CompiledPrograms, Function, cpu
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import entered
 from stratax.distribute.strategies import StepByStep
@@ -19,6 +20,11 @@ from stratax.engine._rows import as_rows
 # Looks at a traced program, as a `jax.extend.core.ClosedJaxpr`.
 OnTrace = Callable[[Any], None]
 _EXPECTED_TRACES = 16  # Batches and their remainders, of training and validation, with and without weights.
+# Steps that are run by what is compiled for few: with more, what `cpu.few_runs` leaves as it is takes longer to compute
+# than the other program takes to compile.
+_FEW = 4
+
+_NOTHING: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
 
 
 class StepProgram:
@@ -52,13 +58,17 @@ class StepProgram:
         self._strategy = strategy
         self._gives_rows = gives_rows
         self._is_one_by_one = isinstance(strategy.extended.execution, StepByStep)
-        self._function = Function(
+        make = functools.partial(
+            Function,
             named,
             autograph=False,
             traces_before_warning=_EXPECTED_TRACES,
             compiled=compiled,
             on_trace=on_trace,
         )
+        self._function, self._for_few = make(), make()
+        self._few_left = _FEW
+        self._is_few = False
 
     @classmethod
     def of_updates(
@@ -138,7 +148,19 @@ class StepProgram:
     @property
     def num_programs(self) -> int:
         """How many programs have been compiled."""
-        return self._function.num_programs
+        return self._function.num_programs + self._for_few.num_programs
+
+    def expect(self, steps: int | None) -> None:
+        """Say how many steps are run until this is called again: the first few need no program that is fast.
+
+        What is compiled for few steps is compiled sooner, and its results differ in their last bits. All steps up to
+        the next call of this are run by one of the two.
+
+        Args:
+            steps: How many; None for as many as there may be.
+        """
+        self._is_few = steps is not None and steps <= self._few_left
+        self._few_left = self._few_left - steps if steps is not None and self._is_few else 0
 
     def __call__(self, steps: int, element: PyTree) -> Any:
         """Run so many steps.
@@ -147,10 +169,13 @@ class StepProgram:
             steps: How many.
             element: Their batches: one, or, if there are several, stacked on a leading dimension.
         """
-        with entered(self._strategy, None):
+        function, compiling = self._function, _NOTHING
+        if self._is_few:
+            function, compiling = self._for_few, cpu.few_runs()
+        with entered(self._strategy, None), compiling:
             if steps == 1 or not self._is_one_by_one:
-                return as_rows(self._function(steps, element))
-            outputs = [self._function(1, each) for each in unstacked(steps, element)]
+                return as_rows(function(steps, element))
+            outputs = [function(1, each) for each in unstacked(steps, element)]
         if not self._gives_rows:
             return outputs[-1]
         return jax.tree.map(lambda *rows: jnp.concatenate(rows), *outputs)

@@ -305,11 +305,15 @@ class Trainer:
         steps: int | None = None,
         callbacks: object = None,
     ) -> Any:
-        """See `keras.Model.predict`. One row for every example, in the order of the input."""
+        """See `keras.Model.predict`. One row for every example, in the order of the input.
+
+        The first few batches are computed by a program that is compiled sooner, whose last bits may be others.
+        """
         _check_batch_size(batch_size)
         adapter = self._adapter(x, None, None, batch_size, steps, False, None)
         verbose = self._shown(verbose)
         with self._computing(adapter, predicting=True):
+            self._expect_predictions(adapter.num_batches if steps is None else steps)
             return _KERAS["predict"](
                 self.model,
                 adapter,
@@ -351,6 +355,14 @@ class Trainer:
         outputs = self._on_batch("predict", (x,), reset=False)
         return jax.tree.map(np.asarray, outputs)
 
+    def _expect_predictions(self, steps: int | None) -> None:
+        self.make_predict_function()
+        program = self._loop("predict").program
+        # Programs of several workers have to be the same, and what one of them expects is its own.
+        if isinstance(program, engine.StepProgram):
+            is_in_step = isinstance(self.strategy.extended.membership, InStep)
+            program.expect(None if is_in_step else steps)
+
     def _callbacks(self, callbacks: object, verbose: object, steps: int | None) -> Any:
         """Return the callbacks of `evaluate` and `predict`: Keras' own, unless several workers stop together."""
         # Only then may a callback's wish to stop not take effect at once.
@@ -374,6 +386,8 @@ class Trainer:
     def _on_batch(self, name: str, batch: object, *, reset: bool) -> Any:
         adapter = _epochs.StepAdapter.of_iterable([batch], self.strategy)
         with adapter, self._computing(adapter, predicting=name == "predict"):
+            if name == "predict":
+                self._expect_predictions(1)
             getattr(self.model, f"make_{name}_function")()
             if reset:
                 # As Keras does: the logs of a single batch are of that batch alone.

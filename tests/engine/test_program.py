@@ -60,3 +60,22 @@ def test_updates_give_the_last_steps_result_or_what_the_variables_say():
 
     found, _ = outputs_of(counting, 2, 3)
     np.testing.assert_array_equal(found, [30.0, 50.0, 60.0])
+
+
+def test_programs_for_few_steps_run_while_all_expected_steps_are_few():
+    program = engine.StepProgram.of_examples(mirrored(1), lambda x: x * 2)
+
+    def programs_after(expected):
+        program.expect(expected)
+        np.testing.assert_array_equal(np.asarray(program(1, X[:BATCH])), X[:BATCH] * 2)
+        # For many steps, and all.
+        return program.function.num_programs, program.num_programs
+
+    assert [programs_after(expected) for expected in (1, 2, 2, 1)] == [(0, 1), (0, 1), (1, 2), (1, 2)]
+
+
+def test_any_number_of_steps_is_not_few():
+    program = engine.StepProgram.of_examples(mirrored(1), lambda x: x * 2)
+    program.expect(None)
+    program(1, X[:BATCH])
+    assert program.function.num_programs == 1

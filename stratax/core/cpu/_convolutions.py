@@ -35,6 +35,7 @@ import numpy as np
 from jax import lax
 from jax.interpreters import mlir
 
+from stratax.core.cpu._runs import is_worth
 from stratax.seams.jax import lowered_apart, lowering_for_cpus
 
 _PRIMITIVE = jax.lax.conv_general_dilated_p
@@ -58,6 +59,9 @@ _MIN_THIN_PIXELS = 1 << 12
 # In the place of any number of examples, where it is to be decided how they are computed.
 _MANY = 64
 
+# How many products of the fast routine take the time of one in the loops for groups, 6 to 10 nanoseconds.
+_NAIVE = 64
+
 # Batch, three dimensions of space, features.
 _VOLUME = 5
 
@@ -78,7 +82,7 @@ def install() -> None:
         # Only where the first dimension is that of the examples: in gradients it is another.
         is_plain = params["dimension_numbers"].lhs_spec[0] == 0 and params["batch_group_count"] == 1
         function = rewritten(of_many(left) if is_plain else left, right, params)
-        if function is None:
+        if function is None or not is_worth(_cost(ctx.avals_out[0], right, params)):
             return given(ctx, lhs, rhs, **params)
         # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
         plain = [jax.core.ShapedArray(operand.shape, operand.dtype) for operand in (left, right)]
@@ -88,6 +92,16 @@ def install() -> None:
         return lowered_apart(within, function, lhs, rhs)
 
     mlir.register_lowering(_PRIMITIVE, lower, platform="cpu")
+
+
+def _cost(result: Any, rhs: Any, params: dict[str, Any]) -> int:
+    """Return how many products XLA's fast routine would compute while XLA by itself computes a convolution."""
+    form = params["dimension_numbers"]
+    # Any number of examples counts as many.
+    sizes = [size if isinstance(size, int | np.integer) else _MANY for size in result.shape]
+    products = math.prod(sizes) * math.prod(rhs.shape[axis] for axis in form.rhs_spec[1:])
+    is_naive = params["feature_group_count"] > 1 or params["batch_group_count"] > 1
+    return products * _NAIVE if is_naive else products
 
 
 def of_many(aval: Any) -> Any:
