@@ -1,16 +1,12 @@
 """What is found in the text of a program that Stratax does not have."""
 
 import json
-import pathlib
 import textwrap
-import tomllib
 
 import pytest
 
 from stratax import errors
-from stratax.tf import _extras, migration
-
-ROOT = pathlib.Path(__file__).parents[2]
+from stratax.tf import migration
 
 
 def names(text):
@@ -204,38 +200,6 @@ def test_cells_of_a_notebook_are_one_program(tmp_path):
     assert finding.place() == f"{path}:cell 3:4"
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "from tensorflow.python.client import device_lib; device_lib.list_local_devices",
-        "from tensorflow.python.framework import ops, dtypes; ops.convert_to_tensor, dtypes.float32",
-        "from tensorflow.python.ops import array_ops, math_ops; array_ops.concat, math_ops.reduce_sum",
-        "from tensorflow.python.keras.layers import Dense",
-        "from tensorflow.python.keras import backend as K; K.mean",
-        "from tensorflow.python.platform import tf_logging as logging; logging.info",
-        "from tensorflow.python.training import session_run_hook; session_run_hook.SessionRunHook",
-        "from tensorflow.python.util import nest; nest.map_structure",
-        "from tensorflow.contrib.tpu.python.tpu import tpu_config, tpu_estimator; tpu_estimator.TPUEstimator",
-        "import tensorflow.python.keras.layers",
-    ],
-)
-def test_the_private_modules_that_many_name_are_there(statement):
-    assert names(statement) == []
-    exec(statement.replace("tensorflow", "stratax.tf"))
-
-
-def test_other_private_modules_are_refused():
-    ((_, name),) = names("from tensorflow.python.eager.context import context")
-    assert name == "tf.python.eager.context.context"
-    with pytest.raises(ImportError, match="is the inside of TensorFlow"):
-        exec("from stratax.tf.python.tools import freeze_graph")
-
-
-def test_local_devices_are_described():
-    device = migration.list_local_devices()[0]
-    assert (device.name, device.device_type) == ("/device:CPU:0", "CPU")
-
-
 GRAPHS = "import tensorflow.compat.v1 as tf\n"
 
 
@@ -274,30 +238,3 @@ def test_a_function_of_one_cell_is_called_in_another(tmp_path):
     (tmp_path / "a.ipynb").write_text(json.dumps(notebook))
     (found,) = migration.check([tmp_path])
     assert (found.cell, found.line, found.kind) == (1, 3, "missing")
-
-
-@pytest.mark.parametrize(
-    ("text", "extra"),
-    [
-        ("tf.summary.create_file_writer('logs')", "tensorboard"),
-        ("tf.keras.callbacks.TensorBoard('logs')", "tensorboard"),
-        ("tf.io.decode_jpeg(content)", "images"),
-        ("tf.image.decode_image(content)", "images"),
-        ("tf.distribute.ParameterServerStrategy(resolver)", "servers"),
-        ("tf.distribute.experimental.ParameterServerStrategy()", "servers"),
-    ],
-)
-def test_what_needs_an_extra_that_is_not_installed_is_told(monkeypatch, text, extra):
-    program = f"import tensorflow as tf\n{text}"
-    assert [each for each in migration.check_source(program) if each.kind == "missing"] == []
-    monkeypatch.setattr(_extras, "_is_installed", lambda package: False)
-    (found,) = [each for each in migration.check_source(program) if each.kind == "missing"]
-    assert f"pip install 'stratax-train[{extra}]'" in found.message
-
-
-def test_packages_of_extras_are_those_that_the_package_declares():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    modules = {"PIL": "pillow"}
-    for extra, (packages, _) in _extras._EXTRAS.items():
-        declared = " ".join(project[extra])
-        assert all(modules.get(package, package) in declared for package in packages), extra

@@ -8,7 +8,7 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
-from stratax.command.rehearsal import Catcher, _catching, _report
+from stratax.command.rehearsal import Catcher, _catching
 from stratax.command.rehearsal._hlo import collectives_of
 from stratax.core import regions
 from tests.command.rehearsal.devices import DEVICES
@@ -262,19 +262,6 @@ def batches():
 def adam_estimator(folder):
     config = tf.estimator.RunConfig(train_distribute=tf.distribute.MirroredStrategy(DEVICES[:2]))
     return tf.estimator.Estimator(adam_model, str(folder), config)
-
-
-@pytest.mark.exact
-def test_slots_of_tensorflow_1s_optimizers_are_no_weights(tmp_path, catcher):
-    estimator = adam_estimator(tmp_path)
-    estimator.train(batches, max_steps=2)
-    (made,) = [each for each in catcher.caught if each.name == "train"]
-    kinds = _report._kinds_of_variables()
-    variables = [each for each in (*made.variables[0], *made.variables[1]) if each is not None]
-    slots = {each.path for each in variables if kinds.get(id(each)) == "slots"}
-    weights = {each.path for each in variables if id(each) not in kinds}
-    assert {"dense/kernel/Adam", "dense/bias/Adam_1", "beta1_power"} <= slots
-    assert weights == {"dense/kernel", "dense/bias", "global_step"}
 
 
 @pytest.mark.exact

@@ -10,7 +10,8 @@ import stratax.tf as tf
 from stratax.command.rehearsal import Catcher, Enough
 from tests.command.rehearsal.devices import needs_libtpu
 from tests.command.rehearsal.test_strategies import SLICES, compiled
-from tests.tensorflow.estimator import keras_model, test_tpu, v1_model
+from tests.tensorflow.estimator import keras_model, v1_model
+from tests.tensorflow.estimator.tpu import test_estimator as tpu
 
 pytestmark = [needs_libtpu, pytest.mark.exact]
 
@@ -86,9 +87,9 @@ def of_a_keras_model(folder):
 
 
 def of_tpu_cores(folder):
-    made = test_tpu.estimator(folder)
-    evaluation = test_tpu.evaluation
-    return programs_of(made, train=test_tpu.input_fn, evaluate=evaluation, predict=evaluation)
+    made = tpu.estimator(folder)
+    evaluation = tpu.evaluation
+    return programs_of(made, train=tpu.input_fn, evaluate=evaluation, predict=evaluation)
 
 
 def check(programs, name):

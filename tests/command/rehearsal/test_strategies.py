@@ -7,7 +7,7 @@ import pytest
 import stratax as sx
 from stratax.command.rehearsal import Catcher, compile_for, parse_topology
 from tests.command.rehearsal.devices import needs_libtpu
-from tests.tensorflow.estimator import test_tpu as estimators
+from tests.tensorflow.estimator.tpu import test_estimator as estimators
 
 pytestmark = [needs_libtpu, pytest.mark.exact]
 

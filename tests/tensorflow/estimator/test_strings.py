@@ -2,7 +2,6 @@
 
 import pathlib
 
-import jax
 import numpy as np
 import pytest
 
@@ -17,7 +16,7 @@ from stratax.tensorflow.estimator import (
     SessionRunHook,
     tpu,
 )
-from stratax.tensorflow.estimator._layout import Layout, example_of, first_rows
+from stratax.tensorflow.estimator._layout import Layout
 from stratax.tensorflow.feature_column import Transformation
 from stratax.tensorflow.v1 import ByRow, HostInputs
 from stratax.tensorflow.v1._host import Kept
@@ -124,31 +123,6 @@ def test_an_input_without_batches_says_so(tmp_path):
     empty = strings_model.data().take(0)
     with pytest.raises(errors.DataError, match="The input has no batches"):
         strings_model.estimator(tmp_path).train(lambda: empty)
-
-
-def test_an_element_is_divided_into_numbers_and_what_stays_on_the_host():
-    sparse = sx.data.SparseTensor(
-        np.array([[0, 0], [2, 1]]), np.array([b"x", b"y"], object), np.array([4, 2])
-    )
-    element = ({"s": np.array([b"a"] * 4, object), "n": {"deep": np.arange(4)}, "t": sparse}, np.ones((4, 2)))
-    layout = Layout(element)
-    assert layout.has_host
-    leaves = jax.tree.leaves(element)
-    assert list(layout.batch(leaves)) == ["n/deep", "s", "t", "labels"]
-    assert list(layout.numbers(element)) == ["n/deep", "labels"]
-    features, labels = layout.placeholders({"n/deep": 5, "labels": 6}, 2)
-    assert (features["s"].shape, features["t"].shape, features["n"]["deep"], labels) == ((2,), None, 5, 6)
-    half = first_rows(element, 2)
-    assert half[0]["t"].shape == (2, 2)
-    assert half[0]["t"].values.tolist() == [b"x"]
-    assert half[0]["s"].shape == (2,)
-    assert first_rows(element, 3)[0]["s"].shape == (4,)
-
-
-def test_a_worker_without_data_has_an_example_all_the_same():
-    example, label = example_of(strings_model.data().element_spec)
-    assert example["words"].shape == (1, 1)
-    assert (example["color"].tolist(), example["numbers"].shape, label.shape) == ([b""], (1, 3), (1,))
 
 
 def test_cores_take_parts_of_batches_of_strings(of_one_device, tmp_path):

@@ -138,55 +138,6 @@ def test_every_replica_begins_with_it(tmp_path, trained):
         np.testing.assert_array_equal(new[f"net/{name}"], values(trained)[f"net/{name}"])
 
 
-def test_scopes_are_mapped_and_averages_begin_with_what_was_read(tmp_path, trained):
-    def begin():
-        tf.train.init_from_checkpoint(trained.model_dir, {"net/": "mine/"})
-
-    old, new = values(trained), begun(tmp_path, scope="mine", begin=begin)
-    for name in TRAINED:
-        np.testing.assert_array_equal(new[f"mine/{name}"], old[f"net/{name}"])
-        np.testing.assert_array_equal(new[f"mine/{name}/ExponentialMovingAverage"], old[f"net/{name}"])
-
-
-def test_one_value_may_be_several_variables(tmp_path, trained):
-    def begin():
-        (beta,) = v1.trainable_variables("net/batch_normalization/beta")
-        pairs = [("net/hidden/bias", "net/hidden/bias"), ("net/hidden/bias", [beta])]
-        tf.contrib.framework.init_from_checkpoint(trained.model_dir, pairs)
-
-    old, new = values(trained), begun(tmp_path, begin=begin)
-    for name in ("hidden/bias", "batch_normalization/beta"):
-        np.testing.assert_array_equal(new[f"net/{name}"], old["net/hidden/bias"])
-
-
-def test_a_training_that_goes_on_does_not_look_at_the_other_checkpoint(tmp_path, trained):
-    made = estimator(tmp_path)
-    made.train(data, steps=1)
-    gone = {"begin": lambda: tf.train.init_from_checkpoint("/nowhere", {"/": "/"})}
-    estimator(tmp_path, **gone).train(data, steps=1)
-    with pytest.raises(errors.FileMissingError, match="nowhere"):
-        estimator(tmp_path / "new", **gone).train(data, steps=1)
-
-
-@pytest.mark.parametrize(
-    ("mapping", "message"),
-    [
-        (
-            {"net/other": "net/hidden/kernel"},
-            "other, which is for net/hidden/kernel, is not in the checkpoint",
-        ),
-        ({"net/hidden/bias": "net/logits/bias"}, r"\(2,\) in the model and \(3,\) in the checkpoint"),
-        ({"net/": "mine/"}, "names a variable or a scope that the model does not have"),
-        ({"net": "net/"}, "A scope is given the values of a scope"),
-        ({"net/": 3}, "must be a variable, the name of one, or a scope"),
-    ],
-)
-def test_a_wrong_assignment_is_an_error(tmp_path, trained, mapping, message):
-    made = estimator(tmp_path, begin=lambda: tf.train.init_from_checkpoint(trained.model_dir, mapping))
-    with pytest.raises(errors.BadArgumentError, match=message):
-        made.train(data, steps=1)
-
-
 def test_a_checkpoint_of_another_model_names_three_variables(tmp_path, trained):
     path = trained.latest_checkpoint()
     wide = estimator(tmp_path / "wide", units=5)
@@ -311,11 +262,6 @@ def test_keras_layers_are_found_by_their_names(tmp_path):
         made.train(lambda: data().map(lambda x, _: x), steps=1)
         found.append(made.get_variable_value(f"{scope}/dense/kernel"))
     np.testing.assert_array_equal(*found)
-
-
-def test_the_global_step_of_a_folder(tmp_path, trained):
-    assert sx.estimator.load_global_step_from_checkpoint_dir(trained.model_dir) == 2
-    assert sx.estimator.load_global_step_from_checkpoint_dir(tmp_path) == 0
 
 
 def test_a_checkpoint_of_objects_is_found_by_the_variables_names(tmp_path):

@@ -5,13 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from stratax.base import bounds
-from stratax.errors import BadArgumentError, StrataxError
-from stratax.export._manifest import TensorInfo, dtype_named
 from stratax.tensorflow.exports import _host_sizes
 from stratax.tensorflow.exports._host_functions import NAMES, function_named
-from stratax.tensorflow.exports._host_plan import RANDOM, Call, Plan, Ref
-from stratax.tensorflow.exports._run_plan import run
 
 
 def of(*shape, dtype=np.float32):
@@ -55,45 +50,3 @@ def test_the_size_that_is_expected_is_that_which_is_made(name, args, kwargs, mon
 
 def test_each_function_is_there():
     assert _host_sizes._SIZES.keys() <= NAMES
-
-
-@pytest.mark.parametrize(
-    ("name", "args"),
-    [
-        *((name, args) for name, args, _ in CALLS),
-        ("math.add", (of(20, 1), of(20))),
-        ("concat", ([of(40), of(40)], 0)),
-        ("strings.ngrams", (np.array([b"a"] * 20, object), [1, 2, 3])),
-        (RANDOM, ([400],)),
-    ],
-)
-def test_what_is_too_large_is_refused(name, args, monkeypatch):
-    monkeypatch.setattr(bounds, "most_bytes", lambda: 30)
-    plan = Plan((Call(name, args, {}, Ref("y")),), {}, {})
-    with pytest.raises(BadArgumentError, match=f"tf.{name} would make an array that is too large"):
-        run(plan, {})
-
-
-@pytest.mark.parametrize("name", ["fill", "gather", "linalg.matmul", "pad", "tile", "image.resize"])
-@pytest.mark.parametrize("value", ["a", None, [[-1]], 1e300, [], [None]])
-def test_what_is_no_size_is_told_by_the_function(name, value):
-    plan = Plan(
-        (Call(name, (of(2, 2, 2), value), {}, Ref("y")),), {"y": "y"}, {"y": TensorInfo("int32", (1,))}
-    )
-    with pytest.raises(StrataxError):
-        run(plan, {})
-
-
-@pytest.mark.parametrize(
-    "name", ["O", "V8", "S5", "U5", "M8[ns]", "f2,i4", ">f4", "float128", "(2,)i4", "int", "?", ""]
-)
-def test_exports_have_numbers_of_known_dtypes(name):
-    with pytest.raises(TypeError):
-        dtype_named(name)
-
-
-@pytest.mark.parametrize(
-    "name", ["bool", "uint8", "int64", "float16", "complex64", "bfloat16", "int4", "float8_e5m2"]
-)
-def test_dtypes_of_numbers_are_taken(name):
-    assert dtype_named(name).name == name

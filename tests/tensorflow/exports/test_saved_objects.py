@@ -1,6 +1,5 @@
 """What `tf.saved_model.save` has saved, `tf.saved_model.load` gives again, or says what is wrong."""
 
-import json
 import os
 
 import keras
@@ -13,7 +12,6 @@ from stratax import errors
 from stratax.export import ExportedFunction, TensorInfo
 from stratax.export import load as load_signatures
 from stratax.export import save as save_signatures
-from stratax.io import sealed
 
 
 class Scale(tf.Module):
@@ -56,46 +54,6 @@ def scale(tmp_path_factory):
     module(tf.constant([1.0, 2.0]), by=3)
     tf.saved_model.save(module, folder)
     return folder
-
-
-def test_functions_are_loaded_for_all_that_they_were_traced_for(scale):
-    loaded = tf.saved_model.load(scale)
-    assert float(loaded(tf.constant(3.0))) == 3.0
-    assert loaded(tf.constant([3.0, 4.0]), by=3).tolist() == [9.0, 12.0]
-    assert float(loaded(3)) == 3.0, "A number becomes the tensor that it was saved for."
-    assert len(loaded.signatures) == 0, "None of the functions is the only one."
-    with pytest.raises(
-        errors.BadTypeError, match=r"was not saved for these arguments. Expected: \(x=TensorSpec"
-    ):
-        loaded(tf.constant([3.0, 4.0]))
-    with pytest.raises(errors.BadTypeError, match="does not take these arguments: missing"):
-        loaded()
-
-
-def test_a_function_that_was_loaded_changes_variables(scale):
-    loaded = tf.saved_model.load(scale)
-    assert loaded.mutate(tf.constant(5.0)) is None
-    assert float(loaded.v.numpy()) == 5.0
-    assert float(loaded(tf.constant(2.0))) == 10.0
-    found = loaded.table([[1, 2]])
-    np.testing.assert_array_equal(found["rows"], [[25.0, 50.0]])
-    total, (frozen, three, none) = found["parts"]
-    assert (float(total), frozen.tolist(), int(three), none) == (75.0, [1.0, 2.0], 3, None)
-    assert isinstance(found["parts"], tuple)
-    other = tf.saved_model.load(scale)
-    assert float(other.v.numpy()) == 1.0
-
-
-def test_attributes_are_loaded_with_their_structure(scale):
-    loaded = tf.saved_model.load(scale)
-    assert [type(each) for each in loaded.many] == [type(loaded.v), dict]
-    assert loaded.many[1]["b"].numpy().tolist() == [True]
-    assert loaded.child.parent is loaded
-    assert not loaded.child.frozen.trainable
-    assert len(loaded.variables) == 4
-    assert len(loaded.trainable_variables) == 3
-    assert loaded.non_trainable_variables == [loaded.child.frozen]
-    assert not hasattr(loaded, "number")
 
 
 class Two(tf.Module):
@@ -212,58 +170,6 @@ def test_a_model_with_a_call_of_its_own_is_saved_once_it_was_called(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "mirrored",
-        *(
-            pytest.param(each, marks=[pytest.mark.exact, pytest.mark.stress])
-            for each in ("central storage", "one device")
-        ),
-    ],
-)
-def test_a_loaded_function_runs_in_the_replicas_of_another_strategy(kind, tmp_path):
-    model = model_of_numbers()
-    tf.saved_model.save(model, tmp_path / "saved")
-    strategy = {
-        "mirrored": lambda: tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]),
-        "central storage": lambda: tf.distribute.experimental.CentralStorageStrategy(["/cpu:0", "/cpu:1"]),
-        "one device": lambda: tf.distribute.OneDeviceStrategy("/cpu:1"),
-    }[kind]()
-    with strategy.scope():
-        loaded = tf.saved_model.load(tmp_path / "saved")
-        predict = loaded.signatures["serving_default"]
-        dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(X).batch(6))
-        for batch in dataset:
-            found = strategy.run(predict, args=(batch,))
-            in_function = tf.function(lambda batch: strategy.run(loaded, args=(batch,)))(batch)
-    expected = model.predict(X, verbose=0)
-    for each in (found["output_0"], in_function):
-        parts = strategy.experimental_local_results(each)
-        np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-6)
-
-
-@pytest.mark.stress
-@pytest.mark.exact
-def test_a_loaded_model_is_trained_further_as_the_model_is(tmp_path):
-    model = model_of_numbers()
-    loaded = reloaded(model, tmp_path)
-
-    def step(variables, call, optimizer):
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_mean(call(X) ** 2)
-        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
-        return float(loss)
-
-    here = keras.optimizers.SGD(0.1)
-    expected = [step(model.trainable_variables, lambda x: model(x, training=False), here) for _ in range(3)]
-    there = keras.optimizers.SGD(0.1)
-    found = [step(loaded.trainable_variables, loaded, there) for _ in range(2)]
-    in_function = tf.function(lambda: loaded.signatures["serving_default"](X)["output_0"])
-    found.append(step(loaded.trainable_variables, lambda x: in_function(), there))
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
-
-
 def test_what_calls_python_is_saved_by_name_with_a_warning(tmp_path):
     class Prints(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
@@ -318,17 +224,6 @@ def test_saving_again_replaces_an_export_and_nothing_else(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "saved"]
 
 
-def test_tags_and_options_are_taken(tmp_path):
-    module = tf.Module()
-    io_device = "/job:localhost"
-    options = tf.saved_model.SaveOptions(experimental_io_device=io_device, extra_tags=["gpu"])
-    tf.saved_model.save(module, tmp_path / "a", options=options)
-    load_options = tf.saved_model.LoadOptions(experimental_io_device=io_device)
-    tf.saved_model.load(tmp_path / "a", tags=["serve", "gpu"], options=load_options)
-    with pytest.raises(errors.BadArgumentError, match=r"other tags. Expected: None, or \['serve', 'gpu'\]"):
-        tf.saved_model.load(tmp_path / "a", tags="serve")
-
-
 def test_signatures_that_stratax_export_has_written_are_loaded(tmp_path):
     v = sx.Variable([2.0, 3.0], name="v")
     info = {"b": TensorInfo("float32", (None, 2)), "a": TensorInfo("float32", ())}
@@ -339,53 +234,6 @@ def test_signatures_that_stratax_export_has_written_are_loaded(tmp_path):
     assert signature(b=tf.ones((1, 2)), a=1.0)["y"].tolist() == [[3.0, 4.0]]
     assert [each.name for each in signature.variables] == ["v"]
     assert loaded.variables == signature.variables
-
-
-def test_what_is_no_saved_model_is_told(tmp_path, scale):
-    assert tf.saved_model.contains_saved_model(scale)
-    assert tf.saved_model.contains_saved_model(str(scale).encode())
-    assert float(tf.saved_model.load(str(scale).encode()).v.numpy()) == 1.0
-    assert not tf.saved_model.contains_saved_model(tmp_path)
-    with pytest.raises(errors.FileMissingError, match="There is no saved model at"):
-        tf.saved_model.load(tmp_path / "none")
-    (tmp_path / "saved_model.pb").write_bytes(b"")
-    with pytest.raises(errors.UnimplementedError, match=r"written by TensorFlow.*stratax convert savedmodel"):
-        tf.saved_model.load(tmp_path)
-    model_of_numbers().save(tmp_path / "keras")
-    with pytest.raises(errors.UnimplementedError, match=r"as Keras saves it.*tf\.keras\.models\.load_model"):
-        tf.saved_model.load(tmp_path / "keras")
-
-
-def changed(folder, tmp_path, change):
-    """Copy an export whose `object.json` is changed, with the right checksums."""
-    import hashlib
-    import shutil
-
-    shutil.copytree(folder, tmp_path / "copy")
-    file = tmp_path / "copy" / "object.json"
-    body = json.loads(file.read_text())
-    change(body)
-    file.write_text(json.dumps(body))
-    manifest = json.loads((tmp_path / "copy" / "export.json").read_text())
-    del manifest["crc32c"]
-    content = file.read_bytes()
-    manifest["files"]["object.json"] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    (tmp_path / "copy" / "export.json").write_bytes(sealed(manifest))
-    return tmp_path / "copy"
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        (lambda body: body.update(format=2), "newer format. Expected: 1. Received: 2"),
-        (lambda body: body.pop("nodes"), "object.json has no nodes"),
-        (lambda body: body["functions"][0].pop("kinds"), "object.json makes no sense"),
-        (lambda body: body["variables"][0].update(weight="none"), "object.json makes no sense"),
-    ],
-)
-def test_a_file_of_an_object_that_makes_no_sense_is_told(scale, tmp_path, change, match):
-    with pytest.raises(errors.DataLossError, match=match):
-        tf.saved_model.load(changed(scale, tmp_path, change))
 
 
 def test_a_signature_of_text_computes_with_it_on_the_host(tmp_path):
@@ -407,13 +255,6 @@ def test_a_signature_of_text_computes_with_it_on_the_host(tmp_path):
     assert signature(text=["3"])["number"].tolist() == [3.0]
     with pytest.raises(errors.TracingError, match=r"called by its signature.*loaded\.signatures"):
         loaded.number(["1"])
-
-
-def test_a_loaded_function_is_differentiated(tmp_path):
-    loaded = reloaded(Two(), tmp_path)
-    with tf.GradientTape() as tape:
-        loss = tf.reduce_sum(loaded.dotted([1.0, 2.0], 3)["out"])
-    assert float(tape.gradient(loss, loaded.v)) == 9.0
 
 
 def test_what_was_loaded_is_not_saved_again(tmp_path):

@@ -13,10 +13,6 @@ WORD = fc.categorical_column_with_hash_bucket("w", 10)
 LISTED = fc.categorical_column_with_vocabulary_list("w", ["a", "b"])
 
 
-def _ids(column, **features):
-    return fc.Transformation([column]).host_features(features)[f"{column.name}/ids"].tolist()
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -151,95 +147,6 @@ def test_features_that_do_not_fit_are_refused(column, features, message):
         fc.input_layer(features, [column])
 
 
-def test_batches_of_several_sizes_are_refused():
-    with pytest.raises(errors.BadArgumentError, match="one number of examples.*{'m': 2, 'n': 3}"):
-        fc.input_layer({"n": np.ones(3), "m": np.ones(2)}, [NUMBER, fc.numeric_column("m")])
-
-
-def test_linear_model_takes_columns_only():
-    class Other(fc.FeatureColumn):
-        name = "other"
-        parse_example_spec = None
-        host_columns = ()
-
-    with pytest.raises(errors.BadArgumentError, match="takes dense and categorical columns"):
-        fc.linear_model({}, [Other()])
-
-
-def test_files_of_vocabularies_that_can_not_be_right_are_refused(tmp_path):
-    path = tmp_path / "words.txt"
-    with pytest.raises(errors.FileMissingError, match="words.txt"):
-        fc.categorical_column_with_vocabulary_file("w", str(path))
-    missing = fc.categorical_column_with_vocabulary_file("w", str(path), 3)
-    text = np.array([b"a"], object)
-    with pytest.raises(errors.FileMissingError, match="words.txt"):
-        _ids(missing, w=text)
-    path.write_text("")
-    with pytest.raises(errors.BadArgumentError, match="one entry at least. Received: vocabulary_size=0"):
-        fc.categorical_column_with_vocabulary_file("w", str(path))
-    path.write_text("a\nb\n")
-    with pytest.raises(
-        errors.BadArgumentError, match=r"too short. Expected: 3 lines.*Received: 2 in .*words.txt"
-    ):
-        _ids(missing, w=text)
-    path.write_text("a\nb\na\n")
-    with pytest.raises(errors.BadArgumentError, match="b'a' more than once: in lines 1 and 3"):
-        _ids(missing, w=text)
-    whole = fc.categorical_column_with_vocabulary_file("w", str(path), 2, tf.int64)
-    with pytest.raises(errors.BadArgumentError, match="no whole number: b'a' in line 1"):
-        _ids(whole, w=np.array([1]))
-
-
-def test_vocabularies_of_numbers_and_of_records(tmp_path):
-    path = str(tmp_path / "numbers.txt")
-    with open(path, "w") as file:
-        file.write("7\n-1\n30\n")
-    column = fc.categorical_column_with_vocabulary_file("w", path, dtype=tf.int64, default_value=2)
-    assert _ids(column, w=np.array([[30, 7], [-1, 5]])) == [[2, 0], [-1, 2]]
-    records = str(tmp_path / "words.tfrecord.gz")
-    with tf.io.TFRecordWriter(records, tf.io.TFRecordOptions("GZIP")) as writer:
-        for word in (b"x", b"y"):
-            writer.write(word)
-    column = fc.categorical_column_with_vocabulary_file("w", records, num_oov_buckets=1)
-    assert column.num_buckets == 3
-    assert _ids(column, w=["y", "z"]) == [[1], [2]]
-
-
-def test_the_arguments_of_files_stand_in_another_order_in_v1(tmp_path):
-    path = tmp_path / "words.txt"
-    path.write_text("a\nb\n")
-    column = tf.compat.v1.feature_column.categorical_column_with_vocabulary_file("w", str(path), 1, 3)
-    assert (column.vocabulary_size, column.num_oov_buckets, column.default_value) == (1, 3, -1)
-
-
-def test_rows_of_different_lengths_and_python_strings_are_taken():
-    assert _ids(LISTED, w=[["a", "b", "c"], [], ["b"]]) == [[0, 1, -1], [-1, -1, -1], [1, -1, -1]]
-    assert _ids(LISTED, w=["a", "b"]) == [[0], [1]]
-    assert _ids(LISTED, w=np.array(["b", ""])) == [[1], [-1]]
-
-
-def test_a_batch_without_any_value_has_no_ids():
-    empty = SparseTensor(np.zeros((0, 2), np.int64), np.zeros(0, object), np.array([2, 0]))
-    for column in (WORD, LISTED, fc.crossed_column(["w", "w"], 5)):
-        assert _ids(column, w=empty) == [[-1], [-1]]
-    weighted = fc.weighted_categorical_column(WORD, "v")
-    numbers = SparseTensor(np.zeros((0, 2), np.int64), np.zeros(0, np.float32), np.array([2, 0]))
-    made = fc.Transformation([weighted]).host_features({"w": empty, "v": numbers})
-    assert {key: value.tolist() for key, value in made.items()} == {
-        "w_weighted_by_v/ids": [[-1], [-1]],
-        "w_weighted_by_v/weights": [[0], [0]],
-    }
-
-
-def test_nan_falls_into_the_last_bucket_on_the_host_and_in_the_step():
-    buckets = fc.bucketized_column(NUMBER, [0.0, 1.0])
-    features = {"n": np.array([np.nan, -np.inf, np.inf], np.float32)}
-    assert fc.input_layer(features, [buckets]).argmax(1).tolist() == [2, 0, 2]
-    crossed = fc.crossed_column([buckets, "k"], 10**6)
-    ids = _ids(crossed, **features, k=np.array([1, 1, 1]))
-    assert ids[0] == ids[2] != ids[1]
-
-
 def test_examples_are_parsed_as_columns_need_them():
     columns = [
         fc.numeric_column("n", shape=2, default_value=1.0),
@@ -276,9 +183,3 @@ def test_examples_are_parsed_as_columns_need_them():
 
 
 NUMBER_M = fc.numeric_column("m")
-
-
-def test_columns_are_values_that_can_be_compared_and_shown():
-    assert fc.numeric_column("n") == NUMBER
-    assert len({NUMBER, fc.numeric_column("n"), WORD}) == 2
-    assert "hash_bucket_size=10" in repr(WORD)

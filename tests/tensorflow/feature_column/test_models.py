@@ -2,11 +2,9 @@
 
 import jax
 import jax.numpy as jnp
-import keras
 import numpy as np
 import pytest
 
-import stratax as sx
 import stratax.tensorflow.feature_column as fc
 import stratax.tf as tf
 from stratax import errors
@@ -80,14 +78,6 @@ def test_a_compiled_step_gives_what_is_computed_eagerly_for_every_shape():
     ]
 
 
-def test_widths_of_sparse_features_repeat_so_that_few_programs_are_compiled():
-    widths = {
-        fc.Transformation([TAGS]).host_features({"tags": _sparse([[b"a"] * n])})["tags/ids"].shape[1]
-        for n in range(65)
-    }
-    assert widths == {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
-
-
 def test_whole_numbers_are_hashed_on_the_host_unless_the_model_computed_them():
     column = fc.indicator_column(fc.categorical_column_with_hash_bucket("n", 5, tf.int64))
     batch = {"n": np.array([[1], [-1]], np.int32)}
@@ -123,29 +113,6 @@ def test_a_string_that_the_model_puts_under_another_key_is_still_the_hosts():
     column = fc.indicator_column(fc.categorical_column_with_vocabulary_list("other", ["red"]))
     step = HostStep(lambda scope, f: fc.input_layer({"other": f["color"]}, [column]))
     assert step({"color": _text("blue", "red")}).tolist() == [[0], [1]]
-
-
-def test_features_transformed_in_advance_need_no_host():
-    transformation = fc.Transformation(COLUMNS)
-    numbers = transformation.host_features(_batch())
-    assert {key: value.dtype.kind for key, value in numbers.items()} == {
-        "size": "f",
-        "tags/ids": "i",
-        "color/ids": "i",
-        "color_X_size_bucketized/ids": "i",
-    }
-    state = v1.ModelState(1)
-    first, *_ = _eagerly(_batch(), state)
-    with v1.ModelScope(state, "train").entered():
-        np.testing.assert_array_equal(fc.input_layer(numbers, COLUMNS), first)
-
-
-def test_a_transformation_in_a_dataset_feeds_a_compiled_layer():
-    columns = [fc.indicator_column(COLOR), SIZE]
-    transformation, layer = fc.Transformation(columns), fc.DenseFeatures(columns)
-    data = sx.data.Dataset.from_tensor_slices({"color": _text("red", "blue"), "size": np.ones(2, np.float32)})
-    (batch,) = data.batch(2).map(transformation.host_features)
-    assert sx.function(layer)(batch).tolist() == [[1, 0, 0, 1], [0, 0, 1, 1]]
 
 
 def test_two_columns_of_one_name_need_two_transformations():
@@ -203,107 +170,3 @@ def test_trainable_false_trains_nothing():
         fc.linear_model(_batch(), [COLOR], trainable=False)
         assert scope.trainable_variables() == []
         assert len(scope.global_variables()) == 4
-
-
-def test_shared_embeddings_of_tensorflow_2_have_their_own_name():
-    columns = fc.shared_embeddings([TAGS, fc.categorical_column_with_hash_bucket("color", 10)], 2)
-    with v1.ModelScope(v1.ModelState(1), "train").entered() as scope:
-        assert fc.input_layer(_batch(), columns).shape == (3, 4)
-        assert [v.path for v in scope.global_variables()] == ["color_tags_shared_embedding"]
-
-
-def test_embeddings_start_from_a_checkpoint(tmp_path):
-    table = np.arange(6, dtype=np.float32).reshape(3, 2)
-    path = sx.train.Checkpoint(table=sx.Variable(table)).save(str(tmp_path / "model"))
-    (name,) = (name for name, shape in sx.train.list_variables(path) if tuple(shape) == (3, 2))
-    column = fc.embedding_column(COLOR, 2, ckpt_to_load_from=path, tensor_name_in_ckpt=name)
-    with v1.ModelScope(v1.ModelState(1), "train").entered():
-        assert fc.input_layer({"color": _text("blue")}, [column]).tolist() == [[4, 5]]
-        wider = fc.embedding_column(COLOR, 3, ckpt_to_load_from=path, tensor_name_in_ckpt=name)
-        with pytest.raises(errors.BadArgumentError, match=r"another shape. Expected: \(3, 3\)"):
-            fc.input_layer({"color": _text("blue")}, [wider])
-
-
-def test_first_embeddings_follow_from_the_models_seed():
-    def first(seed):
-        with v1.ModelScope(v1.ModelState(seed), "train").entered():
-            return np.asarray(fc.input_layer({"color": _text("blue")}, [column]))
-
-    column = fc.embedding_column(COLOR, 4)
-    np.testing.assert_array_equal(first(1), first(1))
-    assert (first(1) != first(2)).any()
-    assert column == fc.embedding_column(COLOR, 4)
-
-
-def test_the_layer_has_its_variables_and_is_trained():
-    columns = [fc.embedding_column(COLOR, 2), fc.indicator_column(COLOR), SIZE]
-    layer, parts = fc.DenseFeatures(columns), {}
-    batch = {"color": _text("red", "blue"), "size": np.array([[1.0], [2.0]])}
-    result = layer(batch, cols_to_output_tensors=parts)
-    assert [v.path for v in layer.weights] == [f"{layer.name}/color_embedding/embedding_weights"]
-    table = np.asarray(layer.weights[0].value)
-    np.testing.assert_allclose(result, np.c_[table[[0, 2]], np.eye(3)[[0, 2]], [1, 2]], rtol=1e-6)
-    assert [part.shape for part in parts.values()] == [(2, 2), (2, 3), (2, 1)]
-    with sx.GradientTape() as tape:
-        loss = jnp.sum(layer(batch))
-    assert tape.gradient(loss, layer.weights)[0].tolist() == [[1, 1], [0, 0], [1, 1]]
-
-
-def test_the_layer_is_part_of_a_keras_model_of_numbers():
-    columns = [fc.embedding_column(fc.categorical_column_with_identity("kind", 3), 2), BUCKETS]
-    inputs = {"kind": keras.Input((1,), dtype="int32", name="kind"), "size": keras.Input((1,), name="size")}
-    model = keras.Model(inputs, keras.layers.Dense(1)(fc.DenseFeatures(columns)(inputs)))
-    model.compile("sgd", "mse")
-    batch = {"kind": np.array([[0], [2]]), "size": np.array([[1.0], [5.0]])}
-    before = np.asarray(model.weights[0].value)
-    model.fit(batch, np.ones((2, 1)), verbose=0)
-    assert (np.asarray(model.weights[0].value) != before).any(axis=1).tolist() == [True, False, True]
-
-
-def test_the_layer_refuses_other_columns_and_features():
-    with pytest.raises(errors.BadArgumentError, match="DenseFeatures takes dense columns"):
-        fc.DenseFeatures([COLOR])
-    with pytest.raises(errors.BadTypeError, match="takes a dictionary"):
-        fc.DenseFeatures([SIZE])(np.ones(2))
-
-
-def test_sequences_in_a_model_are_computed_on_the_host():
-    columns = [
-        fc.sequence_numeric_column("n", normalizer_fn=lambda x: x * 2),
-        fc.embedding_column(fc.sequence_categorical_column_with_hash_bucket("tags", 5), 2),
-    ]
-    tags = _sparse([[b"a"], [b"b", b"c", b"a", b"b", b"c"]])
-    numbers = SparseTensor(tags.indices, np.arange(6, dtype=np.float32), tags.dense_shape)
-
-    def body(scope, features):
-        return fc.SequenceFeatures(columns)(features)
-
-    step = HostStep(body)
-    result, lengths = step({"tags": tags, "n": numbers})
-    # Five steps become six, a width that repeats.
-    assert result.shape == (2, 6, 3)
-    assert lengths.tolist() == [1, 5]
-    assert result[:, :, 0].tolist() == [[0, 0, 0, 0, 0, 0], [2, 4, 6, 8, 10, 0]]
-    assert (np.asarray(result[:, :, 1:]) != 0).all(axis=2).sum(axis=1).tolist() == [1, 5]
-    assert list(step.state.variables) == ["sequence_features/tags_embedding/embedding_weights"]
-
-
-def test_sequences_that_do_not_fit_are_refused():
-    numbers = fc.sequence_numeric_column("n")
-    with pytest.raises(errors.BadArgumentError, match="takes columns of sequences"):
-        fc.SequenceFeatures([COLOR])
-    with pytest.raises(errors.BadArgumentError, match="'color_indicator' is of no sequence"):
-        fc.SequenceFeatures([fc.indicator_column(COLOR)])({"color": _text("red")})
-    with pytest.raises(errors.BadArgumentError, match="is a sequence of numbers"):
-        fc.SequenceFeatures([numbers])({"n": [["a"]]})
-    with pytest.raises(
-        errors.BadArgumentError, match=r"one length in all columns.*'m': \[2, 1\], 'n': \[1, 2\]"
-    ):
-        fc.SequenceFeatures([numbers, fc.sequence_numeric_column("m")])(
-            {"n": [[1.0], [2.0, 3.0]], "m": [[1.0, 2.0], [3.0]]}
-        )
-    with pytest.raises(errors.BadArgumentError, match="default_value must be a number"):
-        fc.sequence_numeric_column("n", default_value="0")
-    refused = pytest.raises(errors.BadArgumentError, match="'n' is computed on the host")
-    with refused:
-        HostStep(lambda scope, f: fc.SequenceFeatures([numbers])({"n": f["n"] + 1}))({"n": np.ones((1, 2))})

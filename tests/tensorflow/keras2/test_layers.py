@@ -8,18 +8,6 @@ import stratax.tf as tf
 from stratax import errors
 
 
-def test_losses_have_keras_2s_reductions_and_names():
-    reduction = tf.keras.losses.Reduction
-    loss = tf.keras.losses.MeanSquaredError(reduction=reduction.NONE)
-    assert loss([[1.0], [2.0]], [[0.0], [0.0]]).tolist() == [1.0, 4.0]
-    assert float(tf.keras.losses.MeanSquaredError(reduction=reduction.AUTO)([[1.0]], [[0.0]])) == 1.0
-    assert tf.losses.Reduction.AUTO == reduction.AUTO
-    reduction.validate(reduction.SUM)
-    with pytest.raises(errors.BadArgumentError, match="A reduction is one of"):
-        reduction.validate("most")
-    assert tf.keras.losses.mae is tf.keras.metrics.MAE is keras.losses.mean_absolute_error
-
-
 def test_layers_of_images_take_lists():
     image = np.arange(16.0).reshape(4, 4, 1)
     one, two = [[[2.5], [4.5]], [[10.5], [12.5]]], [[[3.5], [5.5]], [[11.5], [13.5]]]
@@ -37,18 +25,6 @@ def test_names_that_have_moved_are_the_classes_of_keras():
     assert tf.keras.experimental.CosineDecay is keras.optimizers.schedules.CosineDecay
     assert tf.keras.layers.Dense is keras.layers.Dense
     assert tf.keras.layers.experimental.SyncBatchNormalization().synchronized
-
-
-def test_policies_of_tensorflow_2_3():
-    experimental = tf.keras.mixed_precision.experimental
-    policy = experimental.Policy("mixed_bfloat16", loss_scale=None)
-    assert (policy.compute_dtype, policy.variable_dtype) == ("bfloat16", "float32")
-    before = experimental.global_policy()
-    experimental.set_policy(policy)
-    try:
-        assert tf.keras.layers.Dense(1).compute_dtype == "bfloat16"
-    finally:
-        experimental.set_policy(before)
 
 
 def test_a_thresholded_relu_is_made_of_its_configuration():

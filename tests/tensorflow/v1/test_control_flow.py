@@ -50,14 +50,3 @@ def test_a_training_step_may_be_left_out():
     for x, expected in ((2.0, -1.0), (np.inf, -1.0), (1.0, -2.0)):
         step(np.float32(x))
         assert step.value("weight") == expected
-
-
-def test_updates_of_rows_wait_until_they_are_run():
-    def body(scope, x):
-        v = tf.get_variable("v", (3,), initializer=tf.zeros_initializer(), trainable=False)
-        first, second = tf.scatter_add(v, [0, 0], [x, x]), tf.scatter_nd_update(v, [[1]], [x])
-        tf.scatter_update(v, [2], [x])
-        scope.run([first, second])
-        return v.value
-
-    assert Step(body)(np.float32(3)).tolist() == [6.0, 3.0, 0.0]

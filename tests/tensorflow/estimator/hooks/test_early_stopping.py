@@ -2,15 +2,19 @@
 
 import types
 
+import jax.numpy as jnp
 import pytest
 
 from stratax import errors
+from stratax.summary.files import FileWriter, FileWriterCache
 from stratax.tensorflow.estimator import (
     StopAtStepHook,
     make_early_stopping_hook,
     make_stop_at_checkpoint_step_hook,
+    stop_if_lower_hook,
 )
 from stratax.tensorflow.estimator.hooks import SessionRunContext
+from stratax.tensorflow.v1 import summary as summary_v1
 from tests.tensorflow.estimator.hooks import loop
 
 ESTIMATOR = types.SimpleNamespace(config=None, train=None, eval_dir=None)
@@ -65,3 +69,19 @@ def test_what_is_wrong_is_told():
         make_early_stopping_hook(ESTIMATOR, lambda: True, run_every_steps=3)
     with pytest.raises(errors.BadArgumentError, match="Exactly one of"):
         make_early_stopping_hook(ESTIMATOR, lambda: True, run_every_secs=None)
+
+
+@pytest.fixture(autouse=True)
+def _forget_writers():
+    yield
+    FileWriterCache.clear()
+
+
+def test_a_metric_that_no_evaluation_has_is_told(tmp_path):
+    writer = FileWriter(str(tmp_path))
+    writer.add_summary(summary_v1.scalar("loss", jnp.float32(1)), 1)
+    writer.close()
+    estimator = types.SimpleNamespace(config=None, train=None, eval_dir=lambda: str(tmp_path))
+    hook = stop_if_lower_hook(estimator, "los", 0.5)
+    with pytest.raises(errors.BadArgumentError, match=r"there are loss. Received: metric_name='los'"):
+        loop.run([hook], 1)

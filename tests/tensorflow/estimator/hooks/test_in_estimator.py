@@ -2,7 +2,6 @@
 
 import glob
 import logging
-import os
 
 import keras
 import numpy as np
@@ -10,12 +9,10 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
-from stratax import errors
 from stratax.summary.files import FileWriterCache
 from stratax.tensorflow import estimator as es
 from stratax.tensorflow.estimator.hooks import read_eval_metrics
 from stratax.tensorflow.v1 import summary, train
-from stratax.tensorflow.v1 import trainable_variables as train_variables
 
 FEATURES = np.random.default_rng(0).standard_normal((160, 3)).astype(np.float32)
 
@@ -107,26 +104,6 @@ def test_a_training_ends_at_a_step(make, steps):
     assert made.get_variable_value("global_step") == (10 if steps == 1 else 14)
 
 
-def test_checkpoints_are_saved_and_listeners_told(make, steps, tmp_path):
-    told = []
-
-    class Listener(es.CheckpointSaverListener):
-        def after_save(self, session, global_step_value):
-            told.append((global_step_value, session.global_step))
-            return global_step_value >= 20
-
-    folder = str(tmp_path / "other")
-    made = make()
-    made.train(features(), hooks=[es.CheckpointSaverHook(folder, save_steps=10, listeners=[Listener()])])
-    expected = [0, 10, 20] if steps == 1 else [0, 14, 28]
-    assert told == [(step, step) for step in expected]
-    # The Estimator saves none of its own then.
-    assert made.latest_checkpoint() is None
-    for step in expected:
-        path = os.path.join(folder, f"model.ckpt-{step}")
-        assert sx.train.load_variable(path, "global_step") == step
-
-
 def test_checkpoints_may_be_those_of_the_training(make, tmp_path):
     made = make().train(features(), hooks=[es.CheckpointSaverHook(tmp_path, save_steps=14)], steps=28)
     assert made.latest_checkpoint() == str(tmp_path / "model.ckpt-28")
@@ -152,15 +129,6 @@ def test_summaries_of_the_model_are_written(make, steps, tmp_path):
     assert [step for step in found if "loss" in found[step]] == ([1, 11, 21] if steps == 1 else [7, 21])
     assert [step for step in found if "global_step/sec" in found[step]] == ([15] if steps == 1 else [21])
     assert all(metrics["loss"] > 0 for metrics in found.values() if "loss" in metrics)
-
-
-def test_it_is_evaluated_while_it_trains(make, steps, lines):
-    made = make()
-    evaluator = es.InMemoryEvaluatorHook(made, features(), steps=2, every_n_iter=14)
-    made.train(features(), hooks=[evaluator], steps=28)
-    at = [int(line.split()[5].rstrip(":")) for line in lines("Saving dict")]
-    assert at == [0, 14, 28, 28]
-    assert [name for name in glob.glob(f"{made.model_dir}/*") if "ckpt-14" in name] == []
 
 
 def test_early_stopping_ends_the_training(make, steps):
@@ -198,24 +166,6 @@ def test_a_profile_is_written(make, tmp_path):
     assert len(glob.glob(f"{tmp_path}/profile/plugins/profile/*/*.xplane.pb")) in (1, 2)
 
 
-def test_hooks_that_do_not_ask_share_one_program(make, steps, monkeypatch):
-    """Each dispatch between two lines runs the program without the tensor, or the one with it: not a third one."""
-    from stratax.tensorflow.estimator import _session
-
-    programs = []
-    whole = _session.SessionHooks.program
-
-    def noted(self, *arguments):
-        result = whole(self, *arguments)
-        programs.append(len(self._programs))
-        return result
-
-    monkeypatch.setattr(_session.SessionHooks, "program", noted)
-    hook = es.LoggingTensorHook(["global_step"], every_n_iter=10)
-    make().train(features(), hooks=[hook, es.StepCounterHook(), es.StopAtStepHook(last_step=35)], steps=35)
-    assert max(programs) <= 2
-
-
 def test_train_and_evaluate_ends_where_evaluations_get_no_better(make, steps, lines):
     made = make(save_checkpoints_steps=7)
     hook = es.stop_if_no_decrease_hook(made, "loss", 21, min_steps=14, run_every_secs=None, run_every_steps=1)
@@ -236,60 +186,3 @@ def test_train_and_evaluate_ends_where_evaluations_get_no_better(make, steps, li
     assert lines(
         'No decrease in metric "loss" for 21 steps, which is greater than or equal to max steps (21)'
     )
-
-
-def test_hooks_find_variables_and_read_them_by_name(make):
-    read = {}
-
-    class Reading(es.SessionRunHook):
-        def begin(self):
-            self.step = train.get_global_step()
-            self.note("begin")
-
-        def after_create_session(self, session, coord):
-            self.note("after_create_session", session)
-
-        def before_run(self, run_context):
-            self.note("before_run", run_context.session)
-            return es.SessionRunArgs("global_step:0")
-
-        def after_run(self, run_context, run_values):
-            self.note("after_run", run_context.session)
-            self.results = int(run_values.results)
-            with pytest.raises(errors.BadTypeError, match="the name of one"):
-                run_context.session.run("loss:0")
-
-        def end(self, session):
-            self.note("end", session)
-
-        def note(self, method, session=None):
-            assert train.get_global_step() is train.get_or_create_global_step() is self.step
-            assert self.step.name == "global_step:0"
-            names = [variable.name for variable in train_variables()]
-            assert names == ["dense/kernel:0", "dense/bias:0"]
-            if session is not None:
-                values = session.run({"step": "global_step:0", "kernel": names[0], "bias": ["dense/bias"]})
-                assert (values["kernel"].shape, values["bias"][0].shape) == ((3, 1), (1,))
-                read[method] = int(values["step"])
-
-    hook = Reading()
-    made = make()
-    made.train(features(), hooks=[hook], steps=7)
-    assert read == {"after_create_session": 0, "before_run": read["before_run"], "after_run": 7, "end": 7}
-    assert read["before_run"] in (0, 6)
-    # Before the last step, as in TensorFlow.
-    assert hook.results == 6
-    made.evaluate(features(), hooks=[hook], steps=1)
-    assert set(read.values()) == {7}
-    # There is none outside, as in TensorFlow.
-    assert train.get_global_step() is None
-
-
-def test_what_a_hook_assigns_after_a_step_takes_effect_at_once(make):
-    class Assigning(es.SessionRunHook):
-        def after_run(self, run_context, run_values):
-            train.get_global_step().assign(100)
-
-    made = make()
-    made.train(features(), hooks=[Assigning()], steps=1)
-    assert made.get_variable_value("global_step") == 100

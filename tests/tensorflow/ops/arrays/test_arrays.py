@@ -10,7 +10,6 @@ import stratax.tf as tf
 from stratax.errors import BadArgumentError, BadTypeError
 
 X = np.array([[1.5, -2.0, 0.25], [0.5, 3.0, -1.0]], np.float32)
-POSITIVE = np.abs(X) + np.float32(0.1)
 ANY = (
     "abs",
     "ceil",
@@ -27,7 +26,6 @@ ANY = (
     "tan",
 )
 ANY += ("tanh", "is_finite", "is_inf", "is_nan")
-ABOVE_ZERO = ("log", "log1p", "reciprocal", "rsqrt", "sqrt")
 TWO = (
     "add",
     "atan2",
@@ -55,35 +53,6 @@ def check_both(function, *operands, rtol=1e-5):
     assert jax.dtypes.canonicalize_dtype(host.dtype) == device.dtype
     np.testing.assert_allclose(host, device, rtol=rtol, atol=1e-6)
     return host
-
-
-@pytest.mark.parametrize("name", ANY)
-def test_functions_of_one_array_agree_on_host_and_device(name):
-    check_both(getattr(tf.math, name), X)
-
-
-@pytest.mark.parametrize("name", ABOVE_ZERO)
-def test_functions_of_one_positive_array_agree_on_host_and_device(name):
-    check_both(getattr(tf.math, name), POSITIVE)
-
-
-@pytest.mark.parametrize("name", TWO)
-def test_functions_of_two_arrays_agree_on_host_and_device(name):
-    check_both(getattr(tf.math, name), X, POSITIVE[:1])
-
-
-@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
-def test_functions_of_truth_values_agree_on_host_and_device(name):
-    result = check_both(getattr(tf.math, name), X > 0, X < 1)
-    assert result.dtype == np.bool_
-
-
-@pytest.mark.parametrize("name", REDUCTIONS)
-@pytest.mark.parametrize(("axis", "keepdims"), [(None, False), (1, True), ([0, 1], False), (-1, False)])
-def test_reductions_agree_on_host_and_device(name, axis, keepdims):
-    if name == "reduce_logsumexp" and axis == [0, 1]:
-        axis = [1]
-    check_both(lambda x: getattr(tf.math, name)(x, axis, keepdims), X)
 
 
 def test_values_are_those_of_tensorflow():
@@ -219,11 +188,6 @@ def test_variables_and_symbolic_tensors_go_where_they_belong():
     assert model.predict(np.full((3, 4), 2.0, np.float32), verbose=0).tolist() == [[4.0, 4.0]] * 3
 
 
-def test_a_range_can_be_computed_with():
-    assert tf.cast(tf.range(3), tf.float32).tolist() == [0.0, 1.0, 2.0]
-    assert tf.add(tf.range(1, 7, 3), 1).tolist() == [2, 5]
-
-
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -251,20 +215,6 @@ def test_scalars_of_numpy_stay_on_the_host():
     results = [tf.cast(np.int64(3), tf.int32), tf.one_hot(np.int32(1), 3), tf.add(np.float64(1), 2)]
     assert [isinstance(result, np.ndarray | np.generic) for result in results] == [True] * 3
     assert results[0].dtype == np.int32
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda x: tf.boolean_mask(x, x > 1),
-        lambda x: tf.where(x > 1),
-        lambda x: tf.sequence_mask(x),
-        lambda x: tf.dynamic_partition(x, tf.cast(x, tf.int32), 2),
-    ],
-)
-def test_a_shape_that_depends_on_values_is_refused_in_a_compiled_function(call):
-    with pytest.raises(BadTypeError, match="known only when the compiled program runs"):
-        tf.function(call)(tf.constant([1.0, 2.0]))
 
 
 def test_shapes_that_do_not_fit_are_tensorflows_error_with_the_reason():
@@ -301,26 +251,6 @@ def test_older_names_of_tensorflow_are_there():
 def test_lists_numbers_and_variables_are_taken_as_arrays(make, expected):
     # Numbers of TensorFlow 2.21.
     assert make().tolist() == expected
-
-
-@pytest.mark.parametrize(
-    "look_up",
-    [
-        lambda x, i: tf.gather(x, i),
-        lambda x, i: tf.nn.embedding_lookup(x[:, None], i),
-        lambda x, i: tf.gather_nd(x, i[:, None]),
-        lambda x, i: tf.scatter_nd(i[:, None], [1.0], [2]),
-        lambda x, i: tf.tensor_scatter_nd_add(x, i[:, None], [1.0]),
-        lambda x, i: tf.Variable(x).sparse_read(i),
-        lambda x, i: tf.Variable(x).gather_nd(i[:, None]),
-        lambda x, i: tf.Variable(x).scatter_nd_update(i[:, None], [1.0]),
-        lambda x, i: tf.Variable(x).scatter_update(tf.IndexedSlices(tf.constant([1.0]), i)),
-    ],
-)
-@pytest.mark.parametrize("index", [2, -1])
-def test_indices_out_of_range_raise_where_they_are_known(look_up, index):
-    with pytest.raises(tf.errors.InvalidArgumentError, match=rf"indices\[0\] = {index} is not in \[0, 2\)"):
-        look_up(tf.constant([1.0, 2.0]), tf.constant([index]))
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,9 @@
 """What assertions say, where they run, and what TensorFlow 1's take."""
 
-import inspect
-
 import numpy as np
 import pytest
 
 import stratax.tf as tf
-
-TF1 = tf.compat.v1
 
 
 def test_a_message_tells_the_first_element_that_is_wrong():
@@ -75,70 +71,6 @@ def test_functions_of_a_dataset_assert_each_element():
     assert next(iter(dataset.batch(3))).tolist() == [1, 2, 3]
     with pytest.raises(ValueError, match=r"An element\. Condition x < y.*x = 3, y = 3"):
         list(tf.data.Dataset.range(5).map(checked).batch(5))
-
-
-def test_symbolic_tensors_of_keras_have_no_values():
-    with pytest.raises(TypeError, match=r"symbolic tensor of Keras.*`call` of a layer"):
-        tf.debugging.assert_positive(tf.keras.Input([2]))
-    tf.debugging.assert_rank(tf.keras.Input([2]), 2)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: tf.debugging.assert_rank(tf.ones([2]), 2, "m"),
-            r"^m\. Tensor must have rank 2\. .* shape \(2,\)",
-        ),
-        (lambda: tf.debugging.assert_rank(tf.ones([2]), 1.5), r"Rank must be a scalar.*rank=1\.5"),
-        (lambda: tf.debugging.assert_rank_at_least(1.0, 1), "rank at least 1. Received rank 0"),
-        (lambda: tf.debugging.assert_rank_in(1.0, (1, 2)), r"rank in \(1, 2\)"),
-        (lambda: tf.debugging.assert_scalar([1.0], "m"), r"m\. Expected scalar shape, saw shape: \(1,\)"),
-        (
-            lambda: tf.debugging.assert_shapes([(tf.ones([2, 3]), "NQ"), (tf.ones([4]), "Q")], message="m"),
-            r"m\. Dimension 0 must have size 3, specified by dimension 1 of a tensor of shape \(2, 3\).*size 4",
-        ),
-        (lambda: tf.debugging.assert_shapes([(tf.ones([2]), (3,))]), "size 3, specified explicitly"),
-        (lambda: tf.debugging.assert_shapes([(tf.ones([2]), (1, ...))]), "only allowed as the first entry"),
-        (lambda: tf.debugging.assert_shapes([(tf.ones([2]), 1)]), "must be an iterable"),
-    ],
-)
-def test_a_wrong_shape_is_said(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: tf.debugging.assert_type([1.0], tf.int32, "m"),
-            r"m\. tensor must be of type int32; got float",
-        ),
-        (lambda: tf.debugging.assert_integer([1.0]), 'Expected "x" to be integer type'),
-        (lambda: tf.debugging.assert_proper_iterable("a"), 'to be a "proper" iterable'),
-        (lambda: tf.debugging.check_numerics([1], "m"), "Only floating point numbers"),
-    ],
-)
-def test_a_wrong_type_is_said(call, message):
-    with pytest.raises(TypeError, match=message):
-        call()
-
-
-def test_tensorflow_1_passes_data_before_the_message():
-    for name in ("assert_equal", "assert_near", "assert_rank", "assert_positive"):
-        names = list(inspect.signature(getattr(TF1, name)).parameters)
-        assert names[-4:] == ["data", "summarize", "message", "name"]
-    assert list(inspect.signature(TF1.assert_near).parameters)[:4] == ["x", "y", "rtol", "atol"]
-    TF1.assert_equal(1, 1, ["data"])
-    with pytest.raises(ValueError, match=r"^x is wrong\. Condition x == y"):
-        TF1.assert_equal(1, 2, ["x", b"is wrong", 3])
-    with pytest.raises(ValueError, match=r"^m\. Condition x > 0"):
-        TF1.debugging.assert_positive(-1.0, data=["d"], message="m")
-    with pytest.raises(ValueError, match=r"m\. Tensor must have rank 1"):
-        TF1.assert_rank(1.0, 1, message="m")
-    assert TF1.assert_scalar(3, "name") == 3
-    assert tf.assert_non_negative is TF1.assert_non_negative
 
 
 def test_an_assertion_can_stand_among_control_dependencies():

@@ -92,15 +92,6 @@ def test_variables_of_a_loop_keep_their_shapes_in_a_compiled_function():
         growing(tf.constant(3))
 
 
-def test_results_that_are_not_declared_are_refused():
-    with pytest.raises(errors.BadTypeError, match="fn_output_signature=tf.bool"):
-        tf.map_fn(lambda x: x > 0, np.ones(2, np.float32))
-    with pytest.raises(errors.BadArgumentError, match="another structure than was declared"):
-        tf.function(lambda x: tf.map_fn(lambda row: (row, row), x))(tf.ones([2]))
-    with pytest.raises(errors.BadArgumentError, match="the same in all of them"):
-        tf.vectorized_map(lambda x: x[0], (np.ones(2), np.ones(3)))
-
-
 def test_wrong_conditions_loops_and_rows_say_what_was_expected():
     with pytest.raises(errors.BadArgumentError, match="pred must be a scalar"):
         tf.cond(np.array([True, False]), lambda: 1, lambda: 2)

@@ -9,7 +9,6 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors
-from stratax.data import Dataset
 from stratax.tensorflow.ops.text import regular_expressions
 
 
@@ -26,16 +25,6 @@ def test_a_pipeline_of_strings_imports_no_jax():
         [sys.executable, "-c", code], env=space, capture_output=True, text=True, check=True
     )
     assert found.stdout.strip() == "[[1, -1], [1]] False"
-
-
-def test_in_a_pipeline_numbers_keep_their_bits_and_rows_their_lengths():
-    ds = Dataset.from_tensor_slices(["1 2", "3"]).map(
-        lambda text: tf.strings.to_number(tf.strings.split(text), tf.int64)
-    )
-    assert [x.tolist() for x in ds] == [[1, 2], [3]]
-    assert ds.element_spec.dtype == np.int64
-    rows = Dataset.from_tensor_slices(["a b", "c"]).batch(2).map(tf.strings.split)
-    assert next(iter(rows)).to_list() == [[b"a", b"b"], [b"c"]]
 
 
 @pytest.mark.parametrize(

@@ -148,20 +148,6 @@ def test_an_error_of_a_host_call_ends_the_training(tmp_path):
         estimator(tmp_path, params={"calls": Calls()}).train(input_fn, steps=6)
 
 
-def test_a_sum_over_the_cores_is_as_many_times_the_mean(tmp_path):
-    def function(features, labels, mode, params):
-        w = tf.Variable(0.0, name="w")
-        total = tpu.cross_replica_sum(jnp.ones(()))
-        loss = tf.reduce_mean(features[:, 0] * 0) + w.value * total
-        optimizer = tpu.CrossShardOptimizer(train.GradientDescentOptimizer(1.0), reduction="weighted_sum")
-        step = train.get_or_create_global_step()
-        return tpu.TPUEstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, step))
-
-    made = estimator(tmp_path, function=function)
-    made.train(input_fn, steps=1)
-    assert made.get_variable_value("w") == -64
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -181,22 +167,6 @@ def test_wrong_arguments_raise(tmp_path, change, message):
         tpu.TPUEstimator(**arguments | change)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"iterations_per_loop": 0}, "iterations_per_loop must be a positive integer"),
-        ({"iterations_per_loop": "30s"}, "a number of steps, not a time"),
-        ({"initial_infeed_sleep_secs": -1}, "initial_infeed_sleep_secs must be a positive integer"),
-        ({"eval_training_input_configuration": 3}, "must be InputPipelineConfig.PER_HOST_V1 or SLICED"),
-        ({"num_cores_per_replica": 2}, "divided among several cores"),
-        ({"per_host_input_for_training": tpu.InputPipelineConfig.BROADCAST}, "whole batch for each core"),
-    ],
-)
-def test_wrong_configurations_raise(change, message):
-    with pytest.raises(errors.BadArgumentError, match=message):
-        tpu.TPUConfig(**change)
-
-
 def test_a_batch_size_that_is_missing_and_an_input_without_params_raise(tmp_path):
     config = tpu.RunConfig(train_distribute=strategy(8))
     made = tpu.TPUEstimator(model_fn, str(tmp_path), config, train_batch_size=16)
@@ -210,57 +180,10 @@ def test_a_batch_size_that_is_missing_and_an_input_without_params_raise(tmp_path
         ).as_estimator_spec()
 
 
-def test_a_host_call_needs_a_tensor_for_each_argument():
-    with pytest.raises(errors.BadArgumentError, match="Expected: 2 of them, for step, loss. Received: 1"):
-        tpu.TPUEstimatorSpec("train", host_call=(lambda step, loss: None, [jnp.zeros(1)]))
-
-
 def test_a_host_call_is_made_in_evaluation_too(tmp_path):
     calls = []
     estimator(tmp_path, params={"calls": calls}, experimental_host_call_every_n_steps=3).evaluate(evaluation)
     assert [shape for _, shape in calls] == [(8,)] * 6 + [(1,)]
-
-
-P, TRAIN, EVAL = tpu.InputPipelineConfig, ModeKeys.TRAIN, ModeKeys.EVAL
-
-
-@pytest.mark.parametrize(
-    ("pipeline", "evaluation_by", "mode", "batch_size", "deployments"),
-    [
-        (P.PER_HOST_V1, P.PER_HOST_V1, TRAIN, 16, [(0, 1, 8)]),
-        (P.PER_HOST_V2, P.PER_HOST_V1, TRAIN, 2, [(0, 1, 8)]),
-        (P.PER_SHARD_V1, P.PER_HOST_V1, TRAIN, 2, [(index, 8, 1) for index in range(8)]),
-        (P.PER_SHARD_V1, P.PER_HOST_V1, EVAL, 16, [(0, 1, 8)]),
-        (P.PER_HOST_V2, P.PER_HOST_V1, EVAL, 2, [(0, 1, 8)]),
-        (P.PER_HOST_V2, P.SLICED, EVAL, 16, [(0, 1, 8)]),
-        (P.PER_HOST_V2, P.SLICED, ModeKeys.PREDICT, 16, [(0, 1, 8)]),
-    ],
-)
-def test_batch_sizes_and_deployments_are_tensorflows(
-    tmp_path, pipeline, evaluation_by, mode, batch_size, deployments
-):
-    made = estimator(
-        tmp_path, per_host_input_for_training=pipeline, eval_training_input_configuration=evaluation_by
-    )
-    seen = []
-
-    def input_fn(params):
-        context = params["context"]
-        assert (context.current_host, context.num_hosts, context.num_of_replicas_per_host) == (0, 1, 8)
-        assert params["batch_size"] == batch_size
-        seen.append(context.current_input_fn_deployment())
-        with pytest.raises(errors.ModelScopeError, match="for a model_fn"):
-            _ = context.device_assignment
-        return evaluation(params)
-
-    with made._input(made._on_cores(), input_fn, mode):
-        pass
-    assert seen == [("/task:0/device:CPU:0", *deployment) for deployment in deployments]
-    context = tpu.TPUContext(made._on_cores())
-    assert context.device_assignment is None
-    assert context.device_for_replica(3) == (context.tpu_host_placement_function(0), 3)
-    with pytest.raises(errors.ModelScopeError, match="for an input_fn"):
-        context.current_input_fn_deployment()
 
 
 def test_each_core_has_an_input_of_its_own(tmp_path):
@@ -322,7 +245,7 @@ SIMULATED = """
 import json, tempfile
 import stratax as sx
 import stratax.tf as tf
-from tests.tensorflow.estimator import test_tpu as example
+from tests.tensorflow.estimator.tpu import test_estimator as example
 resolver = tf.distribute.cluster_resolver.TPUClusterResolver()
 topology = tf.tpu.initialize_system()
 config = tf.contrib.tpu.RunConfig(tf.contrib.tpu.TPUConfig(3), cluster=resolver)

@@ -1,4 +1,4 @@
-"""`tf.tpu`: functions on cores, bfloat16, and what TensorFlow 1's programs call around them."""
+"""Functions for TPUs: rewritten, replicated, divided into shards, with the host's part."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +9,6 @@ import stratax.tf as tf
 from stratax import errors
 from stratax.distribute import get_replica_context
 from stratax.tensorflow.estimator import tpu
-from tests.tensorflow.v1.steps import Step
 
 
 def test_a_rewritten_function_gives_tuples_as_tensorflows():
@@ -104,39 +103,6 @@ def test_what_is_for_the_host_stays_in_the_step():
             return tpu.outside_compilation(lambda x, by: x * by, x, by=3)
 
     assert float(step(2.0)) == 6
-
-
-def test_variables_of_a_bfloat16_scope_are_float32():
-    def body(scope, x):
-        with tf.tpu.bfloat16_scope():
-            kernel = tf.get_variable("kernel", (3, 2), tf.bfloat16)
-            plain = tf.get_variable("plain", (2,))
-            hidden = tf.layers.dense(
-                tf.cast(x, tf.bfloat16), 4, kernel_regularizer=tf.keras.regularizers.L2(0.1)
-            )
-            normed = tf.layers.batch_normalization(hidden, training=True)
-        with tf.tpu.bfloat16_scope("named") as entered:
-            again = tf.get_variable("kernel", (1,), tf.bfloat16)
-        assert entered.name == "named"
-        assert (kernel.dtype, hidden.dtype, normed.dtype, again.dtype) == ("bfloat16",) * 4
-        assert plain.dtype == "float32"
-        loss = tf.reduce_sum(tf.cast(hidden, tf.float32)) + tf.reduce_sum(tf.cast(kernel, tf.float32))
-        optimizer = tf.compat.v1.train.GradientDescentOptimizer(0.1)
-        scope.run(optimizer.minimize(loss))
-        return loss
-
-    step = Step(body)
-    first = float(step(np.ones((5, 3), np.float32)))
-    assert float(step(np.ones((5, 3), np.float32))) < first
-    for name in (
-        "kernel",
-        "plain",
-        "dense/kernel",
-        "dense/bias",
-        "batch_normalization/gamma",
-        "named/kernel",
-    ):
-        assert step.state.variables[name].dtype == "float32", name
 
 
 def test_names_are_where_programs_look_for_them():

@@ -7,15 +7,12 @@ import sys
 
 import jax
 import keras
-import ml_dtypes
 import numpy as np
 import pytest
-import safetensors.numpy
 
-import stratax as sx
 import stratax.tf as tf
 from stratax import errors
-from stratax.export import ExportedFunction, TensorInfo, contains, load, save
+from stratax.export import TensorInfo, contains, load, save
 from stratax.io import sealed
 
 
@@ -112,129 +109,6 @@ class Scaler:
 
     def helper(self):
         raise AssertionError("is not called")
-
-
-def test_methods_of_an_object_are_exported_with_their_loops(tmp_path):
-    scaler = Scaler()
-    save(scaler, tmp_path / "a")
-    signatures = load(tmp_path / "a").signatures
-    assert list(signatures) == ["serving_default", "scaled"]
-    found = signatures["scaled"](x=np.ones((3, 2), "float32"), times=2)
-    np.testing.assert_array_equal(found["scaled"], [[4.0, 9.0]] * 3)
-    assert found["sum"] == 39.0
-    # One program and one copy of the weights, though there are two names.
-    assert len(list((tmp_path / "a" / "programs").glob("*.cpu.bin"))) == 1
-    save(scaler, tmp_path / "b", signatures={"other": scaler.scaled}, platforms=["cpu"])
-    assert list(load(tmp_path / "b").signatures) == ["other"]
-
-
-def test_weights_keep_their_dtypes_and_names_that_two_have(tmp_path):
-    variables = [
-        sx.Variable(np.asarray(value, dtype), name="w")
-        for value, dtype in [
-            (1.5, ml_dtypes.bfloat16),
-            ([1, 2], "int32"),
-            ([True], bool),
-            (np.zeros((0, 2)), "float16"),
-        ]
-    ]
-    function = ExportedFunction(
-        lambda arrays: [variable.value for variable in variables], {"x": TensorInfo("float32", (None,))}
-    )
-    save(function, tmp_path / "a", platforms=["cpu"])
-    found = load(tmp_path / "a").signatures["serving_default"](np.ones(1, "float32"))
-    for variable, array in zip(variables, found.values(), strict=True):
-        assert array.dtype == variable.numpy().dtype
-        np.testing.assert_array_equal(array, variable.numpy())
-
-
-def test_a_model_is_exported_from_under_a_strategy(tmp_path):
-    with sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
-        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-        model.compile("sgd", "mse")
-    x = np.ones((4, 2), "float32")
-    model.fit(x, x[:, :1], verbose=0)
-    save(model, tmp_path / "a", platforms=["cpu"])
-    found = load(tmp_path / "a").signatures["serving_default"](x)["output_0"]
-    np.testing.assert_allclose(found, model.predict(x, verbose=0), atol=1e-6)
-
-
-LAYERS = {
-    "few features": lambda: [keras.layers.Conv2D(8, 3, padding="same")],
-    "kernel of 1": lambda: [keras.layers.Conv2D(32, 3), keras.layers.Conv2D(64, 1)],
-    "depthwise": lambda: [keras.layers.Conv2D(8, 3), keras.layers.DepthwiseConv2D(3, strides=2)],
-    "groups": lambda: [keras.layers.Conv2D(8, 3), keras.layers.Conv2D(8, 3, groups=4)],
-    "transposed": lambda: [keras.layers.Conv2DTranspose(4, 3, strides=2)],
-    "volumes": lambda: [keras.layers.Reshape((4, 4, 16, 1)), keras.layers.Conv3D(4, 3)],
-    "pooling": lambda: [keras.layers.MaxPooling2D(3, 2, "same"), keras.layers.AveragePooling2D(2)],
-    "channels first": lambda: [keras.layers.Conv2D(4, 3, data_format="channels_first", padding="same")],
-    "means": lambda: [keras.layers.Conv2D(16, 3), keras.layers.GlobalAveragePooling2D()],
-    "norms": lambda: [keras.layers.LayerNormalization(), keras.layers.GroupNormalization(1)],
-}
-
-
-@pytest.mark.parametrize("kind", LAYERS)
-def test_layers_that_are_lowered_in_a_way_of_their_own_take_any_batch(kind, tmp_path):
-    keras.utils.set_random_seed(0)
-    model = keras.Sequential([keras.Input((16, 16, 1)), *LAYERS[kind]()])
-    save(model, tmp_path / "a", platforms=["cpu"])
-    signature = load(tmp_path / "a").signatures["serving_default"]
-    x = np.random.default_rng(0).random((70, 16, 16, 1), np.float32)
-    for count in (1, 3, 70):
-        expected = model.predict(x[:count], verbose=0, batch_size=count)
-        np.testing.assert_allclose(signature(x[:count])["output_0"], expected, atol=1e-5)
-
-
-def refused(tmp_path, obj, error, match, **kwargs):
-    with pytest.raises(error, match=match):
-        save(obj, tmp_path / "refused", **kwargs)
-    assert list(tmp_path.iterdir()) == [], "A failed export leaves nothing."
-
-
-def test_what_can_not_be_exported_is_refused_and_leaves_nothing(tmp_path):
-    counter = sx.Variable(0.0)
-    info = {"x": TensorInfo("float32", (None, 2))}
-    refused(
-        tmp_path,
-        ExportedFunction(lambda a: counter.assign_add(1.0), info),
-        errors.BadArgumentError,
-        "assigns",
-    )
-    refused(tmp_path, ExportedFunction(lambda a: {}, info), errors.BadArgumentError, "gives nothing")
-    refused(
-        tmp_path,
-        ExportedFunction(lambda a: tf.numpy_function(np.ones, [3], tf.TensorSpec((3,), tf.float64)), info),
-        errors.TracingError,
-        "calls Python while it runs",
-    )
-    refused(
-        tmp_path,
-        ExportedFunction(lambda a: a["x"].reshape(int(a["x"].shape[0]) // 2, 4), info),
-        errors.TracingError,
-        "can't be compiled for any number of examples",
-    )
-    refused(tmp_path, object(), errors.BadArgumentError, "nothing to export")
-    refused(
-        tmp_path, keras.Sequential([keras.layers.Dense(1)]), errors.BadArgumentError, "has no weights yet"
-    )
-    refused(tmp_path, tf.function(lambda x: x), errors.BadArgumentError, "does not say what it takes")
-    refused(tmp_path, Scaler(), errors.BadArgumentError, "compiled for platforms", platforms=["gpu"])
-
-
-def test_a_disk_that_is_full_leaves_nothing_and_says_so(tmp_path, monkeypatch):
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-
-    def full(*args, **kwargs):
-        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(safetensors.numpy, "save_file", full)
-        with pytest.raises(errors.FileAccessError, match="can't be written.*No space left on device"):
-            save(model, tmp_path / "a", platforms=["cpu"])
-    (tmp_path / "file").touch()
-    with pytest.raises(errors.FileAccessError, match="can't be written.*choose another folder"):
-        save(model, tmp_path / "file" / "a", platforms=["cpu"])
-    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_folder_that_is_there_is_not_touched(exported):

@@ -11,10 +11,6 @@ def _sparse():
     return tf.sparse.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [3, 4])
 
 
-def _ragged():
-    return tf.ragged.constant([[1.0, 2.0], [3.0]])
-
-
 @pytest.mark.parametrize(
     "name", ["to_dense", "reduce_sum", "reduce_max", "reorder", "softmax", "transpose", "expand_dims"]
 )
@@ -43,24 +39,3 @@ def test_a_program_maps_the_values_of_a_sparse_tensor():
     made = tf.function(lambda sparse: tf.sparse.map_values(tf.square, sparse))(_sparse())
     assert np.asarray(made.values).tolist() == [1.0, 4.0]
     assert np.asarray(made.indices).tolist() == [[0, 0], [1, 2]]
-
-
-@pytest.mark.parametrize(
-    "function", [tf.reduce_sum, tf.reduce_max, tf.reduce_mean, lambda rows: tf.concat([rows, rows], 1)]
-)
-def test_a_reduction_of_ragged_rows_says_that_it_computes_on_the_host(function):
-    with pytest.raises(TracingError, match="of a RaggedTensor computes on the host"):
-        tf.function(function)(_ragged())
-
-
-def test_a_mask_of_ragged_rows_is_refused_by_name():
-    with pytest.raises(
-        TracingError, match="tf.ragged.boolean_mask gives rows whose lengths depend on values"
-    ):
-        tf.function(lambda rows: tf.ragged.boolean_mask(rows, rows > 1))(_ragged())
-
-
-@pytest.mark.parametrize("method", ["value_rowids", "bounding_shape"])
-def test_a_method_that_needs_lengths_of_rows_says_so(method):
-    with pytest.raises(TypeError, match=f"{method} needs the lengths of rows"):
-        tf.function(lambda rows: getattr(rows, method)())(_ragged())

@@ -1,9 +1,9 @@
-"""Hooks of a few lines: waiting, final values, and what is refused."""
+"""A worker that waits until the others have trained so far."""
 
 import pytest
 
 from stratax import errors
-from stratax.tensorflow.estimator import FeedFnHook, FinalOpsHook, GlobalStepWaiterHook
+from stratax.tensorflow.estimator import GlobalStepWaiterHook
 from stratax.tensorflow.estimator.hooks import _waiter
 from tests.tensorflow.estimator.hooks import loop
 
@@ -56,21 +56,3 @@ def test_a_wait_without_steps_ends(clock):
     ):
         loop.run([GlobalStepWaiterHook(9, timeout_secs=60)], 1)
     assert clock.now == 60
-
-
-def test_variables_are_read_at_the_end():
-    session = loop.Session()
-    session.variables = {"v": 3, "w": 4}
-    hook, nothing = FinalOpsHook({"a": "v", "b": ["w"]}), FinalOpsHook(None)
-    assert hook.final_ops_values is None
-    loop.run([hook, nothing], 1, session=session)
-    assert (hook.final_ops_values, nothing.final_ops_values) == ({"a": 3, "b": [4]}, None)
-
-
-def test_feeding_is_refused_with_a_reason():
-    with pytest.raises(
-        ValueError, match="FeedFnHook is not supported: a step is compiled.*Have input_fn return"
-    ):
-        FeedFnHook(dict)
-    with pytest.raises(ValueError, match="final_ops_feed_dict is not supported"):
-        FinalOpsHook("v", {"x": 1})

@@ -1,0 +1,35 @@
+"""Optimizers of canned estimators are objects, names or functions."""
+
+import keras
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+
+X = tf.feature_column.numeric_column("x")
+FIRST = tf.compat.v1.estimator
+FEATURES = np.linspace(-1.0, 1.0, 8, dtype=np.float32)[:, None]
+
+
+def data(features=("x",), labels=3 * FEATURES):
+    return tf.data.Dataset.from_tensor_slices((dict.fromkeys(features, FEATURES), labels)).batch(8).repeat()
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        keras.optimizers.SGD(0.1),
+        lambda: keras.optimizers.SGD(0.1),
+        tf.compat.v1.train.GradientDescentOptimizer(0.1),
+        lambda: tf.compat.v1.train.GradientDescentOptimizer(
+            tf.compat.v1.train.exponential_decay(0.1, tf.compat.v1.train.get_global_step(), 1, 1.0)
+        ),
+    ],
+)
+@pytest.mark.parametrize("estimators", [tf.estimator, FIRST])
+def test_optimizers_are_objects_or_functions(tmp_path, optimizer, estimators):
+    made = estimators.LinearRegressor([X], str(tmp_path), optimizer=optimizer, loss_reduction="sum")
+    made.train(data, steps=1)
+    (weight,) = made.get_variable_value("linear/linear_model/x/weights").ravel()
+    assert weight == pytest.approx(0.1 * 2 * np.sum(FEATURES * 3 * FEATURES), rel=1e-5)
+    assert made.get_variable_value("global_step") == 1

@@ -1,0 +1,22 @@
+"""Wrong configurations of TPUs."""
+
+import pytest
+
+from stratax import errors
+from stratax.tensorflow.estimator import tpu
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"iterations_per_loop": 0}, "iterations_per_loop must be a positive integer"),
+        ({"iterations_per_loop": "30s"}, "a number of steps, not a time"),
+        ({"initial_infeed_sleep_secs": -1}, "initial_infeed_sleep_secs must be a positive integer"),
+        ({"eval_training_input_configuration": 3}, "must be InputPipelineConfig.PER_HOST_V1 or SLICED"),
+        ({"num_cores_per_replica": 2}, "divided among several cores"),
+        ({"per_host_input_for_training": tpu.InputPipelineConfig.BROADCAST}, "whole batch for each core"),
+    ],
+)
+def test_wrong_configurations_raise(change, message):
+    with pytest.raises(errors.BadArgumentError, match=message):
+        tpu.TPUConfig(**change)

@@ -1,0 +1,27 @@
+"""Reductions agree on host and device."""
+
+import pytest
+
+import stratax.tf as tf
+from stratax.errors import TracingError
+from tests.tensorflow.ops.test_arrays import REDUCTIONS, X, check_both
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize(("axis", "keepdims"), [(None, False), (1, True), ([0, 1], False), (-1, False)])
+def test_reductions_agree_on_host_and_device(name, axis, keepdims):
+    if name == "reduce_logsumexp" and axis == [0, 1]:
+        axis = [1]
+    check_both(lambda x: getattr(tf.math, name)(x, axis, keepdims), X)
+
+
+def _ragged():
+    return tf.ragged.constant([[1.0, 2.0], [3.0]])
+
+
+@pytest.mark.parametrize(
+    "function", [tf.reduce_sum, tf.reduce_max, tf.reduce_mean, lambda rows: tf.concat([rows, rows], 1)]
+)
+def test_a_reduction_of_ragged_rows_says_that_it_computes_on_the_host(function):
+    with pytest.raises(TracingError, match="of a RaggedTensor computes on the host"):
+        tf.function(function)(_ragged())
