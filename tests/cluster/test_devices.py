@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+import stratax.tf as tf
 from stratax.cluster import (
     LogicalDevice,
     PhysicalDevice,
@@ -163,3 +164,14 @@ def test_no_name_ends_an_enclosing_block():
 )
 def test_missing_devices_are_left_out_or_others_take_their_places(names, numbers):
     assert placed_devices(names) == [jax.devices()[number] for number in numbers]
+
+
+def test_a_missing_device_is_replaced_unless_the_program_forbids_it(monkeypatch):
+    monkeypatch.setattr(_devices, "_placement", _devices._Placement())
+    assert tf.config.get_soft_device_placement()
+    with tf.device("/GPU:3"):
+        assert tf.constant(1).device == jax.devices()[0]
+    tf.config.set_soft_device_placement(False)
+    assert not tf.config.get_soft_device_placement()
+    with pytest.raises(ValueError, match="no such device"), tf.device("/GPU:3"):
+        pass

@@ -34,20 +34,3 @@ def test_replicas_are_said_with_all_their_devices(capsys):
     strategy = tf.distribute.MirroredStrategy(["/cpu:1", "/cpu:2"])
     strategy.run(lambda: tf.constant(1.0))
     assert capsys.readouterr().err.endswith(" on cpu:1, cpu:2\n")
-
-
-def test_frames_of_libraries_are_left_out_unless_that_is_switched_off():
-    assert tf.debugging.is_traceback_filtering_enabled()
-    tf.debugging.disable_traceback_filtering()
-    try:
-        assert not tf.debugging.is_traceback_filtering_enabled()
-        with pytest.raises(ValueError, match="^mine$") as error:
-            tf.function(_fail)(tf.constant(1.0))
-        assert len(error.traceback) > 5
-    finally:
-        tf.debugging.enable_traceback_filtering()
-    assert tf.debugging.is_traceback_filtering_enabled()
-
-
-def _fail(x):
-    raise ValueError("mine")

@@ -1,6 +1,5 @@
 """What TensorFlow's variables do beside what Keras' do."""
 
-import numpy as np
 import pytest
 
 import stratax.tf as tf
@@ -49,17 +48,6 @@ def test_functions_of_tensorflow_1_update_rows(name):
     assert v.numpy().tolist() == pytest.approx(UPDATES[name])
 
 
-def test_functions_of_tensorflow_1_update_elements():
-    v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
-    tf.compat.v1.scatter_nd_update(v, [[0, 0]], [9.0])
-    tf.compat.v1.scatter_nd_add(v, [[0, 0]], [1.0])
-    tf.compat.v1.scatter_nd_sub(v, [[1]], [[1.0, 1.0]])
-    tf.compat.v1.batch_scatter_update(v, [[1], [1]], [[7.0], [8.0]])
-    assert v.numpy().tolist() == [[10.0, 7.0], [2.0, 8.0]]
-    with pytest.raises(errors.BadTypeError, match="needs a variable"):
-        tf.scatter_add(tf.constant([1.0]), [0], [1.0])
-
-
 def test_references_are_keys():
     v, w = tf.Variable(1.0), tf.Variable(1.0)
     table = {v.ref(): "v", w.experimental_ref(): "w"}
@@ -89,25 +77,6 @@ def test_counting_up_to_a_limit():
         v.count_up_to(3)
     with pytest.raises(errors.TracingError, match="reaches a limit"):
         tf.function(lambda: v.count_up_to(9))()
-
-
-def test_indexed_slices_become_tensors():
-    slices = tf.IndexedSlices(tf.constant([10.0, 20.0]), tf.constant([0, 0]), tf.constant([3]))
-    assert tf.convert_to_tensor(slices).tolist() == [30.0, 0.0, 0.0]
-    assert (tf.reduce_sum(-slices).item(), slices.shape, slices.dtype) == (-30.0, (3,), "float32")
-    assert tf.function(lambda each: each.values * 2.0)(slices).tolist() == [20.0, 40.0]
-    assert np.asarray(slices).tolist() == [30.0, 0.0, 0.0]
-    assert repr(slices).startswith("IndexedSlices(indices=[0 0], values=")
-    with pytest.raises(ValueError, match="without dense_shape"):
-        tf.convert_to_tensor(tf.IndexedSlices(slices.values, slices.indices))
-
-
-def test_rows_of_something_else_are_refused():
-    v = tf.Variable([1.0, 2.0])
-    with pytest.raises(errors.BadTypeError, match=r"Expected: tf\.IndexedSlices"):
-        v.scatter_add([1.0])
-    with pytest.raises(errors.BadTypeError, match="Positions are whole numbers"):
-        v.gather_nd(0.5)
 
 
 @pytest.mark.parametrize("run", [lambda f: f(), lambda f: tf.function(f)()])

@@ -5,9 +5,8 @@ import pathlib
 
 import pytest
 
-from stratax.data import Dataset, TensorSpec
+from stratax.data import Dataset
 from stratax.data.snapshots._run_folder import RunFolder
-from stratax.data.snapshots._writer import SnapshotWriter
 from tests.data.reference import as_lists
 
 
@@ -55,16 +54,6 @@ def test_nothing_is_removed_where_the_description_is_damaged(tmp_path):
     (tmp_path / "dataset_spec.json").write_text("{")
     held = RunFolder(str(tmp_path))
     assert folders(tmp_path) == {*before, held.run}
-
-
-def test_a_writer_holds_its_folder_until_it_is_done(tmp_path):
-    one, other = (SnapshotWriter(str(tmp_path), TensorSpec((), "int64")) for _ in range(2))
-    SnapshotWriter(str(tmp_path), TensorSpec((), "int64")).abandon()
-    assert len(folders(tmp_path)) == 2
-    one.commit(replace=True)
-    other.commit(replace=True)
-    Dataset.range(2).save(tmp_path)
-    assert len(folders(tmp_path)) == 1
 
 
 @pytest.mark.parametrize("error", [OSError("no locks here"), BlockingIOError])

@@ -1,0 +1,53 @@
+"""A checkpoint takes its place whole, or not at all."""
+
+import errno
+import os
+
+import numpy as np
+import pytest
+
+from stratax import errors
+from stratax.checkpoint import _store
+
+EMPTY = _store.Contents(arrays={}, names={}, aliases={}, inputs={}, random=None)
+
+
+def test_a_moment_without_a_checkpoint_is_waited_over_when_the_next_one_is_put_there(tmp_path, monkeypatch):
+    _store.write(tmp_path / "ckpt", EMPTY)
+    located, misses = _store._commit.located, iter([1, 2])
+
+    def missing(folder):
+        if next(misses, None) is not None:
+            raise errors.FileMissingError("no file or folder has this path")
+        return located(folder)
+
+    monkeypatch.setattr(_store._commit, "located", missing)
+    assert _store.read_index(tmp_path / "ckpt").shapes == {}
+    misses = iter([1, 2, 3])
+    with pytest.raises(errors.FileMissingError, match="no file or folder has this path"):
+        _store.read_index(tmp_path / "ckpt")
+
+
+def test_what_fails_while_it_is_written_leaves_the_one_before_and_nothing_else(tmp_path, monkeypatch):
+    _store.write(tmp_path / "ckpt", EMPTY)
+    before = _store.read_index(tmp_path / "ckpt").commit
+
+    def no_room(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left\nand more that nobody reads")
+
+    monkeypatch.setattr(_store._commit, "seal", no_room)
+    with pytest.raises(errors.CheckpointError, match=r"could not be written.*No space left\. Make room"):
+        _store.write(tmp_path / "ckpt", EMPTY)
+    assert _store.read_index(tmp_path / "ckpt").commit == before
+    assert os.listdir(tmp_path) == ["ckpt"]
+
+
+def test_an_interruption_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(*arguments, **others):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_store._commit, "seal", interrupted)
+    contents = _store.Contents(arrays={"a": np.ones(3)}, names={}, aliases={}, inputs={}, random=None)
+    with pytest.raises(KeyboardInterrupt):
+        _store.write(tmp_path / "ckpt", contents)
+    assert list(tmp_path.iterdir()) == []
