@@ -73,42 +73,6 @@ def test_a_loop_over_a_dataset_writes_every_step(writer, found):
     assert found() == {"x": [(i + 1, float(i)) for i in range(150)] + [(151 + i, float(i)) for i in range(3)]}
 
 
-def test_the_writer_the_step_and_the_condition_are_those_of_the_run(tmp_path, read, writer):
-    other = summary.create_file_writer(tmp_path / "other")
-
-    @sx.function
-    def f(x):
-        return summary.scalar("x", x), summary.should_record_summaries()
-
-    def g(x):
-        recorded, should = f(np.float32(x))
-        assert bool(recorded) is bool(should)
-        return bool(recorded)
-
-    assert g(0) is False
-    summary.experimental.set_step(7)
-    with writer.as_default():
-        assert g(1) is True
-        summary.experimental.set_step(8)
-        assert g(2) is True
-        with summary.record_if(False):
-            assert g(3) is False
-        with summary.record_if(lambda: False):
-            assert g(4) is False
-        with other.as_default(step=sx.Variable(20, dtype="int32")):
-            assert g(5) is True
-    summary.experimental.set_step(None)
-    with writer.as_default(), pytest.raises(BadArgumentError, match="no step"):
-        f(np.float32(6))
-    # A step that is a variable is part of a program.
-    assert f.num_programs == 2
-    writer.flush()
-    other.close()
-    assert read(tmp_path / "other")["x"] == [(20, 5.0)]
-    (tmp_path / "other").rename(tmp_path.with_name("elsewhere"))
-    assert read(tmp_path)["x"] == [(7, 1.0), (8, 2.0)]
-
-
 def test_a_step_that_is_a_variable_is_read_where_the_summary_is(writer, found):
     step = sx.Variable(0, dtype="int32")
     other = sx.Variable(50, dtype="int32")
@@ -140,53 +104,6 @@ def test_a_condition_on_a_variable_is_computed_in_every_iteration(writer, found)
             with summary.record_if(lambda: step % 4 == 0):
                 f()
     assert [s for s, _ in found()["x"]] == [4, 8, 12, 16, 20]
-
-
-def test_a_condition_on_a_variable_counts_in_a_function_that_was_traced_without(writer, found):
-    step = sx.Variable(0, dtype="int32")
-
-    @sx.function
-    def f():
-        for _ in sx.range(10):
-            step.assign_add(1)
-            summary.scalar("x", 1.0, step=step)
-
-    f()
-    with writer.as_default():
-        for divisor in (4, 5, 5, 4):
-            with summary.record_if(lambda divisor=divisor: step % divisor == 0):
-                f()
-        with summary.record_if(True):
-            f()
-    assert [s for s, _ in found()["x"]] == [12, 16, 20, 25, 30, 35, 40, 44, 48, *range(51, 61)]
-    assert f.num_programs == 3
-
-
-def test_writers_steps_and_conditions_inside_of_a_function_are_part_of_it(writer, found):
-    @sx.function
-    def f(n):
-        for i in sx.range(n):
-            with writer.as_default(step=i), summary.record_if(i % 2 == 1):
-                summary.scalar("x", i * 1.0)
-
-    f(6)
-    assert found() == {"x": [(1, 1.0), (3, 3.0), (5, 5.0)]}
-
-
-def test_a_writer_inside_of_a_function_goes_with_a_step_and_a_condition_outside(writer, found):
-    @sx.function
-    def f(x):
-        with writer.as_default():
-            summary.scalar("x", x)
-
-    summary.experimental.set_step(3)
-    f(np.float32(1))
-    with summary.record_if(False):
-        f(np.float32(2))
-    summary.experimental.set_step(4)
-    f(np.float32(3))
-    assert found() == {"x": [(3, 1.0), (4, 3.0)]}
-    assert f.num_programs == 1
 
 
 def test_a_step_that_is_missing_is_found_when_the_function_is_traced(writer):
@@ -369,17 +286,6 @@ def test_a_function_that_jax_compiles_writes_with_what_was_set_when_it_was_trace
         f(1.0)
         f(2.0)
     assert found() == {"x": [(3, 1.0), (3, 2.0)]}
-
-
-def test_a_step_that_a_function_has_set_is_gone_with_it(writer):
-    @sx.function
-    def f(x):
-        summary.experimental.set_step(x)
-
-    with writer.as_default():
-        f(np.int32(3))
-        with pytest.raises(BadArgumentError, match="gone with it"):
-            summary.scalar("x", 1.0)
 
 
 def test_steps_beyond_what_a_device_counts_are_refused(writer):

@@ -8,11 +8,10 @@ import textwrap
 import time
 
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from stratax import summary
-from stratax.errors import BadArgumentError, BadTypeError, FileAccessError, MissingPackageError, SummaryError
+from stratax.errors import BadArgumentError, FileAccessError, SummaryError
 from stratax.summary import _context
 
 
@@ -48,29 +47,6 @@ def test_a_step_and_a_writer_can_be_set_from_now_on(tmp_path, read):
     summary.flush()
     assert read(tmp_path) == {"a": [(3, 1.0), (4, 2.0)]}
     writer.close()
-
-
-def test_a_step_of_a_wrong_type_is_refused():
-    with pytest.raises(BadTypeError, match=r"step='one'.*int\(\)"):
-        summary.experimental.set_step("one")
-
-
-def test_conditions_decide_what_is_written(tmp_path, read):
-    writer = summary.create_file_writer(tmp_path)
-    with writer.as_default():
-        for step in range(6):
-            with summary.record_if(lambda step=step: step % 2 == 0):
-                assert summary.should_record_summaries() is (step % 2 == 0)
-                summary.scalar("even", step, step=step)
-                with summary.record_if(np.bool_(True)):
-                    summary.scalar("all", step, step=step)
-        with summary.record_if(False):
-            assert summary.scalar("none", 1.0, step=0) is False
-        with summary.record_if(1), pytest.raises(BadTypeError, match="one boolean.*1"):
-            summary.scalar("none", 1.0, step=0)
-    assert summary.should_record_summaries() is False
-    writer.close()
-    assert {tag: len(values) for tag, values in read(tmp_path).items()} == {"even": 3, "all": 6}
 
 
 def test_a_writer_that_writes_nothing_leaves_the_one_around_it(tmp_path, read):
@@ -128,12 +104,6 @@ def test_a_folder_that_can_not_be_made_is_named(tmp_path):
         summary.create_file_writer(tmp_path / "file" / "logs")
 
 
-def test_a_missing_package_says_how_to_install_it(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.event_file_writer", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'stratax-train\[tensorboard\]'"):
-        summary.create_file_writer(tmp_path)
-
-
 def test_a_file_that_can_not_be_written_any_more_says_so(tmp_path, recwarn, monkeypatch):
     writer = summary.create_file_writer(tmp_path)
 
@@ -163,17 +133,6 @@ def test_a_value_that_is_gone_is_left_out_and_the_others_are_written(tmp_path, r
     writer.close()
     assert read(tmp_path)["a"][-1] == (1, 2.0)
     assert all("is left out" in message for message in caplog.messages)
-
-
-def test_checksums_are_those_of_tensorboard():
-    from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c
-
-    from stratax.summary import _packages
-
-    _packages.event_file_writer()
-    module = _packages.tensorboard("summary.writer.record_writer")
-    for content in (b"", b"x", bytes(range(256)) * 3):
-        assert module.masked_crc32c(content) == masked_crc32c(content)
 
 
 def test_more_than_max_queue_events_are_on_the_disk_soon(tmp_path, read):

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from stratax.command import convert
-from stratax.command.convert import _conversion, _listing, _manifest, _shard, _workers
+from stratax.command.convert import _conversion, _listing, _manifest, _shard
 from stratax.command.convert._order import divide
 from stratax.data.workers import start_executor
 from stratax.errors import (
@@ -295,13 +295,6 @@ def test_an_interrupt_ends_the_workers(images, out):
     with pytest.raises(KeyboardInterrupt):
         run(images, out, workers=2, progress=interrupt)
     assert wait_until_none_is_left() == []
-
-
-def test_workers_that_do_nothing_are_noticed(monkeypatch, images, out):
-    make_endless(images / "dog/002.jpg")
-    monkeypatch.setattr(_workers, "_STALL_SECONDS", 0.0)
-    with pytest.raises(WorkerError, match="No image was converted for"):
-        run(images, out)
 
 
 def test_workers_convert_without_jax_and_keras(images, out, tmp_path):

@@ -207,26 +207,6 @@ def test_a_saved_model_of_tensorflow_is_no_base(tmp_path):
         ServingOptions(models={"m": str(tmp_path / "1")})
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"models": {}}, "at least one model"),
-        ({"models": {"a/b": "."}}, "stands in URLs"),
-        ({"models": {"m": "nowhere"}}, "is not there"),
-        ({"labels": {"n": {"new": 1}}}, "not served"),
-        ({"max_batch": 0}, "max_batch must be at least 1"),
-        ({"timeout_seconds": 0}, "timeout_seconds must be more than 0"),
-        ({"batch_milliseconds": -1}, "batch_milliseconds must be between"),
-        ({"max_pending_bytes": 1}, "max_pending_bytes must be at least"),
-        ({"token": ""}, "printable ASCII"),
-        ({"tls_cert": "x"}, "both a certificate and its key"),
-    ],
-)
-def test_options_that_can_not_be_are_refused(tmp_path, options, said):
-    with pytest.raises(BadArgumentError, match=said):
-        ServingOptions(**({"models": {"m": str(tmp_path)}} | options))
-
-
 def test_a_port_that_is_taken_is_told(server, base):
     with pytest.raises(FailedPreconditionError, match="can't listen on '127.0.0.1' port"):
         ModelServer(ServingOptions(models={"m": str(base)}, port=server.port)).start()

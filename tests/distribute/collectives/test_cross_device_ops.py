@@ -1,6 +1,5 @@
 """Every way of combining the replicas' values: right sums, packed or not, and a user's own."""
 
-import contextlib
 import itertools
 
 import jax
@@ -10,10 +9,8 @@ import pytest
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from stratax.command.rehearsal import Catcher
 from stratax.distribute.collectives import (
     AllReduceCrossDeviceOps,
-    CrossDeviceOps,
     HierarchicalCopyAllReduce,
     NcclAllReduce,
     ReductionToOneDevice,
@@ -21,7 +18,7 @@ from stratax.distribute.collectives import (
 )
 from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp
 from stratax.distribute.replicas._values import per_replica_from_components
-from stratax.errors import BadArgumentError, BadTypeError, DeviceError, StructureError
+from stratax.errors import BadArgumentError, BadTypeError, DeviceError
 from tests import stressed
 
 pytestmark = pytest.mark.exact
@@ -95,93 +92,6 @@ def test_mean_of_integers_is_a_floating_point_number():
     assert (float(mean), mean.dtype) == (1.5, jnp.float32)
 
 
-@pytest.mark.parametrize(
-    "packed", [{"num_packs": 3}, {"bytes_per_pack": 64}, {"bytes_per_pack": 1 << 20}], ids=str
-)
-def test_packed_psum_equals_unpacked_bit_by_bit(packed):
-    numbers = np.random.default_rng(2)
-    components = [[numbers.normal(size=shape).astype(np.float32) for shape in SHAPES] for _ in range(8)]
-    mesh = replica_mesh(8)
-    unpacked = reduced(NcclAllReduce(num_packs=0), "sum", components, mesh)
-    for one, other in zip(reduced(NcclAllReduce(**packed), "sum", components, mesh), unpacked, strict=True):
-        np.testing.assert_array_equal(np.asarray(one).view(np.int32), np.asarray(other).view(np.int32))
-
-
-def num_collectives(ops, num_arrays):
-    def reduce_all(arrays):
-        return ops.reduce_in_replica(ReduceOp.SUM, arrays, REPLICA_AXIS, 2)
-
-    mapped = jax.shard_map(
-        reduce_all, mesh=replica_mesh(2), in_specs=PartitionSpec(), out_specs=PartitionSpec(), check_vma=False
-    )
-    return jax.jit(mapped).lower([jnp.ones(4)] * num_arrays).as_text().count("stablehlo.all_reduce")
-
-
-@pytest.mark.parametrize(
-    ("ops", "expected"),
-    [
-        (NcclAllReduce(num_packs=0), 6),
-        (NcclAllReduce(num_packs=2), 2),
-        (NcclAllReduce(bytes_per_pack=48), 2),
-        (NcclAllReduce(bytes_per_pack=1), 6),
-        (NcclAllReduce(bytes_per_pack=4096), 1),
-        (ReductionToOneDevice(), 1),
-        (ReductionToOneDevice(accumulation_fn=sum), 6),
-    ],
-    ids=repr,
-)
-def test_packing_decides_how_many_collectives_there_are(ops, expected):
-    assert num_collectives(ops, num_arrays=6) == expected
-
-
-def lowered_for(platform, ops, heard=False):
-    """Count the all-reduces and the buffers that are laid end to end in a program for devices that aren't there."""
-    device = jax.sharding.AbstractDevice(device_kind=platform, num_cores=1, platform=platform)
-    mesh = jax.sharding.AbstractMesh((2,), (REPLICA_AXIS,), abstract_device=device)
-
-    def reduce_all(arrays):
-        return ops.reduce_in_replica(ReduceOp.SUM, arrays, REPLICA_AXIS, 2)
-
-    mapped = jax.shard_map(
-        reduce_all,
-        mesh=replica_mesh(2) if heard else mesh,
-        in_specs=PartitionSpec(),
-        out_specs=PartitionSpec(),
-        check_vma=False,
-    )
-    with Catcher().catching() if heard else contextlib.nullcontext():
-        traced = jax.jit(mapped).trace([jnp.ones((2, 3))] * 6)
-    text = traced.lower(lowering_platforms=(platform,)).as_text()
-    return text.count("stablehlo.all_reduce"), text.count("stablehlo.concatenate")
-
-
-@pytest.mark.parametrize(
-    ("platform", "ops", "expected"),
-    [
-        ("cpu", NcclAllReduce(), (1, 1)),
-        ("tpu", NcclAllReduce(), (6, 0)),
-        ("cuda", NcclAllReduce(), (6, 0)),
-        # What is asked for is done.
-        ("tpu", NcclAllReduce(num_packs=2), (2, 2)),
-        ("tpu", NcclAllReduce(bytes_per_pack=1 << 20), (1, 1)),
-    ],
-    ids=str,
-)
-def test_arrays_are_packed_where_the_compiler_does_not_merge_collectives(platform, ops, expected):
-    assert lowered_for(platform, ops) == expected
-
-
-@pytest.mark.parametrize(("platform", "expected"), [("cpu", (1, 1)), ("tpu", (6, 0))])
-def test_a_program_that_may_be_compiled_for_others_is_packed_as_they_need(platform, expected):
-    assert lowered_for(platform, NcclAllReduce(), heard=True) == expected
-
-
-def test_large_arrays_travel_alone_and_the_small_ones_between_them_together():
-    small, large = jnp.ones(10), jnp.ones(1 << 17)
-    assert NcclAllReduce().plan([small, large, small, large, small]) == ((0, 2, 4), (1,), (3,))
-    assert NcclAllReduce().plan([small, small.astype(jnp.int32), small]) == ((0, 2), (1,))
-
-
 def test_hierarchical_uses_groups_only_where_the_number_of_replicas_has_divisors():
     def text(num_replicas):
         ops = HierarchicalCopyAllReduce()
@@ -214,20 +124,6 @@ def test_every_replica_gets_the_same_result():
         np.testing.assert_array_equal(rows, np.broadcast_to(rows[0], rows.shape))
 
 
-def test_a_users_own_ops_are_really_called():
-    class Maximum(CrossDeviceOps):
-        calls = 0
-
-        def reduce_in_replica(self, op, arrays, axis_name, num_replicas):
-            self.calls += 1
-            return [lax.pmax(array, axis_name) for array in arrays]
-
-    ops = Maximum()
-    value = per_replica_from_components([np.float32(3), np.float32(5)], replica_mesh(2))
-    assert float(ops.reduce("sum", value)) == 5.0
-    assert ops.calls == 1
-
-
 def test_a_users_own_packed_ops_see_one_buffer_per_dtype():
     class Halved(AllReduceCrossDeviceOps):
         shapes = ()
@@ -243,29 +139,6 @@ def test_a_users_own_packed_ops_see_one_buffer_per_dtype():
     assert ops.shapes == [(10,)]
     np.testing.assert_array_equal(first, np.ones((2, 3)))
     np.testing.assert_array_equal(second, np.ones(4))
-
-
-def test_ops_with_a_wrong_signature_are_refused_where_they_are_defined():
-    with pytest.raises(
-        BadTypeError, match=r"Wrong\.reduce_in_replica must take \(self, op, arrays, axis_name"
-    ):
-
-        class Wrong(CrossDeviceOps):
-            def reduce_in_replica(self, arrays):
-                return arrays
-
-
-@pytest.mark.parametrize("result", [None, [], [jnp.ones(3)]], ids=repr)
-def test_ops_that_return_something_else_are_named(result):
-    class Forgetful(CrossDeviceOps):
-        def reduce_in_replica(self, op, arrays, axis_name, num_replicas):
-            return result
-
-    value = per_replica_from_components([np.ones(2)] * 2, replica_mesh(2))
-    with pytest.raises(
-        StructureError, match=r"Forgetful\.reduce_in_replica must return a list .* \[\(2,\)\]"
-    ):
-        Forgetful().reduce("sum", value)
 
 
 def test_the_reduction_can_be_on_any_replicas_device():

@@ -331,35 +331,6 @@ def test_an_empty_batch_is_refused_by_one_device_too(one):
         list(one.experimental_distribute_dataset([np.zeros((0, 2))]))
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda s: s.experimental_distribute_dataset(3), errors.BadTypeError, "dataset=3"),
-        (lambda s: s.experimental_distribute_dataset([], options=3), errors.BadTypeError, "options=3"),
-        (lambda s: s.distribute_datasets_from_function([]), errors.BadTypeError, r"dataset_fn=\[\]"),
-        (lambda s: s.distribute_datasets_from_function(lambda c: 3), errors.BadTypeError, "dataset=3"),
-        (
-            lambda s: InputOptions(experimental_place_dataset_on_device=True),
-            errors.BadArgumentError,
-            "runs on the host",
-        ),
-        (
-            lambda s: InputOptions(experimental_per_replica_buffer_size=0),
-            errors.BadArgumentError,
-            "experimental_per_replica_buffer_size=0",
-        ),
-        (
-            lambda s: InputContext(num_replicas_in_sync=4).get_per_replica_batch_size(6),
-            errors.BadArgumentError,
-            "multiple of 4. Received: global_batch_size=6",
-        ),
-    ],
-)
-def test_arguments_that_can_not_work_are_refused(four, call, error, message):
-    with pytest.raises(error, match=f"(?s){message}"):
-        call(four)
-
-
 def test_batches_of_two_datasets_that_divide_differently_do_not_go_together(four):
     (whole,) = four.experimental_distribute_dataset([np.zeros(8)])
     (rest,) = four.experimental_distribute_dataset([np.zeros(3)])

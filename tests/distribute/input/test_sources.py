@@ -31,11 +31,6 @@ def blocks(source, count=8, position=None):
             return found
 
 
-def test_a_share_is_as_many_things_for_every_process():
-    assert [Share(processes=2, index=i).of(6) for i in range(2)] == [slice(0, 3), slice(3, 6)]
-    assert Share().of(4) == slice(0, 4)
-
-
 def test_batches_that_divide_are_spread_and_the_last_one_comes_whole():
     first, last = blocks(GlobalBatches(rows(11, 4), 2))
     assert (first.kind, first.count, first.leaves[0].shape) == (Kind.SPREAD, 2, (2, 2, 2))
@@ -106,24 +101,6 @@ def test_blocks_are_cut_and_put_into_structures():
     assert Steps([np.zeros((1, 3))], 1, structure, Kind.SOLO).wrap([np.zeros(3)])["x"].solo
 
 
-def test_the_elements_of_an_iterable_are_stacked_as_long_as_they_have_one_shape():
-    elements = open_elements([np.zeros(2), np.zeros(2), np.zeros(3)], as_elements)
-    assert [elements.read(8).count for _ in range(2)] == [2, 1]
-    with pytest.raises(StopIteration):
-        elements.read(8)
-
-
-def test_elements_before_a_failure_are_not_lost():
-    def failing():
-        yield np.zeros(2)
-        raise KeyError("source")
-
-    elements = open_elements(failing(), as_elements)
-    assert elements.read(8).count == 1
-    with pytest.raises(KeyError, match="source"):
-        elements.read(8)
-
-
 @pytest.mark.parametrize("fail_at", range(5))
 def test_elements_for_some_replicas_before_a_failure_are_not_lost(fail_at):
     def failing():
@@ -162,18 +139,6 @@ def test_a_prefetch_that_is_left_to_the_reader_changes_no_position(taken):
     again = iter(batches())
     again.set_state(cursor.get_state())
     assert rest == [x.tolist() for x in again] == [list(range(4 * i, 4 * i + 4)) for i in range(taken, 7)]
-
-
-def test_an_iterable_that_can_not_be_put_back_has_no_place():
-    with pytest.raises(errors.DataError, match=r"can't be put back.*an iterator of type list_iterator"):
-        open_elements([np.zeros(2)], as_elements).get_state()
-
-
-def test_a_structure_that_changes_is_refused():
-    elements = open_elements([(np.zeros(2),), [np.zeros(2)]], as_elements)
-    elements.read(1)
-    with pytest.raises(errors.DataError, match=r"structure of a dataset's elements changed"):
-        elements.read(1)
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from stratax.distribute.replicas import (
-    REPLICA_AXIS,
-    PerReplica,
-    ReduceOp,
-    StepsPerReplica,
-    as_reduce_op,
-    is_per_replica,
-    own_step,
-)
+from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, StepsPerReplica, is_per_replica, own_step
 from stratax.distribute.replicas._values import per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
@@ -176,17 +168,6 @@ def test_a_placeholder_in_its_place_is_shown_as_it_is():
     assert repr(shape).startswith("PerReplica(ShapeDtypeStruct(shape=(2, 3)")
     with pytest.raises(BadTypeError, match="a PerReplica around None"):
         jax.tree.unflatten(jax.tree.structure(shape), [None]) + 1
-
-
-@pytest.mark.parametrize("given", [ReduceOp.MEAN, "mean", "MEAN"])
-def test_a_reduce_op_can_be_given_by_name(given):
-    assert as_reduce_op(given) is ReduceOp.MEAN
-
-
-@pytest.mark.parametrize("given", ["max", None, 1])
-def test_an_unknown_reduce_op_is_refused(given):
-    with pytest.raises(BadArgumentError, match=r"ReduceOp\.SUM or ReduceOp\.MEAN.*reduce_op="):
-        as_reduce_op(given)
 
 
 def test_what_replicas_get_for_several_steps_is_as_if_replicas_came_first():

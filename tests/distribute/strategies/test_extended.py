@@ -8,7 +8,7 @@ import stratax as sx
 from stratax import errors
 from stratax.core.regions import _capture
 from stratax.distribute import CentralStorageStrategy, MirroredStrategy, OneDeviceStrategy, Strategy
-from stratax.distribute.strategies import InStep, UpdatesOnce
+from stratax.distribute.strategies import UpdatesOnce
 from stratax.distribute.strategies._execution import Execution
 from stratax.distribute.strategies._extended import StrategyExtended, on_devices
 from stratax.distribute.strategies._membership import Alone, Membership
@@ -44,15 +44,6 @@ def test_every_strategy_has_one_of_each_part(strategy):
     assert isinstance(extended.membership, Membership)
     assert isinstance(extended.execution, Execution)
     assert isinstance(extended.input, Input)
-
-
-def test_one_process_is_in_step_with_nobody_and_is_the_chief(strategy):
-    membership = strategy.extended.membership
-    assert not isinstance(membership, InStep)
-    assert membership.is_chief
-    assert membership.gathered(b"own") == [b"own"]
-    assert membership.agreed([1, 2]) == [1, 2]
-    assert not membership.loop().is_shared
 
 
 def test_only_storage_apart_from_the_replicas_is_updated_once():

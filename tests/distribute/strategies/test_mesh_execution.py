@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
@@ -143,15 +142,6 @@ def test_run_gives_each_replica_its_component(four, ids):
     assert [v.devices() for v in result.values] == [{d} for d in four.devices]
 
 
-def test_run_under_one_device_gives_plain_arrays_on_it(one):
-    result = one.run(lambda x: x + 1, args=(np.ones(2, "float32"),))
-    assert isinstance(result, jax.Array)
-    v = sx.Variable(1.0)
-    doubled = one.run(lambda: v.assign(v * 2))
-    assert doubled.devices() == {one.devices[0]}
-    assert float(v.value) == 2
-
-
 def test_run_takes_and_gives_structures(four, ids):
     def fn(tree):
         return {"sum": tree["x"] + tree["y"][0], "none": None, "text": "t", "pair": (tree["x"], 3)}
@@ -207,10 +197,6 @@ def test_run_with_many_functions_is_no_retracing(four, recwarn):
     for body in bodies:
         four.run(body)
     assert not [w for w in recwarn if "traced" in str(w.message)]
-
-
-def test_one_device_unpacks_a_per_replica_of_one_component(one):
-    assert one.run(lambda x: x, args=(PerReplica(jnp.ones((1, 3))),)).shape == (3,)
 
 
 def test_gradients_go_through_run_by_value_and_grad_and_a_tape_belongs_into_the_replica(four, ids):

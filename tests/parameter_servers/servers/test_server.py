@@ -12,14 +12,8 @@ import pytest
 from jax import export
 from pyarrow import flight
 
-from stratax.errors import (
-    BadArgumentError,
-    ClusterTimeoutError,
-    FailedPreconditionError,
-    InternalError,
-    PeerLostError,
-)
-from stratax.parameter_servers.servers import Connection, Deadlines, Shards, ShardServer, issue
+from stratax.errors import BadArgumentError, FailedPreconditionError, PeerLostError
+from stratax.parameter_servers.servers import Connection, Deadlines, ShardServer, issue
 
 KEY = b"the key of this cluster, 32 byte"
 
@@ -144,69 +138,10 @@ class Wire:
         self._listener.close()
 
 
-def test_a_push_whose_answer_is_cut_off_is_applied_once(server, connect):
-    wire = Wire(server.port)
-    connection = connect(wire.address)
-    connection.ask({"op": "create", "names": ["w"]}, [np.zeros(3, "float32")])
-    connection.ask({"op": "define", "update": "add", "replaced": ["w"], "read": []}, [adding(3)])
-    for count in range(1, 6):
-        wire.cut_after = 0
-        answer = connection.ask({"op": "apply", "update": "add"}, [np.ones(3, "float32")])
-        assert answer.header["versions"] == {"w": count}
-    assert wire.num_cuts == 5
-    assert server.shards.num_applied("add") == 5
-    assert pulled(connection).tolist() == [5.0] * 3
-    wire.close()
-
-
 def test_a_task_that_starts_again_is_another_one(server, connect):
     connect(server.port, task="worker 0, first start").ask({"op": "create", "names": ["w"]}, [np.zeros(3)])
     again = connect(server.port, task="worker 0, second start")
     assert again.ask({"op": "create", "names": ["w"]}, [np.zeros(3)]).header["created"] == [False]
-
-
-def test_a_server_that_was_started_anew_is_told_from_the_old_one(certificates, connect):
-    first = ShardServer("127.0.0.1", 0, certificates)
-    wire = Wire(first.port)
-    connection = connect(wire.address)
-    connection.ask({"op": "create", "names": ["w"]}, [np.zeros(3)])
-    second = ShardServer("127.0.0.1", 0, certificates)
-    wire.port = second.port
-    wire.cut_after = 0
-    with pytest.raises(
-        PeerLostError, match="was started anew: what it kept, variables for instance, is gone"
-    ):
-        pulled(connection)
-    wire.close()
-    first.close()
-    second.close()
-
-
-def test_a_server_that_does_not_answer_is_named_in_time(certificates, connect):
-    class Slow(Shards):
-        def assign(self, names, values):
-            released.wait(30)
-            return super().assign(names, values)
-
-    released = threading.Event()
-    server = ShardServer("127.0.0.1", 0, certificates, Slow())
-    connection = connect(server.port, timeout=1.0)
-    connection.ask({"op": "create", "names": ["w"]}, [np.zeros(3)])
-    started = time.monotonic()
-    with pytest.raises(
-        ClusterTimeoutError, match=r"/job:ps/task:0 at 127.0.0.1:\d+ did not answer within 1 s"
-    ):
-        connection.ask({"op": "assign", "names": ["w"]}, [np.ones(3)])
-    assert time.monotonic() - started < 10
-    released.set()
-    server.close()
-
-
-def test_a_server_that_is_not_there_is_named(connect):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with pytest.raises(PeerLostError, match=rf"at 127.0.0.1:{port} can't be reached"):
-        pulled(connect(port, patience=0.5))
 
 
 class TestStrangers:
@@ -289,33 +224,6 @@ class TestStrangers:
         wire.close()
 
 
-def test_a_greeting_of_another_version_is_told(server, certificates):
-    client = flight.FlightClient(
-        f"grpc+tls://127.0.0.1:{server.port}",
-        tls_root_certs=certificates.authority,
-        cert_chain=certificates.own,
-        private_key=certificates.private_key,
-        override_hostname="stratax-cluster",
-    )
-    for greeting, reason in (
-        (b'{"protocol": 99, "task": "a", "stream": 0}', "Run the same version of Stratax"),
-        (b"[" * 3000, "begins with the task's name"),
-        (b"x" * 5000, "A greeting is short"),
-    ):
-        writer, reader = client.do_exchange(flight.FlightDescriptor.for_command(greeting))
-        assert reason in reader.read_chunk().app_metadata.to_pybytes().decode()
-        with contextlib.suppress(flight.FlightError):
-            writer.close()
-    client.close()
-
-
-def test_an_error_of_no_name_is_told_as_internal():
-    from stratax.parameter_servers.servers import _protocol
-
-    with pytest.raises(InternalError, match="KeyError: 'x'"):
-        _protocol.raise_error(_protocol.error_header(KeyError("x")), "ps 0")
-
-
 def test_a_certificate_is_accepted_by_openssl_too(server, certificates, tmp_path):
     for name in ("authority", "own", "private_key"):
         (tmp_path / name).write_bytes(getattr(certificates, name))
@@ -327,21 +235,3 @@ def test_a_certificate_is_accepted_by_openssl_too(server, certificates, tmp_path
         context.wrap_socket(plain, server_hostname="stratax-cluster") as wrapped,
     ):
         assert wrapped.selected_alpn_protocol() == "h2"
-
-
-def test_a_stream_that_the_server_has_ended_in_good_order_is_opened_again(certificates, connect):
-    class Ending(ShardServer):
-        num_ended = 0
-
-        def _converse(self, sender, reader, writer):
-            if self.num_ended < 3:
-                self.num_ended += 1
-                return
-            super()._converse(sender, reader, writer)
-
-    server = Ending("127.0.0.1", 0, certificates)
-    connection = connect(server.port)
-    large = np.ones(4 << 20, "float32")
-    assert connection.ask({"op": "create", "names": ["w"]}, [large]).header["created"] == [True]
-    assert server.num_ended == 3
-    server.close()
