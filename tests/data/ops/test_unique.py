@@ -1,0 +1,18 @@
+"""Each element once, where it comes first."""
+
+import numpy as np
+import pytest
+
+from stratax import errors
+from stratax.data import Dataset
+
+
+def test_elements_come_once_in_their_order():
+    found = Dataset.from_tensor_slices(np.int32([3, 1, 3, 2, 1])).unique()
+    assert [int(element) for element in found] == [3, 1, 2]
+    assert list(Dataset.from_tensor_slices(["b", "a", "b"]).unique().as_numpy_iterator()) == [b"b", b"a"]
+
+
+def test_fractions_are_refused():
+    with pytest.raises(errors.BadTypeError, match="unique takes Datasets of one component"):
+        list(Dataset.from_tensor_slices(np.float32([1, 2])).unique())
