@@ -392,10 +392,7 @@ def _tests(sources: list[Source], root: Path, package: str) -> dict[str, str]:
         call for test in tests for call in test.walk(ast.Call) if ast.unparse(call.func).endswith("raises")
     ]  # type: ignore[attr-defined]
     matched = sum(any(keyword.arg == "match" for keyword in call.keywords) for call in raising)  # type: ignore[attr-defined]
-    lines = re.compile(
-        rf"^\s*from {package}\.[a-z_.]*\b_\w+(?:\.\w+)* import|^\s*from {package}[\w.]* import _\w",
-        re.MULTILINE,
-    )
+    lines = private_imports(package)
     private = [len(lines.findall(test.text)) for test in tests]
     return {
         "raises in tests with `match=`": f"{matched} of {len(raising)}",
@@ -403,8 +400,43 @@ def _tests(sources: list[Source], root: Path, package: str) -> dict[str, str]:
         "same-name test / at the mirrored path, %": (
             f"{_percent(same, len(subjects))} / {_percent(mirrored, len(subjects))}"
         ),
+        "... at the mirrored path, doors left out, %": _percent(*mirrored_modules(root, package)),
         "private imports in tests": f"{sum(private)} lines in {sum(map(bool, private))} of {len(tests)} files",
+        "... of modules that are not the test's subject": str(other_private_imports(root, package)),
     }
+
+
+def mirrored_modules(root: Path, package: str) -> tuple[int, int]:
+    """Return how many modules have a test at the mirrored path, and how many modules there are without doors."""
+    paths = [path for path in (root / package).rglob("*.py") if not _is_door(path)]
+    return sum(_test_of(root, package, path).exists() for path in paths), len(paths)
+
+
+def _is_door(path: Path) -> bool:
+    return path.name == "__init__.py" or path.with_suffix(".pyi").exists()
+
+
+def _test_of(root: Path, package: str, path: Path) -> Path:
+    inside = path.relative_to(root / package)
+    return root / "tests" / inside.with_name(f"test_{path.name.removeprefix('_')}")
+
+
+def private_imports(package: str) -> re.Pattern[str]:
+    """Return what finds the lines of a test that import a private module, or a private name, of the package."""
+    return re.compile(
+        rf"^\s*from ({package}\.[a-z_0-9.]*\b_\w+(?:\.\w+)*) import|^\s*from ({package}[\w.]*) import (?:.*\b)?(_\w+)",
+        re.MULTILINE,
+    )
+
+
+def other_private_imports(root: Path, package: str) -> int:
+    """Return how many private imports of tests are of another module than the one at the mirrored path."""
+    lines, count = private_imports(package), 0
+    for test in (root / "tests").rglob("*.py"):
+        for module, base, name in lines.findall(test.read_text(encoding="utf-8")):
+            path = root / Path(*(module or f"{base}.{name}").split(".")).with_suffix(".py")
+            count += _test_of(root, package, path) != test
+    return count
 
 
 def _commits(root: Path) -> dict[str, str]:

@@ -120,9 +120,9 @@ def test_who_holds_pixels_never_waits(monkeypatch):
 
 
 def test_images_that_are_decoded_by_exports_take_turns(monkeypatch):
-    from stratax.export._manifest import TensorInfo
-    from stratax.tensorflow.exports._host_plan import MAP, Call, Plan, Ref
-    from stratax.tensorflow.exports._run_plan import run
+    from stratax.export import TensorInfo
+    from stratax.tensorflow.exports._host_plan import MAP, Call, Ref
+    from stratax.tensorflow.exports.host import Plan, run
 
     claims = []
     monkeypatch.setattr(
@@ -144,9 +144,10 @@ def test_images_that_are_decoded_by_exports_take_turns(monkeypatch):
 
 
 def test_rows_of_rows_start_no_threads_of_their_own():
-    from stratax.export._manifest import TensorInfo
-    from stratax.tensorflow.exports._host_plan import MAP, Call, Plan, Ref
-    from stratax.tensorflow.exports._run_plan import _THREADS, run
+    from stratax.export import TensorInfo
+    from stratax.tensorflow.exports._host_plan import MAP, Call, Ref
+    from stratax.tensorflow.exports._run_plan import _THREADS
+    from stratax.tensorflow.exports.host import Plan, run
 
     def of(num_dims):
         return TensorInfo("int32", (None,) * num_dims)

@@ -10,8 +10,9 @@ import time
 import pytest
 
 import stratax.tf
-from stratax.cli import _compile, _main
+from stratax.cli import _compile
 from stratax.command.rehearsal import Catcher, Collective, ProgramReport, parse_topology
+from tests.cli import command
 from tests.command.rehearsal.devices import needs_libtpu
 
 SMALL = """
@@ -158,7 +159,7 @@ def test_ctrl_c_ends_a_compilation_that_python_cannot_break_off():
 
 
 def test_unknown_topologies_list_the_known_ones(capsys, tmp_path):
-    assert _main.run(["compile", "--topology", "v5e:5x5", "program.py"]) == 2
+    assert command.run(["compile", "--topology", "v5e:5x5", "program.py"]) == 2
     assert "v5e:16x16" in capsys.readouterr().err
 
 
@@ -169,13 +170,13 @@ def test_without_libtpu_it_is_said_what_to_install(capsys, monkeypatch):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    assert _main.run(["compile", "program.py"]) == 1
+    assert command.run(["compile", "program.py"]) == 1
     assert "pip install 'stratax-train[tpu-compile]'" in capsys.readouterr().err
 
 
 def test_a_program_that_is_not_there_is_refused(capsys, monkeypatch):
     monkeypatch.setattr("stratax.command.rehearsal.check_installed", lambda: None, raising=False)
-    assert _main.run(["compile", "no_such_program.py"]) == 2
+    assert command.run(["compile", "no_such_program.py"]) == 2
     assert "no program to compile" in capsys.readouterr().err
 
 

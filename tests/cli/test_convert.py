@@ -11,7 +11,7 @@ import time
 import psutil
 import pytest
 
-from stratax.cli import _main
+from tests.cli import command
 from tests.command.convert.pictures import make_endless, names_in, records_of, write_tree
 
 pytestmark = pytest.mark.processes
@@ -20,7 +20,7 @@ LIMIT_SECONDS = 60
 
 
 def run(*arguments):
-    return _main.run(["convert", "images", *map(str, arguments)])
+    return command.run(["convert", "images", *map(str, arguments)])
 
 
 def start(*arguments):

@@ -15,7 +15,6 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
-from stratax.cli import _main
 from tests.golden import checkpoint_cases, conversion_cases, estimator_cases
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
@@ -54,7 +53,7 @@ def nothing():
 
 
 def run(*arguments, command="checkpoint"):
-    return _main.run(["convert", command, *map(str, arguments)])
+    return cli.run(["convert", command, *map(str, arguments)])
 
 
 def made(name):

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from stratax._version import __version__
-from stratax.cli import _devices, _main
+from stratax import __version__
+from stratax.cli import _devices
+from tests.cli import command
 from tests.cluster import forks
 
 
@@ -46,7 +47,7 @@ def test_processes_obey_the_environment_variable():
 
 
 def test_the_report_of_this_process_has_its_eight_simulated_devices(capsys):
-    assert _main.run(["devices", "--json"]) == 0
+    assert command.run(["devices", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [device["kind"] for device in report["devices"]] == ["CPU"] * 8
 
@@ -55,14 +56,14 @@ def test_devices_can_not_be_simulated_once_jax_runs(capsys):
     import jax
 
     jax.devices()
-    assert _main.run(["devices", "--simulate", "tpu:3"]) == 2
+    assert command.run(["devices", "--simulate", "tpu:3"]) == 2
     assert "JAX has started already" in capsys.readouterr().err
 
 
 def test_a_terminal_gets_a_table_that_fits_it(capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
-    assert _main.run(["devices"]) == 0
+    assert command.run(["devices"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any("│" in line for line in lines)
     assert max(len(re.sub(r"\x1b\[\d+m", "", line)) for line in lines[2:]) <= 60

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from stratax.cli import _main
+from tests.cli import command
 
 pytestmark = pytest.mark.processes
 
@@ -122,10 +122,10 @@ def test_when_the_output_can_not_be_written_the_run_ends_and_says_so(launch):
 )
 def test_a_wrong_call_is_explained(options, code, message, tmp_path, capsys):
     (tmp_path / "train.py").touch()
-    assert _main.run(["launch", *options, str(tmp_path / "train.py")]) == code
+    assert command.run(["launch", *options, str(tmp_path / "train.py")]) == code
     assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_program_that_is_not_there_is_explained(tmp_path, capsys):
-    assert _main.run(["launch", str(tmp_path / "train.py")]) == 2
+    assert command.run(["launch", str(tmp_path / "train.py")]) == 2
     assert "There is no such program" in capsys.readouterr().err

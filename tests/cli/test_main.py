@@ -5,7 +5,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from stratax._version import __version__
+from stratax import __version__
 from stratax.cli import _main
 from stratax.errors import BadArgumentError, StrategyError
 

@@ -3,15 +3,15 @@
 import pytest
 import yaml
 
-from stratax.cli import _main
+from tests.cli import command
 
 
 def test_kubernetes_objects_are_printed(capsys):
     options = ("--workers", "2", "--image", "digits:1", "--restarts", "3", "--volume", "claim:/data")
-    assert _main.run(["manifest", "kubernetes", *options, "--", "train.py", "--epochs", "3"]) == 0
+    assert command.run(["manifest", "kubernetes", *options, "--", "train.py", "--epochs", "3"]) == 0
     secret, service, job = yaml.safe_load_all(capsys.readouterr().out)
     assert {each["metadata"]["name"] for each in (secret, service, job)} == {"train"}
-    assert _main.run(["manifest", "kubernetes", *options, "--secret", "mine", "train.py"]) == 0
+    assert command.run(["manifest", "kubernetes", *options, "--secret", "mine", "train.py"]) == 0
     assert [each["kind"] for each in yaml.safe_load_all(capsys.readouterr().out)] == ["Service", "Job"]
     assert job["spec"]["backoffLimitPerIndex"] == 3
     container = job["spec"]["template"]["spec"]["containers"][0]
@@ -22,21 +22,21 @@ def test_kubernetes_objects_are_printed(capsys):
 
 def test_kubernetes_objects_for_a_tpu_slice_are_printed(capsys):
     options = ("--tpu", "v5litepod-16", "--image", "digits:1", "--restarts", "3", "--spot")
-    assert _main.run(["manifest", "kubernetes", *options, "-m", "examples.train", "--epochs", "3"]) == 0
+    assert command.run(["manifest", "kubernetes", *options, "-m", "examples.train", "--epochs", "3"]) == 0
     *_, job = yaml.safe_load_all(capsys.readouterr().out)
     assert (job["spec"]["parallelism"], job["spec"]["backoffLimitPerIndex"]) == (4, 3)
     pod = job["spec"]["template"]["spec"]
     assert pod["nodeSelector"]["cloud.google.com/gke-spot"] == "true"
     assert pod["containers"][0]["command"] == ["python", "-m", "examples.train", "--epochs", "3"]
     options = ("--tpu", "v6e-8", "--chips-per-host", "4", "--image", "digits:1")
-    assert _main.run(["manifest", "kubernetes", *options, "train.py"]) == 0
+    assert command.run(["manifest", "kubernetes", *options, "train.py"]) == 0
     *_, job = yaml.safe_load_all(capsys.readouterr().out)
     assert job["spec"]["parallelism"] == 2
 
 
 def test_a_script_for_slurm_is_printed(capsys):
     options = ("--workers", "4", "--workers-per-node", "2", "--name", "digits", "--time", "30")
-    assert _main.run(["manifest", "slurm", *options, "-m", "examples.train", "--workers", "7"]) == 0
+    assert command.run(["manifest", "slurm", *options, "-m", "examples.train", "--workers", "7"]) == 0
     script = capsys.readouterr().out
     assert script.startswith("#!/bin/bash\n#SBATCH --job-name=digits\n#SBATCH --nodes=2\n")
     assert "task python -m examples.train --workers 7\n" in script
@@ -56,7 +56,7 @@ def test_a_script_for_tpu_vms_is_printed(capsys):
         "--spot",
     )
     more = ("--restarts", "2", "--wait-hours", "3", "--name", "digits", "--keep", "--install", "more.txt")
-    assert _main.run(["manifest", "tpu-vm", *options, *more, "jobs/train.py", "--epochs", "3 4"]) == 0
+    assert command.run(["manifest", "tpu-vm", *options, *more, "jobs/train.py", "--epochs", "3 4"]) == 0
     script = capsys.readouterr().out
     for line in (
         "name=digits",
@@ -73,7 +73,7 @@ def test_a_script_for_tpu_vms_is_printed(capsys):
         """command='train.py --epochs '"'"'3 4'"'"''""",
     ):
         assert f"\n{line}\n" in script
-    assert _main.run(["manifest", "tpu-vm", *options[:4], "--setup", "true", "-m", "jobs.train"]) == 0
+    assert command.run(["manifest", "tpu-vm", *options[:4], "--setup", "true", "-m", "jobs.train"]) == 0
     script = capsys.readouterr().out
     assert "\nfiles=()\n" in script
     assert "\ncommand='-m jobs.train'\n" in script
@@ -109,7 +109,7 @@ def test_a_script_for_tpu_vms_is_printed(capsys):
     ],
 )
 def test_a_wrong_call_is_explained(call, message, capsys):
-    assert _main.run(["manifest", *call]) == 2
+    assert command.run(["manifest", *call]) == 2
     printed = capsys.readouterr()
     assert message in " ".join(printed.err.split())
     assert printed.out == ""

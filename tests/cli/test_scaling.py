@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from stratax.cli import _main, _scaling
+from stratax.cli import _scaling
 from stratax.command.rehearsal import cheapest, parse_topology, plan
 from stratax.core.regions import Made
+from tests.cli import command
 from tests.cli.test_compile import SMALL
 from tests.command.rehearsal.devices import needs_libtpu
 from tests.command.rehearsal.test_plan import failed, report
@@ -41,20 +42,20 @@ def test_the_table_has_a_curve_for_each_batch():
 
 @pytest.mark.parametrize("price", ["v5e", "v5e=", "v5e=-1", "v9=1", "v5e=cheap", "v5e=nan"])
 def test_prices_are_numbers_for_generations(price, capsys):
-    assert _main.run(["plan", "--price", price, "program.py"]) == 2
+    assert command.run(["plan", "--price", price, "program.py"]) == 2
     assert "GENERATION=PRICE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("batch", ["0", "-8", "many", "1.5"])
 def test_batches_are_whole_numbers(batch, capsys):
-    assert _main.run(["plan", "--batch", batch, "program.py"]) == 2
+    assert command.run(["plan", "--batch", batch, "program.py"]) == 2
     assert "--batch" in capsys.readouterr().err
 
 
 def test_a_picture_that_could_not_be_written_is_refused_before_anything_runs(capsys, tmp_path):
-    assert _main.run(["plan", "--plot", "curve.png", "program.py"]) == 2
+    assert command.run(["plan", "--plot", "curve.png", "program.py"]) == 2
     assert "ends with .svg" in capsys.readouterr().err
-    assert _main.run(["plan", "--plot", str(tmp_path / "none" / "curve.svg"), "program.py"]) == 2
+    assert command.run(["plan", "--plot", str(tmp_path / "none" / "curve.svg"), "program.py"]) == 2
     assert "no folder for the picture" in capsys.readouterr().err
 
 

@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from stratax.cli import _main
+from tests.cli import command
 from tests.command.serving.serving import write
 
 
@@ -47,5 +47,5 @@ def test_a_server_answers_and_ends_well_on_sigterm(tmp_path):
 )
 def test_a_wrong_call_is_told(tmp_path, monkeypatch, capsys, arguments, said):
     monkeypatch.chdir(tmp_path)
-    assert _main.run(["serve", *arguments]) == 2
+    assert command.run(["serve", *arguments]) == 2
     assert said in capsys.readouterr().err

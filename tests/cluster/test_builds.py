@@ -6,12 +6,12 @@ import pytest
 
 import stratax.tf as tf
 from stratax.cluster import SimulatedDevices, _builds, _physical
-from stratax.cluster._simulate import _state
+from tests.cluster import simulated
 
 
 def test_gpus_are_there_if_they_are_simulated(monkeypatch):
     assert (tf.test.is_gpu_available(), tf.test.gpu_device_name()) == (False, "")
-    monkeypatch.setattr(_state, "simulated", SimulatedDevices(kind="GPU", count=8))
+    simulated.replace(monkeypatch, SimulatedDevices(kind="GPU", count=8))
     assert (tf.test.is_gpu_available(), tf.test.gpu_device_name()) == (True, "/device:GPU:0")
     assert not tf.test.is_gpu_available(cuda_only=True)
 

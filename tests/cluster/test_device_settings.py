@@ -5,7 +5,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax.cluster import _device_settings, _physical, settings
-from stratax.cluster._simulate import _state
+from tests.cluster import simulated
 
 CPU = tf.config.PhysicalDevice("/physical_device:CPU:0", "CPU")
 GPUS = [tf.config.PhysicalDevice(f"/physical_device:GPU:{index}", "GPU") for index in range(3)]
@@ -15,7 +15,7 @@ GPUS = [tf.config.PhysicalDevice(f"/physical_device:GPU:{index}", "GPU") for ind
 def before_the_start_with_gpus(monkeypatch):
     """Three GPUs of NVIDIA in a process whose JAX has not started; returns what JAX is told."""
     told = {}
-    monkeypatch.setattr(_state, "simulated", None)
+    simulated.replace(monkeypatch, None)
     monkeypatch.setattr(_physical, "_counts", _physical._Counts({"GPU": 3, "CPU": 1, "TPU": 0}))
     monkeypatch.setattr(_physical, "has_started", lambda: False)
     monkeypatch.setattr(_physical, "cuda_memory", lambda index: 16 * 2**30)
@@ -107,7 +107,7 @@ def test_memory_in_use_and_details_are_told_by_jax(monkeypatch):
     monkeypatch.setattr(_device_settings, "resolve_device", lambda device: Gpu())
     assert tf.config.experimental.get_memory_info("GPU:0") == {"current": 3, "peak": 5}
     assert tf.config.experimental.get_memory_usage("GPU:0") == 3
-    monkeypatch.setattr(_state, "simulated", None)
+    simulated.replace(monkeypatch, None)
     monkeypatch.setattr(_physical, "_counts", _physical._Counts({"GPU": 1}))
     monkeypatch.setattr(_device_settings, "local_devices", lambda kind: [Gpu()])
     assert settings.get_device_details(GPUS[0]) == {

@@ -19,14 +19,14 @@ from stratax.cluster import (
     placed_devices,
     resolve_device,
 )
-from stratax.cluster._simulate import _state
 from stratax.errors import BadTypeError, DeviceError
+from tests.cluster import simulated
 
 
 @pytest.fixture
 def as_tpu(monkeypatch):
     """Presents this process's eight CPU devices as a TPU."""
-    monkeypatch.setattr(_state, "simulated", SimulatedDevices(kind="TPU", count=8))
+    simulated.replace(monkeypatch, SimulatedDevices(kind="TPU", count=8))
 
 
 def test_a_device_prints_as_tensorflow_prints_it(as_tpu):
@@ -50,7 +50,7 @@ def test_a_simulated_tpu_comes_with_one_cpu_and_nothing_else(as_tpu):
 
 
 def test_real_devices_are_found_by_their_platform(monkeypatch):
-    monkeypatch.setattr(_state, "simulated", None)
+    simulated.replace(monkeypatch, None)
     assert local_devices("CPU") == jax.devices("cpu")
     assert local_devices("TPU") == []
     assert list_logical_devices("gpu") == []

@@ -14,14 +14,14 @@ from stratax.cluster import (
     initialize_tpu_system,
     shutdown_tpu_system,
 )
-from stratax.cluster._simulate import _state
 from stratax.errors import BadArgumentError, BadTypeError, NoTPUError
+from tests.cluster import simulated
 
 
 @pytest.fixture
 def as_tpu(monkeypatch):
     """Presents this process's eight CPU devices as a TPU."""
-    monkeypatch.setattr(_state, "simulated", SimulatedDevices(kind="TPU", count=8))
+    simulated.replace(monkeypatch, SimulatedDevices(kind="TPU", count=8))
 
 
 def test_without_a_tpu_it_raises_the_value_error_that_programs_rely_on():

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from stratax import errors
-from stratax.cli import _main
+from tests.cli import command as cli
 from tests.cluster import forks
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -135,5 +135,5 @@ def test_every_stratax_command_in_the_documentation_can_be_called_so():
     calls = [words[words.index("stratax") + 1 :] for words in commands]
     assert len(calls) > 3
     for name, *options in calls:
-        command = _main.program.commands[name]
+        command = cli.program.commands[name]
         command.make_context(name, options)

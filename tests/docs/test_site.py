@@ -3,7 +3,7 @@
 import importlib.util
 import pathlib
 
-from stratax.cli._main import program
+from tests.cli.command import program
 
 CONF = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "conf.py"
 

@@ -4,9 +4,8 @@ import keras
 import pytest
 
 from stratax.distribute import Strategy
-from stratax.distribute.strategies import InStep
+from stratax.distribute.strategies import Alone, InStep
 from stratax.distribute.strategies._extended import on_devices
-from stratax.distribute.strategies._membership import Alone
 from stratax.keras import _stop_together
 from tests.cluster.processes import run_tasks
 

@@ -10,10 +10,10 @@ import pytest
 
 import stratax.keras
 from stratax.checkpoint import _keras_hooks as checkpoint_hooks
+from stratax.core import state
 from stratax.core.gradients import _tape_host
 from stratax.core.host import _arrivals
-from stratax.core.state import _creation
-from stratax.distribute.keras_hooks import _keras_hooks as distribute_hooks
+from stratax.distribute import keras_hooks
 from stratax.keras import _compile
 from stratax.seams import keras as seam
 from stratax.seams import keras_ranges
@@ -26,10 +26,10 @@ PACKAGE = pathlib.Path(stratax.__file__).parent
 def install_all():
     _compile.install()
     checkpoint_hooks.install()
-    distribute_hooks.install()
+    keras_hooks.install()
     _arrivals._count_variables()
     _keras_optimizers.install()
-    _creation.install()
+    state.install()
     _tape_host.install()
     keras_ranges.install()
 

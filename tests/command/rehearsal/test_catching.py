@@ -8,8 +8,7 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
-from stratax.command.rehearsal import Catcher, _catching
-from stratax.command.rehearsal._hlo import collectives_of
+from stratax.command.rehearsal import Catcher, _catching, collectives_of
 from stratax.core import regions
 from tests.command.rehearsal.devices import DEVICES
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax.command.serving._options import ServingOptions
+from stratax.command.serving import ServingOptions
 from stratax.command.serving._versions import Computing, Version
 from stratax.errors import BadArgumentError
 from stratax.export import ExportedFunction, TensorInfo, save

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 from stratax import core
-from stratax.core.autograph import _autograph
+from stratax.core import autograph
 
 
 def note(log, value):
@@ -172,7 +172,7 @@ def test_a_rewritten_function_computes_the_same_in_the_same_order(function):
     expected = function(expected_log)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        converted = _autograph.convert(function)
+        converted = autograph.convert(function)
     assert converted is not function
     assert converted(log) == expected
     assert log == expected_log

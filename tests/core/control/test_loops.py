@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from stratax import core, errors
-from stratax.core import jaxprs
+from stratax.core import jaxprs, regions
 from stratax.core.control import _loops
-from stratax.core.regions import _capture
 
 pytestmark = pytest.mark.exact
 
@@ -373,7 +372,7 @@ def test_a_failed_trace_leaves_variables_as_they_were():
     with pytest.raises(KeyError, match="mine"):
         run(jnp.float32(1.0))
     assert float(variable.value) == 1.0
-    assert _capture.current_region() is None
+    assert regions.current_region() is None
 
 
 def test_a_loop_takes_its_input_as_one_block():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import stratax as sx
-from stratax.core.programs import _program
+from stratax.core import programs
 
 
 def test_an_exception_in_python_leaves_variables_as_they_were():
@@ -96,8 +96,8 @@ def test_a_function_whose_program_calls_back_is_recognised_in_inner_programs():
     def f(x):
         return jax.lax.scan(lambda c, r: (jax.pure_callback(np.sin, r, r), r), x[0], x)
 
-    assert _program.calls_back(jax.make_jaxpr(f)(jnp.ones(3)).jaxpr)
-    assert not _program.calls_back(jax.make_jaxpr(lambda x: jnp.sin(x))(jnp.ones(3)).jaxpr)
+    assert programs.calls_back(jax.make_jaxpr(f)(jnp.ones(3)).jaxpr)
+    assert not programs.calls_back(jax.make_jaxpr(lambda x: jnp.sin(x))(jnp.ones(3)).jaxpr)
 
 
 def test_arrays_taken_out_of_a_variable_stay_valid():

@@ -9,9 +9,7 @@ import pytest
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 from stratax import errors
-from stratax.core import GradientTape, UnconnectedGradients
-from stratax.core.regions import _capture
-from stratax.core.storage import _reads
+from stratax.core import GradientTape, UnconnectedGradients, regions, storage
 from stratax.seams.keras import uninitialized_variables
 
 
@@ -57,7 +55,7 @@ def test_trainable_variables_are_watched_when_read():
     assert float(gradients[0]) == 12.0
     assert gradients[1] is None
     assert get_stateless_scope() is None
-    assert not _reads.has_listeners()
+    assert not storage.has_listeners()
 
 
 def test_watching_by_hand_covers_variables_that_are_not_trainable():
@@ -290,8 +288,8 @@ def test_an_exception_inside_the_block_leaves_nothing_behind(x):
     with pytest.raises(RuntimeError, match="boom"), tape:
         raise RuntimeError("boom")
     assert get_stateless_scope() is None
-    assert not _reads.has_listeners()
-    assert type(_capture.current_trace()).__name__ == "EvalTrace"
+    assert not storage.has_listeners()
+    assert type(regions.current_trace()).__name__ == "EvalTrace"
     with tape:
         tape.watch(x)
         y = x * 2

@@ -11,10 +11,9 @@ import pytest
 from jax.extend import core as jax_core
 from jax.sharding import PartitionSpec
 
-from stratax.core import GradientTape, jaxprs
+from stratax.core import GradientTape, jaxprs, regions
 from stratax.core.gradients import _tape_trace
 from stratax.core.gradients._tape_trace import TapeTrace, play_back
-from stratax.core.regions import _capture
 from tests.stressed import but
 
 pytestmark = pytest.mark.exact
@@ -331,7 +330,7 @@ def test_the_tape_relies_on_these_internals_of_jax():
     assert all(hasattr(entry, "idx") and hasattr(entry, "primal") for entry in spec)
     assert len(outputs) == 2
     assert type(jax.vjp(lambda a: 2.0 * a, W)[1].args_res[0]).__name__ == "NotNeeded"
-    outer = _capture.current_trace()
+    outer = regions.current_trace()
     trace = TapeTrace(outer, [])
     seen = []
 
@@ -351,7 +350,7 @@ def test_the_tape_relies_on_these_internals_of_jax():
 def recorded(fn, *watched):
     """What a trace recorded of a function, the nodes of what it followed, and the function's result."""
     records = []
-    trace = TapeTrace(_capture.current_trace(), records)
+    trace = TapeTrace(regions.current_trace(), records)
     nodes = [trace.follow(value) for value in watched]
     with jax_core.set_current_trace(trace):
         result = fn(*watched)
@@ -432,6 +431,6 @@ def test_a_followed_array_that_jitted_functions_close_over_is_found():
 
 
 def test_a_trace_that_computes_at_once_is_distinguished_from_one_that_is_compiled():
-    seen = [_tape_trace.is_eager(_capture.current_trace())]
-    jax.make_jaxpr(lambda x: seen.append(_tape_trace.is_eager(_capture.current_trace())) or x)(1.0)
+    seen = [_tape_trace.is_eager(regions.current_trace())]
+    jax.make_jaxpr(lambda x: seen.append(_tape_trace.is_eager(regions.current_trace())) or x)(1.0)
     assert seen == [True, False]

@@ -11,8 +11,7 @@ import pytest
 
 import stratax as sx
 from stratax import core, errors
-from stratax.core import GradientTape, jaxprs, value_and_grad
-from stratax.core.control import _body
+from stratax.core import GradientTape, control, jaxprs, value_and_grad
 from stratax.core.regions import (
     _capture,
     concrete_values,
@@ -155,11 +154,11 @@ def test_what_inner_regions_have_written_is_agreed_if_all_that_wrote_it_agreed(a
         outer = current_region()
         branches = []
         for is_agreed in agreed:
-            branch = _body.BranchRegion(outer)
+            branch = control.BranchRegion(outer)
             with branch, equal_on_all_replicas() if is_agreed else contextlib.nullcontext():
                 variable.assign(x)
             branches.append(branch)
-        outer.take_over(variable, x, *branches, _body.BranchRegion(outer))
+        outer.take_over(variable, x, *branches, control.BranchRegion(outer))
         return x
 
     region, _ = traced(body, 1.0)
@@ -181,7 +180,7 @@ def test_a_region_that_carries_parties_values_merges_what_is_read_and_spreads_wh
     doubled = Doubled(variable)
 
     def body(x):
-        region = _body.BranchRegion(current_region())
+        region = control.BranchRegion(current_region())
         with region:
             region.adopt(doubled)
             region.add_update((doubled, jnp.stack([x, 2 * x])))

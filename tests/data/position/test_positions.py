@@ -2,7 +2,7 @@
 
 import pytest
 
-from stratax.data.plan._run import Run
+from stratax.data.plan import Run
 from stratax.data.position import Feed, RegularPositions, one
 from tests.data.pipelines import broken, stream
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stratax.data import TFRecordDataset, TFRecordWriter
-from stratax.data.records._tfrecord_reader import masked_crc
+from stratax.data.records import masked_crc
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileAccessError, FileMissingError
 
 RECORDS = [b"", b"a", b"bc" * 40, bytes(range(256)) * 5, b"end"]

@@ -13,7 +13,7 @@ from stratax.data import Dataset, TFRecordDataset, TFRecordWriter
 from stratax.data.ops.shuffle._permutation import Permutation
 from stratax.data.readers import _tfrecord_index
 from stratax.data.readers._tfrecord_index import INDEX_SUFFIX, scan
-from stratax.data.records._tfrecord_reader import masked_crc
+from stratax.data.records import masked_crc
 from stratax.errors import BadArgumentError, DataLossError, FileMissingError
 
 

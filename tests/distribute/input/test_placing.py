@@ -7,7 +7,7 @@ import pytest
 from stratax.distribute import MirroredStrategy
 from stratax.distribute.input._placing import OnDefaultDevice, OnHost, OnMesh, OnMeshOfWorkers
 from stratax.distribute.input._steps import Kind, Steps
-from stratax.distribute.replicas._share import Share
+from stratax.distribute.replicas import Share
 from stratax.errors import BadArgumentError, BadTypeError
 
 STRUCTURE = jax.tree.structure({"x": 0})

@@ -6,7 +6,8 @@ import pytest
 
 from stratax import errors
 from stratax.data import Dataset
-from stratax.distribute.input import GlobalBatches, Padded, Prepared, ReplicaBatches, _own_batches
+from stratax.distribute import input
+from stratax.distribute.input import GlobalBatches, Padded, Prepared, ReplicaBatches
 from stratax.distribute.input._steps import Kind
 from tests.distribute.input.test_own_batches import together
 
@@ -139,7 +140,7 @@ def test_workers_take_steps_of_one_width(counts):
     datasets = [prepared(own) for own in counts]
     if not counts[1]:
         datasets[1].prepare_by(repeated, np.ones(1, np.int32))
-    found = together(_own_batches.own_replica_batches, datasets)
+    found = together(input.own_replica_batches, datasets)
     assert len(found[0]) == len(found[1])
     seen = []
     for parts in zip(*found, strict=True):

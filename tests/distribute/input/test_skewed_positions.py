@@ -19,7 +19,7 @@ from stratax.data import Dataset
 from stratax.data.iteration import runs
 from stratax.data.position import _positions
 from stratax.distribute.input import _own_batches, _sources, _step_feed
-from stratax.distribute.replicas._share import Share
+from stratax.distribute.replicas import Share
 from stratax.errors import DataError, OutOfRangeError
 
 SECONDS = 30.0

@@ -9,8 +9,7 @@ import pytest
 
 import stratax as sx
 from stratax.data.position import Positions
-from stratax.distribute.input import _step_feed
-from stratax.distribute.input._sources import GlobalBatches
+from stratax.distribute.input import GlobalBatches, _step_feed
 from stratax.distribute.input._step_feed import StepFeed
 
 

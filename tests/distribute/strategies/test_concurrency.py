@@ -6,8 +6,7 @@ import keras
 import numpy as np
 
 import stratax as sx
-from stratax.distribute import MirroredStrategy
-from stratax.distribute.keras_hooks import _keras_hooks
+from stratax.distribute import MirroredStrategy, keras_hooks
 
 
 def test_a_thread_that_applies_gradients_leaves_another_threads_gradients_to_be_summed():
@@ -19,7 +18,7 @@ def test_a_thread_that_applies_gradients_leaves_another_threads_gradients_to_be_
     entered, leave = threading.Event(), threading.Event()
 
     def busy():
-        with _keras_hooks.applying(optimizer):
+        with keras_hooks.applying(optimizer):
             entered.set()
             leave.wait(60)
 

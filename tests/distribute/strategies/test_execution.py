@@ -5,8 +5,8 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.distribute import CentralStorageStrategy, MirroredStrategy, OneDeviceStrategy, ReduceOp, Strategy
+from stratax.distribute.strategies import StrategyExtended
 from stratax.distribute.strategies._execution import Execution, OverMesh
-from stratax.distribute.strategies._extended import StrategyExtended
 
 TWO = ["/cpu:0", "/cpu:1"]
 STRATEGIES = {

@@ -6,13 +6,11 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.core.regions import _capture
+from stratax.core import regions
 from stratax.distribute import CentralStorageStrategy, MirroredStrategy, OneDeviceStrategy, Strategy
-from stratax.distribute.strategies import UpdatesOnce
-from stratax.distribute.strategies._execution import Execution
+from stratax.distribute.strategies import Alone, Execution, Membership, Placement, UpdatesOnce
 from stratax.distribute.strategies._extended import StrategyExtended, on_devices
-from stratax.distribute.strategies._membership import Alone, Membership
-from stratax.distribute.strategies._placement import OnDevices, Placement
+from stratax.distribute.strategies._placement import OnDevices
 from stratax.distribute.strategies._strategy_input import Input
 
 TWO = ["/cpu:0", "/cpu:1"]
@@ -32,7 +30,7 @@ def strategy(request):
 
 def traced_placement(strategy):
     """Where a program that runs the strategy has its variables: while it computes, and between programs."""
-    with _capture.ProgramRegion() as region:
+    with regions.ProgramRegion() as region:
         strategy.extended.place_program()
     return region.placement, region.storage
 

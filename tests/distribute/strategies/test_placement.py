@@ -6,7 +6,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.core.regions import _capture
+from stratax.core import regions
 from stratax.distribute.strategies._placement import OnDevices, OnOtherDevice, copies_on
 
 
@@ -24,7 +24,7 @@ def test_first_values_go_to_the_device_that_keeps_them():
     variable = sx.Variable(0.0)
     placement.place([variable], [np.float32(1.0)])
     assert variable.value.devices() == {jax.devices()[3]}
-    region = _capture.ProgramRegion()
+    region = regions.ProgramRegion()
     placement.prepare(region)
     assert region.storage == storage
     assert region.placement == placement.sharding != storage
@@ -35,7 +35,7 @@ def test_variables_hold_their_arrays_themselves_unless_a_placement_says_otherwis
 
 
 def test_two_placements_in_one_program_are_refused():
-    region = _capture.ProgramRegion()
+    region = regions.ProgramRegion()
     OnDevices(copies_on(jax.devices()[:2])).prepare(region)
     OnDevices(copies_on(jax.devices()[:2])).prepare(region)
     with pytest.raises(

@@ -17,19 +17,20 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.core.autograph import _autograph
+from stratax.core import autograph, regions, storage
 from stratax.core.functions import _function
-from stratax.core.regions import _capture
-from stratax.core.storage import _variable_store
+from stratax.distribute import replicas
 from stratax.distribute.input import OnDefaultDevice
-from stratax.distribute.replicas import PostponesUpdates, _contexts
+from stratax.distribute.replicas import PostponesUpdates
 from stratax.distribute.replicas._replica_region import is_seed_state
-from stratax.distribute.strategies import UpdatesOnce
-from stratax.distribute.strategies._execution import Execution
-from stratax.distribute.strategies._extended import StrategyExtended
-from stratax.distribute.strategies._membership import Alone
-from stratax.distribute.strategies._placement import Placement
-from stratax.distribute.strategies._strategy_input import InputOfReplicas
+from stratax.distribute.strategies import (
+    Alone,
+    Execution,
+    InputOfReplicas,
+    Placement,
+    StrategyExtended,
+    UpdatesOnce,
+)
 
 pytestmark = pytest.mark.processes
 
@@ -51,7 +52,7 @@ class Connection:
         self._client.close()
 
 
-class RemoteStore(_variable_store.VariableStore):
+class RemoteStore(storage.VariableStore):
     """Values in another process, by name."""
 
     def __init__(self, connection):
@@ -107,12 +108,12 @@ class LocalExecution(Execution):
 
     def run(self, fn, args, kwargs):
         # Entered around the trace as well: what a step creates gets its first value at the end of it, from the store.
-        with _contexts.entered(self._strategy, None):
+        with replicas.entered(self._strategy, None):
             return self._compiled(fn, args, kwargs)
 
     def call_for_each_replica(self, fn, args, kwargs, *, averages_gradients=False):
-        with _contexts.entered(self._strategy, _contexts.ReplicaContext(self._strategy, 1)):
-            return _autograph.convert(fn)(*args, **kwargs)
+        with replicas.entered(self._strategy, replicas.ReplicaContext(self._strategy, 1)):
+            return autograph.convert(fn)(*args, **kwargs)
 
     def reduce(self, op, value, axis):
         combine = jnp.sum if op is sx.distribute.ReduceOp.SUM else jnp.mean
@@ -128,7 +129,7 @@ class LocalExecution(Execution):
         return array
 
 
-class PushingRegion(_capture.Region, PostponesUpdates):
+class PushingRegion(regions.Region, PostponesUpdates):
     """What a function reads is its caller's; updates of optimizers leave it as they are asked for."""
 
     def __init__(self, parent):
@@ -155,7 +156,7 @@ class AsynchronousExecution(LocalExecution):
         return result
 
     def call_for_each_replica(self, fn, args, kwargs, *, averages_gradients=False):
-        outside = _capture.current_region()
+        outside = regions.current_region()
         with PushingRegion(outside) as region:
             result = super().call_for_each_replica(fn, args, kwargs)
         for variable in region.writes.values():
@@ -166,7 +167,7 @@ class AsynchronousExecution(LocalExecution):
     def apply_pushed(self):
         """Applies one gradient after another to the values that the other process has by then."""
         for update, arrays in self.pushed:
-            with _contexts.entered(self._strategy, None):
+            with replicas.entered(self._strategy, None):
                 _function.Function(update.make, autograph=False)(arrays)
         self.pushed.clear()
 
@@ -347,8 +348,7 @@ def test_training_gives_the_weights_of_one_device(strategy):
 def test_slots_that_an_optimizer_makes_later_live_there_too(strategy):
     model, optimizer, _, _ = trained(strategy, steps=1)
     assert all(
-        _variable_store.store_of(variable) is strategy.store
-        for variable in (*model.variables, *optimizer.variables)
+        storage.store_of(variable) is strategy.store for variable in (*model.variables, *optimizer.variables)
     )
 
 
@@ -381,8 +381,8 @@ def test_variables_of_other_strategies_stay_where_they_are(strategy):
         there = sx.Variable(1.0)
     with sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
         here = sx.Variable(1.0)
-    assert _variable_store.store_of(there) is strategy.store
-    assert _variable_store.store_of(here) is None
+    assert storage.store_of(there) is strategy.store
+    assert storage.store_of(here) is None
     assert len(here.value.devices()) == 2
 
 
@@ -487,7 +487,7 @@ def test_a_replica_knows_that_it_is_one(strategy):
         return context.all_reduce("sum", merged) + context.replica_id_in_sync_group
 
     assert float(strategy.run(which)) == 2.0
-    assert _capture.current_region() is None
+    assert regions.current_region() is None
 
 
 def test_steps_need_not_wait_for_updates(connection, other, tmp_path):
@@ -516,4 +516,4 @@ def test_steps_need_not_wait_for_updates(connection, other, tmp_path):
     # Velocity: -0.5 * 2w, then 0.9 of that and -0.5 * 6w.
     np.testing.assert_allclose(other.ask("read", [name])[0], [1 - 1 - 3.9, 2 - 2 - 7.8], rtol=1e-6)
     assert int(optimizer.iterations.numpy()) == 2
-    assert all(_variable_store.store_of(each) is strategy.store for each in optimizer.variables)
+    assert all(storage.store_of(each) is strategy.store for each in optimizer.variables)

@@ -255,7 +255,7 @@ def test_what_is_asked_of_text_while_it_is_exported_is_told(tmp_path):
 def test_a_plan_calls_no_function_that_is_not_listed(tmp_path):
     from stratax.tensorflow.exports._host_functions import function_named
     from stratax.tensorflow.exports._host_plan import Plan
-    from stratax.tensorflow.exports._run_plan import check_plan
+    from stratax.tensorflow.exports.host import check_plan
 
     of_text(tf.strings.upper, tmp_path)
     text = (tmp_path / "1" / "export.json").read_text()

@@ -5,9 +5,10 @@ import pytest
 
 from stratax.base import bounds
 from stratax.errors import BadArgumentError, StrataxError
-from stratax.export._manifest import TensorInfo
-from stratax.tensorflow.exports._host_plan import RANDOM, Call, Plan, Ref
+from stratax.export import TensorInfo
+from stratax.tensorflow.exports._host_plan import RANDOM, Call, Ref
 from stratax.tensorflow.exports._run_plan import run
+from stratax.tensorflow.exports.host import Plan
 from tests.tensorflow.exports.test_host_sizes import CALLS, of
 
 
