@@ -8,7 +8,7 @@ from tools.structure import main, measure, mirrored_modules, other_private_impor
 
 ROOT = Path(__file__).parents[1]
 # The first may only rise, the others may only fall: mend the code and the number, never the number alone.
-MIRRORED_PERCENT, PRIVATE_IMPORTS, OTHER_PRIVATE_IMPORTS = 66, 292, 120
+MIRRORED_PERCENT, PRIVATE_IMPORTS, OTHER_PRIVATE_IMPORTS = 70, 292, 120
 
 MODULE = '''"""A module."""
 

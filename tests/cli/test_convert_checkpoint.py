@@ -15,6 +15,7 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
+from tests.cli import command as cli
 from tests.golden import checkpoint_cases, conversion_cases, estimator_cases
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"

@@ -4,7 +4,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax.errors import TracingError
-from tests.tensorflow.ops.test_arrays import REDUCTIONS, X, check_both
+from tests.tensorflow.ops.arrays.test_arrays import REDUCTIONS, X, check_both
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from tests.tensorflow.ops.test_arrays import ANY, TWO, X, check_both
+from tests.tensorflow.ops.arrays.test_arrays import ANY, TWO, X, check_both
 
 POSITIVE = np.abs(X) + np.float32(0.1)
 ABOVE_ZERO = ("log", "log1p", "reciprocal", "rsqrt", "sqrt")
