@@ -6,10 +6,10 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
 from stratax.data import SparseTensor, sparse_to_dense
 from stratax.data.vectorise import gives_tensors
 from stratax.tensorflow.ops.arrays.sparse import check_known
-from stratax.tensorflow.ops.calls.on_host import is_symbol
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._host import HostTensor
 from stratax.tensorflow.v1._on_host import as_number
@@ -44,7 +44,7 @@ def to_dense(
         >>> tf.sparse.to_dense(tf.SparseTensor([[0, 1], [1, 0]], np.array([5, 6]), [2, 2]), -1).tolist()
         [[-1, 5], [6, -1]]
     """
-    if isinstance(sp_input, SparseTensor) and any(map(is_symbol, sp_input.parts)):
+    if isinstance(sp_input, SparseTensor) and any(map(is_traced, sp_input.parts)):
         return _scattered(sp_input, default_value)
     if not isinstance(sp_input, HostTensor):
         return sparse_to_dense(sp_input, default_value, validate_indices, name)
