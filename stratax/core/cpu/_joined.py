@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
 from typing import Any
 
 import jax
@@ -31,6 +31,9 @@ MAX_SIZE = 1 << 14
 
 # With fewer shapes, laying end to end takes as many loops as it saves.
 MIN_SHAPES = 4
+
+# The operation that takes the mesh off the type of what replicas give; it computes nothing.
+_WITHOUT_MESH = "stratax_without_mesh"
 
 # No update has a longer formula; what there is before counts as its operands.
 _MAX_OPERATIONS = 64
@@ -127,12 +130,12 @@ def _literal(written: tuple[str, bytes]) -> Any:
 class _Reader:
     """Reads formulas off a jaxpr."""
 
-    def __init__(self, jaxpr: jax.extend.core.Jaxpr) -> None:
+    def __init__(self, jaxpr: jax.extend.core.Jaxpr, variables: Set[Any]) -> None:
         self._made: dict[Any, Any] = {
             e.outvars[0]: e for e in jaxprs.equations(jaxpr) if len(e.outvars) == 1 and not e.effects
         }
         # What is computed, element by element, with the value of a variable.
-        self._of_variables: set[Any] = set(jaxprs.markers_of(jaxpr).values())
+        self._of_variables: set[Any] = set(variables)
         # Scalars that are computed alike, once for each variable, have one number.
         self._numbers: dict[Any, int] = {}
         self._alike: dict[Hashable, int] = {}
@@ -245,7 +248,45 @@ def joined(closed: jax_core.ClosedJaxpr, results: Sequence[int]) -> jax_core.Clo
     Returns:
         The same, with other equations.
     """
-    reader = _Reader(closed.jaxpr)
+    variables = set(jaxprs.markers_of(closed.jaxpr).values())
+    return _joined_here(_joined_in_replicas(closed, results, variables), results, variables)
+
+
+def _joined_in_replicas(
+    closed: jax_core.ClosedJaxpr, results: Sequence[int], variables: Set[Any]
+) -> jax_core.ClosedJaxpr:
+    """Have those joined that replicas compute, each for itself and all alike."""
+    makers = jaxprs.makers(closed.jaxpr)
+    places: dict[int, list[int]] = {}
+    for position in results:
+        atom: Any = closed.jaxpr.outvars[position]
+        equation = makers.get(atom) if isinstance(atom, jax_core.Var) else None
+        while equation is not None and equation.primitive.name == _WITHOUT_MESH:
+            (atom,) = equation.invars
+            equation = makers.get(atom)
+        if equation is not None and equation.primitive.name == "shard_map":
+            place = equation.outvars.index(atom)
+            if not any(equation.params["out_specs"][place]):
+                places.setdefault(id(equation), []).append(place)
+    if not places:
+        return closed
+
+    def changed(equation: Any) -> Any:
+        if id(equation) not in places:
+            return equation
+        body = jax_core.ClosedJaxpr(equation.params["jaxpr"], [])
+        pairs = zip(body.jaxpr.invars, equation.invars, strict=True)
+        own = {mine for mine, given in pairs if isinstance(given, jax_core.Var) and given in variables}
+        made = _joined_here(body, places[id(equation)], own)
+        return equation.replace(params={**equation.params, "jaxpr": made.jaxpr})
+
+    return jaxprs.cut(closed, equations=[*map(changed, jaxprs.equations(closed.jaxpr))])
+
+
+def _joined_here(
+    closed: jax_core.ClosedJaxpr, results: Sequence[int], variables: Set[Any]
+) -> jax_core.ClosedJaxpr:
+    reader = _Reader(closed.jaxpr, variables)
     groups: dict[Any, dict[Any, list[Any]]] = {}
     for position in results:
         result: Any = closed.jaxpr.outvars[position]

@@ -31,7 +31,7 @@ def programs(monkeypatch):
 
 
 def _operations(closed):
-    return [e for e in jaxprs.equations(closed.jaxpr) if e.primitive is _joined.joined_p]
+    return [e for e in jaxprs.nested(closed.jaxpr) if e.primitive is _joined.joined_p]
 
 
 def _made(shapes=SHAPES):
@@ -145,8 +145,9 @@ def test_few_shapes_are_left_alone(programs):
     assert not _operations(programs[0])
 
 
-def test_what_fit_updates_is_as_it_was_bit_by_bit(programs):
-    strategy = sx.distribute.MirroredStrategy(["/cpu:0"])
+@pytest.mark.parametrize("num_replicas", [1, 2, 8])
+def test_what_fit_updates_is_as_it_was_bit_by_bit(num_replicas, programs):
+    strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(num_replicas)])
     random = np.random.default_rng(0)
     x, y = random.random((16, 4), np.float32), random.integers(0, 3, 16)
 
