@@ -79,7 +79,7 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
                 if hasattr(found, name):
                     return getattr(found, name)
             if is_reserved:
-                raise AttributeError(f"module {door!r} has no attribute {name!r}", name=name)
+                raise AttributeError(f"module '{door}' has no attribute '{name}'", name=name)
             raise _no_attribute(door, name, names) if missing is None else missing(name)
         origin = table[name]
         module = importlib.import_module(origin.module)

@@ -140,7 +140,8 @@ def test_options_are_kept_and_merged():
     dataset = Dataset.range(3).with_options(options).batch(2).with_options(other)
     assert dataset.options().experimental_distribute.auto_shard_policy is AutoShardPolicy.DATA
     assert dataset.options().deterministic is False
-    dataset.options().deterministic = True
+    with pytest.raises(BadArgumentError, match=r"`tf.data.Dataset.options\(\)` has no effect"):
+        dataset.options().deterministic = True
     assert dataset.options().deterministic is False
     assert Dataset.range(3).options() == Options()
     with pytest.raises(BadTypeError, match=r"with_options takes stratax.data.Options"):

@@ -141,7 +141,7 @@ def test_the_state_of_the_default_generator_belongs_to_nobody(strategies, monkey
     with strategies[0].scope():
         own_generator = keras.random.SeedGenerator(1)
         with monkeypatch.context() as patch:
-            patch.setattr(_ownership.generators, "is_made_now", lambda: True)
+            patch.setattr(_ownership.state, "is_made_now", lambda: True)
             default = keras.random.SeedGenerator(1)
     assert owner(own_generator.state) is strategies[0]
     assert owner(default.state) is None

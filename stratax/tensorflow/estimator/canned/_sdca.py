@@ -294,7 +294,7 @@ def _words(features: Mapping[str, Any], key: str) -> Any:
     if name is None:
         raise errors.BadTypeError(
             "LinearSDCA knows examples by strings. Expected: a feature of strings of shape (batch,). Received: "
-            f"features[{key!r}]={shown(value)}. Use tf.strings.as_string in the input_fn's dataset.map."
+            f"features[{shown(key)}]={shown(value)}. Use tf.strings.as_string in the input_fn's dataset.map."
         )
     return scope.host_input(functools.partial(_fingerprinted, name, Fingerprints()), [name], "sdca_words")[
         "words"

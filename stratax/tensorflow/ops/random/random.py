@@ -56,10 +56,12 @@ def _in_one_program(function: _Function) -> _Function:
 
     def drawn(sizes: tuple[int, ...], low: Any, high: Any, *, dtype: Any, seed: Any) -> Any:
         is_plain = type(seed) is keras.random.SeedGenerator and {type(low), type(high)} <= {int, float}
-        if not (is_plain and in_pipeline()):
+        if not in_pipeline():
             return drawn_by_keras(sizes, low, high, dtype=dtype, seed=seed)
-        # Threads of a pipeline must not draw the same.
+        # Threads of a pipeline must not draw the same: Keras reads a generator and then counts it on.
         with _drawing:
+            if not is_plain:
+                return drawn_by_keras(sizes, low, high, dtype=dtype, seed=seed)
             state = seed.state.value
             numbers, after = (
                 (state, state) if is_traced(state) else _program(function, sizes, low, high, dtype)(state)
