@@ -155,7 +155,7 @@ class _Walk:
         self.graph.inputs[key_path] = iterator
 
     def _constant(self, key_path: str, value: HostConstant) -> None:
-        """Save nothing."""
+        """Save nothing of a constant: the program makes it with all that is in it."""
 
     def _claim(self, key_path: str) -> None:
         if key_path in self.graph.variables or key_path in self.graph.inputs:

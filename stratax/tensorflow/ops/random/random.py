@@ -56,7 +56,8 @@ def _in_one_program(function: _Function) -> _Function:
 
     def drawn(sizes: tuple[int, ...], low: Any, high: Any, *, dtype: Any, seed: Any) -> Any:
         is_plain = type(seed) is keras.random.SeedGenerator and {type(low), type(high)} <= {int, float}
-        if not in_pipeline():
+        # A number belongs to one element, and needs no turns.
+        if not in_pipeline() or isinstance(seed, int):
             return drawn_by_keras(sizes, low, high, dtype=dtype, seed=seed)
         # Threads of a pipeline must not draw the same: Keras reads a generator and then counts it on.
         with _drawing:

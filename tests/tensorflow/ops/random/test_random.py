@@ -1,8 +1,12 @@
 """Random numbers of a pipeline's functions, which one program draws: those that Keras draws step by step."""
 
+import time
+
+import keras
 import numpy as np
 
 import stratax.tf as tf
+from stratax.core import state as generators
 
 
 def draws():
@@ -33,6 +37,26 @@ def test_threads_of_a_pipeline_draw_different_numbers():
     tf.random.set_seed(7)
     dataset = tf.data.Dataset.range(64).map(lambda _: tf.random.uniform([]), num_parallel_calls=4)
     assert len({float(number) for number in dataset}) == 64
+
+
+class SlowGenerator(keras.random.SeedGenerator):
+    """Leaves time between reading its state and counting it on, as a busy machine does."""
+
+    def next(self, ordered=True):
+        found = np.asarray(self.state.value)
+        time.sleep(0.001)
+        self.state.assign(found + np.array([0, 1], found.dtype))
+        return found
+
+
+def test_threads_of_a_pipeline_take_turns_with_any_generator():
+    before = generators.generator_of(None)
+    generators.replace(SlowGenerator(7))
+    try:
+        dataset = tf.data.Dataset.range(32).map(lambda _: tf.random.uniform([]), num_parallel_calls=4)
+        assert len({float(number) for number in dataset}) == 32
+    finally:
+        generators.replace(before)
 
 
 def test_every_call_with_a_seed_gives_the_next_numbers():
