@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
+import keras
 import numpy as np
 from jax import export
 
@@ -852,7 +853,8 @@ def blank_trace(function: Callable[[HostRecorder], Any]) -> None:
 
     def body(token: Any) -> Any:
         recorder = HostRecorder(Arguments(None, token, export.SymbolicScope()))
-        with recording_with(recorder):
+        # A generator of random numbers that the function counts on would keep what belongs to this trace.
+        with recording_with(recorder), keras.StatelessScope():
             function(recorder)
         return token
 

@@ -26,6 +26,16 @@ def test_arrays_are_fed_as_they_are(trained, tmp_path):
     np.testing.assert_allclose(signature(image=images)["probabilities"], expected, atol=1e-6)
 
 
+def test_what_a_receiver_draws_leaves_the_generator_as_it_was(trained, tmp_path):
+    def receiver():
+        fed = tf.placeholder(tf.float32, (None, SIZE, SIZE, 3))
+        noise = tf.random.uniform([SIZE, SIZE, 3]) * 0
+        return tf.estimator.export.ServingInputReceiver({"image": fed + noise}, {"image": fed})
+
+    trained.export_saved_model(tmp_path, receiver)
+    assert np.isfinite(tf.random.uniform([2])).all()
+
+
 def test_examples_are_fed_and_parsed(trained, tmp_path):
     spec = {"image": tf.io.FixedLenFeature([SIZE, SIZE, 3], tf.float32)}
     receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
