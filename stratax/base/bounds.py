@@ -17,6 +17,7 @@ _OF_CONTAINER = pathlib.Path("/sys/fs/cgroup/memory.max")
 # Decoded at a time by those that take turns: about 1 GB, as bytes and as floats.
 _MOST_PIXELS = 1 << 26
 _changed = threading.Condition()
+# What a thread itself holds of the budget: nothing that it could hand over to another one.
 _own = threading.local()
 _pixels = 0
 

@@ -4,11 +4,11 @@ Text, and images whose sizes differ, never enter a compiled program. While a fun
 the thread: functions of `tf` hand it calls that have such operands, by the function itself and its arguments.
 """
 
-import contextlib
 import functools
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeVar, cast
+
+from stratax.base.surroundings import Slot, Surroundings
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -47,21 +47,12 @@ class Recorder(Protocol):
         """Return what stands for an input of the export."""
 
 
-class _Recording(threading.local):
-    recorder: Recorder | None = None
+RECORDER: Slot[Recorder | None] = Slot("recorder", None)
 
 
-RECORDING = _Recording()
-
-
-@contextlib.contextmanager
-def recording_with(recorder: Recorder | None) -> Iterator[None]:
+def recording_with(recorder: Recorder | None) -> Surroundings:
     """Have a recorder stand on this thread in a block; None for none."""
-    before, RECORDING.recorder = RECORDING.recorder, recorder
-    try:
-        yield
-    finally:
-        RECORDING.recorder = before
+    return RECORDER.holding(recorder)
 
 
 def recordable(function: _Function) -> _Function:
@@ -72,7 +63,7 @@ def recordable(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        recorder = RECORDING.recorder
+        recorder = RECORDER.get()
         if recorder is not None:
             made = recorder.called(called, args, kwargs)
             if made is not NOT_RECORDED:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from stratax.base import tracebacks
-from stratax.base.recording import NOT_RECORDED, RECORDING
+from stratax.base.recording import NOT_RECORDED, RECORDER
 from stratax.base.shown import cut, shown
 from stratax.errors import OperandError
 
@@ -64,8 +64,9 @@ def raises_named(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
-        if RECORDING.recorder is not None:
-            recorded = RECORDING.recorder.called(named, args, kwargs)
+        recorder = RECORDER.get()
+        if recorder is not None:
+            recorded = recorder.called(named, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
         try:

@@ -1,37 +1,21 @@
 """Whether a compiled function is being traced, for code that must not import JAX to find out (lowest layer)."""
 
 import sys
-import threading
 from typing import Any
 
+from stratax.base.surroundings import Slot
 
-class _Tracing(threading.local):
-    """How many regions of compiled functions this thread is in."""
-
-    depth = 0
-
-
-class _Pipelines(threading.local):
-    """How many functions of pipelines this thread is in.
-
-    Attributes:
-        depth: The number.
-        computes: Whether it is in a function that `gives_tensors`.
-        tracing: In how many regions of compiled functions the thread was when the innermost of them was called.
-    """
-
-    depth = 0
-    computes = False
-    tracing = 0
-
-
-TRACING = _Tracing()
-PIPELINES = _Pipelines()
+# In how many regions of compiled functions a thread is.
+TRACING: Slot[int] = Slot("tracing", 0)
+# In how many of them it was when the innermost function of a pipeline was called; None outside of such.
+PIPELINE: Slot[int | None] = Slot("pipeline", None)
+# Whether it is in a function that `gives_tensors`.
+COMPUTES: Slot[bool] = Slot("computes", False)
 
 
 def is_tracing() -> bool:
     """Return whether what is computed now becomes part of a program, and not of an element of a pipeline."""
-    return TRACING.depth > (PIPELINES.tracing if PIPELINES.depth else 0)
+    return TRACING.get() > (PIPELINE.get() or 0)
 
 
 def is_traced(value: object) -> bool:

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 from jax import export
 
-from stratax.base.recording import RECORDING, recording_with
+from stratax.base.recording import RECORDER, recording_with
 from stratax.base.shown import shown
 from stratax.base.tracing import as_numbers
 from stratax.core import jaxprs, programs, regions
@@ -275,7 +275,7 @@ def _output(value: Any) -> Any:
     if isinstance(value, host.HostValue):
         return value
     value = as_numbers(value)
-    recorder = RECORDING.recorder
+    recorder = RECORDER.get()
     if isinstance(recorder, host.HostRecorder) and _is_text(value):
         return recorder.constant(value)
     return jax.numpy.asarray(value)

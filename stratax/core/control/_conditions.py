@@ -5,7 +5,6 @@ and become one `jax.lax.cond`: the locals and variables that either assigns are 
 """
 
 import dataclasses
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import jax.numpy as jnp
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot
 from stratax.base.typing import TensorLike
 from stratax.core import regions
 from stratax.core.control import _body, _driven, _growing, _locals
@@ -24,14 +24,8 @@ def is_traced(value: object) -> bool:
     return isinstance(value, jax.core.Tracer)
 
 
-class _LastNegation(threading.local):
-    """The operand and the result of the last `not` on an array."""
-
-    # Of a thread, as traces are.
-    pair: tuple[Any, Any] = (None, None)
-
-
-_last_negation = _LastNegation()
+# The operand and the result of the last `not` on an array.
+_LAST_NEGATION: Slot[tuple[Any, Any]] = Slot("last negation", (None, None))
 
 
 def not_(operand: Any) -> Any:
@@ -41,7 +35,7 @@ def not_(operand: Any) -> Any:
     result = jnp.logical_not(as_predicate(operand, "not"))
     # AutoGraph guards what follows a `return` by `if not do_return:`. `if_stmt` gets the result of the `not` only;
     # the operand tells it that this is such a guard.
-    _last_negation.pair = (operand, result)
+    _LAST_NEGATION.set((operand, result))
     return result
 
 
@@ -195,10 +189,10 @@ def _narrowed(
     condition: Callable[..., Any], entry: list[Any], names: Sequence[str]
 ) -> tuple[list[Any], list[Any]]:
     """Return what the branches may take for granted of `if not do_return:`, which guards what follows a `return`."""
-    if condition is not _last_negation.pair[1]:
+    operand, result = _LAST_NEGATION.get()
+    if condition is not result:
         return entry, entry
-    operand = _last_negation.pair[0]
-    _last_negation.pair = (None, None)
+    _LAST_NEGATION.set((None, None))
     on_true, on_false = list(entry), list(entry)
     for position, name in enumerate(names):
         if name.startswith("do_return") and entry[position] is operand:

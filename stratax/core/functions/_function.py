@@ -19,7 +19,7 @@ from jax.sharding import NamedSharding
 from stratax import errors
 from stratax.base import tracebacks
 from stratax.base.shown import shown
-from stratax.base.tracing import PIPELINES
+from stratax.base.tracing import PIPELINE
 from stratax.base.typing import PyTree
 from stratax.core import autograph as core_autograph
 from stratax.core import control, cpu, host, jaxprs, programs, regions
@@ -146,7 +146,7 @@ class Function(_signature.Alias):
         """
         if self._may_run_eagerly and _eagerly.functions_run_eagerly():
             return self._run_eagerly(args, kwargs)
-        if self._in_pipelines_eagerly and PIPELINES.depth and not in_stateless_scope():
+        if self._in_pipelines_eagerly and PIPELINE.get() is not None and not in_stateless_scope():
             return self._run_eagerly(args, kwargs)
         if self._declared_specs is not None:
             args, kwargs = self._signature_of_inputs().bind(args, kwargs)
@@ -167,7 +167,7 @@ class Function(_signature.Alias):
             try:
                 program, traced = self._find(variants, arguments)
             except Exception:
-                if not PIPELINES.depth or self._declared_specs is not None:
+                if PIPELINE.get() is None or self._declared_specs is not None:
                     raise
                 # What a compiled function can't do, such as shapes that depend on values, works for one element.
                 result = self._run_eagerly(args, kwargs)

@@ -7,7 +7,6 @@ so that a value of one trace of a function is found again in another.
 """
 
 import contextlib
-import threading
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from jax.extend.core import set_current_trace
 
 from stratax import errors
+from stratax.base.surroundings import Slot
 from stratax.core import regions, storage
 from stratax.seams.jax import core
 
@@ -250,26 +250,15 @@ class KnownTrace(core.Trace):
         return results
 
 
-# Of a thread, as traces are.
-class _Active(threading.local):
-    trace: KnownTrace | None = None
-
-
-_active = _Active()
+_TRACE: Slot[KnownTrace | None] = Slot("known values", None)
 
 
 @contextlib.contextmanager
 def keeping(is_wanted: bool) -> Iterator[None]:
     """Have values of a block that depend on no argument be known to `value_now`, if that is wanted."""
-    before, _active.trace = _active.trace, KnownTrace(regions.current_trace()) if is_wanted else None
-    try:
-        if _active.trace is None:
-            yield
-        else:
-            with _active.trace.entered():
-                yield
-    finally:
-        _active.trace = before
+    trace = KnownTrace(regions.current_trace()) if is_wanted else None
+    with _TRACE.holding(trace), contextlib.nullcontext() if trace is None else trace.entered():
+        yield
 
 
 def value_now(value: Any) -> Any:
@@ -279,9 +268,10 @@ def value_now(value: Any) -> Any:
         NotKeptError: If nobody keeps how values come about.
         LookupError: If it depends on an argument of the program.
     """
-    if _active.trace is None:
+    trace = _TRACE.get()
+    if trace is None:
         raise NotKeptError
-    return _active.trace.value_of(value)
+    return trace.value_of(value)
 
 
 class NotKeptError(errors.BadArgumentError, LookupError):

@@ -8,12 +8,10 @@ and the inputs are looked at before each dispatch, so that nothing has run when 
 program computes itself are not followed; there, the answer is NaN.
 """
 
-import contextlib
 import dataclasses
 import functools
 import math
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -21,6 +19,7 @@ import numpy as np
 from jax.extend import core as jax_core
 
 from stratax.base import indices
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.core import jaxprs, regions
 from stratax.seams import jax as seam
 
@@ -43,28 +42,18 @@ _SMALLEST_WHOLE = 4  # Bytes: numbers that become smaller ones may be others.
 Step = Callable[[np.ndarray], np.ndarray]
 
 
-class _Watching(threading.local):
-    """Whether this thread traces a program of JAX' own whose inputs are looked at."""
-
-    on = False
+# Whether a thread traces a program of JAX' own whose inputs are looked at.
+_IS_WATCHING: Slot[bool] = Slot("watching", False)
 
 
-_watching = _Watching()
-
-
-@contextlib.contextmanager
-def watching() -> Iterator[None]:
+def watching() -> Surroundings:
     """Trace a program of JAX' own in the block, of which :func:`watches_of` is asked then."""
-    before, _watching.on = _watching.on, True
-    try:
-        yield
-    finally:
-        _watching.on = before
+    return _IS_WATCHING.holding(True)
 
 
 def _watch(numbers: Any, bound: indices.Bound) -> None:
     """Mark numbers that are known only when the program runs that is being traced."""
-    if isinstance(numbers, jax.core.Tracer) and (_watching.on or regions.current_region() is not None):
+    if isinstance(numbers, jax.core.Tracer) and (_IS_WATCHING.get() or regions.current_region() is not None):
         watch_p.bind(numbers, bound=bound)
 
 

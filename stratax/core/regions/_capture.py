@@ -9,7 +9,6 @@ jaxpr whose marker equations (:data:`jaxprs.input_p`) say which values have to b
 import abc
 import contextlib
 import dataclasses
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -20,6 +19,7 @@ from jax.extend import core as jax_core
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.base.tracing import TRACING
 from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.core import jaxprs, storage
@@ -38,22 +38,12 @@ def current_trace() -> Any:
         return trace
 
 
-# Of a thread, as regions are: another thread may be tracing a function of its own.
-class _Agreement(threading.local):
-    depth = 0
+_AGREES: Slot[bool] = Slot("agreement", False)
 
 
-_agreement = _Agreement()
-
-
-@contextlib.contextmanager
-def equal_on_all_replicas() -> Iterator[None]:
+def equal_on_all_replicas() -> Surroundings:
     """Mark the variables that are assigned in a block as having equal values on all replicas."""
-    _agreement.depth += 1
-    try:
-        yield
-    finally:
-        _agreement.depth -= 1
+    return _AGREES.holding(True)
 
 
 class Spread(abc.ABC):
@@ -140,11 +130,11 @@ class Region(keras.StatelessScope):
         # lifted in the region's own trace even then: a tracer of the inner one would be gone at its end.
         self.trace = current_trace()
         super().__enter__()
-        TRACING.depth += 1
+        TRACING.set(TRACING.get() + 1)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        TRACING.depth -= 1
+        TRACING.set(TRACING.get() - 1)
         super().__exit__(*exc_info)
 
     def get_current_value(self, variable: keras.Variable) -> Any:
@@ -174,7 +164,7 @@ class Region(keras.StatelessScope):
         """Record an assignment made inside this region."""
         variable, value = update
         share = variable if isinstance(variable, Spread) and variable.is_share else self.share_of(variable)
-        if share is not None and (share is variable or not _agreement.depth):
+        if share is not None and (share is variable or not _AGREES.get()):
             self._hold(share, value)
             return
         self._let_go(id(variable))
@@ -189,7 +179,7 @@ class Region(keras.StatelessScope):
         self.writes[id(variable)] = variable
         self._values[id(variable)] = value
         # The last assignment decides: an earlier one that was equal everywhere is overwritten.
-        (self.in_agreement.add if _agreement.depth else self.in_agreement.discard)(id(variable))
+        (self.in_agreement.add if _AGREES.get() else self.in_agreement.discard)(id(variable))
 
     def forget(self, variables: Iterable[keras.Variable]) -> None:
         """Have assignments of variables in this region count as not made."""
@@ -413,7 +403,7 @@ def current_region() -> Region | None:
 def share_of(variable: keras.Variable) -> Spread | None:
     """Return what the party that is being traced holds of a variable whose assignments are combined, or None."""
     region = current_region()
-    return None if region is None or _agreement.depth else region.share_of(variable)
+    return None if region is None or _AGREES.get() else region.share_of(variable)
 
 
 def held(variable: keras.Variable) -> Any:

@@ -6,15 +6,14 @@ Without one, a variable that a compiled function makes of a value is made at onc
 """
 
 import abc
-import contextlib
 import functools
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import keras
 
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.core import regions
 from stratax.seams import keras as seam
 
@@ -39,28 +38,18 @@ class Creator(abc.ABC):
         """Learn of a variable that was made, right after its `__init__`."""
 
 
-# Of a thread, as traces are.
-class _Active(threading.local):
-    creator: Creator | None = None
+_CREATOR: Slot[Creator | None] = Slot("creator", None)
 
 
-_active = _Active()
-
-
-@contextlib.contextmanager
-def creating_by(creator: Creator | None) -> Iterator[None]:
+def creating_by(creator: Creator | None) -> Surroundings:
     """Have a creator give the variables that are created in a block; None for Keras' way."""
     install()
-    before, _active.creator = _active.creator, creator
-    try:
-        yield
-    finally:
-        _active.creator = before
+    return _CREATOR.holding(creator)
 
 
 def has_creator() -> bool:
     """Return whether a creator gives the variables that are created now: whether a `model_fn` is traced."""
-    return _active.creator is not None
+    return _CREATOR.get() is not None
 
 
 def is_made(variable: keras.Variable) -> bool:
@@ -80,7 +69,7 @@ def install() -> None:
 
 def _new(_: Callable[..., Any]) -> Any:
     def __new__(cls: type, *args: object, **kwargs: object) -> Any:
-        creator = _active.creator
+        creator = _CREATOR.get()
         return object.__new__(cls) if creator is None else creator.give(cls, kwargs)
 
     return staticmethod(__new__)
@@ -91,7 +80,7 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
     def __init__(self: Any, initializer: Any, *args: Any, **kwargs: Any) -> None:
         if is_made(self):
             return
-        creator = _active.creator
+        creator = _CREATOR.get()
         if creator is not None and not args and isinstance(initializer, bool | int | float):
             # Optimizers give numbers, which Keras takes outside of a trace only; dtypes are those it gives them.
             kwargs = {"shape": (), "dtype": _dtype_of(initializer)} | kwargs

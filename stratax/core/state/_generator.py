@@ -1,13 +1,13 @@
 """The generator that random functions draw from on a device where no seed is given (core layer)."""
 
-import contextlib
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import keras
 import numpy as np
 
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.base.tracing import is_tracing
 from stratax.core import regions
 from stratax.seams.keras import without_distribution
@@ -62,27 +62,19 @@ class _Default:
 
 def _make(seed: int) -> keras.random.SeedGenerator:
     """Make a generator that belongs to no strategy, whatever scope or program is entered."""
-    _making.now = True
-    try:
-        # Not in a scope or strategy that happens to be active: all later programs share it.
-        with without_distribution(), regions.outside_scopes():
-            return keras.random.SeedGenerator(seed)
-    finally:
-        _making.now = False
+    # Not in a scope or strategy that happens to be active: all later programs share it.
+    with _IS_MADE_NOW.holding(True), without_distribution(), regions.outside_scopes():
+        return keras.random.SeedGenerator(seed)
 
 
-class _Making(threading.local):
-    now = False
-    # Gives the generator of the model whose function runs.
-    of_model: Callable[[], keras.random.SeedGenerator] | None = None
-
-
-_making = _Making()
+_IS_MADE_NOW: Slot[bool] = Slot("making the default generator", False)
+# Gives the generator of the model whose function runs.
+_OF_MODEL: Slot[Callable[[], keras.random.SeedGenerator] | None] = Slot("generator of the model", None)
 
 
 def is_made_now() -> bool:
     """Return whether this thread is making the default generator, whose state belongs to no strategy."""
-    return _making.now
+    return _IS_MADE_NOW.get()
 
 
 _default = _Default()
@@ -101,21 +93,17 @@ def generator_of(seed: int | keras.random.SeedGenerator | None) -> int | keras.r
         return _default.numbered(int(seed))
     if seed is not None:
         return seed
-    return _default.generator() if _making.of_model is None else _making.of_model()
+    of_model = _OF_MODEL.get()
+    return _default.generator() if of_model is None else of_model()
 
 
-@contextlib.contextmanager
-def drawing_from(generator: Callable[[], keras.random.SeedGenerator]) -> Iterator[None]:
+def drawing_from(generator: Callable[[], keras.random.SeedGenerator]) -> Surroundings:
     """Have functions without a seed draw from a model's own generator in a block, in this thread.
 
     Args:
         generator: Returns it.
     """
-    before, _making.of_model = _making.of_model, generator
-    try:
-        yield
-    finally:
-        _making.of_model = before
+    return _OF_MODEL.holding(generator)
 
 
 def reset(seed: int) -> None:

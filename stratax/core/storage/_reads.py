@@ -5,39 +5,38 @@ out a variable's value (a compiled region, the tape's own eager scope) calls :fu
 """
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
 
+from stratax.base.surroundings import Slot
+
 ReadListener = Callable[[keras.Variable, Any], None]
 
 
-class _Listeners(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[ReadListener] = []
-
-
-_listeners = _Listeners()
+_LISTENERS: Slot[tuple[ReadListener, ...]] = Slot("read listeners", ())
 
 
 @contextlib.contextmanager
 def listening(listener: ReadListener) -> Iterator[None]:
     """Call `listener(variable, value)` for every variable read by this thread inside the block."""
-    _listeners.stack.append(listener)
+    _LISTENERS.set((*_LISTENERS.get(), listener))
     try:
         yield
     finally:
-        _listeners.stack.remove(listener)
+        # Not the last one: blocks of generators may end in another order than they began.
+        left = list(_LISTENERS.get())
+        left.remove(listener)
+        _LISTENERS.set(tuple(left))
 
 
 def has_listeners() -> bool:
     """Return whether anybody on this thread wants to know about variable reads."""
-    return bool(_listeners.stack)
+    return bool(_LISTENERS.get())
 
 
 def notify(variable: keras.Variable, value: object) -> None:
     """Tell this thread's listeners that `variable` was read and gave `value` (before any autocast)."""
-    for listener in _listeners.stack:
+    for listener in _LISTENERS.get():
         listener(variable, value)

@@ -521,7 +521,7 @@ class Dataset(Selecting, Grouping):
             >>> list(Dataset.load(folder).as_numpy_iterator())
             [{'n': np.int64(0)}, {'n': np.int64(1)}, {'n': np.int64(2)}]
         """
-        if TRACING.depth and tracing_region() is not None:
+        if TRACING.get() and tracing_region() is not None:
             from stratax.core import programs
 
             # As in TensorFlow, whenever the function runs.
@@ -666,7 +666,7 @@ class Dataset(Selecting, Grouping):
             f"Expected: exactly one element. Received: {shown(self)}. Batch all elements, or use take(1)."
         )
         none, several = f"Dataset was empty. {advice}", f"Dataset had more than one element. {advice}"
-        if TRACING.depth and tracing_region() is not None:
+        if TRACING.get() and tracing_region() is not None:
             from stratax.core import programs
 
             return programs.single(self, none, several)
@@ -704,7 +704,7 @@ class Dataset(Selecting, Grouping):
         return (Dataset, repr(self.element_spec) if self._has_known_spec else None)
 
     def __iter__(self) -> DatasetIterator:
-        if TRACING.depth and (region := tracing_region()) is not None:
+        if TRACING.get() and (region := tracing_region()) is not None:
             found: DatasetIterator = region.iterate(self)
             return found
         return self._iterator()
@@ -723,7 +723,7 @@ class Dataset(Selecting, Grouping):
 
     def as_numpy_iterator(self) -> DatasetIterator:
         """Iterate like `iter`: elements are NumPy arrays, scalars and `bytes`; sparse ones come as dense arrays."""
-        return iter(self) if TRACING.depth else self._iterator(as_numpy=True)
+        return iter(self) if TRACING.get() else self._iterator(as_numpy=True)
 
     def reduce(
         self, initial_state: object, reduce_func: Callable[[Any, Any], Any], name: str | None = None
@@ -744,7 +744,7 @@ class Dataset(Selecting, Grouping):
             BadTypeError: If the function gives a state of another structure, dtype or rank.
         """
         check_callable("reduce_func", reduce_func)
-        if TRACING.depth and tracing_region() is not None:
+        if TRACING.get() and tracing_region() is not None:
             from stratax.core import autograph, control
 
             return control.reduce(self, initial_state, autograph.convert(reduce_func))

@@ -7,38 +7,26 @@ computed of every element. Whoever calls an
 """
 
 import abc
-import contextlib
 import functools
 import operator
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NoReturn
 
-from stratax.base.recording import NOT_RECORDED, RECORDING, recording_with
+from stratax.base.recording import NOT_RECORDED, RECORDER, recording_with
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.elements import flatten, unflatten
 from stratax.data.iteration import DatasetIterator
 from stratax.errors import BadArgumentError, BadTypeError
 
-
-# Of a thread, as an `input_fn` runs in one.
-class _Active(threading.local):
-    is_symbolic = False
+_IS_SYMBOLIC: Slot[bool] = Slot("symbolic iterators", False)
 
 
-_active = _Active()
-
-
-@contextlib.contextmanager
-def symbolic_iterators() -> Iterator[None]:
+def symbolic_iterators() -> Surroundings:
     """Have :func:`make_one_shot_iterator` give iterators in a block whose elements stand for those of every step."""
-    before, _active.is_symbolic = _active.is_symbolic, True
-    try:
-        with recording_with(RECORDING.recorder):
-            yield
-    finally:
-        _active.is_symbolic = before
+    # The recorder is put there by the first iterator, until the end of the block.
+    return _IS_SYMBOLIC.holding(True) | recording_with(RECORDER.get())
 
 
 class _Part(abc.ABC):
@@ -261,10 +249,9 @@ def make_one_shot_iterator(dataset: Dataset) -> OneShotIterator | DatasetIterato
     """
     if not isinstance(dataset, Dataset):
         raise BadTypeError(f"make_one_shot_iterator takes a Dataset. Received: dataset={shown(dataset)}.")
-    if not _active.is_symbolic:
+    if not _IS_SYMBOLIC.get():
         return iter(dataset)
-    # Until the end of the block.
-    RECORDING.recorder = RECORDING.recorder or _Recorder()
+    RECORDER.set(RECORDER.get() or _Recorder())
     return OneShotIterator(dataset)
 
 

@@ -9,10 +9,10 @@ import dataclasses
 import math
 import random
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar, Token
 
 import numpy as np
 
+from stratax.base.surroundings import Slot
 from stratax.data.elements._keyed import MAX_HASHED, generator, hashed, packed, packed_pair, uniform
 
 # Odd, so that no number is lost, and they spread small ones over all bits: those of passes, and those of elements.
@@ -104,8 +104,7 @@ class _Draws:
         return self._key
 
 
-# A context variable: threads of a pool make different elements at the same time.
-_CURRENT: ContextVar[_Draws | None] = ContextVar("stratax_element", default=None)
+_CURRENT: Slot[_Draws | None] = Slot("element", None)
 
 
 class element_scope:
@@ -116,16 +115,17 @@ class element_scope:
     """
 
     # A generator function as a context manager would take three times as long, for every element.
-    __slots__ = ("_name", "_token")
+    __slots__ = ("_before", "_name")
 
     def __init__(self, name: Callable[[], Sequence[int]]) -> None:
         self._name = name
 
     def __enter__(self) -> None:
-        self._token: Token[_Draws | None] = _CURRENT.set(_Draws(self._name))
+        self._before = _CURRENT.get()
+        _CURRENT.set(_Draws(self._name))
 
     def __exit__(self, *exc_info: object) -> None:
-        _CURRENT.reset(self._token)
+        _CURRENT.set(self._before)
 
 
 def element_turn() -> Turn | None:

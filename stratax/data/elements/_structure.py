@@ -176,7 +176,7 @@ def as_array(value: object) -> Any:
         # JAX's arrays are fetched from their device here.
         array = np.asarray(without_tensors(value))
     except TypeError as e:
-        if not TRACING.depth:
+        if not TRACING.get():
             raise
         raise TracingError(
             "A dataset is made of a value that a compiled function computes, or is given, and that has no content "

@@ -78,7 +78,7 @@ class DatasetIterator(Checkpointable, Stacks):
         return self._iteration.run.num_ignored
 
     def __iter__(self) -> Any:
-        if TRACING.depth and (region := tracing_region()) is not None:
+        if TRACING.get() and (region := tracing_region()) is not None:
             return region.iterate(self)
         return self
 
@@ -89,7 +89,7 @@ class DatasetIterator(Checkpointable, Stacks):
 
         In a program that imports `stratax.tf` they, and `bytes`, have the methods of TensorFlow's tensors.
         """
-        if TRACING.depth and (region := tracing_region()) is not None:
+        if TRACING.get() and (region := tracing_region()) is not None:
             return region.next_element(self)
         try:
             leaves = self._unless_closed(self._feed.row)

@@ -26,7 +26,7 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
         # An array of one integer without axes counts as that integer, of whatever integer type.
         number = operator.index(_held(value))
     except (TypeError, AttributeError) as e:
-        if TRACING.depth:
+        if TRACING.get():
             raise TracingError(
                 f"{name} of a dataset in a compiled function has to be known while it is traced. Expected: a Python "
                 f"integer. Received: {name}={shown(value)}. Pass the dataset, or the number as an int, to the function."
@@ -48,7 +48,7 @@ def _held(value: Any) -> Any:
     """Return the number that an array without axes, or a variable, holds; everything else as it is."""
     if isinstance(value, int) or getattr(value, "shape", None) != ():
         return value
-    if TRACING.depth:
+    if TRACING.get():
         # What follows from constants alone has a value while a function is traced.
         with contextlib.suppress(LookupError):
             return np.asarray(known.constant_of(value)).item()

@@ -1,14 +1,12 @@
 """Specs of plans that a function makes, one for each element: what holds for one need not for the next (data layer)."""
 
-import contextlib
-from collections.abc import Iterator
-from contextvars import ContextVar
 from typing import Any
 
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.base.typing import PyTree
 from stratax.data.elements import flatten, unflatten
 
-_IS_ONE: ContextVar[bool] = ContextVar("stratax_one_of_many", default=False)
+_IS_ONE: Slot[bool] = Slot("one of many", False)
 
 
 def is_one_of_many() -> bool:
@@ -16,14 +14,9 @@ def is_one_of_many() -> bool:
     return _IS_ONE.get()
 
 
-@contextlib.contextmanager
-def one_of_many() -> Iterator[None]:
+def one_of_many() -> Surroundings:
     """Mark a block within which specs claim no size that follows from how many elements there are."""
-    token = _IS_ONE.set(True)
-    try:
-        yield
-    finally:
-        _IS_ONE.reset(token)
+    return _IS_ONE.holding(True)
 
 
 def merged_specs(spec: PyTree, other: object) -> Any:

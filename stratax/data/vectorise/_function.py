@@ -9,10 +9,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from stratax.base import tracebacks
-from stratax.base.recording import NOT_RECORDED, RECORDING
+from stratax.base.recording import NOT_RECORDED, RECORDER
 from stratax.base.refusals import refused
 from stratax.base.tensors import has_tensors
-from stratax.base.tracing import PIPELINES, TRACING
+from stratax.base.tracing import COMPUTES, PIPELINE, TRACING
 from stratax.data.elements import (
     Row,
     Structure,
@@ -45,7 +45,7 @@ def uses_jax() -> bool:
 
 def in_pipeline() -> bool:
     """Return whether the caller runs in a function that a pipeline calls, where numbers keep their 64 bits."""
-    return PIPELINES.depth > 0
+    return PIPELINE.get() is not None
 
 
 def made_tensors(result: Any) -> Any:
@@ -53,9 +53,9 @@ def made_tensors(result: Any) -> Any:
 
     That is in programs that have imported `stratax.tf`; in compiled functions only text.
     """
-    if not has_tensors() or PIPELINES.computes:
+    if not has_tensors() or COMPUTES.get():
         return result
-    return _text_tensor(result) if TRACING.depth else as_tensors(result)
+    return _text_tensor(result) if TRACING.get() else as_tensors(result)
 
 
 def _text_tensor(result: Any) -> Any:
@@ -73,14 +73,15 @@ def gives_tensors(function: Operation) -> Operation:
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
-        if RECORDING.recorder is not None:
-            recorded = RECORDING.recorder.called(made, args, kwargs)
+        recorder = RECORDER.get()
+        if recorder is not None:
+            recorded = recorder.called(made, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
-        if PIPELINES.computes:
+        if COMPUTES.get():
             return function(*args, **kwargs)
-        is_outermost = has_tensors() and not TRACING.depth
-        PIPELINES.computes = is_outermost
+        is_outermost = has_tensors() and not TRACING.get()
+        COMPUTES.set(is_outermost)
         try:
             try:
                 result = function(*args, **kwargs)
@@ -92,7 +93,7 @@ def gives_tensors(function: Operation) -> Operation:
             tracebacks.shorten(error)
             raise
         finally:
-            PIPELINES.computes = False
+            COMPUTES.set(False)
         if is_outermost:
             return as_tensors(result)
         return _text_tensor(result) if has_tensors() else result
@@ -111,8 +112,9 @@ def gives_elements(function: Operation) -> Operation:
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
-        if RECORDING.recorder is not None:
-            recorded = RECORDING.recorder.called(made, args, kwargs)
+        recorder = RECORDER.get()
+        if recorder is not None:
+            recorded = recorder.called(made, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
         result = function(*args, **kwargs)
@@ -125,16 +127,15 @@ def gives_elements(function: Operation) -> Operation:
 def on_host() -> Iterator[None]:
     """Run a function of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
     # What asks for elements may itself be a function that `gives_tensors`.
-    computes, PIPELINES.computes = PIPELINES.computes, False
-    tracing, PIPELINES.tracing = PIPELINES.tracing, TRACING.depth
-    PIPELINES.depth += 1
+    computes, pipeline = COMPUTES.get(), PIPELINE.get()
+    COMPUTES.set(False)
+    PIPELINE.set(TRACING.get())
     try:
         with _jax_on_cpu():
             yield
     finally:
-        PIPELINES.depth -= 1
-        PIPELINES.tracing = tracing
-        PIPELINES.computes = computes
+        PIPELINE.set(pipeline)
+        COMPUTES.set(computes)
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ import keras
 import numpy as np
 from jax import export
 
-from stratax.base.recording import NOT_RECORDED, RECORDING, recording_with
+from stratax.base.recording import NOT_RECORDED, RECORDER, recording_with
 from stratax.base.shown import shown
 from stratax.base.tracing import as_numbers, has_symbolic_sizes, is_symbolic_size
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
@@ -867,7 +867,7 @@ def current_recorder() -> HostRecorder:
     Raises:
         TracingError: None is.
     """
-    recorder = RECORDING.recorder
+    recorder = RECORDER.get()
     if not isinstance(recorder, HostRecorder):
         raise TracingError("No export is being traced.")
     return recorder

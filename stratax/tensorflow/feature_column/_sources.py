@@ -13,7 +13,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.base.recording import RECORDING
+from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
 from stratax.data import SparseTensor
 from stratax.tensorflow import v1
@@ -312,7 +312,7 @@ def _needs_host(column: Any, features: Mapping[str, Any]) -> bool:
     values = [feature_of(features, key) for key in column.keys_read]
     if not any(map(_is_of_step, values)):
         return True
-    if RECORDING.recorder is not None:
+    if RECORDER.get() is not None:
         # What the step can't compute, an export's host does: it knows all that the program is given.
         return column.needs_host or not all(map(_is_of_step, values))
     scope = v1.current_or_none()
@@ -321,7 +321,7 @@ def _needs_host(column: Any, features: Mapping[str, Any]) -> bool:
 
 def _computed_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
     """Return ids that are computed now, of values, or before each step, of a model's features."""
-    if RECORDING.recorder is not None:
+    if RECORDER.get() is not None:
         return _exported(columns, features)
     now: list[Any] = []
     before: list[Any] = []

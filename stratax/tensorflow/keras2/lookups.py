@@ -13,7 +13,7 @@ import jax
 import keras
 import numpy as np
 
-from stratax.base.recording import RECORDING
+from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
 from stratax.data.elements import RaggedTensor, as_array, map_flat
 from stratax.data.vectorise import made_tensors
@@ -38,7 +38,7 @@ class HostLayer(keras.Layer):
         """
         if isinstance(inputs, (keras.KerasTensor, jax.core.Tracer)):
             raise not_in_models(self, f"inputs={shown(inputs)}")
-        recorder = RECORDING.recorder
+        recorder = RECORDER.get()
         if recorder is not None and recorder.is_value(inputs):
             raise BadTypeError(
                 f"{type(self).__name__} is no part of an export, in which the host calls functions of tf alone. "

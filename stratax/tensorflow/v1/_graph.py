@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 from stratax import errors
-from stratax.base.recording import RECORDING
+from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.core import print as print_when_run
@@ -338,7 +338,7 @@ def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) ->
         BadArgumentError: Not even the number of dimensions is given, of numbers.
         ModelScopeError: Nothing is being exported.
     """
-    recorder = RECORDING.recorder
+    recorder = RECORDER.get()
     if recorder is None:
         _refused("placeholder", _FEATURES)()
     return recorder.placeholder(as_dtype(dtype), shape, name)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
-from stratax.base.recording import RECORDING
+from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
 from stratax.data import SparseTensor
 from stratax.tensorflow import v1
@@ -71,7 +71,7 @@ def all_class_ids(logits: Any, n_classes: int) -> Any:
 
 def names_of(ids: Any, vocabulary: tuple[str, ...] | None) -> Any:
     """Return the names of classes: an array of bytes, or in a `model_fn` what stands for it."""
-    if isinstance(ids, jax.core.Tracer) and RECORDING.recorder is not None:
+    if isinstance(ids, jax.core.Tracer) and RECORDER.get() is not None:
         # While a model is exported, by functions that exports have.
         return strings.as_string(ids) if vocabulary is None else arrays.gather(list(vocabulary), ids)
     function = ClassNames(vocabulary)

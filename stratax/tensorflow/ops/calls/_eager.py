@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
-from stratax.base.tracing import PIPELINES, TRACING
+from stratax.base.tracing import PIPELINE, TRACING
 
 # Enough for the ways in which programs call one function; a function that gets ever new options is better called.
 _MOST = 64
@@ -77,7 +77,7 @@ class Programs:
         for operand in operands:
             if type(operand) is not _Jax.array or operand.dtype.itemsize == _SIZE_OF_HALVES:
                 return NOT_COMPUTED
-        if TRACING.depth or PIPELINES.depth or not _Jax.is_top_level():
+        if TRACING.get() or PIPELINE.get() is not None or not _Jax.is_top_level():
             return NOT_COMPUTED
         try:
             return self._program(args[self._count : self._position], kwargs)(*operands)

@@ -4,14 +4,13 @@ A device holds no strings, so `tf.gather(labels, indices)` has no result in a pr
 can make it afterwards, on the host: it enters :func:`looked_up_by` while the step is traced.
 """
 
-import contextlib
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from stratax.base.recording import RECORDING
+from stratax.base.recording import RECORDER
+from stratax.base.surroundings import Slot, Surroundings
 
 
 class TextSymbol:
@@ -33,36 +32,27 @@ Lookup = Callable[[Callable[[np.ndarray], np.ndarray], Any], Any]
 Apply = Callable[[Callable[..., np.ndarray], Sequence[Any], str, Any], Any]
 
 
-# Of a thread, as traces are.
-class _Active(threading.local):
-    lookup: Lookup | None = None
-    apply: Apply | None = None
+_LOOKUP: Slot[Lookup | None] = Slot("lookup of labels", None)
+_APPLY: Slot[Apply | None] = Slot("functions of labels", None)
 
 
-_active = _Active()
-
-
-@contextlib.contextmanager
-def looked_up_by(lookup: Lookup, apply: Apply | None = None) -> Iterator[None]:
+def looked_up_by(lookup: Lookup, apply: Apply | None = None) -> Surroundings:
     """Have a function stand for what is looked up in a block.
 
     Args:
         lookup: From a function of NumPy indices that gives strings, and the traced indices, to what stands for them.
         apply: Makes what stands for a function of strings, of operands that have no values yet.
     """
-    before = _active.lookup, _active.apply
-    _active.lookup, _active.apply = lookup, apply
-    try:
-        yield
-    finally:
-        _active.lookup, _active.apply = before
+    return _LOOKUP.holding(lookup) | _APPLY.holding(apply)
 
 
 def lookup() -> Lookup | None:
     """Return the function that is entered on this thread, or None."""
-    return _active.lookup if RECORDING.recorder is None else RECORDING.recorder.lookup
+    recorder = RECORDER.get()
+    return _LOOKUP.get() if recorder is None else recorder.lookup
 
 
 def applier() -> Apply | None:
     """Return what applies functions of strings to symbols on this thread, or None."""
-    return _active.apply if RECORDING.recorder is None else RECORDING.recorder.apply
+    recorder = RECORDER.get()
+    return _APPLY.get() if recorder is None else recorder.apply

@@ -1,17 +1,16 @@
 """Who is told the names that tensors are given, which mean something in a `model_fn` only (ops layer)."""
 
-import contextlib
 import functools
 import inspect
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from stratax.base import tracebacks as _tracebacks
-from stratax.base.recording import NOT_RECORDED, RECORDING
+from stratax.base.recording import NOT_RECORDED, RECORDER
 from stratax.base.refusals import raises_named
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.data.elements import RaggedTensor
 from stratax.data.vectorise import gives_tensors
 from stratax.tensorflow.ops.calls._eager import NOT_COMPUTED, Programs
@@ -21,36 +20,25 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _FUNCTIONS = re.compile(r"fn|func|body|activation|initializer")
 
 
-# Of a thread, as traces are.
-class _Listener(threading.local):
-    note: Callable[[str | None, Any], Any] | None = None
-    note_rows: Callable[[Any, Any], object] | None = None
+_NOTE: Slot[Callable[[str | None, Any], Any] | None] = Slot("listener to names", None)
+_NOTE_ROWS: Slot[Callable[[Any, Any], object] | None] = Slot("listener to rows", None)
 
 
-_listener = _Listener()
-
-
-@contextlib.contextmanager
 def telling(
     note: Callable[[str | None, Any], Any], note_rows: Callable[[Any, Any], object] | None = None
-) -> Iterator[None]:
+) -> Surroundings:
     """Call functions with what `nameable` functions compute in a block.
 
     Args:
         note: Called with the name, or None, and the result; returns what takes its place.
         note_rows: Called with a result and the array of whose rows it consists: see :func:`of_same_rows`.
     """
-    before = _listener.note, _listener.note_rows
-    _listener.note, _listener.note_rows = note, note_rows
-    try:
-        yield
-    finally:
-        _listener.note, _listener.note_rows = before
+    return _NOTE.holding(note) | _NOTE_ROWS.holding(note_rows)
 
 
 def is_told() -> bool:
     """Return whether somebody is told of names on this thread: a `model_fn` is traced."""
-    return _listener.note is not None
+    return _NOTE.get() is not None
 
 
 class _Graphs:
@@ -89,8 +77,9 @@ def of_same_rows(made: Any, source: Any) -> Any:
         made: What was made, of the same shape.
         source: The array.
     """
-    if _listener.note_rows is not None:
-        _listener.note_rows(made, source)
+    note_rows = _NOTE_ROWS.get()
+    if note_rows is not None:
+        note_rows(made, source)
     return made
 
 
@@ -122,11 +111,12 @@ def nameable(function: _Function, arrays: Sequence[str] = ()) -> _Function:
 
     @functools.wraps(function)
     def told(*args: Any, **kwargs: Any) -> Any:
-        if RECORDING.recorder is not None:
-            recorded = RECORDING.recorder.called(told, args, kwargs)
+        recorder = RECORDER.get()
+        if recorder is not None:
+            recorded = recorder.called(told, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
-        note = _listener.note
+        note = _NOTE.get()
         if programs is not None and note is None:
             computed = programs.computed(args, kwargs)
             if computed is not NOT_COMPUTED:
