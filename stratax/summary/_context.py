@@ -4,7 +4,6 @@ import abc
 import contextlib
 import dataclasses
 import re
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ import keras
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.core import regions
 from stratax.errors import BadTypeError
 from stratax.seams import keras as seam
@@ -50,26 +50,15 @@ class Collector(abc.ABC):
         """Take one summary's tag, step and value."""
 
 
-class _Context(threading.local):
-    """The settings of a thread."""
-
-    writer: Setting | None = None
-    step: Setting | None = None
-    condition: Setting | None = None
-    collector: Collector | None = None
+WRITER: Slot[Setting | None] = Slot("summary writer", None)
+STEP: Slot[Setting | None] = Slot("summary step", None)
+CONDITION: Slot[Setting | None] = Slot("summary condition", None)
+COLLECTOR: Slot[Collector | None] = Slot("summary collector", None)
 
 
-CONTEXT = _Context()
-
-
-@contextlib.contextmanager
-def collecting(collector: Collector) -> Iterator[None]:
+def collecting(collector: Collector) -> Surroundings:
     """Give the summaries of a block that have neither a writer nor a step to a collector."""
-    before, CONTEXT.collector = CONTEXT.collector, collector
-    try:
-        yield
-    finally:
-        CONTEXT.collector = before
+    return COLLECTOR.holding(collector)
 
 
 def setting(value: object) -> Setting:
@@ -79,7 +68,8 @@ def setting(value: object) -> Setting:
 
 def get_step() -> Any:
     """Return the step of summaries that are given none, as `tf.summary.experimental.get_step`; None if none is set."""
-    return None if CONTEXT.step is None else CONTEXT.step.value
+    step = STEP.get()
+    return None if step is None else step.value
 
 
 def set_step(step: Any) -> None:
@@ -94,7 +84,7 @@ def set_step(step: Any) -> None:
     Raises:
         BadTypeError: If it is something else.
     """
-    CONTEXT.step = None if step is None else setting(checked_step(step))
+    STEP.set(None if step is None else setting(checked_step(step)))
 
 
 def checked_step(step: Any) -> Any:
@@ -130,12 +120,8 @@ def record_if(condition: Any) -> Iterator[None]:
         ...     summary.should_record_summaries()
         False
     """
-    before = CONTEXT.condition
-    CONTEXT.condition = setting(condition)
-    try:
+    with CONDITION.holding(setting(condition)):
         yield
-    finally:
-        CONTEXT.condition = before
 
 
 @contextlib.contextmanager
@@ -154,7 +140,7 @@ def summary_scope(
         only what a scope's name may have, and a slash.
     """
     name = name or default_name
-    collector = CONTEXT.collector
+    collector = COLLECTOR.get()
     path = "/".join(seam.current_path()) if collector is None else collector.path()
     tag = f"{path}/{name}" if path else name
     allowed = _INVALID_SCOPE_CHARACTERS.sub("", name) or default_name

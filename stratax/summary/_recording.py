@@ -19,7 +19,7 @@ from stratax.base.shown import shown
 from stratax.core import host, regions
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.summary._contents import Content, of_tensor, tensor_message
-from stratax.summary._context import CONTEXT, Setting, checked_step
+from stratax.summary._context import COLLECTOR, CONDITION, STEP, WRITER, Setting, checked_step
 from stratax.summary._event_file import event_now
 from stratax.summary._packages import new_summary
 from stratax.summary._records import SummaryRecord
@@ -73,8 +73,8 @@ def record_message(tag: str, make: Callable[[], Content], step: Any) -> Any:
     """
     if step is not None:
         checked_step(step)
-    collector = CONTEXT.collector
-    if collector is not None and CONTEXT.writer is None and step is None:
+    collector = COLLECTOR.get()
+    if collector is not None and WRITER.get() is None and step is None:
         content = make()
         made = SummaryRecord(tag, content.prepare(*content.arrays), content.encode)
         collector.collect(made)
@@ -94,7 +94,7 @@ def should_record_summaries() -> Any:
         for the first replica only.
     """
     if regions.executing_eagerly():
-        return CONTEXT.writer is not None and _holds_now(CONTEXT.condition)
+        return WRITER.get() is not None and _holds_now(CONDITION.get())
     region = regions.current_region()
     wanted, _ = _wanted()
     first = True if region is None else region.is_first_party()
@@ -138,11 +138,11 @@ def _parsed_metadata(content: bytes) -> Any:
 
 
 def _record_now(make: Callable[[], Content], step: Any) -> Any:
-    writer = CONTEXT.writer
-    if writer is None or not _holds_now(CONTEXT.condition):
+    writer = WRITER.get()
+    if writer is None or not _holds_now(CONDITION.get()):
         return False
     if step is None:
-        step = _valid(CONTEXT.step)
+        step = _valid(STEP.get())
     if step is None:
         raise BadArgumentError(_NO_STEP)
     content = make()
@@ -186,7 +186,7 @@ def _record_in_program(make: Callable[[], Content], step: Any) -> Any:
     if wanted is False:
         return False
     if step is None:
-        if CONTEXT.step is None and CONTEXT.writer is not None:
+        if STEP.get() is None and WRITER.get() is not None:
             raise BadArgumentError(_NO_STEP)
         step = _step_in_program()
     elif isinstance(step, keras.Variable):
@@ -210,10 +210,10 @@ def _deliver(content: Content, writer: SummaryWriter | None, number: Any, step: 
 
 def _wanted() -> tuple[Any, SummaryWriter | None]:
     """Return whether a program records, and the writer that was made the default inside of it, if one was."""
-    inside = CONTEXT.writer
+    inside = WRITER.get()
     writer = None if inside is None or inside.is_eager else inside.value
     parts = [] if writer is not None else [_outside().tracer[_WRITER] > 0]
-    condition = CONTEXT.condition
+    condition = CONDITION.get()
     if condition is None or condition.is_eager:
         outside = _outside()
         outside.has_own_writer = outside.has_own_writer or writer is not None
@@ -237,7 +237,7 @@ def _wanted() -> tuple[Any, SummaryWriter | None]:
 
 
 def _step_in_program() -> Any:
-    inside = CONTEXT.step
+    inside = STEP.get()
     if inside is not None and not inside.is_eager:
         value = _valid(inside)
         return value.value if isinstance(value, keras.Variable) else value
@@ -276,8 +276,8 @@ class _Outside:
     """
 
     def __init__(self) -> None:
-        self.condition = _computed_condition(CONTEXT.condition)
-        step = CONTEXT.step
+        self.condition = _computed_condition(CONDITION.get())
+        step = STEP.get()
         is_variable = step is not None and step.is_eager and isinstance(step.value, keras.Variable)
         self.step: keras.Variable | None = step.value if step is not None and is_variable else None
         self.needs_step = False
@@ -286,25 +286,27 @@ class _Outside:
 
     def read(self) -> np.ndarray:
         """Return what is set now, on the thread that dispatches the program."""
-        if CONTEXT.writer is None and not self.has_own_writer:
+        writer = WRITER.get()
+        if writer is None and not self.has_own_writer:
             return np.zeros(3, np.int32)
-        number = 0 if CONTEXT.writer is None else CONTEXT.writer.value.number
+        number = 0 if writer is None else writer.value.number
         state = self._condition_now()
         step = self._step_now() if self.needs_step and state != _OFF else 0
         return np.array([number, step, state], np.int32)
 
     def fits(self) -> bool:
         """Return whether the program computes what it has to compute by itself: a condition, and a step's variable."""
-        if CONTEXT.writer is None and not self.has_own_writer:
+        if WRITER.get() is None and not self.has_own_writer:
             return True
-        step = None if CONTEXT.step is None else CONTEXT.step.value
-        if self.needs_step and isinstance(step, keras.Variable) and step is not self.step:
+        step = STEP.get()
+        is_variable = step is not None and isinstance(step.value, keras.Variable)
+        if self.needs_step and step is not None and is_variable and step.value is not self.step:
             return False
-        now = CONTEXT.condition
+        now = CONDITION.get()
         return now is None or not callable(now.value) or self._is_traced(now) or not _is_computed(now)
 
     def _condition_now(self) -> int:
-        now = CONTEXT.condition
+        now = CONDITION.get()
         if now is not None and self._is_traced(now):
             return _AS_TRACED
         return _ON if _holds_now(now) else _OFF
@@ -313,7 +315,7 @@ class _Outside:
         return self.condition is not None and _is_same(condition.value, self.condition.value)
 
     def _step_now(self) -> int:
-        step = _valid(CONTEXT.step)
+        step = _valid(STEP.get())
         if step is None:
             raise BadArgumentError(_NO_STEP)
         if step is self.step:

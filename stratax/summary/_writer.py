@@ -112,21 +112,20 @@ class _Default(contextlib.AbstractContextManager["SummaryWriter"]):
         self._before: Any = None
 
     def __enter__(self) -> SummaryWriter:
-        current = _context.CONTEXT
-        self._before = current.writer, current.step
-        current.writer = _context.setting(self._writer)
+        self._before = _context.WRITER.get(), _context.STEP.get()
+        _context.WRITER.set(_context.setting(self._writer))
         if self._step is not None:
-            current.step = _context.setting(self._step)
+            _context.STEP.set(_context.setting(self._step))
         return self._writer
 
     def __exit__(self, *exc_info: object) -> None:
-        current = _context.CONTEXT
         if regions.executing_eagerly():
             self._writer._flush_soon()
-        current.writer, step = self._before
+        writer, step = self._before
+        _context.WRITER.set(writer)
         # A step that was set in the block stays, unless the block had one of its own.
         if self._step is not None:
-            current.step = step
+            _context.STEP.set(step)
 
 
 class FileSummaryWriter(SummaryWriter):
@@ -325,8 +324,9 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
     Raises:
         FileAccessError: If they can't be written.
     """
-    if writer is None and _context.CONTEXT.writer is not None:
-        writer = _context.CONTEXT.writer.value
+    default = _context.WRITER.get()
+    if writer is None and default is not None:
+        writer = default.value
     if writer is not None:
         writer.flush()
 

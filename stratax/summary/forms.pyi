@@ -1,6 +1,7 @@
 from ._contents import Content as Content
 from ._contents import tensor_message as tensor_message
-from ._context import CONTEXT as CONTEXT
+from ._context import CONDITION as CONDITION
+from ._context import WRITER as WRITER
 from ._context import Collector as Collector
 from ._context import collecting as collecting
 from ._graph_forms import audio as audio

@@ -14,7 +14,8 @@ def writer(tmp_path):
     writer = summary.create_file_writer(tmp_path)
     yield writer
     writer.close()
-    _context.CONTEXT.writer = _context.CONTEXT.step = _context.CONTEXT.condition = None
+    for slot in (_context.WRITER, _context.STEP, _context.CONDITION):
+        slot.set(None)
 
 
 @pytest.fixture
@@ -125,7 +126,8 @@ def test_a_step_that_a_function_has_set_is_gone_with_it(writer):
 @pytest.fixture(autouse=True)
 def _nothing_stays_set():
     yield
-    _context.CONTEXT.writer = _context.CONTEXT.step = _context.CONTEXT.condition = None
+    for slot in (_context.WRITER, _context.STEP, _context.CONDITION):
+        slot.set(None)
 
 
 def test_a_step_of_a_wrong_type_is_refused():

@@ -12,7 +12,8 @@ from stratax.summary import _context
 @pytest.fixture(autouse=True)
 def _nothing_stays_set():
     yield
-    _context.CONTEXT.writer = _context.CONTEXT.step = _context.CONTEXT.condition = None
+    for slot in (_context.WRITER, _context.STEP, _context.CONDITION):
+        slot.set(None)
 
 
 def test_a_missing_package_says_how_to_install_it(monkeypatch, tmp_path):

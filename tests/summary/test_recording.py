@@ -16,7 +16,8 @@ def writer(tmp_path):
     writer = summary.create_file_writer(tmp_path)
     yield writer
     writer.close()
-    _context.CONTEXT.writer = _context.CONTEXT.step = _context.CONTEXT.condition = None
+    for slot in (_context.WRITER, _context.STEP, _context.CONDITION):
+        slot.set(None)
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from stratax.summary import _context
 @pytest.fixture(autouse=True)
 def _nothing_stays_set():
     yield
-    _context.CONTEXT.writer = _context.CONTEXT.step = _context.CONTEXT.condition = None
+    for slot in (_context.WRITER, _context.STEP, _context.CONDITION):
+        slot.set(None)
 
 
 def test_the_inner_of_two_writers_is_used_and_then_the_outer_again(tmp_path, read):

@@ -7,23 +7,19 @@ weights, where the loss is a mean over those), gradients are clipped and schedul
 """
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import keras
 
+from stratax.base.surroundings import Slot, Surroundings
+
 _NAME = "accumulated_examples"
 
 
-# Of a thread, as traces are.
-class _Weight(threading.local):
-    examples: Any = 1.0
-    losses: "LossWeights | None" = None
-
-
-_weight = _Weight()
+_EXAMPLES: Slot[Any] = Slot("examples behind gradients", 1.0)
+_LOSSES: Slot["LossWeights | None"] = Slot("weights of losses", None)
 
 
 class LossWeights:
@@ -51,32 +47,24 @@ class LossWeights:
 @contextlib.contextmanager
 def observing() -> Iterator[LossWeights]:
     """Learn of the losses that are computed in a block."""
-    # Restored, since steps may be traced inside one another.
-    before, _weight.losses = _weight.losses, LossWeights()
-    try:
-        yield _weight.losses
-    finally:
-        _weight.losses = before
+    losses = LossWeights()
+    with _LOSSES.holding(losses):
+        yield losses
 
 
 def observed() -> LossWeights | None:
     """Return what learns of losses now, if anything does."""
-    return _weight.losses
+    return _LOSSES.get()
 
 
 def examples() -> Any:
     """Return the number of examples behind the gradients that are applied now: a number or a scalar array."""
-    return _weight.examples
+    return _EXAMPLES.get()
 
 
-@contextlib.contextmanager
-def weighing(examples: object) -> Iterator[None]:
+def weighing(examples: object) -> Surroundings:
     """Say of how many examples the gradients are that are applied in a block."""
-    before, _weight.examples = _weight.examples, jnp.asarray(examples, "float32")
-    try:
-        yield
-    finally:
-        _weight.examples = before
+    return _EXAMPLES.holding(jnp.asarray(examples, "float32"))
 
 
 def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], variables: Any) -> None:
@@ -100,10 +88,10 @@ def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], v
     sums = [_sum(optimizer, target) for target in targets]
     # Weighted by examples: batches of a window may differ in size.
     added = [
-        None if grad is None else slot.value + jnp.asarray(grad, slot.dtype) * _weight.examples
+        None if grad is None else slot.value + jnp.asarray(grad, slot.dtype) * _EXAMPLES.get()
         for slot, grad in zip(sums, grads, strict=True)
     ]
-    count = total.value + _weight.examples
+    count = total.value + _EXAMPLES.get()
     _update(
         optimizer, original, targets, [None if a is None else a / _divisor(count) for a in added], complete
     )

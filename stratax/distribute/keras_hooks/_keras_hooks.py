@@ -8,7 +8,6 @@ backend they do nothing, so this module replaces the functions by ones that ask 
 import contextlib
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeGuard
 
@@ -16,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import keras
 
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.base.typing import PyTree
 from stratax.core import regions
 from stratax.distribute import strategies
@@ -38,13 +38,8 @@ from stratax.distribute.replicas import (
 from stratax.distribute.strategies import UpdatesOnce
 from stratax.seams import keras as seam
 
-
-# Of a thread. Above 0 an optimizer's `apply` is called by another's (loss scaling), with reduced gradients.
-class _Applying(threading.local):
-    depth = 0
-
-
-_applying = _Applying()
+# Whether an optimizer's `apply` is called by another's (loss scaling), with reduced gradients.
+_IS_APPLYING: Slot[bool] = Slot("applying reduced gradients", False)
 
 
 def install() -> None:
@@ -103,23 +98,17 @@ def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
     return result
 
 
-@contextlib.contextmanager
-def applying(optimizer: keras.optimizers.Optimizer) -> Iterator[None]:
+def applying(optimizer: keras.optimizers.Optimizer) -> Surroundings:
     """Mark a block in which an optimizer applies gradients that are reduced already."""
-    _applying.depth += 1
-    try:
-        # Reduced gradients and equal variables give equal updates: no merge is needed at the end.
-        with regions.equal_on_all_replicas():
-            yield
-    finally:
-        _applying.depth -= 1
+    # Reduced gradients and equal variables give equal updates: no merge is needed at the end.
+    return _IS_APPLYING.holding(True) | regions.equal_on_all_replicas()
 
 
 def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def apply(self: object, grads: Sequence[Any], trainable_variables: object = None) -> None:
         region = regions.current_region()
-        if region is None or _applying.depth:
+        if region is None or _IS_APPLYING.get():
             original(self, grads, trainable_variables)
             return
         # Some of Keras' optimizers make variables of values, which a scope without state refuses.

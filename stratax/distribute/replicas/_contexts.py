@@ -7,7 +7,6 @@ Follows `tf.distribute`: code inside `strategy.scope()` is in the *cross-replica
 import contextlib
 import dataclasses
 import functools
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot
 from stratax.base.typing import Axis, PyTree
 from stratax.core.state import IndexedSlices
 from stratax.distribute.replicas._exchange import over_replicas
@@ -197,13 +197,7 @@ class _Frame:
     replica: ReplicaContext | None
 
 
-# Of a thread: a scope in one thread means nothing in another.
-class _Frames(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[_Frame] = []
-
-
-_frames = _Frames()
+_FRAMES: Slot[tuple[_Frame, ...]] = Slot("strategies", ())
 # Set by the module above, which this one can't import.
 _default: list[Callable[[], "Strategy"]] = []
 
@@ -216,21 +210,23 @@ def set_default(factory: Callable[[], "Strategy"]) -> None:
 @contextlib.contextmanager
 def entered(strategy: "Strategy", replica: ReplicaContext | None) -> Iterator[None]:
     """Make a strategy, and a replica context or the cross-replica one, the current ones for a block."""
-    _frames.stack.append(_Frame(strategy, replica))
+    _FRAMES.set((*_FRAMES.get(), _Frame(strategy, replica)))
     try:
         yield
     finally:
-        _frames.stack.pop()
+        _FRAMES.set(_FRAMES.get()[:-1])
 
 
 def get_strategy() -> "Strategy":
     """Return the strategy in force: that of the innermost scope or replica, else the default strategy."""
-    return _frames.stack[-1].strategy if _frames.stack else _default[0]()
+    frames = _FRAMES.get()
+    return frames[-1].strategy if frames else _default[0]()
 
 
 def has_strategy() -> bool:
     """Return whether a strategy other than the default one is in force."""
-    return bool(_frames.stack) and not is_default(_frames.stack[-1].strategy)
+    frames = _FRAMES.get()
+    return bool(frames) and not is_default(frames[-1].strategy)
 
 
 def is_default(strategy: "Strategy") -> bool:
@@ -240,20 +236,19 @@ def is_default(strategy: "Strategy") -> bool:
 
 def in_cross_replica_context() -> bool:
     """Return whether the caller is in a strategy's scope but not in a replica."""
-    return bool(_frames.stack) and _frames.stack[-1].replica is None
+    frames = _FRAMES.get()
+    return bool(frames) and frames[-1].replica is None
 
 
 def in_replica() -> bool:
     """Return whether the caller runs in a function that `strategy.run` calls, `merge_call` included."""
     # Any frame, as `merge_call` puts a cross-replica one on top.
-    return bool(_frames.stack) and any(
-        frame.replica is not None and frame.strategy is not _default[0]() for frame in _frames.stack
-    )
+    return any(frame.replica is not None and frame.strategy is not _default[0]() for frame in _FRAMES.get())
 
 
 def num_participants(strategy: "Strategy") -> int | None:
     """Return how many replicas of `strategy` compute together where the caller runs, or None outside of a replica."""
-    for frame in reversed(_frames.stack):
+    for frame in reversed(_FRAMES.get()):
         if frame.strategy is strategy and frame.replica is not None:
             return frame.replica.num_replicas_in_sync
     return None
@@ -261,17 +256,19 @@ def num_participants(strategy: "Strategy") -> int | None:
 
 def get_replica_context() -> ReplicaContext | None:
     """Return the context of the replica that the caller runs in, or None in the cross-replica context."""
-    if _frames.stack:
-        return _frames.stack[-1].replica
+    frames = _FRAMES.get()
+    if frames:
+        return frames[-1].replica
     # Outside of all scopes code runs as the default strategy's one replica.
     return ReplicaContext(_default[0](), 1)
 
 
 def syncing_replicas() -> ReplicaContext | None:
     """Return the context of the replica that the caller runs in where there are several to agree with, else None."""
-    if not _frames.stack:
+    frames = _FRAMES.get()
+    if not frames:
         return None
-    replica = _frames.stack[-1].replica
+    replica = frames[-1].replica
     return replica if replica is not None and replica.num_replicas_in_sync > 1 else None
 
 

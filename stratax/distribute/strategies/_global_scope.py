@@ -1,21 +1,16 @@
 """A strategy in force without a `with` block: `tf.distribute.experimental_set_strategy` (distribute layer)."""
 
 import contextlib
-import threading
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot
 from stratax.distribute.replicas import get_strategy, has_strategy
 from stratax.distribute.strategies._strategy import Strategy
 
-
-# Of a thread, as scopes are.
-class _Global(threading.local):
-    scope: contextlib.AbstractContextManager[Strategy] | None = None
-    strategy: Strategy | None = None
-
-
-_global = _Global()
+# The strategy in force, and its scope.
+_STRATEGY: Slot[Strategy | None] = Slot("strategy without a block", None)
+_SCOPE: Slot[contextlib.AbstractContextManager[Strategy] | None] = Slot("scope without a block", None)
 
 
 def experimental_set_strategy(strategy: Strategy | None) -> None:
@@ -39,15 +34,18 @@ def experimental_set_strategy(strategy: Strategy | None) -> None:
     """
     if strategy is not None and not isinstance(strategy, Strategy):
         raise errors.BadTypeError(f"Expected: a strategy, or None. Received: strategy={shown(strategy)}.")
-    if has_strategy() and get_strategy() is not _global.strategy:
+    if has_strategy() and get_strategy() is not _STRATEGY.get():
         raise errors.StrategyError(
             "experimental_set_strategy was called inside the scope of a strategy. Expected: outside of "
             f"`with strategy.scope():`. Received: {shown(strategy)} inside {shown(get_strategy())}. Use one of them."
         )
-    if _global.scope is not None:
-        _global.scope.__exit__(None, None, None)
-        _global.scope = _global.strategy = None
+    before = _SCOPE.get()
+    if before is not None:
+        before.__exit__(None, None, None)
+        _SCOPE.set(None)
+        _STRATEGY.set(None)
     if strategy is not None:
         scope = strategy.scope()
         scope.__enter__()
-        _global.scope, _global.strategy = scope, strategy
+        _SCOPE.set(scope)
+        _STRATEGY.set(strategy)

@@ -6,7 +6,6 @@ is in force. The note stands on the variable, and what a scope has yet to place 
 
 import contextlib
 import functools
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax.base.surroundings import Slot
 from stratax.core import Variable, state, storage
 from stratax.distribute.replicas import get_strategy, has_strategy, is_default
 
@@ -42,14 +42,9 @@ class _Owner:
         return _Owner, ()
 
 
-class _Scopes(threading.local):
-    def __init__(self) -> None:
-        # Of each scope that this thread is in, the variables that were created there.
-        # Weak, so that a variable that is dropped in the scope is not kept alive by it.
-        self.stack: list[list[weakref.ref[keras.Variable]]] = []
-
-
-_scopes = _Scopes()
+# Of each scope that a thread is in, the variables that were created there.
+# Weak, so that a variable that is dropped in the scope is not kept alive by it.
+_CREATED: Slot[tuple[list[weakref.ref[keras.Variable]], ...]] = Slot("variables of scopes", ())
 
 
 @contextlib.contextmanager
@@ -62,12 +57,12 @@ def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
         strategy: The strategy whose scope the block is.
     """
     created: list[weakref.ref[keras.Variable]] = []
-    _scopes.stack.append(created)
+    _CREATED.set((*_CREATED.get(), created))
     try:
         yield
     finally:
         # By identity: scopes of generators may end in another order than they began.
-        _scopes.stack[:] = [other for other in _scopes.stack if other is not created]
+        _CREATED.set(tuple(other for other in _CREATED.get() if other is not created))
         # Once each, though Keras finds a variable's layout twice: the chief's values travel.
         left = {id(variable): variable for reference in created if (variable := reference()) is not None}
         _place(list(left.values()), strategy)
@@ -125,8 +120,9 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
             own(self, get_strategy())
             _keep(self, get_strategy())
         # The innermost scope places it.
-        if _scopes.stack:
-            _scopes.stack[-1].append(weakref.ref(self))
+        scopes = _CREATED.get()
+        if scopes:
+            scopes[-1].append(weakref.ref(self))
 
     return _initialize_layout
 

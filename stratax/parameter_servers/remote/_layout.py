@@ -1,11 +1,9 @@
 """Where variables are: which server keeps which rows of them (distribute layer)."""
 
-import contextlib
 import dataclasses
 import math
-import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -13,6 +11,7 @@ import keras
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.errors import StrategyError
 from stratax.parameter_servers.remote._partitioners import num_shards_of
 
@@ -115,27 +114,18 @@ class ByVariable(Generic[T]):
             del self._found[key]
 
 
-class _Beside(threading.local):
-    variable: keras.Variable | None = None
-
-
-_beside = _Beside()
+_NEIGHBOUR: Slot[keras.Variable | None] = Slot("neighbour of new variables", None)
 # What variables lie beside that had no place yet when that was said.
 _neighbours: ByVariable[weakref.ref[keras.Variable]] = ByVariable()
 
 
-@contextlib.contextmanager
-def beside(variable: keras.Variable) -> Iterator[None]:
+def beside(variable: keras.Variable) -> Surroundings:
     """Have variables that are created in a block lie where another one does: an optimizer's slots beside its variable.
 
     Args:
         variable: The other one.
     """
-    before, _beside.variable = _beside.variable, variable
-    try:
-        yield
-    finally:
-        _beside.variable = before
+    return _NEIGHBOUR.holding(variable)
 
 
 def made_beside(variable: keras.Variable, make: Callable[[], Any]) -> Any:
@@ -184,7 +174,7 @@ class Layouts:
         layout = self._layouts.get(variable)
         if layout is None:
             name = self._unique(variable.path)
-            neighbour = _beside.variable
+            neighbour = _NEIGHBOUR.get()
             if neighbour is None and (reference := _neighbours.get(variable)) is not None:
                 neighbour = reference()
             known = None if neighbour is None else self._layouts.get(neighbour)

@@ -1,14 +1,14 @@
 """`ServerStore`: the values of variables, on parameter servers (distribute layer)."""
 
 import contextlib
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import keras
 import numpy as np
 
+from stratax.base.surroundings import Slot
 from stratax.core.storage import VariableStore
 from stratax.parameter_servers.remote._layout import Layout, Layouts, Shard
 from stratax.parameter_servers.remote._pull import Puller
@@ -17,12 +17,8 @@ from stratax.parameter_servers.remote._servers import Request, Servers, by_serve
 
 # A variable of more bytes is initialised where it will be.
 _MOST_BYTES_MADE_HERE = 1 << 20
-
-
-class _Reading(threading.local):
-    """What the reads of a thread give: the state of a mark, or what is there now."""
-
-    mark: str | None = None
+# The marks whose states a thread's reads give, by store; of others, what is there now.
+_MARKS: Slot[Mapping["ServerStore", str]] = Slot("marks of stores", {})
 
 
 class ServerStore(VariableStore):
@@ -41,7 +37,6 @@ class ServerStore(VariableStore):
         self.max_staleness = max_staleness
         self.layouts = layouts
         self.puller = Puller(servers)
-        self._reading = _Reading()
 
     def create(self, variable: keras.Variable, value: object) -> None:
         layout = self.layouts.place(variable)
@@ -77,18 +72,15 @@ class ServerStore(VariableStore):
 
     @contextlib.contextmanager
     def one_state(self) -> Iterator[None]:
-        if self._reading.mark is not None:
+        marks = _MARKS.get()
+        if self in marks:
             yield
             return
-        with self.servers.marked() as mark:
-            self._reading.mark = mark
-            try:
-                yield
-            finally:
-                self._reading.mark = None
+        with self.servers.marked() as mark, _MARKS.holding({**marks, self: mark}):
+            yield
 
     def read(self, variables: Sequence[keras.Variable]) -> list[jax.Array]:
-        mark = self._reading.mark
+        mark = _MARKS.get().get(self)
         with jax.ensure_compile_time_eval():
             if mark is not None:
                 return self.puller.read_marked([self.layouts.of(v).shards for v in variables], mark)

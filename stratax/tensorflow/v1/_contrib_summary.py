@@ -89,7 +89,7 @@ def record_summaries_every_n_global_steps(
 
 def should_record_summaries() -> Any:
     """Return whether summaries of this module are recorded: False where nothing was said."""
-    return False if forms.CONTEXT.condition is None else should_record_summaries_v2()
+    return False if forms.CONDITION.get() is None else should_record_summaries_v2()
 
 
 def generic(
@@ -190,7 +190,7 @@ def initialize(graph: object = None, session: object = None) -> None:
 
 
 def _record(name: str, family: str | None, step: Any, arrays: list[Any], form: Any) -> Any:
-    if forms.CONTEXT.writer is None or forms.CONTEXT.condition is None:
+    if forms.WRITER.get() is None or forms.CONDITION.get() is None:
         return False
     base = _summaries.clean_tag(name)
     tag = base if family is None else f"{_summaries.clean_tag(family)}/{_summaries.clean_tag(family)}/{base}"

@@ -310,7 +310,7 @@ def _collect(record: forms.SummaryRecord, collections: Sequence[str] | None) -> 
 def _is_forwarded() -> bool:
     """Return whether TensorFlow would hand the summary to the default writer of TensorFlow 2's functions."""
     return (
-        current_or_none() is None and forms.CONTEXT.writer is not None and experimental.get_step() is not None
+        current_or_none() is None and forms.WRITER.get() is not None and experimental.get_step() is not None
     )
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import logging
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,18 +10,15 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot
 from stratax.summary import forms
 from stratax.summary.files import FileWriter, open_shared
 
 _logger = logging.getLogger("stratax")
 
 
-class _Opened(threading.local):
-    # Those that hooks have opened in the outermost block of `closing_writers`; None outside of one.
-    writers: dict[int, FileWriter] | None = None
-
-
-_opened = _Opened()
+# Those that hooks have opened in the outermost block of `closing_writers`; None outside of one.
+_OPENED: Slot[dict[int, FileWriter] | None] = Slot("writers of hooks", None)
 
 
 @contextlib.contextmanager
@@ -31,16 +27,15 @@ def closing_writers() -> Iterator[None]:
 
     Nothing keeps a thread and an open file then. Writers that were open before belong to the program, and stay open.
     """
-    if _opened.writers is not None:
+    if _OPENED.get() is not None:
         yield
         return
     writers: dict[int, FileWriter] = {}
-    _opened.writers = writers
     with contextlib.ExitStack() as stack:
         try:
-            yield
+            with _OPENED.holding(writers):
+                yield
         finally:
-            _opened.writers = None
             for writer in writers.values():
                 # All of them, whatever the first one raises.
                 stack.callback(writer.close)
@@ -62,8 +57,9 @@ def writer_of(folder: str) -> FileWriter | None:
     except errors.MissingPackageError:
         _warn_of_no_summaries()
         return None
-    if is_new and _opened.writers is not None:
-        _opened.writers[id(writer)] = writer
+    opened = _OPENED.get()
+    if is_new and opened is not None:
+        opened[id(writer)] = writer
     return writer
 
 
