@@ -41,6 +41,8 @@ from keras.src.utils.io_utils import print_msg
 from keras.src.utils.naming import to_snake_case
 from keras.src.utils.python_utils import is_default
 
+from stratax.base.surroundings import hand_too
+
 __all__ = [
     "CALLS",
     "REPLACED",
@@ -109,18 +111,16 @@ def without_distribution() -> Iterator[None]:
         yield
 
 
-def state_of_thread() -> Callable[[], contextlib.AbstractContextManager[None]]:
+def _state_of_thread() -> Callable[[], contextlib.AbstractContextManager[None]]:
     """Return a function that, in another thread, gives a block this thread's settings and scopes of Keras."""
-    state = {
-        name: value.copy() if isinstance(value, list | dict) else value
-        for name, value in vars(global_state.GLOBAL_STATE_TRACKER).items()
-    }
+    state = _copied(vars(global_state.GLOBAL_STATE_TRACKER))
 
     @contextlib.contextmanager
     def taken_over() -> Iterator[None]:
         own = vars(global_state.GLOBAL_STATE_TRACKER)
         before = dict(own)
-        own.update(state)
+        # Each thread goes on with scopes of its own.
+        own.update(_copied(state))
         try:
             yield
         finally:
@@ -128,6 +128,13 @@ def state_of_thread() -> Callable[[], contextlib.AbstractContextManager[None]]:
             own.update(before)
 
     return taken_over
+
+
+def _copied(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.copy() if isinstance(value, list | dict) else value for name, value in state.items()}
+
+
+hand_too(_state_of_thread)
 
 
 @contextlib.contextmanager

@@ -20,13 +20,13 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.surroundings import handed
 from stratax.core import jaxprs, regions
 from stratax.distribute.replicas._exchange import TakesTurns
 from stratax.distribute.replicas._replica_parts import ReplicaParts, belongs_to_replicas, ensure_parts
 from stratax.distribute.replicas._replica_region import PostponedUpdate, ReplicaRegion
 from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica
 from stratax.seams.jax import core, outside_axes
-from stratax.seams.keras import state_of_thread
 
 _JIT = ("jit", "pjit")
 
@@ -58,24 +58,23 @@ class Turns:
     def run(self, replica: Callable[[int], Any]) -> list[Any]:
         """Call a function for each replica, with its number, and return what each call returned.
 
-        The first replica runs in this thread, the others in threads with the same settings of Keras.
+        The first replica runs in this thread, the others in threads that have the same around them.
         """
         found: list[Any] = [None] * len(self._devices)
-        settings = state_of_thread()
 
         def work(index: int) -> None:
             try:
-                with settings() if index else contextlib.nullcontext():
-                    self._wait(index)
-                    with self._entered(index):
-                        found[index] = replica(index)
+                self._wait(index)
+                with self._entered(index):
+                    found[index] = replica(index)
             except BaseException as error:
                 self._fail(error)
             finally:
                 self._end(index)
 
+        in_thread = handed(work)
         threads = [
-            threading.Thread(target=work, args=(index,), name=f"replica {index}", daemon=True)
+            threading.Thread(target=in_thread, args=(index,), name=f"replica {index}", daemon=True)
             for index in range(1, len(self._devices))
         ]
         for thread in threads:

@@ -1,15 +1,14 @@
 """The host's part of a loaded export, computed (export layer). Needs neither JAX nor Keras by itself."""
 
-import contextlib
 import os
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from stratax.base.bounds import check_bytes, holds_pixels, most_bytes, taking_turns
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot, handed
 from stratax.base.threads import Threads
 from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
@@ -31,7 +30,7 @@ from stratax.tensorflow.exports._host_sizes import check_result
 
 # Threads that decode images of one request.
 _THREADS = 8
-_rows = threading.local()
+_IS_ROW: Slot[bool] = Slot("a row of an export's map", False)
 
 
 def check_plan(plan: Plan, known: Iterable[str]) -> set[str]:
@@ -127,12 +126,12 @@ def _mapped(body: Plan, columns: list[np.ndarray], values: Mapping[str, Any], ca
     """Return what a plan gives for each row, together."""
     ids = body_rows(call)
     names = list(body.gives)
-    is_row, goes_on = _is_row(), holds_pixels()
+    goes_on = holds_pixels()
     most, made_bytes = most_bytes(), 0
 
     def of_row(row: int) -> list[np.ndarray]:
         own = {**values, **{id: column[row] for id, column in zip(ids, columns, strict=True)}}
-        with _in_row(), taking_turns(goes_on=goes_on):
+        with taking_turns(goes_on=goes_on):
             made = run(body, own)
         nonlocal made_bytes
         made_bytes += sum(each.nbytes for each in made.values())
@@ -142,30 +141,19 @@ def _mapped(body: Plan, columns: list[np.ndarray], values: Mapping[str, Any], ca
 
     count = len(columns[0])
     # The rows of a row have no threads of their own, which would become more with each depth.
-    if count > 1 and not is_row:
-        with Threads(min(_THREADS, count), "stratax-rows") as pool:
-            rows = list(pool.map(of_row, range(count)))
-    else:
-        rows = [of_row(row) for row in range(count)]
+    has_threads = count > 1 and not _IS_ROW.get()
+    with _IS_ROW.holding(True):
+        if has_threads:
+            with Threads(min(_THREADS, count), "stratax-rows") as pool:
+                rows = list(pool.map(handed(of_row), range(count)))
+        else:
+            rows = [of_row(row) for row in range(count)]
     return [
         np.stack([row[index] for row in rows])
         if rows
         else np.zeros((0, *(size or 0 for size in body.infos[name].shape)), body.infos[name].numpy_dtype)
         for index, name in enumerate(names)
     ]
-
-
-@contextlib.contextmanager
-def _in_row() -> Iterator[None]:
-    before, _rows.is_row = _is_row(), True
-    try:
-        yield
-    finally:
-        _rows.is_row = before
-
-
-def _is_row() -> bool:
-    return getattr(_rows, "is_row", False)
 
 
 def body_rows(call: Call) -> list[str]:

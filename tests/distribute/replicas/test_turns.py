@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
+from stratax.base.surroundings import Slot
 from tests.stressed import but
 
 ROWS = np.arange(24, dtype=np.float32).reshape(8, 3) / 10
+MARK: Slot[str] = Slot("mark", "absent")
 
 
 @pytest.fixture
@@ -186,6 +188,20 @@ def test_layers_build_in_the_first_replica_and_settings_of_keras_hold_in_all(str
     assert result.shape == (2, 2)
     assert len(layer.weights) == 2
     assert dtypes == ["mixed_bfloat16"] * 4
+
+
+def test_what_the_caller_has_around_it_holds_in_all_replicas_and_ends_with_them(strategy, eagerly):
+    seen = []
+
+    def replica():
+        seen.append(MARK.get())
+        MARK.set("changed")
+        return tf.distribute.get_replica_context().replica_id_in_sync_group
+
+    with MARK.holding("given"):
+        strategy.run(replica)
+    assert seen == ["given"] * 4
+    assert MARK.get() == "absent"
 
 
 def test_jax_loops_with_collectives_and_collectives_of_jaxs_own_are_refused(strategy, eagerly):
