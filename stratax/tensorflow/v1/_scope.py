@@ -20,6 +20,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.surroundings import Surroundings
 from stratax.core import GradientTape, Variable, control, known, regions
 from stratax.core.gradients import rows_of_gradient
 from stratax.core.state import Creator, creating_by, drawing_from, is_made_now, last_name
@@ -179,14 +180,9 @@ class ModelScope(Creator):
                 # Keras' initializers and dropout layers draw their seeds from Python's generator when they are made.
                 random.seed(self.state.seed)
             with (
-                entering(self),
-                forms.collecting(_summaries.Collector()),
-                labels.looked_up_by(after_step, _of_symbols),
+                self._surroundings(),
                 seam.fresh_names(),
-                creating_by(self),
-                drawing_from(self._drawn_from),
                 self._known.entered(),
-                naming.telling(self._note, self.note_same_rows),
                 contextlib.ExitStack() as tapes,
             ):
                 for tape in reversed(self._tapes):
@@ -199,6 +195,17 @@ class ModelScope(Creator):
                 yield self
         finally:
             random.setstate(drawn)
+
+    def _surroundings(self) -> Surroundings:
+        """Return what finds the scope, from wherever its function computes, writes, draws, or makes variables."""
+        return (
+            entering(self)
+            | forms.collecting(_summaries.Collector())
+            | labels.looked_up_by(after_step, _of_symbols)
+            | creating_by(self)
+            | drawing_from(self._drawn_from)
+            | naming.telling(self._note, self.note_same_rows)
+        )
 
     def _drawn_from(self) -> keras.random.SeedGenerator:
         """Return what functions without a seed draw from: part of the model, so that a checkpoint has its state."""
