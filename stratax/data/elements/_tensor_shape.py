@@ -56,6 +56,9 @@ class Dimension(int):
     def __repr__(self) -> str:
         return f"Dimension({int(self)})"
 
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
 
 class _First:
     # Whether a program wants the shapes of TensorFlow 1: of the process, as there.
@@ -257,6 +260,12 @@ class TensorShape(tuple[int | None, ...]):
         ):
             return Dimension(found)
         return tuple.__new__(TensorShape, found) if type(found) is tuple else found
+
+    def __iter__(self) -> Iterator[int | None]:
+        sizes = tuple.__iter__(self)
+        if _First.is_wanted and not is_library(sys._getframe(1).f_code.co_filename):
+            return iter([Dimension(size) if type(size) is int else size for size in sizes])
+        return sizes
 
     def __add__(self, other: Any) -> "TensorShape":  # type: ignore[override]
         return self.concatenate(other) if isinstance(other, (tuple, list)) else NotImplemented

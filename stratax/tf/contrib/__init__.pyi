@@ -5,5 +5,8 @@ from . import estimator as estimator
 from . import framework as framework
 from . import layers as layers
 from . import lookup as lookup
+from . import losses as losses
+from . import slim as slim
 from . import summary as summary
 from . import tpu as tpu
+from . import training as training

@@ -1,4 +1,4 @@
-"""`tf.contrib.layers`, as far as regularizers and initializers go (tf layer)."""
+"""`tf.contrib.layers`, layers whose defaults an argument scope may change (tf layer)."""
 
 from stratax.tf import _names
 

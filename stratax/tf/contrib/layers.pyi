@@ -1,1 +1,1 @@
-from stratax.tensorflow.v1.contrib_layers import *
+from stratax.tensorflow.contrib.layers import *

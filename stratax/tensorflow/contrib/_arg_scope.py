@@ -1,0 +1,118 @@
+"""Defaults for the arguments of functions, for a block: `tf.contrib.framework.arg_scope`."""
+
+import contextlib
+import contextvars
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from stratax import errors
+from stratax.base.shown import shown
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Scope = Mapping[str, Mapping[str, Any]]
+
+# The defaults of each function, by its key.
+_scope: contextvars.ContextVar[_Scope] = contextvars.ContextVar(
+    "arg_scope", default=types.MappingProxyType({})
+)
+# The arguments that have defaults, of each function that scopes know, by its key.
+_decorated: dict[str, tuple[str, ...]] = {}
+
+
+def arg_scope_func_key(op: Callable[..., Any]) -> str:
+    """Return what a function is called in a scope."""
+    return getattr(op, "_key_op", None) or f"{op.__module__}.{op.__qualname__}"
+
+
+def add_arg_scope(func: _Function) -> _Function:
+    """Decorate a function whose arguments may have defaults of a scope, as `tf.contrib.framework.add_arg_scope`.
+
+    Args:
+        func: Any function.
+
+    Example:
+        >>> @add_arg_scope
+        ... def scaled(x, factor=1):
+        ...     return x * factor
+        >>> with arg_scope([scaled], factor=3):
+        ...     scaled(2), scaled(2, factor=5)
+        (6, 10)
+    """
+    key = arg_scope_func_key(func)
+    _decorated[key] = tuple(
+        name for name, each in inspect.signature(func).parameters.items() if each.default is not each.empty
+    )
+
+    @functools.wraps(func)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **{**_scope.get().get(key, {}), **kwargs})
+
+    function._key_op = key  # type: ignore[attr-defined]
+    return function  # type: ignore[return-value]
+
+
+def has_arg_scope(func: Callable[..., Any]) -> bool:
+    """Return whether `add_arg_scope` has decorated a function."""
+    return arg_scope_func_key(func) in _decorated
+
+
+def arg_scoped_arguments(func: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the arguments that a scope may give defaults to."""
+    _check_known(func)
+    return _decorated[arg_scope_func_key(func)]
+
+
+def current_arg_scope() -> _Scope:
+    """Return the scope that is entered: the defaults of each function, by its key."""
+    return _scope.get()
+
+
+@contextlib.contextmanager
+def arg_scope(
+    list_ops_or_scope: Sequence[Callable[..., Any]] | _Scope, **kwargs: Any
+) -> Iterator[dict[str, Mapping[str, Any]]]:
+    """Give functions other defaults in a block, as `tf.contrib.framework.arg_scope`.
+
+    Args:
+        list_ops_or_scope: The functions, each decorated by `add_arg_scope`; or what an earlier scope has given, to
+            enter it again.
+        **kwargs: The arguments; none with an earlier scope.
+
+    Yields:
+        The scope.
+
+    Raises:
+        BadArgumentError: If a function is not decorated, or arguments are given to an earlier scope.
+    """
+    if isinstance(list_ops_or_scope, Mapping):
+        if kwargs:
+            raise errors.BadArgumentError(
+                f"A scope that is entered again takes no arguments. Received: {shown(sorted(kwargs))}."
+            )
+        scope = dict(list_ops_or_scope)
+    else:
+        if not isinstance(list_ops_or_scope, list | tuple):
+            raise errors.BadTypeError(
+                "arg_scope takes a list of functions, or an earlier scope. Received: "
+                f"{shown(list_ops_or_scope)}."
+            )
+        scope = dict(_scope.get())
+        for func in list_ops_or_scope:
+            _check_known(func)
+            key = arg_scope_func_key(func)
+            scope[key] = {**scope.get(key, {}), **kwargs}
+    token = _scope.set(scope)
+    try:
+        yield scope
+    finally:
+        _scope.reset(token)
+
+
+def _check_known(func: Callable[..., Any]) -> None:
+    if not has_arg_scope(func):
+        raise errors.BadArgumentError(
+            f"A scope gives defaults to functions that add_arg_scope has decorated. Received: {shown(func)}."
+        )

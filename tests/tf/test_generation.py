@@ -1,0 +1,45 @@
+"""A program that asks for names of TensorFlow 1 gets its functions and shapes; one of TensorFlow 2 keeps those."""
+
+import subprocess
+import sys
+import textwrap
+
+from stratax.tf import migration
+
+_FIRST = """
+import tensorflow as tf
+assert not hasattr(tf.ones([2, 3]).shape[0], "value")
+before = tf.nn.dropout, tf.reduce_sum
+tf.flags.DEFINE_integer("steps", 3, "")
+x = tf.ones([2, 3])
+assert x.shape[1].value == x.get_shape()[-1].value == 3 and [size.value for size in x.shape] == [2, 3]
+assert str(x.shape[1]) == f"{x.shape[1]}" == "3" and x.shape[1] * 2 == 6
+assert tf.reduce_sum(x, reduction_indices=[1], keep_dims=True).shape.as_list() == [2, 1]
+# In TensorFlow 1 this is the chance to stay.
+assert tf.nn.dropout(x, 1.0).tolist() == x.tolist() == tf.nn.dropout(x, keep_prob=1.0).tolist()
+assert tf.losses.absolute_difference and tf.nn is tf.compat.v1.nn and tf.argmax([[1, 2]], dimension=1).tolist() == [1]
+from tensorflow import nn
+assert nn is tf.compat.v1.nn and before[0] is not nn.dropout
+"""
+_SECOND = """
+import tensorflow as tf
+try:
+    from tensorflow import contrib
+except ImportError:
+    pass
+x = tf.ones([2, 3])
+assert tf.compat.v1.flags and type(x.shape[1]) is int
+assert tf.nn.dropout(x, 0.0).tolist() == x.tolist() and tf.nn is not tf.compat.v1.nn
+"""
+
+
+def test_a_program_of_either_generation_gets_its_own():
+    for program in (_FIRST, _SECOND):
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program)],
+            env=migration.environment_as_tensorflow(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
