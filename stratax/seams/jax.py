@@ -22,16 +22,19 @@
 - `choose_options`: options of XLA that fit some programs only are asked for before a program is known.
 - `index_closed_over_arrays`: an array that lies on the mesh of a `shard_map` can't be indexed inside of it.
 - `called_again`: equal parts of a program are lowered once.
+- `end_to_end`, `hidden_number`, `reshaped`: `mlir.lower_fun` would trace a function for each of these operations.
 - `new_variable`, `copied_equation`: parts of a program are made of others, and a trace is no place to change one.
 - `lowered_apart`: XLA fuses what it finds side by side, and only a function that it does not inline is compiled alone.
 """
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax.extend.core
+import numpy as np
 from jax._src import (
     callback,
     compiler,
@@ -47,7 +50,7 @@ from jax._src import (
 )
 from jax._src.interpreters import ad, batching, partial_eval
 from jax._src.lib import _jax, xla_client
-from jax._src.lib.mlir.dialects import func
+from jax._src.lib.mlir.dialects import func, hlo
 from jax._src.numpy import indexing
 from jax.interpreters import mlir
 
@@ -64,8 +67,10 @@ __all__ = [
     "copied_equation",
     "core",
     "distributed",
+    "end_to_end",
     "forget_failed",
     "hardware_utils",
+    "hidden_number",
     "index_closed_over_arrays",
     "inputs_of_scan",
     "inside_axis",
@@ -80,6 +85,7 @@ __all__ = [
     "operation_of",
     "outside_axes",
     "partial_eval",
+    "reshaped",
     "size_of",
     "without_folding",
     "without_source_files",
@@ -242,6 +248,23 @@ def called_again(call: Any, *operands: Any) -> Any:
     again = func.CallOp([each.type for each in call.results], call.attributes["callee"], list(operands))
     again.operation.attributes[_ATTRIBUTES] = call.attributes[_ATTRIBUTES]
     return again.operation.results[0]
+
+
+def hidden_number(number: int) -> Any:
+    """Lower a number, an unsigned one, that XLA does not put into what uses it."""
+    constant = mlir.ir_constant(np.uint32(number))
+    return hlo.optimization_barrier([constant])
+
+
+def reshaped(value: Any, shape: tuple[int, ...]) -> Any:
+    """Lower an array of another shape, with the same elements."""
+    return hlo.reshape(mlir.ir.RankedTensorType.get(shape, value.type.element_type), value)
+
+
+def end_to_end(values: Sequence[Any]) -> Any:
+    """Lower an array of one dimension that has the elements of others, one after the other."""
+    flat = [reshaped(value, (math.prod(value.type.shape),)) for value in values]
+    return hlo.concatenate(flat, mlir.ir.IntegerAttr.get(mlir.ir.IntegerType.get_signless(64), 0))
 
 
 def new_variable(aval: Any) -> Any:

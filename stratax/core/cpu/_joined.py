@@ -24,7 +24,15 @@ from jax.extend import core as jax_core
 from jax.interpreters import mlir
 
 from stratax.core import jaxprs
-from stratax.seams.jax import called_again, copied_equation, lowered_apart, new_variable
+from stratax.seams.jax import (
+    called_again,
+    copied_equation,
+    end_to_end,
+    hidden_number,
+    lowered_apart,
+    new_variable,
+    reshaped,
+)
 
 # Larger ones take longer to copy, within some hundred steps, than their loop takes to compile.
 MAX_SIZE = 1 << 14
@@ -356,17 +364,13 @@ def _lower_together(ctx: mlir.LoweringRuleContext, *operands: Any, formula: Form
     shapes = [each.shape for each in arrays[0]]
     sizes = [math.prod(shape) for shape in shapes]
 
-    def end_to_end(*operands: Any) -> list[Any]:
-        _, arrays = _divided(operands, formula)
-        return [lax.concatenate([each.reshape(-1) for each in role], 0) for role in arrays]
-
     def compute(*operands: Any) -> Any:
         return formula.compute(operands[len(scalars) :], operands[: len(scalars)])
 
     given: Sequence[Any] = ctx.avals_in
     result_type: Any = ctx.avals_out[0]
     plain = [jax.core.ShapedArray(each.shape, each.dtype) for each in given]
-    values = mlir.lower_fun(end_to_end, multiple_results=True)(ctx.replace(avals_in=plain), *operands)
+    values = map(end_to_end, _divided(operands, formula)[1])
     long = [jax.core.ShapedArray((sum(sizes),), dtype) for dtype in formula.dtypes]
     within = ctx.replace(avals_in=[*plain[: len(scalars)], *long])
     # Apart, since XLA would compute it again in each of the parts.
@@ -377,14 +381,13 @@ def _lower_together(ctx: mlir.LoweringRuleContext, *operands: Any, formula: Form
 
 def _cut(ctx: mlir.LoweringRuleContext, joined: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
     """Cut an array apart, with one function for all parts of a size: XLA compiles a loop for each place otherwise."""
-    whole: Any = ctx.avals_in[0]
     cuts: dict[int, Any] = {}
     starts = itertools.accumulate((math.prod(shape) for shape in shapes), initial=0)
     parts = []
     for start, shape in zip(starts, shapes, strict=False):
         size = math.prod(shape)
         # Behind a barrier, or XLA would put each number into the function, and there would be one for each.
-        (at,) = mlir.lower_fun(_hidden, multiple_results=False)(ctx.replace(avals_in=[]), start=start)
+        at = hidden_number(start)
         if size not in cuts:
             offset = jax.core.ShapedArray((), np.dtype(np.uint32))
             within = ctx.replace(avals_in=[*ctx.avals_in, offset])
@@ -393,18 +396,8 @@ def _cut(ctx: mlir.LoweringRuleContext, joined: Any, shapes: list[tuple[int, ...
             cuts[size] = part.owner
         else:
             part = called_again(cuts[size], joined, at)
-        one = jax.core.ShapedArray((size,), whole.dtype)
-        parts.append(part if len(shape) == 1 else _reshaped(ctx.replace(avals_in=[one]), part, shape))
+        parts.append(part if len(shape) == 1 else reshaped(part, shape))
     return parts
-
-
-def _hidden(start: int) -> Any:
-    # Without a sign, so that JAX does not count negative ones from the end.
-    return lax.optimization_barrier(np.uint32(start))
-
-
-def _reshaped(ctx: mlir.LoweringRuleContext, value: Any, shape: tuple[int, ...]) -> Any:
-    return mlir.lower_fun(lambda x: x.reshape(shape), multiple_results=False)(ctx, value)[0]
 
 
 mlir.register_lowering(joined_p, mlir.lower_fun(_each, multiple_results=True))

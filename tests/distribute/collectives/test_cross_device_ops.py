@@ -59,6 +59,21 @@ def as_float64(array):
     return np.asarray(array).astype(np.complex128)
 
 
+@pytest.mark.parametrize("ops", DEFAULT_OPS, ids=repr)
+def test_a_mean_is_divided_pack_by_pack(ops):
+    mapped = jax.shard_map(
+        lambda arrays: ops.reduce_in_replica(ReduceOp.MEAN, arrays, REPLICA_AXIS, 4),
+        mesh=replica_mesh(4),
+        in_specs=PartitionSpec(),
+        out_specs=PartitionSpec(),
+        check_vma=False,
+    )
+    arrays = [jnp.ones(shape) for shape in [(3,), (2, 2), (7,)]]
+    assert jax.jit(mapped).lower(arrays).as_text().count("stablehlo.divide") == 1
+    for mean, array in zip(jax.jit(mapped)(arrays), arrays, strict=True):
+        np.testing.assert_array_equal(mean, array)
+
+
 @pytest.mark.parametrize(
     ("ops", "num_replicas"),
     stressed.but(
