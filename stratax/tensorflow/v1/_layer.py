@@ -12,8 +12,8 @@ import keras
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
+from stratax.tensorflow.ops.calls.described import describe, docstring, parameter, parameters_of
 from stratax.tensorflow.v1._current import current, current_or_none
-from stratax.tensorflow.v1._described import describe, docstring, parameter, parameters_of
 from stratax.tensorflow.v1._variable_scope import VariableScope, get_variable, variable_scope
 
 _REGULARIZATION_LOSSES = "regularization_losses"

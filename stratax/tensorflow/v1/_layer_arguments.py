@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from stratax.tensorflow.v1._described import bind, docstring, parameter
+from stratax.tensorflow.ops.calls.described import bind, docstring, parameter
 from stratax.tensorflow.v1._layer import Layer
 
 Class = TypeVar("Class", bound=type[Layer])

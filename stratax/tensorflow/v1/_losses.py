@@ -18,9 +18,9 @@ from stratax.base.typing import TensorLike
 from stratax.distribute.replicas import ReplicaContext, sum_over_replicas, syncing_replicas
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
+from stratax.tensorflow.ops.calls.described import docstring, make_function, parameter, parameters_of
 from stratax.tensorflow.ops.nn import nn
 from stratax.tensorflow.v1._current import current, current_or_none
-from stratax.tensorflow.v1._described import docstring, make_function, parameter, parameters_of
 from stratax.tensorflow.v1._weights import check_broadcastable, check_same_shape, squeezed
 
 _LOSSES = "losses"

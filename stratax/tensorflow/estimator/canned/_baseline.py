@@ -1,7 +1,6 @@
 """Models that look at no feature, as estimators (estimator layer)."""
 
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,9 +59,6 @@ def baseline_part(optimizer: Any, weight_column: Any = None) -> Part:
     )
 
 
-_model_fn = functools.partial(model_fn_of, is_first=False)
-
-
 class BaselineClassifier(Estimator):
     """Learns how frequent classes are, as `tf.estimator.BaselineClassifier`.
 
@@ -80,6 +76,8 @@ class BaselineClassifier(Estimator):
         BadArgumentError: If an argument can't be.
     """
 
+    _is_first = False
+
     def __init__(
         self,
         model_dir: str | None = None,
@@ -90,8 +88,15 @@ class BaselineClassifier(Estimator):
         config: RunConfig | None = None,
         loss_reduction: str = "sum_over_batch_size",
     ) -> None:
-        head = classifier_head(n_classes, weight_column, label_vocabulary, loss_reduction, is_first=False)
-        super().__init__(_model_fn(head, [baseline_part(optimizer, weight_column)]), model_dir, config)
+        head = classifier_head(
+            n_classes, weight_column, label_vocabulary, loss_reduction, is_first=self._is_first
+        )
+        Estimator.__init__(
+            self,
+            model_fn_of(head, [baseline_part(optimizer, weight_column)], is_first=self._is_first),
+            model_dir,
+            config,
+        )
 
 
 class BaselineRegressor(Estimator):
@@ -109,6 +114,8 @@ class BaselineRegressor(Estimator):
         BadArgumentError: If an argument can't be.
     """
 
+    _is_first = False
+
     def __init__(
         self,
         model_dir: str | None = None,
@@ -118,8 +125,13 @@ class BaselineRegressor(Estimator):
         config: RunConfig | None = None,
         loss_reduction: str = "sum_over_batch_size",
     ) -> None:
-        head = regressor_head(label_dimension, weight_column, loss_reduction, is_first=False)
-        super().__init__(_model_fn(head, [baseline_part(optimizer, weight_column)]), model_dir, config)
+        head = regressor_head(label_dimension, weight_column, loss_reduction, is_first=self._is_first)
+        Estimator.__init__(
+            self,
+            model_fn_of(head, [baseline_part(optimizer, weight_column)], is_first=self._is_first),
+            model_dir,
+            config,
+        )
 
 
 class BaselineEstimator(Estimator):
@@ -135,6 +147,8 @@ class BaselineEstimator(Estimator):
         BadTypeError: If `head` is none.
     """
 
+    _is_first = False
+
     def __init__(
         self,
         head: Head,
@@ -142,4 +156,6 @@ class BaselineEstimator(Estimator):
         optimizer: Any = "Ftrl",
         config: RunConfig | None = None,
     ) -> None:
-        super().__init__(_model_fn(head, [baseline_part(optimizer)]), model_dir, config)
+        Estimator.__init__(
+            self, model_fn_of(head, [baseline_part(optimizer)], is_first=self._is_first), model_dir, config
+        )

@@ -1,7 +1,6 @@
 """Linear models and deep networks, trained together, as estimators (estimator layer)."""
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -67,9 +66,6 @@ def combined_parts(
     return parts
 
 
-_model_fn = functools.partial(model_fn_of, is_first=False)
-
-
 class DNNLinearCombinedClassifier(Estimator):
     """A linear model and a deep network that classify together, as `tf.estimator.DNNLinearCombinedClassifier`.
 
@@ -95,6 +91,8 @@ class DNNLinearCombinedClassifier(Estimator):
     Raises:
         BadArgumentError: If an argument can't be.
     """
+
+    _is_first = False
 
     def __init__(
         self,
@@ -126,8 +124,16 @@ class DNNLinearCombinedClassifier(Estimator):
             batch_norm,
             linear_sparse_combiner,
         )
-        head = classifier_head(n_classes, weight_column, label_vocabulary, loss_reduction, is_first=False)
-        super().__init__(_model_fn(head, parts), model_dir, config, warm_start_from=warm_start_from)
+        head = classifier_head(
+            n_classes, weight_column, label_vocabulary, loss_reduction, is_first=self._is_first
+        )
+        Estimator.__init__(
+            self,
+            model_fn_of(head, parts, is_first=self._is_first),
+            model_dir,
+            config,
+            warm_start_from=warm_start_from,
+        )
 
 
 class DNNLinearCombinedRegressor(Estimator):
@@ -153,6 +159,8 @@ class DNNLinearCombinedRegressor(Estimator):
     Raises:
         BadArgumentError: If an argument can't be.
     """
+
+    _is_first = False
 
     def __init__(
         self,
@@ -183,8 +191,14 @@ class DNNLinearCombinedRegressor(Estimator):
             batch_norm,
             linear_sparse_combiner,
         )
-        head = regressor_head(label_dimension, weight_column, loss_reduction, is_first=False)
-        super().__init__(_model_fn(head, parts), model_dir, config, warm_start_from=warm_start_from)
+        head = regressor_head(label_dimension, weight_column, loss_reduction, is_first=self._is_first)
+        Estimator.__init__(
+            self,
+            model_fn_of(head, parts, is_first=self._is_first),
+            model_dir,
+            config,
+            warm_start_from=warm_start_from,
+        )
 
 
 class DNNLinearCombinedEstimator(Estimator):
@@ -208,6 +222,8 @@ class DNNLinearCombinedEstimator(Estimator):
         BadArgumentError: If an argument can't be.
         BadTypeError: If `head` is none.
     """
+
+    _is_first = False
 
     def __init__(
         self,
@@ -235,4 +251,5 @@ class DNNLinearCombinedEstimator(Estimator):
             batch_norm,
             linear_sparse_combiner,
         )
-        super().__init__(_model_fn(head, parts), model_dir, config)
+        model_fn = model_fn_of(head, parts, is_first=self._is_first)
+        Estimator.__init__(self, model_fn, model_dir, config)

@@ -1,7 +1,6 @@
 """Deep networks as estimators (estimator layer)."""
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._mode_keys import ModeKeys
 from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator.canned._parts import (
+    ModelFunction,
     Part,
     checked_columns,
     checked_features,
@@ -24,6 +24,10 @@ from stratax.tensorflow.ops.nn import nn
 NAME = "dnn"
 # As in TensorFlow, whose default did not suit every model.
 _BATCH_NORM_MOMENTUM = 0.999
+# Of TensorFlow 1: the learning rate of an optimizer that is named, and what names slots of variables that it could
+# divide among parameter servers.
+_FIRST_LEARNING_RATE = 0.05
+_FIRST_SLOT_INFIX = "t_0"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +101,6 @@ def dnn_part(
     )
 
 
-_model_fn = functools.partial(model_fn_of, is_first=False)
-
-
 class DNNClassifier(Estimator):
     """A deep network that classifies, as `tf.estimator.DNNClassifier`.
 
@@ -127,6 +128,8 @@ class DNNClassifier(Estimator):
         >>> made = estimator.DNNClassifier([8], [fc.numeric_column("x")], n_classes=3)
     """
 
+    _is_first = False
+
     def __init__(
         self,
         hidden_units: Iterable[int],
@@ -143,10 +146,12 @@ class DNNClassifier(Estimator):
         loss_reduction: str = "sum_over_batch_size",
         batch_norm: bool = False,
     ) -> None:
-        network = make_network(hidden_units, feature_columns, activation_fn, dropout, batch_norm)
-        head = classifier_head(n_classes, weight_column, label_vocabulary, loss_reduction, is_first=False)
-        model_fn = _model_fn(head, [dnn_part(network, optimizer, None)])
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        network = _make_network(hidden_units, feature_columns, activation_fn, dropout, batch_norm)
+        head = classifier_head(
+            n_classes, weight_column, label_vocabulary, loss_reduction, is_first=self._is_first
+        )
+        model_fn = _model_fn_of(head, network, optimizer, is_first=self._is_first)
+        Estimator.__init__(self, model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
 class DNNRegressor(Estimator):
@@ -170,6 +175,8 @@ class DNNRegressor(Estimator):
         BadArgumentError: If an argument can't be.
     """
 
+    _is_first = False
+
     def __init__(
         self,
         hidden_units: Iterable[int],
@@ -185,10 +192,10 @@ class DNNRegressor(Estimator):
         loss_reduction: str = "sum_over_batch_size",
         batch_norm: bool = False,
     ) -> None:
-        network = make_network(hidden_units, feature_columns, activation_fn, dropout, batch_norm)
-        head = regressor_head(label_dimension, weight_column, loss_reduction, is_first=False)
-        model_fn = _model_fn(head, [dnn_part(network, optimizer, None)])
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        network = _make_network(hidden_units, feature_columns, activation_fn, dropout, batch_norm)
+        head = regressor_head(label_dimension, weight_column, loss_reduction, is_first=self._is_first)
+        model_fn = _model_fn_of(head, network, optimizer, is_first=self._is_first)
+        Estimator.__init__(self, model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
 class DNNEstimator(Estimator):
@@ -211,6 +218,8 @@ class DNNEstimator(Estimator):
         BadTypeError: If `head` is none.
     """
 
+    _is_first = False
+
     def __init__(
         self,
         head: Head,
@@ -224,15 +233,14 @@ class DNNEstimator(Estimator):
         warm_start_from: Any = None,
         batch_norm: bool = False,
     ) -> None:
-        network = make_network(hidden_units, feature_columns, activation_fn, dropout, batch_norm)
-        model_fn = _model_fn(head, [dnn_part(network, optimizer, None)])
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        network = _make_network(hidden_units, feature_columns, activation_fn, dropout, batch_norm)
+        model_fn = _model_fn_of(head, network, optimizer, is_first=self._is_first)
+        Estimator.__init__(self, model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
-def make_network(
+def _make_network(
     hidden_units: Any, feature_columns: Any, activation_fn: Any, dropout: float | None, batch_norm: bool
 ) -> Network:
-    """Return a network of an estimator's arguments."""
     return Network(
         hidden_units=hidden_units,
         feature_columns=feature_columns,
@@ -240,3 +248,8 @@ def make_network(
         dropout=dropout,
         batch_norm=batch_norm,
     )
+
+
+def _model_fn_of(head: Head, network: Network, optimizer: Any, *, is_first: bool) -> ModelFunction:
+    how = (_FIRST_LEARNING_RATE, _FIRST_SLOT_INFIX) if is_first else (None,)
+    return model_fn_of(head, [dnn_part(network, optimizer, *how)], is_first=is_first)

@@ -1,7 +1,6 @@
 """Linear models as estimators (estimator layer)."""
 
 import dataclasses
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -27,6 +26,8 @@ from stratax.tensorflow.estimator.heads import Head, classifier_head, regressor_
 NAME = "linear"
 # The learning rate of an optimizer that is named.
 LEARNING_RATE = 0.2
+# As TensorFlow 2.15 names slots of variables of TensorFlow 1, which it could divide among parameter servers.
+_SLOT_INFIX = "part_0"
 _COMBINERS = ("sum", "mean", "sqrtn")
 
 
@@ -104,7 +105,6 @@ def linear_model_fn(
     optimizer: Any,
     *,
     is_first: bool,
-    slot_infix: str | None = None,
 ) -> ModelFunction:
     """Return the `model_fn` of a linear model.
 
@@ -114,16 +114,13 @@ def linear_model_fn(
         sparse_combiner: How the weights of several ids become one.
         optimizer: What trains it.
         is_first: Whether it is a model of TensorFlow 1, by its names and optimizers.
-        slot_infix: What stands between a variable's and a slot's name in checkpoints of TensorFlow 1.
     """
+    slot_infix = _SLOT_INFIX if is_first else None
     line = Line(feature_columns=feature_columns, sparse_combiner=sparse_combiner)
     if isinstance(optimizer, LinearSDCA):
         return sdca_model_fn(head, line, optimizer, NAME, slot_infix)
     part = linear_part(line, *optimizer_and_rate(optimizer, line), slot_infix)
     return model_fn_of(head, [part], is_first=is_first)
-
-
-_model_fn = functools.partial(linear_model_fn, is_first=False)
 
 
 class LinearClassifier(Estimator):
@@ -151,6 +148,8 @@ class LinearClassifier(Estimator):
         >>> made = estimator.LinearClassifier([fc.numeric_column("x")], optimizer="SGD")
     """
 
+    _is_first = False
+
     def __init__(
         self,
         feature_columns: Iterable[Any],
@@ -164,9 +163,11 @@ class LinearClassifier(Estimator):
         loss_reduction: str = "sum_over_batch_size",
         sparse_combiner: str = "sum",
     ) -> None:
-        head = classifier_head(n_classes, weight_column, label_vocabulary, loss_reduction, is_first=False)
-        model_fn = _model_fn(head, feature_columns, sparse_combiner, optimizer)
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        head = classifier_head(
+            n_classes, weight_column, label_vocabulary, loss_reduction, is_first=self._is_first
+        )
+        model_fn = linear_model_fn(head, feature_columns, sparse_combiner, optimizer, is_first=self._is_first)
+        Estimator.__init__(self, model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
 class LinearRegressor(Estimator):
@@ -187,6 +188,8 @@ class LinearRegressor(Estimator):
         BadArgumentError: If an argument can't be.
     """
 
+    _is_first = False
+
     def __init__(
         self,
         feature_columns: Iterable[Any],
@@ -199,9 +202,9 @@ class LinearRegressor(Estimator):
         loss_reduction: str = "sum_over_batch_size",
         sparse_combiner: str = "sum",
     ) -> None:
-        head = regressor_head(label_dimension, weight_column, loss_reduction, is_first=False)
-        model_fn = _model_fn(head, feature_columns, sparse_combiner, optimizer)
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        head = regressor_head(label_dimension, weight_column, loss_reduction, is_first=self._is_first)
+        model_fn = linear_model_fn(head, feature_columns, sparse_combiner, optimizer, is_first=self._is_first)
+        Estimator.__init__(self, model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
 class LinearEstimator(Estimator):
@@ -221,6 +224,8 @@ class LinearEstimator(Estimator):
         BadTypeError: If `head` is none.
     """
 
+    _is_first = False
+
     def __init__(
         self,
         head: Head,
@@ -231,5 +236,5 @@ class LinearEstimator(Estimator):
         sparse_combiner: str = "sum",
         warm_start_from: Any = None,
     ) -> None:
-        model_fn = _model_fn(head, feature_columns, sparse_combiner, optimizer)
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        model_fn = linear_model_fn(head, feature_columns, sparse_combiner, optimizer, is_first=self._is_first)
+        Estimator.__init__(self, model_fn, model_dir, config, warm_start_from=warm_start_from)

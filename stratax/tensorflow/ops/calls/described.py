@@ -1,4 +1,4 @@
-"""Functions that are made of what is their own: a formula, and a sentence for each argument (v1 layer).
+"""Functions that are made of what is their own: a formula, and a sentence for each argument (ops layer).
 
 Families of TensorFlow 1's functions, its metrics for instance, share arguments, their description, and what is done
 with what the formula gives. A family says that once; here a function's signature and docstring are made of both.

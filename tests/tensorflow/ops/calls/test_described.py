@@ -4,8 +4,8 @@ import inspect
 
 import pytest
 
+from stratax.tensorflow.ops.calls.described import docstring, make_function, parameter
 from stratax.tensorflow.v1 import losses, metrics
-from stratax.tensorflow.v1._described import docstring, make_function, parameter
 
 _METRICS = sorted(name for name in dir(metrics) if inspect.isfunction(getattr(metrics, name)))
 

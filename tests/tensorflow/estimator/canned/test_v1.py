@@ -1,6 +1,9 @@
-"""A network as TensorFlow 1 made it has its names of tensors and summaries."""
+"""Canned models of TensorFlow 1: their arguments, and their names of tensors and summaries."""
+
+import inspect
 
 import numpy as np
+import pytest
 
 import stratax.tf as tf
 
@@ -31,3 +34,23 @@ def test_tensors_and_summaries_of_tensorflow_1_have_its_names(tmp_path):
     layers = {f"dnn/dnn/{name}" for name in ("hiddenlayer_0", "logits")}
     kinds = ("activation", "fraction_of_zero_values")
     assert tags == {"loss", "average_loss", *(f"{layer}/{kind}" for layer in layers for kind in kinds)}
+
+
+def test_classes_of_tensorflow_1_have_its_arguments_and_describe_them():
+    own = inspect.signature(FIRST.LinearClassifier)
+    assert list(own.parameters)[-4:] == [
+        "partitioner",
+        "warm_start_from",
+        "loss_reduction",
+        "sparse_combiner",
+    ]
+    assert own.parameters["loss_reduction"].default == "weighted_sum"
+    doc = FIRST.LinearClassifier.__doc__
+    assert doc.startswith("A linear model that classifies, as `tf.compat.v1.estimator.LinearClassifier`.")
+    assert [f"    {name}: " in doc for name in own.parameters] == [True] * len(own.parameters)
+    assert not issubclass(FIRST.LinearClassifier, tf.estimator.LinearClassifier)
+
+
+def test_arguments_that_are_missing_are_named():
+    with pytest.raises(TypeError, match=r"DNNClassifier\(\) missing a required argument: 'hidden_units'"):
+        FIRST.DNNClassifier(feature_columns=[X])
