@@ -69,7 +69,8 @@ def test_a_mean_is_divided_pack_by_pack(ops):
         check_vma=False,
     )
     arrays = [jnp.ones(shape) for shape in [(3,), (2, 2), (7,)]]
-    assert jax.jit(mapped).lower(arrays).as_text().count("stablehlo.divide") == 1
+    lines = jax.jit(mapped).lower(arrays).as_text().splitlines()
+    assert len([line for line in lines if "stablehlo.divide" in line and "f32" in line]) == 1
     for mean, array in zip(jax.jit(mapped)(arrays), arrays, strict=True):
         np.testing.assert_array_equal(mean, array)
 
