@@ -34,6 +34,7 @@ from ._loops import for_rows as for_rows
 from ._loops import for_stmt as for_stmt
 from ._loops import largest_of as largest_of
 from ._loops import reduce as reduce
+from ._loops import scan_rows as scan_rows
 from ._loops import while_loop as while_loop
 from ._loops import while_stmt as while_stmt
 from ._print import Printing as Printing

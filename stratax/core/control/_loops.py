@@ -110,6 +110,30 @@ def for_rows(stacked: object, function: Callable[[Any], Any], *, keep: bool) -> 
     Raises:
         TracingError: If no program is being traced.
     """
+    return _over_rows(stacked, (), lambda _, row: ((), function(row)), keep=keep)[1]
+
+
+def scan_rows(stacked: object, initial: object, function: Callable[[Any, Any], tuple[Any, Any]]) -> Any:
+    """Carry a state through the rows of stacked arrays, in one compiled loop in the program that is being traced.
+
+    Args:
+        stacked: A structure of arrays with the same leading dimension: the number of iterations.
+        initial: The state before the first row.
+        function: Gets the state and a structure of arrays without that dimension, and returns the next state and a
+            structure of arrays.
+
+    Returns:
+        The last state, and the results of all iterations, stacked on a leading dimension.
+
+    Raises:
+        TracingError: If no program is being traced, or the state changes its structure, a shape or a dtype.
+    """
+    return _over_rows(stacked, initial, function, keep=True)
+
+
+def _over_rows(
+    stacked: object, initial: object, function: Callable[[Any, Any], tuple[Any, Any]], *, keep: bool
+) -> tuple[Any, Any]:
     parent = regions.current_region()
     if parent is None:
         raise errors.TracingError(
@@ -117,8 +141,8 @@ def for_rows(stacked: object, function: Callable[[Any], Any], *, keep: bool) -> 
             "traced. Received: no program."
         )
     leaves, treedef = jax.tree.flatten(stacked)
-    # Without a value on entry, and so not carried from one call to the next.
-    result: list[Any] = [_locals.Undefined("result")]
+    # The result has no value on entry, and so is not carried from one call to the next.
+    local: list[Any] = [initial, _locals.Undefined("result")]
 
     def body(_: object) -> None:
         region = regions.current_region()
@@ -128,13 +152,14 @@ def for_rows(stacked: object, function: Callable[[Any], Any], *, keep: bool) -> 
             region.new_input(_body.RowLeaf(position), leaf.shape[1:], leaf.dtype)
             for position, leaf in enumerate(leaves)
         ]
-        result[0] = jax.tree.map(jnp.asarray, function(jax.tree.unflatten(treedef, row)))
+        state, result = function(local[0], jax.tree.unflatten(treedef, row))
+        local[:] = state, jax.tree.map(jnp.asarray, result)
 
-    def set_state(values: Sequence[Any]) -> None:
-        result[:] = values
+    def set_local(values: Sequence[Any]) -> None:
+        local[:] = values
 
     elements = _carry.Elements(leaves[0].shape[0])
-    loop = _Loop(parent, elements, body, None, lambda: tuple(result), set_state, ("result",))
+    loop = _Loop(parent, elements, body, None, lambda: tuple(local), set_local, ("state", "result"))
     return loop.over_rows(leaves, keep=keep)
 
 
@@ -285,18 +310,17 @@ class _Loop:
                 self._run(traced, entry, elements, True, blocks)
             offset += segment.count
 
-    def over_rows(self, leaves: list[Any], *, keep: bool) -> Any:
-        """Put a loop over the rows of arrays into the program; see :func:`for_rows`."""
+    def over_rows(self, leaves: list[Any], *, keep: bool) -> tuple[Any, Any]:
+        """Put a loop over the rows of arrays into the program; see :func:`for_rows` and :func:`scan_rows`."""
         traced, entry = self._trace(self._entry(), {})
-        (exit_,) = traced.exits
+        result = traced.exits[-1]
         # What is kept of every iteration need not be carried from one to the next.
-        carry = _carry.Carry(self.parent, [] if keep else entry, [traced])
-        kept = [traced.arrays[id(leaf)] for leaf in exit_.leaves] if keep else []
+        carry = _carry.Carry(self.parent, entry[:-1] if keep else entry, [traced])
+        kept = [traced.arrays[id(leaf)] for leaf in result.leaves] if keep else []
         values, rows = _carry.Runner(carry, self.elements, leaves).scan(kept)
         self._take_over(carry, values, traced)
-        if keep:
-            return exit_.unpack(dict(enumerate(rows)))
-        return carry.locals_after(values, always_runs=True)[0]
+        after = carry.locals_after(values, always_runs=True)
+        return after[0], result.unpack(dict(enumerate(rows))) if keep else after[1]
 
     def _fits_one_window(self, traced: _carry.Body) -> bool:
         """Return whether the program can take all that the loop needs before it runs."""

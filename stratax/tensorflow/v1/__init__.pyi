@@ -13,6 +13,7 @@ from . import logging as logging
 from . import losses as losses
 from . import metrics as metrics
 from . import nn as nn
+from . import rnn_cell as rnn_cell
 from . import sparse as sparse
 from . import summary as summary
 from . import train as train

@@ -224,8 +224,9 @@ class Layer(keras.layers.Layer):
 
 
 def _snake_case(name: str) -> str:
-    """Return `Conv2DTranspose` as `conv2d_transpose`."""
-    return re.sub(r"(?<=[a-z0-9D])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    """Return `Conv2DTranspose` as `conv2d_transpose` and `BasicLSTMCell` as `basic_lstm_cell`."""
+    apart = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", apart).lower()
 
 
 def _keras_object(module: Any, identifier: Any) -> Any:

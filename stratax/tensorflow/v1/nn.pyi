@@ -7,6 +7,7 @@ from stratax.tensorflow.ops.nn.candidates import (
 from stratax.tensorflow.ops.nn.candidates import uniform_candidate_sampler as uniform_candidate_sampler
 from stratax.tensorflow.ops.nn.normalization import fused_batch_norm as fused_batch_norm
 
+from . import rnn_cell as rnn_cell
 from ._convolutions import conv1d as conv1d
 from ._convolutions import conv2d_transpose as conv2d_transpose
 from ._convolutions import conv3d as conv3d
@@ -29,6 +30,10 @@ from ._functions import softmax as softmax
 from ._functions import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
 from ._functions import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2
 from ._functions import xw_plus_b as xw_plus_b
+from ._rnn import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
+from ._rnn import dynamic_rnn as dynamic_rnn
+from ._rnn import static_bidirectional_rnn as static_bidirectional_rnn
+from ._rnn import static_rnn as static_rnn
 
 avg_pool_v2 = stratax.tensorflow.ops.nn.pooling.avg_pool
 max_pool_v2 = stratax.tensorflow.ops.nn.pooling.max_pool

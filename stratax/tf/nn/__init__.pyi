@@ -97,9 +97,14 @@ from stratax.tensorflow.ops.nn.pooling import pool as pool
 from stratax.tensorflow.ops.nn.scores import approx_max_k as approx_max_k
 from stratax.tensorflow.ops.nn.scores import approx_min_k as approx_min_k
 from stratax.tensorflow.ops.nn.scores import isotonic_regression as isotonic_regression
+from stratax.tensorflow.v1 import rnn_cell as rnn_cell
+from stratax.tensorflow.v1.nn import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
+from stratax.tensorflow.v1.nn import dynamic_rnn as dynamic_rnn
 from stratax.tensorflow.v1.nn import (
     softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2,
 )
+from stratax.tensorflow.v1.nn import static_bidirectional_rnn as static_bidirectional_rnn
+from stratax.tensorflow.v1.nn import static_rnn as static_rnn
 from stratax.tensorflow.v1.nn import xw_plus_b as xw_plus_b
 
 from . import experimental as experimental

@@ -630,3 +630,29 @@ def test_a_loop_over_stacked_rows_keeps_the_last_result_or_all_and_updates_varia
 def test_a_loop_over_stacked_rows_belongs_into_a_program():
     with pytest.raises(errors.TracingError, match="outside of a compiled function"):
         _loops.for_rows(np.ones((2, 2)), lambda row: row, keep=False)
+
+
+def test_a_state_is_carried_through_rows_and_every_result_is_kept():
+    rows = {"x": np.arange(6, dtype=np.float32).reshape(3, 2)}
+    factor = keras.Variable(2.0)
+    calls = keras.Variable(0)
+
+    def step(state, row):
+        calls.assign_add(1)
+        total, number = state
+        total = total + factor * row["x"]
+        return (total, number + 1), {"sum": total, "number": number}
+
+    def whole(rows):
+        return _loops.scan_rows(rows, (jnp.zeros(2), jnp.int32(0)), step)
+
+    (total, number), kept = core.function(whole)(rows)
+    assert total.tolist() == [12, 18]
+    assert int(number) == 3
+    assert int(calls.value) == 3
+    assert kept["sum"].tolist() == [[0, 2], [4, 8], [12, 18]]
+    assert kept["number"].tolist() == [0, 1, 2]
+    with pytest.raises(errors.TracingError, match="changes in a compiled loop"):
+        core.function(lambda rows: _loops.scan_rows(rows, 0.0, lambda state, row: ((state, state), row)))(
+            rows
+        )

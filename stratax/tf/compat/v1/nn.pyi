@@ -14,6 +14,11 @@ del in_top_k
 del l2_normalize
 del moments
 del xw_plus_b
+del rnn_cell
+del bidirectional_dynamic_rnn
+del dynamic_rnn
+del static_bidirectional_rnn
+del static_rnn
 del avg_pool
 del max_pool
 del dropout

@@ -1,0 +1,11 @@
+from ._rnn_cell import LayerRNNCell as LayerRNNCell
+from ._rnn_cell import LSTMStateTuple as LSTMStateTuple
+from ._rnn_cell import RNNCell as RNNCell
+from ._rnn_cells import BasicLSTMCell as BasicLSTMCell
+from ._rnn_cells import BasicRNNCell as BasicRNNCell
+from ._rnn_cells import GRUCell as GRUCell
+from ._rnn_cells import LSTMCell as LSTMCell
+from ._rnn_wrappers import DeviceWrapper as DeviceWrapper
+from ._rnn_wrappers import DropoutWrapper as DropoutWrapper
+from ._rnn_wrappers import MultiRNNCell as MultiRNNCell
+from ._rnn_wrappers import ResidualWrapper as ResidualWrapper
