@@ -147,8 +147,9 @@ class ExponentialMovingAverage:
         if isinstance(averaged, keras.Variable):
             scope.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
             first = scope.value_now(averaged.value)
-            return make_slot(scope, averaged, f"{averaged.path}/{self._name}", _given(first))
-        path = f"{_path(scope, averaged)}/{self._name}"
+            path = scope.variable_scope.full_name(f"{averaged.path}/{self._name}")
+            return make_slot(scope, averaged, path, _given(first))
+        path = scope.variable_scope.full_name(f"{_path(scope, averaged)}/{self._name}")
         average = scope.make_variable(path, averaged.shape, averaged.dtype)
         if self._zero_debias:
             self._debiasing[id(averaged)] = (

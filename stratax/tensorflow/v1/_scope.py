@@ -131,7 +131,10 @@ class ModelScope(Creator):
         self.variable_scope = VariableScope("")
         # How often variable scopes were entered, by full name: layers without a name count with them.
         self.scope_counts: collections.Counter[str] = collections.Counter()
-        self.slot_path: Callable[[str, str, str], str] = lambda path, slot, called: f"{path}/{called}"
+        # Below the variable scope, as in TensorFlow: `train/w/Adam` of a variable `w`.
+        self.slot_path: Callable[[str, str, str], str] = lambda path, slot, called: (
+            self.variable_scope.full_name(f"{path}/{called}")
+        )
         self.host: HostTrace | None = None
         self._names = _names.Names()
         self._prefix = ""

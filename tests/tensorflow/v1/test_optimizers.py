@@ -327,6 +327,40 @@ def test_two_optimizers_of_one_name_have_slots_of_their_own():
     }
 
 
+@pytest.mark.parametrize(
+    ("optimizer", "slots"),
+    [
+        (lambda: train.AdamOptimizer(), ["Adam", "Adam_1"]),
+        (lambda: train.MomentumOptimizer(0.1, 0.9), ["Momentum"]),
+        (lambda: train.RMSPropOptimizer(0.1, centered=True), ["RMSProp", "RMSProp_1", "RMSProp_2"]),
+        (lambda: train.FtrlOptimizer(0.1), ["Ftrl", "Ftrl_1"]),
+    ],
+)
+@pytest.mark.parametrize("around", ["train", "s"])
+def test_slots_are_named_below_the_variable_scope_in_which_they_are_made(optimizer, slots, around):
+    def body(scope, x, y):
+        with v1.variable_scope("s"):
+            kernel = v1.get_variable("kernel", (3, 1), initializer=keras.initializers.Ones())
+        loss = losses.mean_squared_error(y, x @ kernel.value)
+        with v1.variable_scope(around):
+            scope.run(optimizer().minimize(loss))
+
+    # As TensorFlow 2.15 names them.
+    found = {name for name in trained(body) if "power" not in name}
+    assert found == {"s/kernel", *(f"{around}/s/kernel/{slot}" for slot in slots)}
+
+
+def test_averages_are_named_below_the_variable_scope_in_which_they_are_made():
+    def body(scope, x, y):
+        with v1.variable_scope("s"):
+            kernel = v1.get_variable("kernel", (3, 1), initializer=keras.initializers.Ones())
+        with v1.variable_scope("z"):
+            scope.run(train.ExponentialMovingAverage(0.9).apply([kernel]))
+
+    # TensorFlow 2.15.
+    assert set(trained(body)) == {"s/kernel", "z/s/kernel/ExponentialMovingAverage"}
+
+
 def test_mistakes_say_what_is_wrong():
     def body(scope, x, y):
         optimizer = train.GradientDescentOptimizer(0.1)

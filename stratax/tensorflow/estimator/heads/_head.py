@@ -169,7 +169,14 @@ class Head(abc.ABC):
 
     def _trained(self, loss: Any, *how: Any) -> Any:
         """Return the operation of a step of training, of what :func:`train_op` takes."""
-        return train_op(loss, *how)
+        # As Keras calls it: variables of TensorFlow 1's optimizers are named by it.
+        with v1.name_scope(""), v1.name_scope(self._training_scope):
+            return train_op(loss, *how)
+
+    @property
+    def _training_scope(self) -> str:
+        """The name scope in which the operation of a step is made."""
+        return "training"
 
     def _summaries(
         self, loss: Any, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None

@@ -71,6 +71,11 @@ class MultiHead(Head):
             )
         return found.pop()
 
+    @property
+    def _training_scope(self) -> str:
+        # In TensorFlow each of the heads has entered the scope once before.
+        return f"training_{len(self._heads)}"
+
     def loss(
         self,
         labels: Any,

@@ -76,3 +76,28 @@ def test_what_does_not_train_is_refused(tmp_path, optimizer, options, message):
     made = tf.estimator.Estimator(regression(optimizer, **options), str(tmp_path))
     with pytest.raises((errors.BadArgumentError, errors.BadTypeError), match=message):
         made.train(data)
+
+
+@pytest.mark.parametrize(
+    ("head", "scope"),
+    [
+        (heads.RegressionHead(), "training"),
+        (heads.RegressionHead(name="own"), "training"),
+        (heads.MultiHead([heads.RegressionHead(name="own")]), "training_1"),
+    ],
+)
+def test_powers_of_adam_are_named_by_the_scope_of_training(tmp_path, head, scope):
+    def model_fn(features, labels, mode):
+        logits = tf.layers.dense(features["x"], 1)
+        labels = {"own": labels} if isinstance(head, heads.MultiHead) else labels
+
+        def train_op_fn(loss):
+            adam = tf.compat.v1.train.AdamOptimizer()
+            return adam.minimize(loss, tf.compat.v1.train.get_global_step())
+
+        return head.create_estimator_spec(features, mode, logits, labels, train_op_fn=train_op_fn)
+
+    made = tf.estimator.Estimator(model_fn, str(tmp_path)).train(data)
+    # TensorFlow 2.15.
+    found = [name for name in made.get_variable_names() if "power" in name]
+    assert found == [f"{scope}/beta1_power", f"{scope}/beta2_power"]
