@@ -19,7 +19,7 @@ from stratax.command.rehearsal import (
     compile_for,
     parse_topology,
 )
-from stratax.core.regions import Made
+from stratax.core.regions import MadeProgram
 from stratax.errors import MissingPackageError
 
 _METHODS = {"fit": "train", "loop": "train", "estimator": "train"}
@@ -82,7 +82,7 @@ def ratios(ours: ProgramReport, theirs: ProgramReport) -> dict[str, float]:
     }
 
 
-def caught(method: str, kind: str, steps: int) -> Made:
+def caught(method: str, kind: str, steps: int) -> MadeProgram:
     """The program that Stratax dispatches for a method.
 
     Args:
@@ -97,16 +97,16 @@ def caught(method: str, kind: str, steps: int) -> Made:
     return next(made for made in reversed(catcher.caught) if _has_batches(made))
 
 
-def by_hand(method: str, kind: str, steps: int) -> Made:
+def by_hand(method: str, kind: str, steps: int) -> MadeProgram:
     """The same program by hand."""
     name, donated = f"{method} by hand", () if method == "predict" else (0,)
 
-    def traced_for(devices: Sequence[jax.Device], _: int | None) -> Made:
+    def traced_for(devices: Sequence[jax.Device], _: int | None) -> MadeProgram:
         program = HandWritten(kind, steps, counts=method != "estimator", devices=devices)
         compiled, arguments = program.compiled(_METHODS.get(method, method), _EXAMPLES)
-        return Made(name=name, compiled=compiled, donated=donated, arguments=arguments)
+        return MadeProgram(name=name, compiled=compiled, donated=donated, arguments=arguments)
 
-    return Made(name=name, compiled=None, donated=donated, traced_for=traced_for)
+    return MadeProgram(name=name, compiled=None, donated=donated, traced_for=traced_for)
 
 
 def _fit(kind: str, steps: int) -> None:
@@ -157,7 +157,7 @@ _PROGRAMS: dict[str, Callable[[str, int], None]] = {
 }
 
 
-def _has_batches(made: Made) -> bool:
+def _has_batches(made: MadeProgram) -> bool:
     return any(
         leaf.sharding is not None and not leaf.sharding.is_fully_replicated
         for leaf in jax.tree.leaves(made.arguments)

@@ -283,7 +283,7 @@ class Checkpoint(_graph.Trackable):
         return os.fspath(file_prefix)
 
     def _agreed(
-        self, path: pathlib.Path, graph: _graph.Graph, options: CheckpointOptions
+        self, path: pathlib.Path, graph: _graph.ObjectGraph, options: CheckpointOptions
     ) -> _writer.Destination:
         """Check that all tasks save the same; say where each does."""
         # Resolved: two names of one folder are one path.
@@ -295,7 +295,7 @@ class Checkpoint(_graph.Trackable):
         return _writer.Destination(paths=paths, token=tokens[0])
 
     def _contents(
-        self, graph: _graph.Graph, values: dict[str, jax.Array], options: CheckpointOptions
+        self, graph: _graph.ObjectGraph, values: dict[str, jax.Array], options: CheckpointOptions
     ) -> _store.Contents | None:
         """Collect the chief's contents: all values, and the positions of input and random generators of all tasks."""
 

@@ -62,7 +62,7 @@ class NamedVariables(Trackable):
 
 
 @dataclasses.dataclass(slots=True)
-class Graph:
+class ObjectGraph:
     """What was found below an object.
 
     Attributes:
@@ -80,7 +80,7 @@ class Graph:
     complete: set[str] = dataclasses.field(default_factory=set)
 
 
-def find(root: object) -> Graph:
+def find(root: object) -> ObjectGraph:
     """Find what is saved below an object.
 
     Args:
@@ -99,7 +99,7 @@ def find(root: object) -> Graph:
 
 class _Walk:
     def __init__(self) -> None:
-        self.graph = Graph()
+        self.graph = ObjectGraph()
         self._key_paths: dict[int, str] = {}
         self._optimizers: list[tuple[str, BaseOptimizer]] = []
         # Temporary objects (a property that returns a new list) would free their ids for others.

@@ -96,7 +96,7 @@ class Restoration:
         graph = _graph.find(self._root)
         return sorted(self._without_value(graph))
 
-    def _without_value(self, graph: _graph.Graph) -> list[str]:
+    def _without_value(self, graph: _graph.ObjectGraph) -> list[str]:
         key_paths = (
             key_path for key_path, _, key in self._pairs(graph) if key is None and key_path not in OPTIONAL
         )
@@ -126,7 +126,7 @@ class Restoration:
         host.forget(self)
         self._notice.warn()
 
-    def _pairs(self, graph: _graph.Graph) -> Iterator[tuple[str, Any, str | None]]:
+    def _pairs(self, graph: _graph.ObjectGraph) -> Iterator[tuple[str, Any, str | None]]:
         others = by_first(graph.aliases)
         for key_path, thing in itertools.chain(graph.variables.items(), graph.inputs.items()):
             yield key_path, thing, self._key_of(key_path, others)
@@ -139,7 +139,7 @@ class Restoration:
                 return key
         return None
 
-    def _give(self, graph: _graph.Graph) -> None:
+    def _give(self, graph: _graph.ObjectGraph) -> None:
         pairs = [
             (key_path, thing, key)
             for key_path, thing, key in self._pairs(graph)
@@ -196,7 +196,7 @@ class Restoration:
         saved = (self._index.shapes[key], self._index.dtypes[key])
         return "" if expected == saved else f"{key_path} is {_spec(expected)}, its value is {_spec(saved)}"
 
-    def _check_complete(self, graph: _graph.Graph) -> None:
+    def _check_complete(self, graph: _graph.ObjectGraph) -> None:
         pairs = list(self._pairs(graph))
         without_value = self._without_value(graph)
         taken = {key for _, _, key in pairs}

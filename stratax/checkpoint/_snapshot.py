@@ -19,7 +19,7 @@ _ALIGNMENT = 64
 _THREADS = 4
 
 
-def values(graph: _graph.Graph) -> dict[str, jax.Array]:
+def values(graph: _graph.ObjectGraph) -> dict[str, jax.Array]:
     """Return the values of variables, where they are.
 
     Args:
@@ -38,7 +38,7 @@ def values(graph: _graph.Graph) -> dict[str, jax.Array]:
     return dict(zip(graph.variables, found, strict=True))
 
 
-def take(graph: _graph.Graph, arrays: dict[str, jax.Array]) -> _store.Contents:
+def take(graph: _graph.ObjectGraph, arrays: dict[str, jax.Array]) -> _store.Contents:
     """Copy the values of variables to the host: what the program does afterwards does not change the copy.
 
     Args:
@@ -78,7 +78,7 @@ def _is_on_host(array: jax.Array) -> bool:
     return all(device.platform == "cpu" for device in array.devices())
 
 
-def signature(graph: _graph.Graph) -> str:
+def signature(graph: _graph.ObjectGraph) -> str:
     """Return a digest of what is saved: key paths, shapes and dtypes of variables, key paths of iterators."""
     lines = [
         f"{key_path} {tuple(variable.shape)} {variable._dtype}"
@@ -88,7 +88,7 @@ def signature(graph: _graph.Graph) -> str:
     return hashlib.sha256("\n".join([*lines, *graph.inputs]).encode()).hexdigest()
 
 
-def positions(graph: _graph.Graph) -> dict[str, dict[str, Any]]:
+def positions(graph: _graph.ObjectGraph) -> dict[str, dict[str, Any]]:
     """Return the positions of this process's input."""
     return {key_path: iterator.get_state() for key_path, iterator in graph.inputs.items()}
 

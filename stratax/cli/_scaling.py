@@ -17,7 +17,7 @@ from stratax.errors import BadArgumentError
 if TYPE_CHECKING:
     from stratax.cluster import SimulatedDevices
     from stratax.command.rehearsal import Catcher, Curve, Point, ProgramReport, Topology
-    from stratax.core.regions import Made
+    from stratax.core.regions import MadeProgram
 
 _DEFAULT = ("v5e:2x4", "v5e:4x4", "v5e:8x8", "v5e:16x16")
 _ROW = "{:<12} {:>8} {:>10} {:>10} {:>8} {:>12} {:>10} {:>9} {:>9}"
@@ -165,7 +165,7 @@ def _write(path: pathlib.Path, text: str, problems: list[str]) -> None:
 
 
 def _compilations(
-    made: "Made", topologies: "Sequence[Topology]", batches: Iterable[int]
+    made: "MadeProgram", topologies: "Sequence[Topology]", batches: Iterable[int]
 ) -> "list[Callable[[], ProgramReport]]":
     """Return what compiles a program for each slice and batch."""
     from stratax.command.rehearsal import compile_for
@@ -197,7 +197,7 @@ def _price(text: str) -> tuple[str, float]:
     return name, value
 
 
-def _first(catcher: "Catcher", wanted: str, problems: list[str]) -> "Made | None":
+def _first(catcher: "Catcher", wanted: str, problems: list[str]) -> "MadeProgram | None":
     if catcher.caught:
         return catcher.caught[0]
     ran = ", ".join(sorted(catcher.num_dispatches)) or "nothing that is compiled"

@@ -4,7 +4,7 @@ from stratax.cluster import Cluster
 from stratax.distribute import _progress
 
 
-class Loop:
+class LoopAlone:
     """A loop of steps of one process, which decides alone."""
 
     # Whether other workers run the loop too.
@@ -28,7 +28,7 @@ class Loop:
         return wanted
 
 
-class SharedLoop(Loop):
+class SharedLoop(LoopAlone):
     """A loop that several workers run. What one wants is agreed on; while none wants to end, a step costs nothing.
 
     Args:

@@ -73,7 +73,7 @@ def write(
     *,
     platforms: Sequence[str] = PLATFORMS,
     replace: bool = False,
-    also: Callable[[pathlib.Path, "Names"], dict[str, SignatureInfo]] | None = None,
+    also: Callable[[pathlib.Path, "VariableNames"], dict[str, SignatureInfo]] | None = None,
 ) -> None:
     """Write functions; see :func:`save`.
 
@@ -87,7 +87,7 @@ def write(
     """
     with _folder.new_folder(path, replace=replace) as folder:
         (folder / _folder.PROGRAMS).mkdir()
-        names = Names()
+        names = VariableNames()
         infos: dict[str, SignatureInfo] = {} if also is None else also(folder, names)
         done: dict[int, SignatureInfo] = {}
         for name, signature in signatures.items():
@@ -125,7 +125,7 @@ def write(
         _folder.write_manifest(folder, Manifest(versions, tuple(platforms), infos))
 
 
-class Names:
+class VariableNames:
     """Names of variables, each of its own: their paths, with a number where two have one."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from ._objects import inputs_of_model as inputs_of_model
 from ._objects import is_functional as is_functional
 from ._objects import of_arguments as of_arguments
 from ._objects import signatures_of as signatures_of
-from ._save import Names as Names
+from ._save import VariableNames as VariableNames
 from ._save import write as write
 from ._trace import PLATFORMS as PLATFORMS
 from ._trace import ExportedFunction as ExportedFunction

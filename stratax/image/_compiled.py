@@ -22,7 +22,7 @@ import numpy as np
 
 from stratax.base.shown import cut
 from stratax.base.typing import TensorLike
-from stratax.image._loops import Layout
+from stratax.image._loops import MemoryLayout
 
 # Computes its last argument from the others, without the interpreter's lock.
 Loop = Callable[..., None]
@@ -119,7 +119,7 @@ def _type(hint: Any, dtype: str) -> Any:
     types = numba().types
     if hint in (int, np.float32):
         return types.intp if hint is int else types.float32
-    (layout,) = (extra for extra in hint.__metadata__ if isinstance(extra, Layout))
+    (layout,) = (extra for extra in hint.__metadata__ if isinstance(extra, MemoryLayout))
     order = "A" if layout.is_strided else "C"
     return types.Array(
         getattr(types, layout.dtype or dtype), layout.ndim, order, readonly=not layout.is_result

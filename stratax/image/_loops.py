@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Layout:
+class MemoryLayout:
     """How an array that is given to a loop lies in memory.
 
     Attributes:
@@ -27,19 +27,19 @@ class Layout:
     is_strided: bool = False
 
 
-Values = Annotated[np.ndarray, Layout(None, 1)]
-Lines = Annotated[np.ndarray, Layout("float32", 3)]
-Pixels = Annotated[np.ndarray, Layout(None, 2)]
-View = Annotated[np.ndarray, Layout(None, 3, is_strided=True)]
-Pairs = Annotated[np.ndarray, Layout("intp", 2)]
-Places = Annotated[np.ndarray, Layout("intp", 1)]
-Steps = Annotated[np.ndarray, Layout("float32", 2)]
-Shares = Annotated[np.ndarray, Layout("float32", 1)]
-FloatValues = Annotated[np.ndarray, Layout("float32", 1, is_result=True)]
-FloatLines = Annotated[np.ndarray, Layout("float32", 3, is_result=True)]
-FloatPixels = Annotated[np.ndarray, Layout("float32", 2, is_result=True)]
-ByteValues = Annotated[np.ndarray, Layout("uint8", 1, is_result=True)]
-Copy = Annotated[np.ndarray, Layout(None, 3, is_result=True)]
+Values = Annotated[np.ndarray, MemoryLayout(None, 1)]
+Lines = Annotated[np.ndarray, MemoryLayout("float32", 3)]
+Pixels = Annotated[np.ndarray, MemoryLayout(None, 2)]
+View = Annotated[np.ndarray, MemoryLayout(None, 3, is_strided=True)]
+Pairs = Annotated[np.ndarray, MemoryLayout("intp", 2)]
+Places = Annotated[np.ndarray, MemoryLayout("intp", 1)]
+Steps = Annotated[np.ndarray, MemoryLayout("float32", 2)]
+Shares = Annotated[np.ndarray, MemoryLayout("float32", 1)]
+FloatValues = Annotated[np.ndarray, MemoryLayout("float32", 1, is_result=True)]
+FloatLines = Annotated[np.ndarray, MemoryLayout("float32", 3, is_result=True)]
+FloatPixels = Annotated[np.ndarray, MemoryLayout("float32", 2, is_result=True)]
+ByteValues = Annotated[np.ndarray, MemoryLayout("uint8", 1, is_result=True)]
+Copy = Annotated[np.ndarray, MemoryLayout(None, 3, is_result=True)]
 
 _ZERO, _ONE, _TWO, _THREE, _FOUR, _SIX = (np.float32(n) for n in (0, 1, 2, 3, 4, 6))
 _THIRD, _TWO_THIRDS = np.float32(2 / 6), np.float32(4 / 6)

@@ -136,7 +136,7 @@ def _check_texts(texts: Sequence[_Text], file: str) -> list[Finding]:
     """Return what the parts of a program use, of which a name of one is known in those that follow."""
     findings = []
     read: list[tuple[_Text, _reader.Reader]] = []
-    space: dict[str, _reader.Known] = {}
+    space: dict[str, _reader.Meaning] = {}
     for text in texts:
         try:
             tree = ast.parse(text.source)

@@ -19,10 +19,10 @@ _KERAS2 = (
     ("BaseOptimizer", "learning_rate", frozenset({"lr", "decay", "jit_compile"})),
     ("ModelCheckpoint", "filepath", frozenset({"period", "options"})),
 )
-_EMPTY = _sources.Module("")
+_EMPTY = _sources.SourceModule("")
 
 
-class Known(NamedTuple):
+class Meaning(NamedTuple):
     """What a name or expression stands for.
 
     Attributes:
@@ -36,7 +36,7 @@ class Known(NamedTuple):
     is_instance: bool = False
 
 
-_TF = Known("tf", _sources.Module(_OWN))
+_TF = Meaning("tf", _sources.SourceModule(_OWN))
 
 
 class Use(NamedTuple):
@@ -68,7 +68,7 @@ class Reader(ast.NodeVisitor):
         calls: By the name of each function, and "" for the program itself, the names that it calls.
     """
 
-    def __init__(self, space: dict[str, Known]) -> None:
+    def __init__(self, space: dict[str, Meaning]) -> None:
         self.uses: list[Use] = []
         self.calls: dict[str, set[str]] = {}
         self._space = space
@@ -218,7 +218,7 @@ class Reader(ast.NodeVisitor):
                 if said or not (isinstance(keyword.value, ast.Constant) and not keyword.value.value):
                     self._note(node, name, said, tuple(f"{base}({keyword.arg}=)" for base in bases))
 
-    def _infer(self, node: ast.expr) -> Known | None:
+    def _infer(self, node: ast.expr) -> Meaning | None:
         match node:
             case ast.Name():
                 return self._space.get(node.id)
@@ -230,7 +230,7 @@ class Reader(ast.NodeVisitor):
                 return None if called is None or called.is_instance else _result(called)
         return None
 
-    def _resolve(self, node: ast.stmt, path: str) -> Known | None:
+    def _resolve(self, node: ast.stmt, path: str) -> Meaning | None:
         known = _TF
         for part in path.split(".")[1:]:
             found = _get(known, part)
@@ -241,7 +241,7 @@ class Reader(ast.NodeVisitor):
         self._note(node, path, None)
         return known
 
-    def _bind(self, target: ast.expr, known: Known | None) -> None:
+    def _bind(self, target: ast.expr, known: Meaning | None) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
             for each in target.elts:
                 self._bind(each, None)
@@ -250,12 +250,12 @@ class Reader(ast.NodeVisitor):
         elif isinstance(target, ast.Name):
             self._bind_name(target.id, known)
 
-    def _bind_name(self, name: str, known: Known | None) -> None:
+    def _bind_name(self, name: str, known: Meaning | None) -> None:
         self._space.pop(name, None)
         if known is not None:
             self._space[name] = known
 
-    def _restore(self, space: dict[str, Known]) -> None:
+    def _restore(self, space: dict[str, Meaning]) -> None:
         self._space.clear()
         self._space.update(space)
 
@@ -285,23 +285,23 @@ def _path_of(module: str) -> str | None:
     return None
 
 
-def _get(parent: Known, name: str) -> Known | None:
+def _get(parent: Meaning, name: str) -> Meaning | None:
     """Return what an attribute stands for; None if there is none."""
     path = f"{parent.path}.{name}"
     what = None if parent.what == _EMPTY else _sources.attribute(parent.what, name)
-    if what is None and isinstance(parent.what, _sources.Module):
+    if what is None and isinstance(parent.what, _sources.SourceModule):
         found = _private.place(path.removeprefix("tf.")) if ".python" in path else None
-        what = None if found is None else _sources.Module(found)
+        what = None if found is None else _sources.SourceModule(found)
     if what is None:
         return None
     # What an instance holds is no longer known by a name of TensorFlow's.
-    if parent.is_instance and not isinstance(what, _sources.Function):
+    if parent.is_instance and not isinstance(what, _sources.SourceFunction):
         return None
-    return Known(path, what)
+    return Meaning(path, what)
 
 
-def _has(parent: Known, name: str, others: tuple[str, ...]) -> bool:
-    if isinstance(parent.what, _sources.Module):
+def _has(parent: Meaning, name: str, others: tuple[str, ...]) -> bool:
+    if isinstance(parent.what, _sources.SourceModule):
         return _get(parent, name) is not None or name.startswith("__")
     if not isinstance(parent.what, _sources.Class):
         return True
@@ -313,15 +313,15 @@ def _has(parent: Known, name: str, others: tuple[str, ...]) -> bool:
     return not is_certain or _sources.attribute(parent.what, name) is not None
 
 
-def _said(parent: Known, name: str, others: tuple[str, ...] = ()) -> str:
-    if isinstance(parent.what, _sources.Module) and parent.what.name.startswith(_OWN):
+def _said(parent: Meaning, name: str, others: tuple[str, ...] = ()) -> str:
+    if isinstance(parent.what, _sources.SourceModule) and parent.what.name.startswith(_OWN):
         return _names.describe(parent.what.name, name, short=True)
     found = [said for each in (f"{parent.path}.{name}", *others) if (said := _missing.sentence(each))]
-    kind = "name" if isinstance(parent.what, _sources.Module) else "method"
+    kind = "name" if isinstance(parent.what, _sources.SourceModule) else "method"
     return found[0] if found else f"{parent.path} has no {kind} {name} here."
 
 
-def _bases(known: Known) -> Iterator[str]:
+def _bases(known: Meaning) -> Iterator[str]:
     """Yield the names that base classes of a class have in TensorFlow if they stand beside it or above."""
     if not isinstance(known.what, _sources.Class):
         return
@@ -333,13 +333,13 @@ def _bases(known: Known) -> Iterator[str]:
                 yield ".".join([*places[:length], base.node.name])
 
 
-def _result(called: Known) -> Known | None:
+def _result(called: Meaning) -> Meaning | None:
     """Return what a call gives: an instance of a class, or of a Dataset's methods another Dataset."""
     if isinstance(called.what, _sources.Class):
-        return Known("tf.data.Dataset" if _is_dataset(called.what) else called.path, called.what, True)
-    returns = called.what.node.returns if isinstance(called.what, _sources.Function) else None
+        return Meaning("tf.data.Dataset" if _is_dataset(called.what) else called.path, called.what, True)
+    returns = called.what.node.returns if isinstance(called.what, _sources.SourceFunction) else None
     is_dataset = returns is not None and ast.unparse(returns).strip("'\"") == "Dataset"
-    return Known("tf.data.Dataset", _dataset(), True) if is_dataset else None
+    return Meaning("tf.data.Dataset", _dataset(), True) if is_dataset else None
 
 
 def _is_dataset(what: _sources.Definition) -> bool:
@@ -348,7 +348,7 @@ def _is_dataset(what: _sources.Definition) -> bool:
 
 @functools.cache
 def _dataset() -> _sources.Definition:
-    found = _sources.attribute(_sources.Module(f"{_OWN}.data"), "Dataset")
+    found = _sources.attribute(_sources.SourceModule(f"{_OWN}.data"), "Dataset")
     return _sources.UNKNOWN if found is None else found
 
 

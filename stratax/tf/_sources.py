@@ -23,7 +23,7 @@ _PLAIN_BASES = ("abc", "collections.abc", "typing", "builtins")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Module:
+class SourceModule:
     """A module, by its name."""
 
     name: str
@@ -38,7 +38,7 @@ class Class:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Function:
+class SourceFunction:
     """A function, and the module in which it is made."""
 
     module: str
@@ -58,7 +58,7 @@ class Unknown:
     name: str = ""
 
 
-Definition = Module | Class | Function | Unknown
+Definition = SourceModule | Class | SourceFunction | Unknown
 UNKNOWN = Unknown()
 
 
@@ -70,7 +70,7 @@ def attribute(owner: Definition, name: str) -> Definition | None:
         name: The attribute.
     """
     match owner:
-        case Module():
+        case SourceModule():
             return _of_module(owner.name, name)
         case Class():
             return _of_class(owner, name)
@@ -81,7 +81,7 @@ def attribute(owner: Definition, name: str) -> Definition | None:
 def arguments(callee: Definition) -> frozenset[str] | None:
     """Return the names of the arguments that a function or class takes; None if it may take any."""
     match callee:
-        case Function():
+        case SourceFunction():
             taken = _taken(callee.node)
             return taken.names | _added(callee) if taken.others == "refused" else None
         case Class():
@@ -90,12 +90,12 @@ def arguments(callee: Definition) -> frozenset[str] | None:
             return None
 
 
-def _added(function: Function) -> frozenset[str]:
+def _added(function: SourceFunction) -> frozenset[str]:
     """Return the arguments that decorators add: those that they make with `parameter("name", ...)`."""
     names = set()
     for decorator in function.node.decorator_list:
         maker = _evaluate(function.module, decorator.func) if isinstance(decorator, ast.Call) else None
-        for node in ast.walk(maker.node) if isinstance(maker, Function) else ():
+        for node in ast.walk(maker.node) if isinstance(maker, SourceFunction) else ():
             match node:
                 case ast.Call(func=ast.Name(id="parameter"), args=[ast.Constant(value=str() as name), *_]):
                     names.add(name)
@@ -130,12 +130,14 @@ def _of_door(module: str, path: str, name: str) -> Definition | None:
     table = _table(module, path)
     if name in table:
         origin = table[name]
-        return _of_module(origin.module, origin.attribute) if origin.attribute else Module(origin.module)
+        return (
+            _of_module(origin.module, origin.attribute) if origin.attribute else SourceModule(origin.module)
+        )
     for library in _libraries(path):
         if (found := _of_module(library, name)) is not None:
             return found
     inside = f"{module}.{name}"
-    return Module(inside) if not name.startswith("_") and _file(inside) is not None else None
+    return SourceModule(inside) if not name.startswith("_") and _file(inside) is not None else None
 
 
 def _of_text(module: str, name: str, seen: frozenset[tuple[str, str]]) -> Definition | None:
@@ -150,7 +152,7 @@ def _of_text(module: str, name: str, seen: frozenset[tuple[str, str]]) -> Defini
             if found is not None:
                 return found
     if _file(f"{module}.{name}") is not None:
-        return Module(f"{module}.{name}")
+        return SourceModule(f"{module}.{name}")
     # A function that answers for names.
     return Unknown(module, name) if "__getattr__" in made else None
 
@@ -158,12 +160,12 @@ def _of_text(module: str, name: str, seen: frozenset[tuple[str, str]]) -> Defini
 def _made(module: str, name: str, node: ast.AST, seen: frozenset[tuple[str, str]]) -> Definition | None:
     match node:
         case ast.FunctionDef():
-            return Function(module, node)
+            return SourceFunction(module, node)
         case ast.ClassDef():
             return Class(module, node)
         case ast.Import():
             (alias,) = [each for each in node.names if (each.asname or each.name.split(".")[0]) == name]
-            return Module(alias.name if alias.asname else name)
+            return SourceModule(alias.name if alias.asname else name)
         case ast.ImportFrom():
             (alias,) = [each for each in node.names if (each.asname or each.name) == name]
             return _imported(_absolute(module, node), alias.name, seen)
@@ -194,15 +196,15 @@ def _evaluate(
     return UNKNOWN
 
 
-def _returned(maker: Definition | None) -> Function | None:
+def _returned(maker: Definition | None) -> SourceFunction | None:
     """Return the function that a function defines and returns, as decorators and families of functions do."""
-    if not isinstance(maker, Function):
+    if not isinstance(maker, SourceFunction):
         return None
     body = maker.node.body
     match body[-1]:
         case ast.Return(value=ast.Name(id=name) | ast.Call(args=[ast.Name(id=name), *_])):
             inside = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
-            return Function(maker.module, inside[name]) if name in inside else None
+            return SourceFunction(maker.module, inside[name]) if name in inside else None
     return None
 
 
@@ -212,7 +214,7 @@ def _of_class(cls: Class, name: str) -> Definition | None:
             return UNKNOWN
         for node in each.node.body:
             if isinstance(node, ast.FunctionDef) and node.name == name:
-                return Function(each.module, node)
+                return SourceFunction(each.module, node)
             if name in _bound(node):
                 return Unknown(each.module, name)
     return UNKNOWN if hasattr(object, name) else None

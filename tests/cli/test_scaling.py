@@ -6,13 +6,13 @@ import pytest
 
 from stratax.cli import _scaling
 from stratax.command.rehearsal import cheapest, parse_topology, plan
-from stratax.core.regions import Made
+from stratax.core.regions import MadeProgram
 from tests.cli import command
 from tests.cli.test_compile import SMALL
 from tests.command.rehearsal.devices import needs_libtpu
 from tests.command.rehearsal.test_plan import failed, report
 
-MADE = Made(name="step", compiled=None, donated=())
+MADE = MadeProgram(name="step", compiled=None, donated=())
 
 
 def test_the_table_tells_where_communication_takes_over_and_what_is_cheapest():

@@ -8,7 +8,7 @@ NAMES = [name.lstrip("!^") for row in _different.read() for name in row.names]
 
 
 def of(path):
-    for what in (_sources.Module("stratax.tf"), _sources.Module("stratax.tf.compat.v1")):
+    for what in (_sources.SourceModule("stratax.tf"), _sources.SourceModule("stratax.tf.compat.v1")):
         for part in path.removeprefix("tf.").split("."):
             what = None if what is None else _sources.attribute(what, part)
         if what is not None:

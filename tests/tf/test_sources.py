@@ -14,7 +14,7 @@ DOORS = sorted(doors.read_tables("stratax.tf"))
 
 
 def of(path):
-    known = _sources.Module("stratax.tf")
+    known = _sources.SourceModule("stratax.tf")
     for part in path.split("."):
         known = _sources.attribute(known, part)
     return known
@@ -24,20 +24,20 @@ def of(path):
 def test_every_name_of_a_module_is_found_and_no_other(door):
     module = importlib.import_module(door)
     names = [name for name in dir(module) if not name.startswith("_")]
-    found = {name: _sources.attribute(_sources.Module(door), name) for name in names}
+    found = {name: _sources.attribute(_sources.SourceModule(door), name) for name in names}
     assert [name for name in names if found[name] is None] == []
     modules = {name for name in names if isinstance(getattr(module, name), types.ModuleType)}
-    assert {name for name in names if isinstance(found[name], _sources.Module)} == modules
-    assert _sources.attribute(_sources.Module(door), "nonsense") is None
-    assert _sources.attribute(_sources.Module(door), "_names") is None
+    assert {name for name in names if isinstance(found[name], _sources.SourceModule)} == modules
+    assert _sources.attribute(_sources.SourceModule(door), "nonsense") is None
+    assert _sources.attribute(_sources.SourceModule(door), "_names") is None
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_the_arguments_of_functions_are_those_of_their_signatures(door):
     module = importlib.import_module(door)
     for name in dir(module):
-        what = _sources.attribute(_sources.Module(door), name)
-        if not isinstance(what, _sources.Function):
+        what = _sources.attribute(_sources.SourceModule(door), name)
+        if not isinstance(what, _sources.SourceFunction):
             continue
         parameters = inspect.signature(getattr(module, name)).parameters.values()
         accepted = _sources.arguments(what)

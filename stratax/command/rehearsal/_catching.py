@@ -51,7 +51,7 @@ class Catcher(regions.Listener):
     """
 
     def __init__(self, wanted: Collection[str] = (), limit: int | None = None) -> None:
-        self.caught: list[regions.Made] = []
+        self.caught: list[regions.MadeProgram] = []
         self.num_dispatches: collections.Counter[str] = collections.Counter()
         self._wanted = {name: programs_of(name) for name in wanted}
         self._limit = limit
@@ -62,11 +62,11 @@ class Catcher(regions.Listener):
         found = {each.name for each in self.caught}
         return [name for name, programs in self._wanted.items() if not programs & found]
 
-    def about_to_run(self, made: regions.Made) -> None:
+    def about_to_run(self, made: regions.MadeProgram) -> None:
         if not self._wanted or any(made.name in programs for programs in self._wanted.values()):
             self.caught.append(made)
 
-    def running(self, made: regions.Made) -> None:
+    def running(self, made: regions.MadeProgram) -> None:
         name = made.name
         if self._wanted and not self.missing:
             raise Enough

@@ -14,7 +14,7 @@ from stratax.command.rehearsal._compiler import check_installed, compile_for
 from stratax.command.rehearsal._report import ProgramReport
 from stratax.command.rehearsal._topologies import Topology, parse_topology
 from stratax.core import functions
-from stratax.core.regions import Made
+from stratax.core.regions import MadeProgram
 from stratax.distribute import Strategy, get_strategy
 from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, entered, is_per_replica, mesh_of
 from stratax.engine import StepProgram
@@ -65,7 +65,7 @@ def compile(
         )
     sorted_arguments = functions.sort_arguments(arguments)
 
-    def traced_for(devices: Any, per_device: int | None) -> Made:
+    def traced_for(devices: Any, per_device: int | None) -> MadeProgram:
         spread = NamedSharding(mesh_of(devices), PartitionSpec(REPLICA_AXIS))
         types = [
             jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=spread) for each in sorted_arguments.dynamic
@@ -74,7 +74,7 @@ def compile(
             return function.traced_for(sorted_arguments, types, move, devices)
 
     name = getattr(function_or_model, "__name__", type(function_or_model).__name__)
-    return compile_for(Made(name=name, compiled=None, donated=(), traced_for=traced_for), chosen)
+    return compile_for(MadeProgram(name=name, compiled=None, donated=(), traced_for=traced_for), chosen)
 
 
 def _call_of(function_or_model: Any, parts: list[Any]) -> tuple[Strategy, Any, Any]:

@@ -34,7 +34,7 @@ from stratax.command.rehearsal._hlo import collectives_of
 from stratax.command.rehearsal._topologies import Topology
 from stratax.command.rehearsal._traffic import traffic_of
 from stratax.core import jaxprs
-from stratax.core.regions import Made
+from stratax.core.regions import MadeProgram
 from stratax.seams import jax as seam
 
 _SETTINGS = {
@@ -109,7 +109,7 @@ def _fits(found: str, expected: str) -> bool:
     return found == expected or (prefix != expected and f"{found}.".startswith(prefix))
 
 
-def compile_for(made: Made, topology: Topology, batch: int = 0) -> "_report.ProgramReport":
+def compile_for(made: MadeProgram, topology: Topology, batch: int = 0) -> "_report.ProgramReport":
     """Compile a program for a slice of a TPU pod.
 
     Args:
@@ -195,8 +195,8 @@ def _without_tpu() -> Iterator[None]:
 
 
 def _for_topology(
-    made: Made, topology: Topology, batch: int, num_dividing: int
-) -> tuple[Made, tuple[Any, ...]]:
+    made: MadeProgram, topology: Topology, batch: int, num_dividing: int
+) -> tuple[MadeProgram, tuple[Any, ...]]:
     """Return a program for a slice's devices, with the types of its arguments there.
 
     Args:
@@ -253,7 +253,7 @@ def _on(mesh: Mesh, spec: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(spec.shape, spec.dtype, sharding=NamedSharding(mesh, parts))
 
 
-def _failure(error: Exception, made: Made | None = None) -> "_report.Failure":
+def _failure(error: Exception, made: MadeProgram | None = None) -> "_report.Failure":
     message = str(error)
     used = _USED.search(message)
     if used is not None or "RESOURCE_EXHAUSTED" in message:
@@ -289,7 +289,7 @@ def _place(error: BaseException) -> str:
     return found
 
 
-def _place_of_operation(message: str, made: Made | None) -> str:
+def _place_of_operation(message: str, made: MadeProgram | None) -> str:
     """Return the line that made the operation which a message of the compiler names."""
     named = re.search(r'source_file="(?P<file>[^"]+)" source_line=(?P<line>[0-9]+)', message)
     if named:

@@ -13,7 +13,7 @@ from stratax.command.rehearsal._estimate import Estimate
 from stratax.command.rehearsal._hlo import Collective
 from stratax.command.rehearsal._topologies import Topology
 from stratax.core import regions
-from stratax.core.regions import Made
+from stratax.core.regions import MadeProgram
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,7 +149,7 @@ class ProgramReport:
         return found
 
 
-def memory_of(made: Made, stats: Any) -> Memory:
+def memory_of(made: MadeProgram, stats: Any) -> Memory:
     """Divide what the compiler says of memory into what it is for.
 
     Args:
@@ -181,7 +181,7 @@ def memory_of(made: Made, stats: Any) -> Memory:
     )
 
 
-def steps_and_examples(made: Made) -> tuple[int, int]:
+def steps_and_examples(made: MadeProgram) -> tuple[int, int]:
     """Return how many steps a dispatch makes and how many examples each of them takes on all devices."""
     found = regions.divided_batch(jax.tree.leaves(made.arguments))
     if found is None:

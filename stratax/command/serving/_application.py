@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from stratax.base.shown import shown
 from stratax.command.serving._examples import examples_request
 from stratax.command.serving._metrics import CONTENT_TYPE, Metrics
-from stratax.command.serving._models import Model, Models
+from stratax.command.serving._models import Models, ServedModel
 from stratax.command.serving._options import ServingOptions
 from stratax.command.serving._page import POLICY, page
 from stratax.command.serving._requests import PredictRequest, parsed, predict_request, signature_name
@@ -358,7 +358,7 @@ def _too_large(most: int) -> HTTPException:
     return HTTPException(413, f"The body is too large. Expected: at most {most} bytes.")
 
 
-def _status(model: Model, number: int | None, label: str | None) -> dict[str, Any]:
+def _status(model: ServedModel, number: int | None, label: str | None) -> dict[str, Any]:
     if label is not None:
         number = model.version(None, label).number
     numbers = sorted(model.statuses, reverse=True) if number is None else [number]

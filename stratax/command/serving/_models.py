@@ -56,7 +56,7 @@ class Status:
         return {"version": str(number), "state": self.state, "status": told}
 
 
-class Model:
+class ServedModel:
     """A model, used on one event loop.
 
     Attributes:
@@ -186,16 +186,16 @@ class Models:
         poll_seconds: How often their folders are looked at.
     """
 
-    def __init__(self, models: Mapping[str, Model], poll_seconds: float) -> None:
+    def __init__(self, models: Mapping[str, ServedModel], poll_seconds: float) -> None:
         self._models = dict(models)
         self._poll_seconds = poll_seconds
         # Of folders that can't be read, by model.
         self._troubles: dict[str, str] = {}
 
-    def __iter__(self) -> Iterator[Model]:
+    def __iter__(self) -> Iterator[ServedModel]:
         return iter(self._models.values())
 
-    def named(self, name: str) -> Model:
+    def named(self, name: str) -> ServedModel:
         """Return a model.
 
         Raises:

@@ -9,7 +9,7 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stratax.command.serving._models import Model
+from stratax.command.serving._models import ServedModel
 from stratax.export import LoadedSignature, TensorInfo
 
 # Numbers of an input that is written down as an example.
@@ -30,7 +30,7 @@ POLICY = (
 )
 
 
-def page(models: Iterable[Model]) -> str:
+def page(models: Iterable[ServedModel]) -> str:
     """Return the page as HTML.
 
     Args:
@@ -44,7 +44,7 @@ def page(models: Iterable[Model]) -> str:
     )
 
 
-def _model(model: Model) -> str:
+def _model(model: ServedModel) -> str:
     rows = "".join(
         f"<tr><td>{number}<td>{status.state}<td>{html.escape(status.error_message)}"
         for number, status in sorted(model.statuses.items(), reverse=True)

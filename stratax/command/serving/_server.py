@@ -29,7 +29,7 @@ try:
 
     from stratax.command.serving._application import Application
     from stratax.command.serving._metrics import Metrics
-    from stratax.command.serving._models import Model, Models
+    from stratax.command.serving._models import Models, ServedModel
     from stratax.command.serving._versions import Computing
 except ImportError as _error:
     raise MissingPackageError(
@@ -134,7 +134,7 @@ class ModelServer:
             computing = Computing(options=options, executor=executor, computed=metrics.computed)
             models = Models(
                 {
-                    name: Model(name, base, options.labels.get(name, {}), computing)
+                    name: ServedModel(name, base, options.labels.get(name, {}), computing)
                     for name, base in options.models.items()
                 },
                 options.poll_seconds,

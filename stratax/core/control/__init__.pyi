@@ -11,7 +11,7 @@ from ._conditions import not_ as not_
 from ._conditions import or_ as or_
 from ._driven import WATCHED_STEPS as WATCHED_STEPS
 from ._driven import WINDOW_STEPS as WINDOW_STEPS
-from ._driven import Loop as Loop
+from ._driven import DrivenLoop as DrivenLoop
 from ._driven import Row as Row
 from ._driven import Step as Step
 from ._driven import Take as Take
@@ -39,4 +39,4 @@ from ._loops import while_loop as while_loop
 from ._loops import while_stmt as while_stmt
 from ._print import Printing as Printing
 from ._range import range as range
-from ._rebound import Names as Names
+from ._rebound import ReboundNames as ReboundNames

@@ -93,7 +93,7 @@ class Step:
         return window_of(self.structures, self.counts)
 
 
-class Loop:
+class DrivenLoop:
     """A loop that the host drives.
 
     Attributes:
@@ -174,7 +174,7 @@ def number_of(program: ProgramRegion, path: Path, structures: list[Any]) -> int:
     return len(known) - 1
 
 
-def check_order(program: ProgramRegion, loop: Loop) -> None:
+def check_order(program: ProgramRegion, loop: DrivenLoop) -> None:
     """Refuse a loop that takes elements of an iterator which a driven loop inside of it takes from, too.
 
     The outer loop's window is taken before its iterations run, so the order would not be that of the program.
@@ -249,7 +249,7 @@ def step_of(
 
 def bind(
     parent: Region,
-    loop: Loop,
+    loop: DrivenLoop,
     initial: Sequence[Any],
     constants: list[list[Any]],
     *,

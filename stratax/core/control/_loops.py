@@ -361,7 +361,7 @@ class _Loop:
         length = self.elements.length
         # Variables stand behind the locals among what is carried.
         offset = len(carry.slots)
-        loop = _driven.Loop(
+        loop = _driven.DrivenLoop(
             path=self.path,
             results=_driven.results_of(carry.initial),
             variables={offset + i: variable for i, variable in enumerate(carry.variables)},

@@ -9,7 +9,7 @@ from typing import Any
 from stratax.core import storage
 
 
-class Names:
+class ReboundNames:
     """Keeps what the names around functions stand for now.
 
     A program is traced for other devices when the user's program has ended, which may have given its names to others

@@ -437,7 +437,7 @@ class Function(_signature.Alias):
         move: Move,
         devices: Sequence[jax.Device],
         seen: _Seen | None = None,
-    ) -> regions.Made:
+    ) -> regions.MadeProgram:
         """Trace a program for other devices than it is to run on.
 
         Args:
@@ -476,7 +476,7 @@ class Function(_signature.Alias):
         num_devices = 1 if placement is None else len(placement.device_set)
         seen = dict(region.seen)
         # The function, and one that `strategy.run` is given.
-        names = control.Names([self.python_function, *arguments.leaves])
+        names = control.ReboundNames([self.python_function, *arguments.leaves])
         again = functools.partial(self._traced_again_for, arguments, move, num_devices, seen, names)
         regions.retraceable(program.compiled, again)
 
@@ -486,10 +486,10 @@ class Function(_signature.Alias):
         move: Move,
         num_devices: int,
         seen: _Seen,
-        names: control.Names,
+        names: control.ReboundNames,
         devices: Sequence[jax.Device],
         per_device: int | None,
-    ) -> regions.Made:
+    ) -> regions.MadeProgram:
         """Trace a call's program for other devices, each of which gets as many examples, or as many as are named.
 
         A program of one device, such as that of a `OneDeviceStrategy`, stays one: it gets the first of them.
@@ -505,7 +505,7 @@ class Function(_signature.Alias):
             return self.traced_for(arguments, specs, move, devices, shown_there)
 
     def _retrace(
-        self, arguments: _signature.Arguments, memory: programs.Memory, hints: dict[Any, Any]
+        self, arguments: _signature.Arguments, memory: programs.TraceMemory, hints: dict[Any, Any]
     ) -> tuple[Any, regions.ProgramRegion]:
         """Trace the function once more for a program that is running; see `_extension`."""
         reason = "The shapes of the elements that a loop takes from a dataset vary."

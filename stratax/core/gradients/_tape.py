@@ -23,7 +23,7 @@ from stratax.base.typing import PyTree, TensorLike
 from stratax.core import regions, storage
 from stratax.core.gradients import _tape_host as _host
 from stratax.core.gradients._tape_scope import WatchingScope
-from stratax.core.gradients._tape_trace import Node, Record, TapeTrace, play_back, touched_rows
+from stratax.core.gradients._tape_trace import Record, TapeNode, TapeTrace, play_back, touched_rows
 from stratax.seams.keras import get_stateless_scope
 
 _logger = logging.getLogger("stratax")
@@ -71,7 +71,7 @@ class GradientTape:
         # Shared with the trace, which appends to it: cleared, and never replaced.
         self._records: list[Record] = []
         self._trace: TapeTrace | None = None
-        self._variables: dict[int, tuple[keras.Variable, dict[Node, None]]] = {}
+        self._variables: dict[int, tuple[keras.Variable, dict[TapeNode, None]]] = {}
         self._active: contextlib.ExitStack | None = None
         self._spent = False
 
@@ -384,10 +384,10 @@ class GradientTape:
         return seeds
 
     def _played_back(
-        self, seeds: list[tuple[Any, Any]], nodes: list[list[Node]], sources: list[Any], *, consume: bool
+        self, seeds: list[tuple[Any, Any]], nodes: list[list[TapeNode]], sources: list[Any], *, consume: bool
     ) -> list[Any]:
         """Return the gradients of sources, None for those that nothing connects with a seed."""
-        recorded = [(seeded, gradient) for seeded, gradient in seeds if isinstance(seeded, Node)]
+        recorded = [(seeded, gradient) for seeded, gradient in seeds if isinstance(seeded, TapeNode)]
         flat = [node for group in nodes for node in group]
         cotangents = play_back(self._records, recorded, flat, consume=consume)
         return [
@@ -398,7 +398,7 @@ class GradientTape:
             for group, source in zip(nodes, sources, strict=True)
         ]
 
-    def _source_nodes(self, source: object) -> list[Node]:
+    def _source_nodes(self, source: object) -> list[TapeNode]:
         if isinstance(source, keras.Variable):
             _, nodes = self._variables.get(id(source), (source, {}))
             return list(nodes)

@@ -27,7 +27,7 @@ from stratax.seams.jax import ad, core, partial_eval
 _JIT_PRIMITIVES = ("jit", "pjit")
 
 
-class Node:
+class TapeNode:
     """A value that the tape follows, for as long as a record refers to it; it does not keep the value alive."""
 
     __slots__ = ("__weakref__", "reference")
@@ -48,8 +48,8 @@ class Record:
 
     def __init__(
         self,
-        inputs: Sequence[Node],
-        outputs: Sequence[Node | None],
+        inputs: Sequence[TapeNode],
+        outputs: Sequence[TapeNode | None],
         vjp: object,
         rows: _rows.RowUse | None = None,
     ) -> None:
@@ -94,21 +94,21 @@ class TapeTrace(core.Trace):
         self.parent = parent
         self.records = records
         self.recording = True
-        self._nodes: dict[int, Node] = {}
+        self._nodes: dict[int, TapeNode] = {}
 
-    def node_of(self, value: object) -> Node | None:
+    def node_of(self, value: object) -> TapeNode | None:
         """Return the node of a followed value, found by the identity of the object."""
         node = self._nodes.get(id(value))
         # An id is free again as soon as its value is gone, and the next value may have it.
         return node if node is not None and node.reference() is value else None
 
-    def follow(self, value: object) -> Node:
+    def follow(self, value: object) -> TapeNode:
         """Start to follow a value, if that was not done before."""
         node = self.node_of(value)
         if node is None:
             # JAX arrays can't be keys of a `WeakKeyDictionary`: they have no hash.
             key = id(value)
-            node = self._nodes[key] = Node(value, lambda _: self._forget(key))
+            node = self._nodes[key] = TapeNode(value, lambda _: self._forget(key))
         return node
 
     def _forget(self, key: int) -> None:
@@ -272,11 +272,11 @@ class TapeTrace(core.Trace):
 
 def play_back(
     records: list[Record],
-    seeds: Sequence[tuple[Node, Any]],
-    sources: Sequence[Node],
+    seeds: Sequence[tuple[TapeNode, Any]],
+    sources: Sequence[TapeNode],
     *,
     consume: bool,
-) -> dict[Node, Any]:
+) -> dict[TapeNode, Any]:
     """Carry cotangents from targets to sources, through the records that lie between them and no others.
 
     Args:
@@ -290,7 +290,7 @@ def play_back(
     """
     # One pass forward, so that the way back leaves out what leads to no source.
     wanted = _nodes_that_depend_on(records, sources)
-    cotangents: dict[Node, Any] = {}
+    cotangents: dict[TapeNode, Any] = {}
     for node, seed in seeds:
         if node in wanted:
             _accumulate(cotangents, node, seed)
@@ -309,7 +309,9 @@ def play_back(
     return cotangents
 
 
-def touched_rows(records: Sequence[Record], targets: Sequence[Node], source: Node) -> list[Any] | None:
+def touched_rows(
+    records: Sequence[Record], targets: Sequence[TapeNode], source: TapeNode
+) -> list[Any] | None:
     """Return which rows of a source a target depends on, one mask for each place that looks up some of them.
 
     Args:
@@ -328,7 +330,7 @@ def touched_rows(records: Sequence[Record], targets: Sequence[Node], source: Nod
 
 
 def _touched(
-    records: Sequence[Record], between: set[Node], source: Node, targets: set[Node]
+    records: Sequence[Record], between: set[TapeNode], source: TapeNode, targets: set[TapeNode]
 ) -> list[Any] | None:
     if source in targets:
         return None
@@ -364,7 +366,7 @@ def _backwards(records: list[Record], *, consume: bool) -> Iterator[Record]:
         yield records.pop()
 
 
-def _nodes_that_depend_on(records: Sequence[Record], sources: Sequence[Node]) -> set[Node]:
+def _nodes_that_depend_on(records: Sequence[Record], sources: Sequence[TapeNode]) -> set[TapeNode]:
     reached = set(sources)
     for record in records:
         if any(node in reached for node in record.inputs):
@@ -372,7 +374,7 @@ def _nodes_that_depend_on(records: Sequence[Record], sources: Sequence[Node]) ->
     return reached
 
 
-def _accumulate(cotangents: dict[Node, Any], node: Node, cotangent: TensorLike) -> None:
+def _accumulate(cotangents: dict[TapeNode, Any], node: TapeNode, cotangent: TensorLike) -> None:
     # JAX's own addition: it knows symbolic zeros.
     present = cotangents.get(node)
     cotangents[node] = cotangent if present is None else ad.add_tangents(present, cotangent)

@@ -1,10 +1,10 @@
 from ._afterwards import after_run as after_run
 from ._afterwards import single as single
 from ._driven_program import DrivenProgram as DrivenProgram
-from ._program import Memory as Memory
 from ._program import Output as Output
 from ._program import Program as Program
 from ._program import Retrace as Retrace
+from ._program import TraceMemory as TraceMemory
 from ._program import are_whole as are_whole
 from ._program import calls_back as calls_back
 from ._program import is_call as is_call

@@ -15,9 +15,9 @@ from stratax.core import control, host, jaxprs, regions, state, storage
 from stratax.core.known import check_ranges, watches_of
 from stratax.core.programs import _cuts, _driver, _extension
 from stratax.core.programs._program import (
-    Memory,
     Program,
     Retrace,
+    TraceMemory,
     count_of,
     fits,
     place_of,
@@ -69,11 +69,11 @@ class DrivenProgram(Program):
         self._jaxpr = closed.jaxpr
         self._constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
         self._markers = jaxprs.markers_of(closed.jaxpr)
-        self.memory = Memory(region.seen, region.structures, region.kept)
+        self.memory = TraceMemory(region.seen, region.structures, region.kept)
         self._passes = list(region.passes.values())
         self._cuts = _cuts.Cuts()
         first = next((e for e in jaxprs.equations(closed.jaxpr) if e.primitive in control.DRIVEN), None)
-        self._first_loop: control.Loop | None = None if first is None else first.params.get("loop")
+        self._first_loop: control.DrivenLoop | None = None if first is None else first.params.get("loop")
         # Central storage: variables are kept elsewhere than where they are computed with, and are copied in
         # and out.
         self._moves = (

@@ -199,7 +199,7 @@ class _LoopRun:
         self._part = part
         self._jaxpr = jaxpr
         self._values = values
-        self._loop: control.Loop = part.equation.params["loop"]
+        self._loop: control.DrivenLoop = part.equation.params["loop"]
         self._streams: list[Any] = []
         self._passes: list[Any] = []
         self._step = self._loop.steps[0]
@@ -456,7 +456,7 @@ class _LoopRun:
                 self._streams[position].pass_over(taken)
 
 
-def _capacity(loop: control.Loop, step: control.Step, count: int, most: int) -> int:
+def _capacity(loop: control.DrivenLoop, step: control.Step, count: int, most: int) -> int:
     """Return how many rows a window's blocks have: as few different numbers as may be, since each is compiled."""
     if loop.test is not None:
         return most

@@ -33,7 +33,7 @@ class Traced:
 def extend(
     program: Any,
     retrace: Callable[..., tuple[Any, regions.ProgramRegion]] | None,
-    loop: control.Loop,
+    loop: control.DrivenLoop,
     structures: list[Any],
     jaxpr: jax.extend.core.ClosedJaxpr,
     values: dict[Any, Any],
@@ -107,11 +107,11 @@ def _fits(step: control.Step, structures: list[Any]) -> bool:
     return control.same_structures(step.structures, structures)
 
 
-def _carries_the_same(left: control.Loop, right: control.Loop) -> bool:
-    def described(loop: control.Loop) -> list[Any]:
+def _carries_the_same(left: control.DrivenLoop, right: control.DrivenLoop) -> bool:
+    def described(loop: control.DrivenLoop) -> list[Any]:
         return [(tuple(aval.shape), aval.dtype) for aval in loop.results]
 
-    def variables(loop: control.Loop) -> list[Any]:
+    def variables(loop: control.DrivenLoop) -> list[Any]:
         return [
             (position, id(variable.variable if isinstance(variable, regions.Spread) else variable))
             for position, variable in loop.variables.items()
@@ -120,7 +120,7 @@ def _carries_the_same(left: control.Loop, right: control.Loop) -> bool:
     return described(left) == described(right) and variables(left) == variables(right)
 
 
-def _place_of(jaxpr: jax.extend.core.Jaxpr, loop: control.Loop) -> tuple[Any, Any]:
+def _place_of(jaxpr: jax.extend.core.Jaxpr, loop: control.DrivenLoop) -> tuple[Any, Any]:
     """Return the jaxpr that a loop stands in, and its equation."""
     for inside in jaxprs.levels(jaxpr, control.parts_of):
         for equation in jaxprs.equations(inside):

@@ -35,7 +35,7 @@ class Output:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Memory:
+class TraceMemory:
     """What the traces of one program share: what streams have shown, what loops were traced for, what replicas keep."""
 
     seen: dict[Any, Any]
@@ -44,7 +44,7 @@ class Memory:
 
 
 # Traces a program's function once more: `retrace(memory, structures by loop) -> what was traced`.
-Retrace = Callable[[Memory, dict[Any, Any]], tuple[Any, regions.ProgramRegion]]
+Retrace = Callable[[TraceMemory, dict[Any, Any]], tuple[Any, regions.ProgramRegion]]
 
 
 class Program:

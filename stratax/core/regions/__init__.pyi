@@ -26,7 +26,7 @@ from ._capture import share_of as share_of
 from ._capture import variable_of as variable_of
 from ._compiling import KeepsSlots as KeepsSlots
 from ._compiling import Listener as Listener
-from ._compiling import Made as Made
+from ._compiling import MadeProgram as MadeProgram
 from ._compiling import described as described
 from ._compiling import divided_batch as divided_batch
 from ._compiling import divided_dim as divided_dim

@@ -14,7 +14,7 @@ from stratax.core.regions import _capture
 
 
 @dataclasses.dataclass(kw_only=True, slots=True)
-class Made:
+class MadeProgram:
     """A program, as whoever listens is shown it.
 
     Attributes:
@@ -35,18 +35,18 @@ class Made:
     arguments: tuple[Any, ...] = ()
     variables: Mapping[int, Sequence[keras.Variable | None]] = dataclasses.field(default_factory=dict)
     is_window: bool = False
-    traced_for: "Callable[[Sequence[jax.Device], int | None], Made] | None" = None
+    traced_for: "Callable[[Sequence[jax.Device], int | None], MadeProgram] | None" = None
 
 
 class Listener(abc.ABC):
     """Is shown the programs that are compiled while it listens."""
 
     @abc.abstractmethod
-    def about_to_run(self, made: Made) -> None:
+    def about_to_run(self, made: MadeProgram) -> None:
         """Take a program before it first runs with arguments of these shapes; what this raises ends the call."""
 
     @abc.abstractmethod
-    def running(self, made: Made) -> None:
+    def running(self, made: MadeProgram) -> None:
         """Take note that a program is run; what this raises ends the call before it."""
 
 
@@ -99,12 +99,12 @@ def jit(
         for number, values in (variables or {}).items()
     }
     return _Heard(
-        Made(name=name, compiled=compiled, donated=donated, variables=known, is_window=is_window),
+        MadeProgram(name=name, compiled=compiled, donated=donated, variables=known, is_window=is_window),
         _listeners[0],
     )
 
 
-def retraceable(compiled: Any, traced_for: Callable[[Sequence[jax.Device], int | None], Made]) -> None:
+def retraceable(compiled: Any, traced_for: Callable[[Sequence[jax.Device], int | None], MadeProgram]) -> None:
     """Say how a program that :func:`jit` made can be traced for other devices."""
     if isinstance(compiled, _Heard):
         compiled.made.traced_for = traced_for
@@ -117,7 +117,7 @@ def described(
     kept: Sequence[Any],
     specs: Sequence[jax.ShapeDtypeStruct],
     placement: NamedSharding,
-) -> Made:
+) -> MadeProgram:
     """Describe a program that is not going to run: it was traced for devices that are not there.
 
     Args:
@@ -128,7 +128,11 @@ def described(
         specs: The types of its arguments.
         placement: Where variables are.
     """
-    made = compiled.made if isinstance(compiled, _Heard) else Made(name=name, compiled=compiled, donated=(0,))
+    made = (
+        compiled.made
+        if isinstance(compiled, _Heard)
+        else MadeProgram(name=name, compiled=compiled, donated=(0,))
+    )
 
     def of(source: Any) -> jax.ShapeDtypeStruct:
         if isinstance(source, _capture.FeedLeaf):
@@ -210,7 +214,7 @@ def divided_dim(spec: jax.ShapeDtypeStruct) -> int | None:
 class _Heard:
     """A compiled program that is shown to a listener before it runs."""
 
-    def __init__(self, made: Made, listener: Listener) -> None:
+    def __init__(self, made: MadeProgram, listener: Listener) -> None:
         self.made = made
         self._listener = listener
         self._shown: set[Any] = set()

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stratax.data.examples._features import ParsedFeature
-from stratax.data.examples._values import BYTES, FLOAT, INT64, Kind, Ragged
-from stratax.data.examples._wire import Head, Heads, Wire
+from stratax.data.examples._values import BYTES, FLOAT, INT64, FeatureKind, Ragged
+from stratax.data.examples._wire import FieldHead, Heads, Wire
 
 _FIRST_TAG = 0x0A
 _SECOND_TAG = 0x12
@@ -80,7 +80,7 @@ class _Column:
         is_met: Whether any Example is known to have the feature.
     """
 
-    def __init__(self, wire: Wire, kind: Kind, num_examples: int) -> None:
+    def __init__(self, wire: Wire, kind: FeatureKind, num_examples: int) -> None:
         self.kind = kind
         self.is_met = False
         self._wire = wire
@@ -309,14 +309,14 @@ class _Walk:
 
 
 @functools.lru_cache(maxsize=4096)
-def _short_head(header: bytes, kind_tag: int) -> Head | None:
+def _short_head(header: bytes, kind_tag: int) -> FieldHead | None:
     """Return an entry up to the content of its only list, if that is so short that lengths have one byte."""
     size = len(header) + _HEAD_BYTES
     if size > _MOST_KEY_BYTES or (header[0], header[-1]) != (_FIRST_TAG, _SECOND_TAG):
         return None
     first = bytes([_FIRST_TAG, size - 2]) + header + bytes([4, kind_tag, 2, _FIRST_TAG, 0])
     # The four bytes that hold lengths, which change with the size of the list.
-    return Head.of(first, (1, size - 5, size - 3, size - 1))
+    return FieldHead.of(first, (1, size - 5, size - 3, size - 1))
 
 
 @functools.lru_cache(maxsize=1024)

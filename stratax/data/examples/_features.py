@@ -14,7 +14,15 @@ from stratax.base.bounds import check_bytes
 from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.data.elements import SparseTensor, as_dtype, as_objects, as_shape, empty_value
-from stratax.data.examples._values import BYTES, FLOAT, Kind, Ragged, Where, error_about, places_in_rows
+from stratax.data.examples._values import (
+    BYTES,
+    FLOAT,
+    FeatureKind,
+    Ragged,
+    Where,
+    error_about,
+    places_in_rows,
+)
 from stratax.data.vectorise import Unchanging
 from stratax.errors import BadArgumentError, BadTypeError
 
@@ -25,7 +33,7 @@ _LARGEST_INT64 = np.iinfo(np.int64).max
 class ParsedFeature(Unchanging, abc.ABC):
     """How the values of one feature become an array; the kinds of it are in this file."""
 
-    kind: Kind
+    kind: FeatureKind
 
     @abc.abstractmethod
     def one(self, values: np.ndarray | None, where: Where) -> Any:
@@ -78,7 +86,7 @@ class FixedLenFeature(ParsedFeature):
 
     size: int = dataclasses.field(init=False, repr=False)
     default: np.ndarray | None = dataclasses.field(init=False, repr=False)
-    kind: Kind = dataclasses.field(init=False, repr=False)
+    kind: FeatureKind = dataclasses.field(init=False, repr=False)
 
     def one(self, values: np.ndarray | None, where: Where) -> Any:
         """Return an array of the shape; for `[]` a NumPy scalar, or `bytes`."""
@@ -161,7 +169,7 @@ class FixedLenSequenceFeature(ParsedFeature):
 
     size: int = dataclasses.field(init=False, repr=False)
     default: np.ndarray = dataclasses.field(init=False, repr=False)
-    kind: Kind = dataclasses.field(init=False, repr=False)
+    kind: FeatureKind = dataclasses.field(init=False, repr=False)
 
     def one(self, values: np.ndarray | None, where: Where) -> np.ndarray:
         """Return an array of shape `(length, *shape)`."""
@@ -219,7 +227,7 @@ class VarLenFeature(ParsedFeature):
     def __post_init__(self) -> None:
         _set(self, **_dtype_and_kind(self.dtype))
 
-    kind: Kind = dataclasses.field(init=False, repr=False)
+    kind: FeatureKind = dataclasses.field(init=False, repr=False)
 
     def one(self, values: np.ndarray | None, where: Where) -> SparseTensor:
         """Return a SparseTensor of shape `(values,)`."""
@@ -257,7 +265,7 @@ def value_dtype(dtype: DTypeLike) -> np.dtype:
 
 def _dtype_and_kind(dtype: DTypeLike) -> dict[str, Any]:
     found = value_dtype(dtype)
-    for kind in Kind:
+    for kind in FeatureKind:
         if kind.dtype == found:
             return {"dtype": found, "kind": kind}
     raise BadArgumentError(
@@ -266,7 +274,7 @@ def _dtype_and_kind(dtype: DTypeLike) -> dict[str, Any]:
     )
 
 
-def _default_of(value: object, kind: Kind, shape: tuple[int, ...]) -> np.ndarray | None:
+def _default_of(value: object, kind: FeatureKind, shape: tuple[int, ...]) -> np.ndarray | None:
     """Return the default as a flat array of the kind."""
     if value is None:
         return None
@@ -298,7 +306,7 @@ def _as_byte_strings(values: np.ndarray) -> np.ndarray:
     return as_objects([bytes(value) for value in encoded])
 
 
-def _fits(values: np.ndarray, kind: Kind) -> bool:
+def _fits(values: np.ndarray, kind: FeatureKind) -> bool:
     """Return whether numbers are of the kind, and none is too large for it."""
     if kind is FLOAT:
         return (

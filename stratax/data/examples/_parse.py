@@ -17,7 +17,7 @@ from stratax.data.examples._columnar_parse import parse_columns
 from stratax.data.examples._composed import composed
 from stratax.data.examples._example import Example
 from stratax.data.examples._features import FixedLenSequenceFeature, ParsedFeature, VarLenFeature
-from stratax.data.examples._values import BYTES, KINDS, Kind, Ragged, Where, error_about
+from stratax.data.examples._values import BYTES, KINDS, FeatureKind, Ragged, Where, error_about
 from stratax.data.vectorise import BatchToCome, CannotVectorise, Part, gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 
@@ -236,7 +236,7 @@ def parse_messages(
     return {key: as_ragged(column, features[key].kind) for key, column in columns.items()}
 
 
-def as_ragged(column: Sequence[np.ndarray | None], kind: Kind) -> Ragged:
+def as_ragged(column: Sequence[np.ndarray | None], kind: FeatureKind) -> Ragged:
     """Return values of Examples one by one, None where they are missing, as one array."""
     there = [values for values in column if values is not None]
     joined = np.concatenate(there) if there else np.empty(0, kind.dtype)
@@ -260,7 +260,7 @@ def decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> A
         ) from e
 
 
-def values_of(feature: Any, kind: Kind, where: Where, index: int) -> np.ndarray | None:
+def values_of(feature: Any, kind: FeatureKind, where: Where, index: int) -> np.ndarray | None:
     """Return the values of a `Feature` message; None if it has none of any kind."""
     held = feature.WhichOneof("kind")
     if held == kind.field:
@@ -275,7 +275,7 @@ def values_of(feature: Any, kind: Kind, where: Where, index: int) -> np.ndarray 
     )
 
 
-def as_values(values: Sequence[Any], kind: Kind) -> np.ndarray:
+def as_values(values: Sequence[Any], kind: FeatureKind) -> np.ndarray:
     """Return a repeated field as a 1-D array."""
     if kind is BYTES:
         return as_objects(values)

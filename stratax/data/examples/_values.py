@@ -10,7 +10,7 @@ from stratax.base.shown import shown
 from stratax.errors import DataError
 
 
-class Kind(enum.Enum):
+class FeatureKind(enum.Enum):
     """The three kinds of values that a Feature may hold; the same objects in every process, also when pickled.
 
     Attributes:
@@ -31,8 +31,8 @@ class Kind(enum.Enum):
         self.label = label
 
 
-BYTES, FLOAT, INT64 = Kind.BYTES, Kind.FLOAT, Kind.INT64
-KINDS = {kind.field: kind for kind in Kind}
+BYTES, FLOAT, INT64 = FeatureKind.BYTES, FeatureKind.FLOAT, FeatureKind.INT64
+KINDS = {kind.field: kind for kind in FeatureKind}
 
 
 class Ragged(NamedTuple):

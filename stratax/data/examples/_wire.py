@@ -32,7 +32,7 @@ _MORE_BITS = np.array(
 )
 
 
-class Head(NamedTuple):
+class FieldHead(NamedTuple):
     """What equally long beginnings have in common whose lengths follow from their last byte.
 
     Attributes:
@@ -47,7 +47,7 @@ class Head(NamedTuple):
     largest_last: int
 
     @classmethod
-    def of(cls, first: bytes, growing: Sequence[int]) -> "Head":
+    def of(cls, first: bytes, growing: Sequence[int]) -> "FieldHead":
         """Return the head that looks like `first` where the last byte is 0; at `growing` are the bytes that grow."""
         words = []
         for start in range(0, len(first) - 1, _WORD_BYTES):
@@ -59,7 +59,7 @@ class Head(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """Several :class:`Head`, between which stands as much as their last bytes say.
+    """Several :class:`FieldHead`, between which stands as much as their last bytes say.
 
     Attributes:
         sizes: How long each is.
@@ -80,7 +80,7 @@ class Heads(NamedTuple):
     steps: np.ndarray
 
     @classmethod
-    def of(cls, heads: Sequence[Head]) -> "Heads":
+    def of(cls, heads: Sequence[FieldHead]) -> "Heads":
         """Join heads one after another."""
         words = [
             (i, offset - head.size + 1, *word) for i, head in enumerate(heads) for offset, *word in head.words

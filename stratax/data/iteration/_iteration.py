@@ -8,7 +8,7 @@ from stratax.data.elements import Structure
 from stratax.data.ops import Prefetch, depth_at_root
 from stratax.data.plan import IndexCursor, Lookahead, Node, Order, OwnLock, Run, walk
 from stratax.data.position import Cursor, Feed, ReadAhead, State, from_json, to_json
-from stratax.data.sources import Generator
+from stratax.data.sources import GeneratorElements
 from stratax.errors import DataError, StrataxError
 
 _VERSION = 3
@@ -137,7 +137,7 @@ class Iteration:
         Raises:
             DataError: It reads a Python generator.
         """
-        placeless = [node.without_place() for node in walk(self._node) if isinstance(node, Generator)]
+        placeless = [node.without_place() for node in walk(self._node) if isinstance(node, GeneratorElements)]
         for error in (*placeless, *self.run.placeless):
             raise error
 

@@ -1,7 +1,7 @@
 from ._file_names import listed_names as listed_names
 from ._file_names import matching_files as matching_files
 from ._file_source import FileSource as FileSource
-from ._generator import Generator as Generator
+from ._generator import GeneratorElements as GeneratorElements
 from ._generator import make_generator as make_generator
 from ._memory import Random as Random
 from ._memory import Range as Range

@@ -28,7 +28,7 @@ from stratax.data.vectorise import user_code
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 
-class Generator(Node):
+class GeneratorElements(Node):
     """Elements of a Python generator; every iteration calls `function(*args)` anew.
 
     Args:
@@ -166,7 +166,7 @@ class Generator(Node):
 class GeneratorCursor(Cursor):
     """Reads a Python generator, whose position is unknown."""
 
-    def __init__(self, source: Generator) -> None:
+    def __init__(self, source: GeneratorElements) -> None:
         self._source = source
         self._elements: Iterator[Any] | None = None
         self._number = 0
@@ -190,7 +190,7 @@ class GeneratorCursor(Cursor):
 
 def make_generator(
     generator: Any, output_types: object, output_shapes: object, args: Any, output_signature: object
-) -> Generator:
+) -> GeneratorElements:
     """Make a generator source from either form of its signature."""
     check_callable("generator", generator)
     if (output_types is None) == (output_signature is None):
@@ -207,7 +207,7 @@ def make_generator(
                 f"ragged components. Received: {shown(spec)} in output_signature={shown(output_signature)}."
             )
     # The function gets NumPy values, scalars as NumPy scalars, as TensorFlow passes them.
-    return Generator(generator, tuple(np.asarray(arg)[()] for arg in args or ()), signature)
+    return GeneratorElements(generator, tuple(np.asarray(arg)[()] for arg in args or ()), signature)
 
 
 def _old_signature(types: object, shapes: object) -> Any:

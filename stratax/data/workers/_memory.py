@@ -45,7 +45,7 @@ class Stored:
         return np.ndarray(self.shape, self.dtype, memory, self.offset)
 
 
-class Memory:
+class WorkerMemory:
     """Memory of this process that one worker at a time writes to.
 
     Args:

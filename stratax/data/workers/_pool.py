@@ -18,7 +18,7 @@ from stratax.base.shown import shown
 from stratax.base.tensors import has_tensors
 from stratax.data.elements import Columns, Structure, unflatten
 from stratax.data.workers._interrupts import workers_without_interrupts
-from stratax.data.workers._memory import SMALLEST_BYTES, Memory, can_share
+from stratax.data.workers._memory import SMALLEST_BYTES, WorkerMemory, can_share
 from stratax.data.workers._processes import reason_of_death, start_executor
 from stratax.data.workers._task import Part, Result, Task, is_ready, make, set_up
 from stratax.errors import BadTypeError, WorkerError
@@ -70,8 +70,8 @@ class WorkerPool:
         self._started = 0.0
         self._seconds: deque[float] = deque(maxlen=16)
         self._bytes = 0
-        self._free: list[Memory] = []
-        self._lent: dict[Future[Result], Memory] = {}
+        self._free: list[WorkerMemory] = []
+        self._lent: dict[Future[Result], WorkerMemory] = {}
         self._num_memories = 0
         self._lock = threading.RLock()
 
@@ -101,7 +101,7 @@ class WorkerPool:
             self._lent[future] = memory
         return future
 
-    def _memory(self, count: int) -> Memory | None:
+    def _memory(self, count: int) -> WorkerMemory | None:
         """Return room for so many results, if they are large and how large is known."""
         needed = self._bytes * count
         if needed < SMALLEST_BYTES or not can_share():
@@ -117,7 +117,7 @@ class WorkerPool:
                 self._free.pop().close()
             self._num_memories += 1
             # The next power of two: results that grow a little still fit.
-            return Memory(1 << (needed - 1).bit_length(), self._num_memories)
+            return WorkerMemory(1 << (needed - 1).bit_length(), self._num_memories)
 
     def drop(self, future: "Future[Result]") -> None:
         """Drop a task whose result is not needed any more; it is not done if no worker has it yet."""

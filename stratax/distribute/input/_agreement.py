@@ -9,7 +9,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.data.elements import decode_records, encode_columns
-from stratax.distribute.input._steps import Kind, Steps
+from stratax.distribute.input._steps import StepKind, Steps
 
 # Gives every worker all workers' values under one name: `exchange(name, value, stop)`.
 Exchange = Callable[[str, bytes, threading.Event], list[bytes]]
@@ -49,12 +49,12 @@ class Offer:
 def rows_of_step(steps: Steps) -> int:
     """Return how many examples each of the steps has here."""
     shape = steps.leaves[0].shape
-    return int(shape[1] * shape[2] if steps.kind is Kind.SPREAD else shape[1])
+    return int(shape[1] * shape[2] if steps.kind is StepKind.SPREAD else shape[1])
 
 
 def rows_of(steps: Steps) -> list[np.ndarray]:
     """Return the examples of a block of one step."""
-    if steps.kind is Kind.SPREAD:
+    if steps.kind is StepKind.SPREAD:
         return [leaf.reshape(-1, *leaf.shape[3:]) for leaf in steps.leaves]
     return [leaf[0] for leaf in steps.leaves]
 

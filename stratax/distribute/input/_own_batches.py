@@ -30,7 +30,7 @@ from stratax.distribute.input._elements import Convert, StepCursor
 from stratax.distribute.input._sources import GlobalBatches, ReplicaBatches, Source, at, parts_of
 from stratax.distribute.input._steps import (
     AsSteps,
-    Kind,
+    StepKind,
     Steps,
     common_widths,
     dividing,
@@ -248,7 +248,7 @@ class AgreedSteps(Buffering, StepCursor):
         arrays = -1 if self._treedef is None else self._treedef.num_leaves
         if own is None:
             return Offer(0, "", 0, arrays=arrays)
-        steps = own.count if own.kind is Kind.SPREAD else 0
+        steps = own.count if own.kind is StepKind.SPREAD else 0
         # Part of the key: steps of different shapes are different programs, which can't run together.
         types = tuple(
             # Without the width, up to which narrower ones are filled.
@@ -313,7 +313,7 @@ def _interrupted(error: BaseException) -> errors.DataError:
 
 def _with_replicas(steps: Steps) -> Steps:
     """Return the steps of a worker with one replica, as those of replicas."""
-    if steps.kind is not Kind.PLAIN:
+    if steps.kind is not StepKind.PLAIN:
         return steps
     # With a dimension that counts replicas, as those of workers with several have.
-    return Steps([leaf[:, None] for leaf in steps.leaves], steps.count, steps.treedef, Kind.SPREAD)
+    return Steps([leaf[:, None] for leaf in steps.leaves], steps.count, steps.treedef, StepKind.SPREAD)

@@ -8,7 +8,7 @@ import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from stratax.core.storage import check_fits, place, place_local
-from stratax.distribute.input._steps import Kind, Steps, wrapped
+from stratax.distribute.input._steps import StepKind, Steps, wrapped
 from stratax.distribute.replicas import REPLICA_AXIS, Share
 
 
@@ -16,7 +16,7 @@ class Placing(abc.ABC):
     """Puts the arrays of steps where the replicas of a strategy compute. Each strategy's input has one."""
 
     @abc.abstractmethod
-    def place(self, arrays: list[Any], kind: Kind, *, is_stacked: bool) -> list[Any]:
+    def place(self, arrays: list[Any], kind: StepKind, *, is_stacked: bool) -> list[Any]:
         """Return arrays of one step, or of several, as the strategy's programs take them.
 
         Args:
@@ -25,7 +25,7 @@ class Placing(abc.ABC):
             is_stacked: Whether a leading dimension counts steps.
         """
 
-    def hand_over(self, arrays: list[Any], kind: Kind) -> list[Any]:
+    def hand_over(self, arrays: list[Any], kind: StepKind) -> list[Any]:
         """Return arrays of one step as a compiled program takes them, which may move them by itself.
 
         Args:
@@ -34,7 +34,7 @@ class Placing(abc.ABC):
         """
         return self.place(arrays, kind, is_stacked=False)
 
-    def whole_shape(self, shape: tuple[int, ...], kind: Kind) -> tuple[int, ...]:
+    def whole_shape(self, shape: tuple[int, ...], kind: StepKind) -> tuple[int, ...]:
         """Return the shape, over all processes, of a step's array that has `shape` in this one."""
         return shape
 
@@ -49,7 +49,7 @@ class Placing(abc.ABC):
         leaves = []
         for leaf in steps.leaves:
             shape = self.whole_shape(leaf.shape[1:], steps.kind)
-            if steps.kind is Kind.SPREAD:
+            if steps.kind is StepKind.SPREAD:
                 shape = (shape[0] * shape[1], *shape[2:])
             leaves.append(jax.ShapeDtypeStruct(shape, leaf.dtype))
         return jax.tree.unflatten(steps.treedef, leaves)
@@ -67,23 +67,27 @@ class OnMesh(Placing):
         first = SingleDeviceSharding(mesh.devices.flat[0])
         self._is_of_jax = mesh.devices.flat[0] == jax.local_devices()[0]
         # A sharding is made once: JAX compares them by identity first.
-        self._bare: dict[Kind, Sharding] = {
-            Kind.SPREAD: NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)),
-            Kind.SOLO: whole,
-            Kind.PLAIN: first,
+        self._bare: dict[StepKind, Sharding] = {
+            StepKind.SPREAD: NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)),
+            StepKind.SOLO: whole,
+            StepKind.PLAIN: first,
         }
         spread = NamedSharding(mesh, PartitionSpec(None, REPLICA_AXIS))
-        self._stacked: dict[Kind, Sharding] = {Kind.SPREAD: spread, Kind.SOLO: whole, Kind.PLAIN: first}
+        self._stacked: dict[StepKind, Sharding] = {
+            StepKind.SPREAD: spread,
+            StepKind.SOLO: whole,
+            StepKind.PLAIN: first,
+        }
 
-    def place(self, arrays: list[Any], kind: Kind, *, is_stacked: bool) -> list[Any]:
+    def place(self, arrays: list[Any], kind: StepKind, *, is_stacked: bool) -> list[Any]:
         shardings = self._stacked if is_stacked else self._bare
         placed: list[Any] = place(arrays, shardings[kind])
         return placed
 
-    def hand_over(self, arrays: list[Any], kind: Kind) -> list[Any]:
+    def hand_over(self, arrays: list[Any], kind: StepKind) -> list[Any]:
         # Where a program computes that says nothing of its devices.
         is_default = self._is_of_jax and jax.config.jax_default_device is None  # type: ignore[attr-defined]
-        if kind is Kind.PLAIN and is_default:
+        if kind is StepKind.PLAIN and is_default:
             # As arguments of a program JAX moves them in a fifth of the time that `device_put` takes.
             check_fits(arrays)
             return arrays
@@ -102,8 +106,8 @@ class OnMeshOfWorkers(OnMesh):
         super().__init__(mesh)
         self._num_processes = share.processes
 
-    def place(self, arrays: list[Any], kind: Kind, *, is_stacked: bool) -> list[Any]:
-        if kind is not Kind.SPREAD:
+    def place(self, arrays: list[Any], kind: StepKind, *, is_stacked: bool) -> list[Any]:
+        if kind is not StepKind.SPREAD:
             return super().place(arrays, kind, is_stacked=is_stacked)
         sharding = (self._stacked if is_stacked else self._bare)[kind]
         lead = 1 if is_stacked else 0
@@ -112,20 +116,20 @@ class OnMeshOfWorkers(OnMesh):
             for leaf in arrays
         ]
 
-    def whole_shape(self, shape: tuple[int, ...], kind: Kind) -> tuple[int, ...]:
+    def whole_shape(self, shape: tuple[int, ...], kind: StepKind) -> tuple[int, ...]:
         # Every process holds as many replicas.
-        return (shape[0] * self._num_processes, *shape[1:]) if kind is Kind.SPREAD else shape
+        return (shape[0] * self._num_processes, *shape[1:]) if kind is StepKind.SPREAD else shape
 
 
 class OnDefaultDevice(Placing):
     """Puts the steps of one replica where JAX computes by itself: for strategies that have no devices of their own."""
 
-    def place(self, arrays: list[Any], kind: Kind, *, is_stacked: bool) -> list[Any]:
+    def place(self, arrays: list[Any], kind: StepKind, *, is_stacked: bool) -> list[Any]:
         check_fits(arrays)
         placed: list[Any] = jax.device_put(arrays)
         return placed
 
-    def hand_over(self, arrays: list[Any], kind: Kind) -> list[Any]:
+    def hand_over(self, arrays: list[Any], kind: StepKind) -> list[Any]:
         check_fits(arrays)
         return arrays
 
@@ -140,15 +144,15 @@ class OnHost(Placing):
     def __init__(self, placing: Placing) -> None:
         self._placing = placing
 
-    def place(self, arrays: list[Any], kind: Kind, *, is_stacked: bool) -> list[Any]:
+    def place(self, arrays: list[Any], kind: StepKind, *, is_stacked: bool) -> list[Any]:
         return arrays
 
-    def whole_shape(self, shape: tuple[int, ...], kind: Kind) -> tuple[int, ...]:
+    def whole_shape(self, shape: tuple[int, ...], kind: StepKind) -> tuple[int, ...]:
         return self._placing.whole_shape(shape, kind)
 
 
 @functools.lru_cache(maxsize=256)
-def _described(kind: Kind, treedef: Any, types: tuple[tuple[tuple[int, ...], Any], ...]) -> Any:
+def _described(kind: StepKind, treedef: Any, types: tuple[tuple[tuple[int, ...], Any], ...]) -> Any:
     # As it arrives on devices, which have no 64 bits unless JAX is told so.
     leaves = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype)) for shape, dtype in types]
     return wrapped(leaves, treedef, kind)

@@ -15,7 +15,7 @@ from stratax.distribute.input._elements import Convert, StepCursor, open_element
 from stratax.distribute.input._prepared import Prepared
 from stratax.distribute.input._steps import (
     AsSteps,
-    Kind,
+    StepKind,
     Steps,
     alike,
     are_alike,
@@ -250,9 +250,9 @@ class ReplicaSteps(Feed, StepCursor):
         if count == 1:
             check_not_empty(block.leaves)
             plain = are_plain(block.leaves)
-            return block if plain else Steps(*with_parts(block.leaves, 1, block.treedef), Kind.PLAIN)
+            return block if plain else Steps(*with_parts(block.leaves, 1, block.treedef), StepKind.PLAIN)
         leaves = [leaf[: steps * count].reshape(steps, count, *leaf.shape[1:]) for leaf in block.leaves]
-        return Steps(leaves, steps, block.treedef, Kind.SPREAD)
+        return Steps(leaves, steps, block.treedef, StepKind.SPREAD)
 
     def _joined_step(self) -> Steps:
         """Make a step of elements that come one by one, are too few, or of several shapes."""
@@ -325,7 +325,7 @@ class StepsOfWholeBatches(ReplicaSteps):
                     self.take()
                 return _step_of(parts, first.treedef, is_full=True)
         self.take()
-        return Steps(*with_parts(first.leaves, 1, first.treedef), Kind.SOLO)
+        return Steps(*with_parts(first.leaves, 1, first.treedef), StepKind.SOLO)
 
 
 def _one_structure(expected: Any, found: Any) -> Any:
@@ -344,7 +344,7 @@ def _step_of(parts: list[list[np.ndarray]], treedef: Any, *, is_full: bool) -> S
         return step_of_composites(parts, treedef, is_whole=is_full)
     if is_full and all(are_alike(part, parts[0]) for part in parts):
         joined = [np.concatenate(column)[None] for column in zip(*parts, strict=True)]
-        return Steps(joined, 1, treedef, Kind.SPREAD)
+        return Steps(joined, 1, treedef, StepKind.SPREAD)
     for part in parts:
         # All arrays of the element have as many rows: they become rows of one batch.
         batch_size(part, 1)
@@ -352,4 +352,4 @@ def _step_of(parts: list[list[np.ndarray]], treedef: Any, *, is_full: bool) -> S
         np.concatenate([rows.reshape(-1, *rows.shape[2:]) for rows in column])[None]
         for column in zip(*parts, strict=True)
     ]
-    return Steps(merged, 1, treedef, Kind.SOLO)
+    return Steps(merged, 1, treedef, StepKind.SOLO)

@@ -15,7 +15,7 @@ from stratax.data.elements import Columns, Composite, are_plain, as_objects, is_
 from stratax.distribute.replicas import PerReplica, Share
 
 
-class Kind(enum.Enum):
+class StepKind(enum.Enum):
     """How the arrays of a step belong to the replicas."""
 
     # Each replica has its part: a leading dimension counts replicas.
@@ -37,7 +37,7 @@ class Steps(Columns):
         kind: How they belong to the replicas.
     """
 
-    def __init__(self, leaves: list[Any], count: int, treedef: Any, kind: Kind) -> None:
+    def __init__(self, leaves: list[Any], count: int, treedef: Any, kind: StepKind) -> None:
         self.leaves = leaves
         self.count = count
         self.treedef = treedef
@@ -53,7 +53,7 @@ class Steps(Columns):
 
     @property
     def _width_dim(self) -> int:
-        return 3 if self.kind is Kind.SPREAD else 2
+        return 3 if self.kind is StepKind.SPREAD else 2
 
     @property
     def widths(self) -> list[int]:
@@ -125,10 +125,10 @@ def common_widths(widths: Sequence[Sequence[int]]) -> list[int]:
     return [max(each) for each in zip(*widths, strict=True)]
 
 
-def wrapped(arrays: list[Any], treedef: Any, kind: Kind) -> Any:
+def wrapped(arrays: list[Any], treedef: Any, kind: StepKind) -> Any:
     """Return the structure of a step: of `PerReplica`s, except where there is one replica."""
-    if kind is not Kind.PLAIN:
-        solo = kind is Kind.SOLO
+    if kind is not StepKind.PLAIN:
+        solo = kind is StepKind.SOLO
         # Past the initializer's checks, which steps have passed.
         arrays = [PerReplica.tree_unflatten(solo, (array,)) for array in arrays]
     return jax.tree.unflatten(treedef, arrays)
@@ -140,13 +140,13 @@ AsSteps = Callable[[list[np.ndarray], int, Any], Steps]
 
 def as_elements(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
     """Return elements as they are, for what makes steps of several of them."""
-    return Steps(leaves, count, treedef, Kind.PLAIN)
+    return Steps(leaves, count, treedef, StepKind.PLAIN)
 
 
 def of_one_replica(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
     """Return batches as the steps of a strategy with one replica."""
     check_not_empty(leaves)
-    return Steps(*with_parts(leaves, count, treedef), Kind.PLAIN)
+    return Steps(*with_parts(leaves, count, treedef), StepKind.PLAIN)
 
 
 def with_parts(leaves: list[np.ndarray], count: int, treedef: Any) -> tuple[list[np.ndarray], int, Any]:
@@ -173,10 +173,10 @@ def step_of_composites(
     if is_whole and all(are_alike(part[0], of_replicas[0][0]) for part in of_replicas):
         columns = zip(*[part[0] for part in of_replicas], strict=True)
         spread = [np.concatenate(column)[None][:, mine] for column in columns]
-        return Steps(spread, 1, of_replicas[0][2], Kind.SPREAD)
+        return Steps(spread, 1, of_replicas[0][2], StepKind.SPREAD)
     # Arrays of several lengths are no part of one program: each replica computes the whole.
     merged = [_merged(column) for column in zip(*parts, strict=True)]
-    return Steps(*with_parts(merged, 1, treedef), Kind.SOLO)
+    return Steps(*with_parts(merged, 1, treedef), StepKind.SOLO)
 
 
 def _merged(column: Sequence[np.ndarray]) -> np.ndarray:
@@ -227,10 +227,10 @@ def dividing(num_replicas: int, share: Share) -> AsSteps:
         undivided.note(size, count)
         # Not cut: examples are never dropped, and one replica stands for all in this step.
         if size % num_replicas:
-            return Steps(leaves, count, treedef, Kind.SOLO)
+            return Steps(leaves, count, treedef, StepKind.SOLO)
         each = size // num_replicas
         spread = [leaf.reshape(count, num_replicas, each, *leaf.shape[2:])[:, mine] for leaf in leaves]
-        return Steps(spread, count, treedef, Kind.SPREAD)
+        return Steps(spread, count, treedef, StepKind.SPREAD)
 
     return divided
 
@@ -272,7 +272,7 @@ def _divided_composites(leaves: list[np.ndarray], treedef: Any, num_replicas: in
     """Return the step of an element with sparse or ragged components, divided if it can be."""
     size = num_rows(leaves)
     if size % num_replicas:
-        return Steps(*with_parts(leaves, 1, treedef), Kind.SOLO)
+        return Steps(*with_parts(leaves, 1, treedef), StepKind.SOLO)
     each = size // num_replicas
     parts = [[_part(leaf, start, start + each) for leaf in leaves] for start in range(0, size, each)]
     return step_of_composites(parts, treedef, is_whole=True, mine=mine)

@@ -15,8 +15,8 @@ from ._extended import StrategyExtended as StrategyExtended
 from ._global_scope import experimental_set_strategy as experimental_set_strategy
 from ._membership import Alone as Alone
 from ._membership import InStep as InStep
-from ._membership import Membership as Membership
 from ._membership import OneOfMany as OneOfMany
+from ._membership import StrategyMembership as StrategyMembership
 from ._mirrored import MirroredStrategy as MirroredStrategy
 from ._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from ._one_device import OneDeviceStrategy as OneDeviceStrategy

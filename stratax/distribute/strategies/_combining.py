@@ -20,7 +20,7 @@ from stratax.distribute.replicas import (
     is_per_replica,
     specs_of,
 )
-from stratax.distribute.strategies._membership import InStep, Membership
+from stratax.distribute.strategies._membership import InStep, StrategyMembership
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._mesh_execution import MeshExecution
@@ -34,7 +34,7 @@ class Combiner:
         membership: Whose devices they are.
     """
 
-    def __init__(self, execution: "MeshExecution", membership: Membership) -> None:
+    def __init__(self, execution: "MeshExecution", membership: StrategyMembership) -> None:
         self._execution = execution
         self._membership = membership
         # Values of many structures are reduced by one program text, so traces are no reason to warn.

@@ -29,10 +29,10 @@ from stratax.distribute.replicas import (
 )
 from stratax.distribute.strategies import _ownership, _updates
 from stratax.distribute.strategies._execution import Execution
-from stratax.distribute.strategies._membership import Alone, Membership
+from stratax.distribute.strategies._membership import Alone, StrategyMembership
 from stratax.distribute.strategies._mesh_execution import MeshExecution
 from stratax.distribute.strategies._placement import OnDevices, Placement, UpdatesOnce, copies_on
-from stratax.distribute.strategies._strategy_input import Input, InputOfReplicas
+from stratax.distribute.strategies._strategy_input import InputOfReplicas, StrategyInput
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
@@ -53,7 +53,12 @@ class StrategyExtended:
     """
 
     def __init__(
-        self, *, placement: Placement, membership: Membership, execution: Execution, input: Input
+        self,
+        *,
+        placement: Placement,
+        membership: StrategyMembership,
+        execution: Execution,
+        input: StrategyInput,
     ) -> None:
         self._placement = placement
         self._membership = membership
@@ -80,7 +85,7 @@ class StrategyExtended:
         return self._placement
 
     @property
-    def membership(self) -> Membership:
+    def membership(self) -> StrategyMembership:
         """The part that says who takes part."""
         return self._membership
 
@@ -90,7 +95,7 @@ class StrategyExtended:
         return self._execution
 
     @property
-    def input(self) -> Input:
+    def input(self) -> StrategyInput:
         """The part that says how datasets are divided."""
         return self._input
 
@@ -351,8 +356,8 @@ def on_devices(
     cross_device_ops: CrossDeviceOps | None = None,
     *,
     placement: Placement | None = None,
-    membership: Membership | None = None,
-    input: Input | None = None,
+    membership: StrategyMembership | None = None,
+    input: StrategyInput | None = None,
 ) -> StrategyExtended:
     """Compose a strategy whose replicas are devices that compute in step.
 

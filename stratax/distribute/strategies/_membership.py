@@ -9,7 +9,7 @@ from stratax.distribute import _loop
 from stratax.distribute.replicas import Share
 
 
-class Membership(abc.ABC):
+class StrategyMembership(abc.ABC):
     """Says which processes take part, and what this one has to notify the others of.
 
     Nothing here demands that members take steps together; those that do are :class:`InStep`.
@@ -75,11 +75,11 @@ class Membership(abc.ABC):
         """
 
     @abc.abstractmethod
-    def loop(self) -> _loop.Loop:
+    def loop(self) -> _loop.LoopAlone:
         """Begin a loop of steps, together with all members that act in step."""
 
 
-class InStep(Membership):
+class InStep(StrategyMembership):
     """Capability of a membership: several processes take every step together, so they have to agree before they act.
 
     All of them call its methods in the same order.
@@ -107,7 +107,7 @@ class InStep(Membership):
         """
 
 
-class Alone(Membership):
+class Alone(StrategyMembership):
     """A process that takes part alone."""
 
     @property
@@ -130,8 +130,8 @@ class Alone(Membership):
     def waiting(self, for_others: bool) -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext()
 
-    def loop(self) -> _loop.Loop:
-        return _loop.Loop()
+    def loop(self) -> _loop.LoopAlone:
+        return _loop.LoopAlone()
 
 
 class OneOfMany(Alone):

@@ -37,7 +37,7 @@ from stratax.distribute.replicas import (
 )
 from stratax.distribute.strategies import _combining
 from stratax.distribute.strategies._execution import Execution, OverMesh
-from stratax.distribute.strategies._membership import InStep, Membership
+from stratax.distribute.strategies._membership import InStep, StrategyMembership
 from stratax.seams.jax import index_closed_over_arrays
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class MeshExecution(Execution, OverMesh):
         self,
         strategy: "Strategy",
         devices: Sequence[jax.Device],
-        membership: Membership,
+        membership: StrategyMembership,
         cross_device_ops: CrossDeviceOps | None = None,
     ) -> None:
         if cross_device_ops is not None and not isinstance(cross_device_ops, CrossDeviceOps):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
 
 
-class Input(abc.ABC):
+class StrategyInput(abc.ABC):
     """Divides datasets among the replicas."""
 
     @property
@@ -47,7 +47,7 @@ class Input(abc.ABC):
         """
 
 
-class InputOfReplicas(Input):
+class InputOfReplicas(StrategyInput):
     """Input of replicas that compute in this process.
 
     Args:

@@ -165,7 +165,7 @@ class Workers(InStep):
     def waiting(self, for_others: bool) -> contextlib.AbstractContextManager[Any]:
         return phases.waiting(_PURPOSES["input"]) if for_others else phase("input")
 
-    def loop(self) -> _loop.Loop:
+    def loop(self) -> _loop.LoopAlone:
         return _loop.SharedLoop(self._cluster, f"loop/{next(self._agreements)}")
 
     def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:

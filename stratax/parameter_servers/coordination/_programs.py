@@ -17,7 +17,7 @@ from stratax.parameter_servers.coordination._stream import WorkerStream
 from stratax.parameter_servers.remote import Parcel, RemoteProgram
 
 
-class Made:
+class CallProgram:
     """A program for a call.
 
     Attributes:
@@ -86,7 +86,9 @@ class Programs:
         # One function is traced at a time, by whichever worker's thread comes first.
         self._lock = threading.Lock()
 
-    def make(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Made:
+    def make(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> CallProgram:
         """Return the program of a call, traced if there is none yet.
 
         Args:
@@ -101,7 +103,7 @@ class Programs:
             known = self._known.get(program)
             if known is None:
                 known = self._known[program] = _Known(traced)
-        return Made(
+        return CallProgram(
             known,
             program,
             arguments.streams,

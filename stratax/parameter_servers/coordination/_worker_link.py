@@ -34,7 +34,7 @@ from stratax.parameter_servers.remote import HostCalls
 from stratax.parameter_servers.servers import Certificates, Connection, Deadlines, Message
 
 if TYPE_CHECKING:
-    from stratax.parameter_servers.coordination._programs import Made, Programs
+    from stratax.parameter_servers.coordination._programs import CallProgram, Programs
 
 # How long a step may take, in seconds: a worker that lives is waited for. One that does not answer in between is given
 # up after a few seconds.
@@ -248,7 +248,7 @@ class WorkerLink:
                 stream.runs = runs or stream.runs
         raise InternalError("A worker's elements have another shape each time that it is asked.")
 
-    def _answered(self, life: _Life, made: "Made", header: dict[str, Any]) -> Message:
+    def _answered(self, life: _Life, made: "CallProgram", header: dict[str, Any]) -> Message:
         """Have the worker run a step, and return its answer; call what the step asks for while it runs."""
         answer = life.connection.ask(header, made.arrays)
         calls = life.programs[made.name]

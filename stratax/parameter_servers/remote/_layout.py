@@ -60,7 +60,7 @@ class Shard:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Layout:
+class ServerLayout:
     """Where a variable is.
 
     Attributes:
@@ -83,7 +83,7 @@ class Layout:
         """Return what a server has of the variable."""
         return [shard for shard in self.all if shard.server == server]
 
-    def is_like(self, other: "Layout") -> bool:
+    def is_like(self, other: "ServerLayout") -> bool:
         """Return whether the same rows of another variable are on the same servers."""
         return [(shard.server, shard.rows) for shard in self.shards] == [
             (shard.server, shard.rows) for shard in other.shards
@@ -155,21 +155,21 @@ class Layouts:
         self._num_servers = num_servers
         self._partitioner = partitioner
         self._num_bytes = [0] * num_servers
-        self._layouts: ByVariable[Layout] = ByVariable()
+        self._layouts: ByVariable[ServerLayout] = ByVariable()
         self._names: dict[str, int] = {}
 
-    def of(self, variable: keras.Variable) -> Layout:
+    def of(self, variable: keras.Variable) -> ServerLayout:
         """Return where a variable is that has been given a place."""
         layout = self._layouts.get(variable)
         if layout is None:
             raise not_on_servers(variable.path)
         return layout
 
-    def put(self, variable: keras.Variable, layout: Layout) -> None:
+    def put(self, variable: keras.Variable, layout: ServerLayout) -> None:
         """Say where a variable is from now on."""
         self._layouts.put(variable, layout)
 
-    def place(self, variable: keras.Variable) -> Layout:
+    def place(self, variable: keras.Variable) -> ServerLayout:
         """Decide where a variable goes, and remember it."""
         layout = self._layouts.get(variable)
         if layout is None:
@@ -195,28 +195,28 @@ class Layouts:
         self._names[path] = number + 1
         return f"{path}#{number}" if number else path
 
-    def _copied(self, name: str) -> Layout:
+    def _copied(self, name: str) -> ServerLayout:
         copies = tuple(Shard(server, name) for server in range(self._num_servers))
-        return Layout(name, copies[:1], copies)
+        return ServerLayout(name, copies[:1], copies)
 
     def _next_to(
-        self, name: str, variable: keras.Variable, neighbour: keras.Variable, known: Layout
-    ) -> Layout:
+        self, name: str, variable: keras.Variable, neighbour: keras.Variable, known: ServerLayout
+    ) -> ServerLayout:
         if tuple(variable.shape) == tuple(neighbour.shape):
             shards = tuple(
                 dataclasses.replace(shard, name=_shard_name(name, index, len(known.shards)))
                 for index, shard in enumerate(known.shards)
             )
-            return Layout(name, shards)
+            return ServerLayout(name, shards)
         # Of another shape, Adafactor's means over rows for instance: whole, with the first shard.
-        return Layout(name, (Shard(known.shards[0].server, name),))
+        return ServerLayout(name, (Shard(known.shards[0].server, name),))
 
-    def _divided(self, name: str, variable: keras.Variable) -> Layout:
+    def _divided(self, name: str, variable: keras.Variable) -> ServerLayout:
         shape = tuple(variable.shape)
         count = 1 if self._partitioner is None else num_shards_of(self._partitioner, shape, variable.dtype)
         loads = list(self._num_bytes)
         if count == 1:
-            return Layout(name, (Shard(loads.index(min(loads)), name),))
+            return ServerLayout(name, (Shard(loads.index(min(loads)), name),))
         # As TensorFlow divides: the first ones have a row more where it does not come out even.
         each, more = divmod(shape[0], count)
         stops = np.cumsum([each + (index < more) for index in range(count)]).tolist()
@@ -229,7 +229,7 @@ class Layouts:
             server = min(free, key=loads.__getitem__)
             loads[server] += (stop - start) * row_bytes
             shards.append(Shard(server, _shard_name(name, index, count), start, stop))
-        return Layout(name, tuple(shards))
+        return ServerLayout(name, tuple(shards))
 
 
 def _shard_name(name: str, index: int, count: int) -> str:

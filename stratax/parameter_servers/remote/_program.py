@@ -20,7 +20,14 @@ from stratax.parameter_servers.remote._push import requests_of
 from stratax.parameter_servers.remote._row_program import RowProgram
 from stratax.parameter_servers.remote._row_spaces import Lookups, Table, pull_inputs
 from stratax.parameter_servers.remote._servers import new_step
-from stratax.parameter_servers.remote._step import Assignment, Feed, Input, Push, Step, described
+from stratax.parameter_servers.remote._step import (
+    Assignment,
+    InputSource,
+    Push,
+    Step,
+    WorkerElement,
+    described,
+)
 from stratax.parameter_servers.remote._store import ServerStore
 from stratax.parameter_servers.remote._updates import ServerUpdate
 
@@ -164,26 +171,26 @@ class RemoteProgram(Program):
             if not (self._is_on_servers(variable) or is_random_state(variable)):
                 raise not_on_servers(variable.path)
 
-    def _worker_inputs(self, tables: dict[int, Table]) -> list[Input]:
-        inputs: list[Input] = []
+    def _worker_inputs(self, tables: dict[int, Table]) -> list[InputSource]:
+        inputs: list[InputSource] = []
         for place, source in enumerate(self.kept):
             if not isinstance(source, keras.Variable):
                 number = next(i for i, feed in enumerate(self.feeds) if feed is source.feed)
-                inputs.append(Input(feed=number, leaf=source.index))
+                inputs.append(InputSource(feed=number, leaf=source.index))
             elif place in tables:
-                inputs.append(Input(table=tables[place]))
+                inputs.append(InputSource(table=tables[place]))
             elif self._is_on_servers(source):
-                inputs.append(Input(shards=self._store.layouts.of(source).shards))
+                inputs.append(InputSource(shards=self._store.layouts.of(source).shards))
             elif is_random_state(source):
-                inputs.append(Input(own=_own_name(source)))
+                inputs.append(InputSource(own=_own_name(source)))
             else:
-                inputs.append(Input(given=sum(each.given is not None for each in inputs)))
+                inputs.append(InputSource(given=sum(each.given is not None for each in inputs)))
         return inputs
 
-    def _worker_feeds(self, traced: Sequence[Any]) -> Iterator[Feed]:
+    def _worker_feeds(self, traced: Sequence[Any]) -> Iterator[WorkerElement]:
         for feed in self.feeds:
             number = next(index for index, stream in enumerate(traced) if stream is feed.stream)
-            yield Feed(number, described(feed.structure), feed.is_optional)
+            yield WorkerElement(number, described(feed.structure), feed.is_optional)
 
     def _assignment_of(self, variable: keras.Variable) -> Assignment:
         if self._is_on_servers(variable):

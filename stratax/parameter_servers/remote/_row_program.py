@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax.core import jaxprs
 from stratax.parameter_servers.remote._row_spaces import Lookups, RowSpace
-from stratax.parameter_servers.remote._row_uses import Group, Ids, RowUses, inlined, numbers_of
+from stratax.parameter_servers.remote._row_uses import LookedUpIds, RowGroup, RowUses, inlined, numbers_of
 from stratax.seams.jax import core, partial_eval
 
 # An array is sent by rows if that saves so many bytes: rows need a question of their own.
@@ -93,17 +93,17 @@ class _Layout:
         place_of: Of the row numbers of each space, which array says where they are among the rows that were pulled.
     """
 
-    ids: list[Ids]
+    ids: list[LookedUpIds]
     spaces: list[RowSpace]
     space_of: dict[Any, int]
-    place_of: dict[tuple[int, Ids], int]
+    place_of: dict[tuple[int, LookedUpIds], int]
 
     def chosen(self, variables: dict[int, Any]) -> dict[int, int]:
         """Return the spaces of those of some variables that are in one."""
         return {index: self.space_of[each] for index, each in variables.items() if each in self.space_of}
 
 
-def _lay_out(uses: RowUses, found: Sequence[Group]) -> _Layout | None:
+def _lay_out(uses: RowUses, found: Sequence[RowGroup]) -> _Layout | None:
     """Return the row spaces of arrays that have their rows together; None where there are none."""
     if not found:
         return None
@@ -121,7 +121,7 @@ def _lay_out(uses: RowUses, found: Sequence[Group]) -> _Layout | None:
     return _Layout(ids, spaces, space_of, {place: number for number, place in enumerate(places)})
 
 
-def _key(group: Group) -> tuple[frozenset[Ids], int]:
+def _key(group: RowGroup) -> tuple[frozenset[LookedUpIds], int]:
     return frozenset(group.ids), group.num_rows
 
 
@@ -132,7 +132,9 @@ def _is_worth_it(aval: Any, size: int) -> bool:
     return (aval.shape[0] - size) * row_bytes >= LEAST_BYTES_SAVED
 
 
-def _finder(closed: Any, uses: RowUses, ids: Sequence[Ids]) -> tuple[list[int], Callable[..., list[Any]]]:
+def _finder(
+    closed: Any, uses: RowUses, ids: Sequence[LookedUpIds]
+) -> tuple[list[int], Callable[..., list[Any]]]:
     """Return which arguments row numbers follow from, and the function that computes them."""
     atoms = [each.atom for each in ids]
     equations = uses.slice_of(atoms) or []

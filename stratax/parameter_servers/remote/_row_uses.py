@@ -32,7 +32,7 @@ _CALLS = {
 _COMPUTED_AGAIN = ("remat2", "checkpoint")
 
 
-class Kind(enum.Enum):
+class OtherRows(enum.Enum):
     """What the rows of an array are that are not looked up."""
 
     ANY = "any"
@@ -40,7 +40,7 @@ class Kind(enum.Enum):
     TRUE = "true"
 
 
-class Ids(NamedTuple):
+class LookedUpIds(NamedTuple):
     """Row numbers of a lookup.
 
     Attributes:
@@ -60,7 +60,7 @@ class Ids(NamedTuple):
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Group:
+class RowGroup:
     """Arrays that have their rows together.
 
     Attributes:
@@ -71,15 +71,15 @@ class Group:
 
     num_rows: int
     origins: list[Any]
-    ids: dict[Ids, None] = dataclasses.field(default_factory=dict)
-    parent: "Group | None" = None
+    ids: dict[LookedUpIds, None] = dataclasses.field(default_factory=dict)
+    parent: "RowGroup | None" = None
 
     @property
-    def root(self) -> "Group":
+    def root(self) -> "RowGroup":
         """The group that this one has become a part of."""
         return self if self.parent is None else self.parent.root
 
-    def join(self, other: "Group") -> "Group":
+    def join(self, other: "RowGroup") -> "RowGroup":
         """Make one of two groups."""
         left, right = self.root, other.root
         if left is not right:
@@ -119,8 +119,8 @@ class RowUses:
         self._jaxpr = jaxpr
         self._pushed = set(pushed)
         self._refused: set[Any] = set()
-        self.kinds: dict[Any, tuple[Kind, Group]] = {}
-        self.lookups: dict[Any, Ids] = {}
+        self.kinds: dict[Any, tuple[OtherRows, RowGroup]] = {}
+        self.lookups: dict[Any, LookedUpIds] = {}
         self.uniform: dict[Any, Any] = {}
         # What is refused may be used by others: until nothing more is.
         while True:
@@ -130,7 +130,7 @@ class RowUses:
             if len(self._refused) == known:
                 break
 
-    def group_of(self, variable: Any) -> Group | None:
+    def group_of(self, variable: Any) -> RowGroup | None:
         """Return the group of an array; None where it is computed as a whole."""
         found = self.kinds.get(variable)
         return None if found is None else found[1].root
@@ -138,12 +138,12 @@ class RowUses:
     def _go_through(self, tables: Sequence[Any]) -> None:
         self.kinds, self.lookups, self.uniform = {}, {}, {}
         for table in tables:
-            self.kinds[table] = Kind.ANY, Group(table.aval.shape[0], [table])
+            self.kinds[table] = OtherRows.ANY, RowGroup(table.aval.shape[0], [table])
         for equation in jaxprs.equations(self._jaxpr):
             self._meet(equation)
         for variable in jaxprs.variables_of(self._jaxpr.outvars):
             found = self.kinds.get(variable)
-            if found is not None and (found[0] is not Kind.ZERO or variable not in self._pushed):
+            if found is not None and (found[0] is not OtherRows.ZERO or variable not in self._pushed):
                 self._refuse(found[1].root)
 
     def _meet(self, equation: Any) -> None:
@@ -151,16 +151,16 @@ class RowUses:
         groups = [self.kinds[atom][1] for atom in equation.invars if self._kind(atom) is not None]
         if groups:
             # Of one length, or the operation is none that is known here.
-            group = functools.reduce(Group.join, groups).root
+            group = functools.reduce(RowGroup.join, groups).root
             if not self._follow(equation, group):
                 self._refuse(group.root)
                 for variable in equation.outvars:
                     self.kinds.pop(variable, None)
         elif self._is_made_of_rows(equation):
             (made,) = equation.outvars
-            group = Group(made.aval.shape[0], [made])
+            group = RowGroup(made.aval.shape[0], [made])
             self._look_up(equation, group)
-            self.kinds[made] = Kind.ZERO, group
+            self.kinds[made] = OtherRows.ZERO, group
         elif equation.primitive.name == "broadcast_in_dim" and not equation.invars[0].aval.shape:
             self.uniform[equation.outvars[0]] = equation.invars[0]
 
@@ -168,20 +168,20 @@ class RowUses:
         is_wanted = _is_scatter(equation) and equation.outvars[0] not in self._refused
         return is_wanted and self._is_zero(equation.invars[0])
 
-    def _follow(self, equation: Any, group: Group) -> bool:
+    def _follow(self, equation: Any, group: RowGroup) -> bool:
         """Find out what an operation makes of arrays by rows; return whether it is known."""
         name, kind = equation.primitive.name, self._kind(equation.invars[0])
         if name == "gather" or _is_scatter(equation):
             others = any(self._kind(atom) is not None for atom in equation.invars[1:])
-            expected = Kind.ANY if name == "gather" else Kind.ZERO
+            expected = OtherRows.ANY if name == "gather" else OtherRows.ZERO
             if kind is not expected or others or (name == "gather" and not _is_by_row(equation)):
                 return False
             self._look_up(equation, group)
             if name != "gather":
-                self.kinds[equation.outvars[0]] = Kind.ZERO, group
+                self.kinds[equation.outvars[0]] = OtherRows.ZERO, group
             return True
         if name in ("reduce_sum", "reduce_and"):
-            if kind is not (Kind.ZERO if name == "reduce_sum" else Kind.TRUE):
+            if kind is not (OtherRows.ZERO if name == "reduce_sum" else OtherRows.TRUE):
                 return False
             if 0 not in equation.params["axes"]:
                 self.kinds[equation.outvars[0]] = kind, group
@@ -192,7 +192,7 @@ class RowUses:
         self.kinds[equation.outvars[0]] = made, group
         return True
 
-    def _elementwise(self, equation: Any) -> Kind | None:
+    def _elementwise(self, equation: Any) -> OtherRows | None:
         """Return what an operation that works element by element makes; None where that is not known."""
         name, atoms = equation.primitive.name, equation.invars
         kinds = [self._kind(atom) for atom in atoms]
@@ -201,26 +201,28 @@ class RowUses:
             for atom, kind in zip(atoms, kinds, strict=True)
         ):
             return None
-        if Kind.ANY in kinds:
-            return Kind.ANY if set(kinds) <= {Kind.ANY, None} else None
-        if Kind.TRUE in kinds:
-            return Kind.TRUE if name == "and" and set(kinds) == {Kind.TRUE} else None
-        zero = [kind is Kind.ZERO or self._is_zero(atom) for atom, kind in zip(atoms, kinds, strict=True)]
+        if OtherRows.ANY in kinds:
+            return OtherRows.ANY if set(kinds) <= {OtherRows.ANY, None} else None
+        if OtherRows.TRUE in kinds:
+            return OtherRows.TRUE if name == "and" and set(kinds) == {OtherRows.TRUE} else None
+        zero = [
+            kind is OtherRows.ZERO or self._is_zero(atom) for atom, kind in zip(atoms, kinds, strict=True)
+        ]
         keeps = {
             "mul": True,
-            "div": kinds[0] is Kind.ZERO and kinds[-1] is None,
+            "div": kinds[0] is OtherRows.ZERO and kinds[-1] is None,
             "integer_pow": equation.params.get("y", 0) > 0,
             "select_n": kinds[0] is None and all(zero[1:]),
         }
         if keeps.get(name, name in KEEP_ZERO and all(zero)):
-            return Kind.ZERO
-        return Kind.TRUE if name == "is_finite" else None
+            return OtherRows.ZERO
+        return OtherRows.TRUE if name == "is_finite" else None
 
-    def _look_up(self, equation: Any, group: Group) -> None:
+    def _look_up(self, equation: Any, group: RowGroup) -> None:
         mode, is_gather = equation.params["mode"], equation.primitive.name == "gather"
         # XLA moves what is looked up into the range, and leaves out what would be added outside of it.
         is_clipped = mode == _MODE.CLIP or (is_gather and mode == _MODE.PROMISE_IN_BOUNDS)
-        ids = self.lookups[equation.outvars[0]] = Ids(equation.invars[1], is_clipped, group.num_rows)
+        ids = self.lookups[equation.outvars[0]] = LookedUpIds(equation.invars[1], is_clipped, group.num_rows)
         group.ids[ids] = None
 
     def _check(self, is_worth_it: Callable[[Any, int], bool]) -> None:
@@ -243,10 +245,10 @@ class RowUses:
             return None
         return None if any(each.effects or programs.is_call(each) for each in found) else found
 
-    def _refuse(self, group: Group) -> None:
+    def _refuse(self, group: RowGroup) -> None:
         self._refused.update(group.origins)
 
-    def _kind(self, atom: Any) -> Kind | None:
+    def _kind(self, atom: Any) -> OtherRows | None:
         if isinstance(atom, core.Literal):
             return None
         found = self.kinds.get(atom)
@@ -281,7 +283,7 @@ def inlined(closed: Any, sizes: set[int]) -> Any:
     return jaxprs.trace_again(closed, rule)
 
 
-def numbers_of(ids: Ids, value: Any) -> Any:
+def numbers_of(ids: LookedUpIds, value: Any) -> Any:
     """Return row numbers as 32-bit integers, in which the number of rows stands for no row.
 
     Args:

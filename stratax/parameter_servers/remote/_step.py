@@ -23,7 +23,7 @@ from stratax.parameter_servers.remote._updates import Sent
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Input:
+class InputSource:
     """Where an input of a step comes from: a variable on servers or elsewhere, or an element.
 
     Attributes:
@@ -44,7 +44,7 @@ class Input:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Feed:
+class WorkerElement:
     """An element that a step takes from one of the worker's iterators.
 
     Attributes:
@@ -94,8 +94,8 @@ class Step:
         max_staleness: How many others may change variables between its pull and its push; None for any number.
     """
 
-    inputs: tuple[Input, ...]
-    feeds: tuple[Feed, ...]
+    inputs: tuple[InputSource, ...]
+    feeds: tuple[WorkerElement, ...]
     assignments: tuple[Assignment, ...]
     pushes: tuple[Push, ...]
     lookups: Lookups
@@ -110,11 +110,11 @@ class Step:
         """Return the description that :meth:`as_json` has given."""
         return cls(
             inputs=tuple(
-                Input(**{**each, "shards": _shards(each["shards"]), "table": _table(each["table"])})
+                InputSource(**{**each, "shards": _shards(each["shards"]), "table": _table(each["table"])})
                 for each in values["inputs"]
             ),
             feeds=tuple(
-                Feed(
+                WorkerElement(
                     each["iterator"],
                     tuple((tuple(shape), dtype) for shape, dtype in each["leaves"]),
                     each["is_optional"],
@@ -279,7 +279,7 @@ def described(structure: Any) -> tuple[tuple[tuple[int, ...], str], ...]:
     )
 
 
-def _taken(feed: Feed, iterator: Any) -> list[Any]:
+def _taken(feed: WorkerElement, iterator: Any) -> list[Any]:
     if not feed.is_optional:
         return list(jax.tree.leaves(iterator.take()))
     if iterator.peek_up_to(0, 1):

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax.base.surroundings import Slot
 from stratax.core.storage import VariableStore
-from stratax.parameter_servers.remote._layout import Layout, Layouts, Shard
+from stratax.parameter_servers.remote._layout import Layouts, ServerLayout, Shard
 from stratax.parameter_servers.remote._pull import Puller
 from stratax.parameter_servers.remote._push import requests_of
 from stratax.parameter_servers.remote._servers import Request, Servers, by_server, new_step
@@ -113,7 +113,7 @@ class ServerStore(VariableStore):
         """
         (value,) = self.pull([variable])
         layout = self.layouts.of(variable)
-        self.layouts.put(variable, Layout(layout.name, (Shard(server, f"{layout.name}/whole"),)))
+        self.layouts.put(variable, ServerLayout(layout.name, (Shard(server, f"{layout.name}/whole"),)))
         # The first task that does it moves the value; to the others there is a variable of the name already.
         self.create(variable, value)
 

@@ -15,7 +15,7 @@ import numpy as np
 from stratax.core import jaxprs, programs, regions
 from stratax.errors import InternalError, StrategyError, TracingError
 from stratax.parameter_servers.remote import _elementwise
-from stratax.parameter_servers.remote._layout import Layout, Shard
+from stratax.parameter_servers.remote._layout import ServerLayout, Shard
 from stratax.parameter_servers.remote._servers import Request
 from stratax.parameter_servers.remote._store import ServerStore
 
@@ -435,7 +435,7 @@ def _changed_rows(traced: Update, output: int, sources: dict[int, Any]) -> Sent 
     return next(iter(rows.values()))
 
 
-def _beside(layout: Layout, shard: Shard) -> Shard:
+def _beside(layout: ServerLayout, shard: Shard) -> Shard:
     """Return the shard of a variable that has the same rows, on the same server, as one of another variable."""
     for own in layout.on(shard.server):
         if own.rows == shard.rows or (layout.copies and own.stop is None):

@@ -28,7 +28,7 @@ from stratax.tensorflow.estimator import (
     _training,
 )
 from stratax.tensorflow.estimator._mode_keys import ModeKeys
-from stratax.tensorflow.estimator._model import Model
+from stratax.tensorflow.estimator._model import EstimatorModel
 from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator._session import Session
 from stratax.tensorflow.estimator._spec import EstimatorSpec
@@ -414,7 +414,9 @@ class Estimator:
             for mode, serving in servings.items():
                 element, infos = serving.blank()
                 # Their variables are in the export once.
-                model = Model(self._calling(mode, exports=True), mode, strategy, state, self._compiled)
+                model = EstimatorModel(
+                    self._calling(mode, exports=True), mode, strategy, state, self._compiled
+                )
                 model.build(element)
                 self._read(model, strategy, path)
                 signatures.update(_exporting.signatures_of(model, serving, infos))
@@ -481,8 +483,8 @@ class Estimator:
     def _steps_per_dispatch(self) -> int:
         return 1
 
-    def _model(self, mode: str, strategy: Strategy, checkpoint: str | None) -> Model:
-        return Model(self._calling(mode), mode, strategy, self._state(checkpoint), self._compiled)
+    def _model(self, mode: str, strategy: Strategy, checkpoint: str | None) -> EstimatorModel:
+        return EstimatorModel(self._calling(mode), mode, strategy, self._state(checkpoint), self._compiled)
 
     def _state(self, checkpoint: str | None) -> ModelState:
         state = ModelState(
@@ -492,14 +494,14 @@ class Estimator:
         state.begins = checkpoint is None
         return state
 
-    def _read(self, model: Model, strategy: Strategy, checkpoint: str | None) -> None:
+    def _read(self, model: EstimatorModel, strategy: Strategy, checkpoint: str | None) -> None:
         if checkpoint is not None:
             _checkpoints.read_into(model.state, checkpoint, model.saver)
             return
         _logger.info("Could not find trained model in model_dir: %s, running initialization.", self.model_dir)
         self._start(model, strategy)
 
-    def _start(self, model: Model, strategy: Strategy) -> None:
+    def _start(self, model: EstimatorModel, strategy: Strategy) -> None:
         """Give the variables of a model without a checkpoint what they begin with."""
         if self._warm_start is not None and model.scope is not None:
             warm_start_model(model.scope, self._warm_start)

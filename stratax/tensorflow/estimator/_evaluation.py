@@ -12,7 +12,7 @@ from stratax import errors
 from stratax.core import storage
 from stratax.distribute import Strategy, get_replica_context
 from stratax.engine import StepInput, StepLoop, StepProgram, is_chief
-from stratax.tensorflow.estimator._model import FETCHED, Model
+from stratax.tensorflow.estimator._model import FETCHED, EstimatorModel
 from stratax.tensorflow.estimator._session import Session, SessionHooks
 from stratax.tensorflow.estimator.hooks import SessionRunHook, write, writer_of
 from stratax.tensorflow.v1 import ModelScope
@@ -23,7 +23,7 @@ _VALUES = "values"
 
 
 def evaluate(
-    model: Model,
+    model: EstimatorModel,
     strategy: Strategy,
     given: StepInput,
     steps: int | None,
@@ -74,7 +74,7 @@ def _write(found: Mapping[str, Any], eval_dir: str) -> None:
         writer.flush()
 
 
-def _of_batches(model: Model) -> list[str]:
+def _of_batches(model: EstimatorModel) -> list[str]:
     """Return the metrics whose values depend on a batch: what they are in the last step is taken."""
     scope = model.scope
     return [
@@ -84,7 +84,7 @@ def _of_batches(model: Model) -> list[str]:
     ]
 
 
-def _program(model: Model, fetched: frozenset[Any], of_batches: Sequence[str]) -> StepProgram:
+def _program(model: EstimatorModel, fetched: frozenset[Any], of_batches: Sequence[str]) -> StepProgram:
     def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
         metrics = dict(spec.eval_metric_ops or {})
         if LOSS_METRIC in metrics:
@@ -132,7 +132,7 @@ def _is_plain(metric: Any) -> bool:
     return not isinstance(metric, keras.metrics.Metric) and not hasattr(metric[0], "result")
 
 
-def _result(model: Model, name: str, outputs: Any) -> Any:
+def _result(model: EstimatorModel, name: str, outputs: Any) -> Any:
     if name == LOSS_METRIC:
         total, count = (model.state.variables[f"eval_loss/{part}"] for part in ("total", "count"))
         sums = storage.read_all([total, count])

@@ -18,7 +18,7 @@ from stratax.export import ExportedFunction
 from stratax.tensorflow.estimator._evaluation import update_of, value_of
 from stratax.tensorflow.estimator._export_outputs import PREDICT, ExportOutput, SupervisedOutput, outputs_of
 from stratax.tensorflow.estimator._mode_keys import ModeKeys
-from stratax.tensorflow.estimator._model import Model
+from stratax.tensorflow.estimator._model import EstimatorModel
 from stratax.tensorflow.estimator._receivers import (
     ServingInputReceiver,
     SupervisedInputReceiver,
@@ -100,7 +100,7 @@ class Serving:
 
 
 def signatures_of(
-    model: Model, serving: Serving, infos: Mapping[str | None, Mapping[str, Any]]
+    model: EstimatorModel, serving: Serving, infos: Mapping[str | None, Mapping[str, Any]]
 ) -> dict[str, ExportedFunction]:
     """Return what is exported of a model that was built, by name.
 
@@ -144,7 +144,7 @@ def signatures_of(
 
 
 def _function(
-    model: Model, serving: Serving, name: str, output: ExportOutput, alternative: str | None
+    model: EstimatorModel, serving: Serving, name: str, output: ExportOutput, alternative: str | None
 ) -> ExportedFunction:
     def called(inputs: dict[str, Any]) -> dict[str, Any]:
         del inputs
@@ -163,7 +163,7 @@ def _function(
     )
 
 
-def _supervised(model: Model, serving: Serving) -> ExportedFunction:
+def _supervised(model: EstimatorModel, serving: Serving) -> ExportedFunction:
     def called(inputs: dict[str, Any]) -> dict[str, Any]:
         del inputs
         features, labels, fed = serving.received()

@@ -17,7 +17,7 @@ from stratax.engine import StepInput
 from stratax.tensorflow.estimator import _layout
 
 if TYPE_CHECKING:
-    from stratax.tensorflow.estimator._model import Model
+    from stratax.tensorflow.estimator._model import EstimatorModel
 
 
 _OF_PYTHON = (bool, int, float, str, bytes)
@@ -45,7 +45,7 @@ class ModelInput:
         self._preparation = preparation
         self._replicas_in_element = replicas_in_element
 
-    def build(self, model: "Model", *, may_be_empty: bool = False) -> bool:
+    def build(self, model: "EstimatorModel", *, may_be_empty: bool = False) -> bool:
         """Trace a model in advance, with the first batch; steps are prepared as it asked for.
 
         Args:

@@ -51,7 +51,7 @@ class _Slot:
         return not self.is_host and self.dtype.kind in "iu" and self.dtype.itemsize > 4
 
 
-class Layout:
+class InputLayout:
     """What an input's elements consist of.
 
     Args:

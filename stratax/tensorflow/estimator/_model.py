@@ -51,13 +51,13 @@ Key = tuple[str, Hashable]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Constant:
+class KnownTensor:
     """A tensor whose value is known."""
 
     value: np.ndarray
 
 
-class Model:
+class EstimatorModel:
     """What a `model_fn` computes in one mode under one strategy.
 
     Args:
@@ -93,7 +93,7 @@ class Model:
         self._strategy = strategy
         self._compiled = compiled
         self._inputs = HostInputs()
-        self._layout: _layout.Layout | None = None
+        self._layout: _layout.InputLayout | None = None
 
     def build(self, element: PyTree) -> None:
         """Trace the model in advance; its variables are there afterwards.
@@ -101,7 +101,7 @@ class Model:
         Args:
             element: One replica's batch, on the host.
         """
-        self._layout = _layout.Layout(element)
+        self._layout = _layout.InputLayout(element)
         example = self._layout.batch(jax.tree.leaves(element))
         # With one at least: what is computed of the host's results is none of a constant.
         numbers = {_NOTHING: np.zeros((), np.int32), **self._layout.numbers(element)}
@@ -150,7 +150,7 @@ class Model:
         return jax.tree.flatten(self._found_layout.prepared(self._inputs, leaves, count))
 
     @property
-    def _found_layout(self) -> _layout.Layout:
+    def _found_layout(self) -> _layout.InputLayout:
         if self._layout is None:
             raise errors.ModelScopeError("The model has not been built yet.")
         return self._layout
@@ -322,7 +322,7 @@ class Model:
             isinstance(fetch, jax.Array) and not isinstance(fetch, jax.core.Tracer)
         ):
             # A tensor that was computed of constants alone is a number already.
-            return "constant", Constant(np.asarray(fetch))
+            return "constant", KnownTensor(np.asarray(fetch))
         if isinstance(fetch, HostTensor | HostResult):
             raise errors.BadTypeError(
                 "Hooks get numbers of the step; strings stay on the host. Expected: a tensor of numbers. Received: "
@@ -335,7 +335,7 @@ class Model:
             if (variable := trace.variable_of(fetch)) is not None:
                 return "variable", variable.path
             with contextlib.suppress(LookupError):
-                return "constant", Constant(np.asarray(trace.constant_of(fetch)))
+                return "constant", KnownTensor(np.asarray(trace.constant_of(fetch)))
         raise errors.BadTypeError(
             "A hook asked for something that the model_fn did not compute. Expected: a tensor, variable or "
             f"operation of the model_fn, or its name. Received: {shown(fetch)}."

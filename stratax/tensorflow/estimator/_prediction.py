@@ -13,7 +13,7 @@ from stratax.base.shown import shown
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import is_per_replica
 from stratax.engine import StepInput, StepLoop, StepProgram, is_chief
-from stratax.tensorflow.estimator._model import FETCHED, Key, Model
+from stratax.tensorflow.estimator._model import FETCHED, EstimatorModel, Key
 from stratax.tensorflow.estimator._session import Session, SessionHooks
 from stratax.tensorflow.estimator.hooks import SessionRunHook
 from stratax.tensorflow.v1 import ModelScope, values_after_step
@@ -22,7 +22,7 @@ _ROWS = "rows"
 
 
 def predictions(
-    model: Model,
+    model: EstimatorModel,
     strategy: Strategy,
     given: StepInput,
     hooks: Sequence[SessionRunHook],

@@ -15,7 +15,7 @@ from stratax.base.shown import shown
 from stratax.core import storage
 from stratax.engine import StepLoop, StepProgram
 from stratax.summary.forms import SummaryRecord
-from stratax.tensorflow.estimator._model import FETCHED, LOSS, Constant, Key, Model
+from stratax.tensorflow.estimator._model import FETCHED, LOSS, EstimatorModel, Key, KnownTensor
 from stratax.tensorflow.estimator._results import ResultsHook
 from stratax.tensorflow.estimator.hooks import SessionRunContext, SessionRunHook, SessionRunValues
 from stratax.tensorflow.v1 import Operation, entering, reading
@@ -42,7 +42,7 @@ class Session:
 
     def __init__(
         self,
-        model: Model,
+        model: EstimatorModel,
         model_dir: str,
         is_chief: bool,
         save: Callable[[str | None], str] | None = None,
@@ -130,7 +130,7 @@ class SessionHooks(engine.Hook):
 
     def __init__(
         self,
-        model: Model,
+        model: EstimatorModel,
         hooks: Sequence[SessionRunHook],
         session: Session,
         make_program: Callable[[frozenset[Key]], StepProgram] | None = None,
@@ -281,13 +281,13 @@ def _encoded(value: Any) -> Any:
 
 
 def _is_computed(key: Key) -> bool:
-    return not isinstance(key[1], Constant)
+    return not isinstance(key[1], KnownTensor)
 
 
 def _results(outputs: Any, key: Key, steps: int) -> Any:
     """Return what each step gave for a key."""
     constant = key[1]
-    if isinstance(constant, Constant):
+    if isinstance(constant, KnownTensor):
         return np.broadcast_to(constant.value, (steps, *constant.value.shape))
     return outputs[FETCHED][key]
 

@@ -13,7 +13,7 @@ from stratax.engine import Hook, StepInput, StepLoop, is_chief
 from stratax.tensorflow.estimator._beginning import Start, note_end
 from stratax.tensorflow.estimator._beside import Side
 from stratax.tensorflow.estimator._checkpoints import PREFIX, TrainingCheckpoint
-from stratax.tensorflow.estimator._model import GLOBAL_STEP, LOSS, Model
+from stratax.tensorflow.estimator._model import GLOBAL_STEP, LOSS, EstimatorModel
 from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator._session import Session, SessionHooks
 from stratax.tensorflow.estimator._staleness import StalenessHook
@@ -44,7 +44,7 @@ class Training:
 
     def __init__(
         self,
-        model: Model,
+        model: EstimatorModel,
         strategy: Strategy,
         config: RunConfig,
         *,
@@ -150,7 +150,7 @@ class _Others(Hook):
         model: The model.
     """
 
-    def __init__(self, side: Side, model: Model) -> None:
+    def __init__(self, side: Side, model: EstimatorModel) -> None:
         self._side = side
         self._model = model
 
@@ -162,7 +162,7 @@ class _Others(Hook):
         loop.step = max(loop.step, self._model.global_step())
 
 
-def _reporting(model: Model, config: RunConfig) -> list[SessionRunHook]:
+def _reporting(model: EstimatorModel, config: RunConfig) -> list[SessionRunHook]:
     """Return the hooks that print and write how it goes, as often as the configuration says."""
     found: list[SessionRunHook] = []
     steps, summary_steps, folder = config.log_step_count_steps, config.save_summary_steps, config.model_dir

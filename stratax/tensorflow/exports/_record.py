@@ -1,6 +1,6 @@
 """What stands for values of the host while a function is exported, and the recorder of calls with them (export layer).
 
-Text, images whose sizes differ and SparseTensors are :class:`HostValue`s. A call of a function of `tf` with such
+Text, images whose sizes differ and SparseTensors are :class:`RecordedValue`s. A call of a function of `tf` with such
 becomes a call of the plan; what it gives is found by calling the function on two blank examples, whose unknown sizes
 differ. An array of numbers whose sizes are known, but for the number of examples, becomes an argument of the program.
 """
@@ -68,7 +68,7 @@ _UNARY = {"neg": "math.negative", "abs": "math.abs", "invert": "math.logical_not
 _CONVERSIONS = ("bool", "int", "float", "index", "len", "iter", "contains", "array")
 
 
-class HostValue(labels.TextSymbol):
+class RecordedValue(labels.TextSymbol):
     """A value that is known on the host, when an export runs.
 
     Attributes:
@@ -121,7 +121,7 @@ class HostValue(labels.TextSymbol):
     def set_shape(self, shape: Any) -> None:
         """Say what its sizes are, as TensorFlow's `set_shape`; they are checked when the export runs."""
         made = self._recorder.called(_host_functions.function_named("ensure_shape"), (self, shape), {})
-        if isinstance(made, HostValue):
+        if isinstance(made, RecordedValue):
             self.id, self.blanks, self.dims = made.id, made.blanks, made.dims
 
     @property
@@ -155,7 +155,7 @@ class HostValue(labels.TextSymbol):
 
 
 def _operator(name: str, *, reflected: bool = False) -> Callable[..., Any]:
-    def operator(self: HostValue, other: Any) -> Any:
+    def operator(self: RecordedValue, other: Any) -> Any:
         function = _host_functions.function_named(name)
         return function(other, self) if reflected else function(self, other)
 
@@ -167,16 +167,16 @@ def _unary(name: str) -> Callable[..., Any]:
 
 
 for _short, _name in _OPERATORS.items():
-    setattr(HostValue, f"__{_short}__", _operator(_name))
+    setattr(RecordedValue, f"__{_short}__", _operator(_name))
 for _short in _REFLECTED:
-    setattr(HostValue, f"__r{_short}__", _operator(_OPERATORS[_short], reflected=True))
+    setattr(RecordedValue, f"__r{_short}__", _operator(_OPERATORS[_short], reflected=True))
 for _short, _name in _UNARY.items():
-    setattr(HostValue, f"__{_short}__", _unary(_name))
+    setattr(RecordedValue, f"__{_short}__", _unary(_name))
 for _short in _CONVERSIONS:
-    setattr(HostValue, f"__{_short}__", HostValue._refuse)
+    setattr(RecordedValue, f"__{_short}__", RecordedValue._refuse)
 
 
-class Arguments:
+class HostArguments:
     """The arguments that the host gives a program.
 
     Args:
@@ -264,7 +264,7 @@ class HostRecorder:
         arguments: Of the program.
     """
 
-    def __init__(self, arguments: Arguments, *, prefix: str = "") -> None:
+    def __init__(self, arguments: HostArguments, *, prefix: str = "") -> None:
         self.infos: dict[str, TensorInfo] = {}
         self.before: list[Call] = []
         self.after: list[Call] = []
@@ -375,7 +375,11 @@ class HostRecorder:
                 self._fed[self._fed_id(name, value)] = name
 
     def _fed_id(self, name: str, value: Any) -> str:
-        id = value.id if isinstance(value, HostValue) and not value.is_late else self.arguments.id_of(value)
+        id = (
+            value.id
+            if isinstance(value, RecordedValue) and not value.is_late
+            else self.arguments.id_of(value)
+        )
         if id is None:
             raise BadArgumentError(
                 "What an export is fed is a placeholder, or what the host makes of one, such as a feature of "
@@ -385,7 +389,7 @@ class HostRecorder:
 
     def info_of(self, value: Any) -> TensorInfo | None:
         """Return what a value is, as signatures say it; None of a SparseTensor."""
-        if isinstance(value, HostValue):
+        if isinstance(value, RecordedValue):
             return value.info
         if not isinstance(value, jax.core.Tracer):
             return None
@@ -431,7 +435,7 @@ class HostRecorder:
                 f"of which all features are made. Received: {', '.join(sorted(self.named_infos()))}."
             )
 
-    def constant(self, value: Any) -> "HostValue":
+    def constant(self, value: Any) -> "RecordedValue":
         """Return text as a value of the host."""
         made = _array(value)
         id = f"{self._prefix}{next(self._ids)}"
@@ -446,12 +450,14 @@ class HostRecorder:
         self._values[id] = TensorInfo("uint32", (2,))
         return id
 
-    def _value(self, id: str, blanks: tuple[np.ndarray, np.ndarray], *, is_late: bool = False) -> HostValue:
-        made = HostValue(self, id, blanks, is_late=is_late)
+    def _value(
+        self, id: str, blanks: tuple[np.ndarray, np.ndarray], *, is_late: bool = False
+    ) -> RecordedValue:
+        made = RecordedValue(self, id, blanks, is_late=is_late)
         self._values[id] = made.info
         return made
 
-    def results_for(self, outputs: Iterable[HostValue]) -> dict[str, Any]:
+    def results_for(self, outputs: Iterable[RecordedValue]) -> dict[str, Any]:
         """Return what of the program's results the host needs, by id.
 
         Args:
@@ -460,13 +466,13 @@ class HostRecorder:
         behind = self._behind(outputs)
         return {id: array for id, array in self.results.items() if id in behind}
 
-    def _behind(self, outputs: Iterable[HostValue]) -> set[str]:
+    def _behind(self, outputs: Iterable[RecordedValue]) -> set[str]:
         """Return the ids of what the host needs behind the program: not for what nobody is given."""
         gives = {each.id: each.id for each in outputs}
         calls = Plan(tuple(self.after), gives, {}).needed().calls
         return {ref.id for call in calls for ref in call.refs()} | gives.keys()
 
-    def plan_before(self, arguments: Iterable[str], outputs: Iterable[HostValue]) -> Plan | None:
+    def plan_before(self, arguments: Iterable[str], outputs: Iterable[RecordedValue]) -> Plan | None:
         """Return what the host computes before the program.
 
         Args:
@@ -487,7 +493,7 @@ class HostRecorder:
         }
         return self._renamed(Plan(tuple(self.before), gives, infos)).needed()
 
-    def plan_after(self, outputs: Mapping[str, HostValue]) -> Plan | None:
+    def plan_after(self, outputs: Mapping[str, RecordedValue]) -> Plan | None:
         """Return what the host computes behind the program.
 
         Args:
@@ -542,7 +548,7 @@ class HostRecorder:
     @staticmethod
     def is_value(value: object) -> bool:
         """Return whether something stands for a value of the host, or is a SparseTensor."""
-        return isinstance(value, HostValue | SparseTensor)
+        return isinstance(value, RecordedValue | SparseTensor)
 
     def blank(self, value: Any) -> Any:
         """Return a value of the host, or an array of the program, as the first blank example has it.
@@ -552,8 +558,8 @@ class HostRecorder:
         """
         if isinstance(value, SparseTensor):
             parts = map(self.blank, value.parts)
-            return self._narrow(*parts) if isinstance(value.values, HostValue) else SparseTensor(*parts)
-        if isinstance(value, HostValue):
+            return self._narrow(*parts) if isinstance(value.values, RecordedValue) else SparseTensor(*parts)
+        if isinstance(value, RecordedValue):
             return value.blanks[0]
         return self._blank_tracer(value, 0) if isinstance(value, jax.core.Tracer) else value
 
@@ -606,7 +612,7 @@ class HostRecorder:
         if self._stays:
             args, kwargs = replaced((args, kwargs), self._on_host)
         leaves = list(leaves_in((args, kwargs)))
-        hosts = [each for each in leaves if isinstance(each, HostValue)]
+        hosts = [each for each in leaves if isinstance(each, RecordedValue)]
         if not hosts or name is None:
             if name is None:
                 return NOT_RECORDED
@@ -616,7 +622,7 @@ class HostRecorder:
         is_numeric = all(not each.is_late and self._is_argument(each) for each in hosts)
         if is_numeric and any(isinstance(each, jax.core.Tracer) for each in leaves):
             given = replaced(
-                (args, kwargs), lambda each: self.argument(each) if isinstance(each, HostValue) else each
+                (args, kwargs), lambda each: self.argument(each) if isinstance(each, RecordedValue) else each
             )
             return function(*given[0], **given[1])
         if name == MAP:
@@ -627,7 +633,7 @@ class HostRecorder:
             return function(*(blank if each is hosts[0] else each for each in args), **kwargs)
         return self.record(name, args, kwargs)
 
-    def _sized(self, value: HostValue) -> Any:
+    def _sized(self, value: RecordedValue) -> Any:
         """Return an array of the program that has the sizes of a value, whose sizes are known or the batch."""
         if _BATCH not in value.dims or self.arguments.has_batch:
             return self.arguments.blank(value.dims)
@@ -670,7 +676,7 @@ class HostRecorder:
         number = f"{self._prefix}{next(self._ids)}"
         parts = itertools.count()
 
-        def stand_in(first: Any) -> HostValue:
+        def stand_in(first: Any) -> RecordedValue:
             part = next(parts)
             id = number if not part else f"{number}.{part}"
             return self._value(id, (_array(first), _array(next(second))), is_late=is_late)
@@ -680,7 +686,7 @@ class HostRecorder:
         (self.after if is_late else self.before).append(Call(name, args, kwargs, gives, body))
         return values if is_late else replaced(values, self._in_program)
 
-    def _in_program(self, value: HostValue) -> Any:
+    def _in_program(self, value: RecordedValue) -> Any:
         """Return an array of the program in place of a value of numbers whose sizes are known.
 
         Small ones of whole numbers or truths, such as the sizes of an image, stay on the host, where functions ask for
@@ -691,12 +697,12 @@ class HostRecorder:
         return self.argument(value) if is_wanted else value
 
     @staticmethod
-    def _is_argument(value: HostValue) -> bool:
+    def _is_argument(value: RecordedValue) -> bool:
         return value.dtype.kind in "biuf" and all(
             isinstance(size, int) or (not axis and size == _BATCH) for axis, size in enumerate(value.dims)
         )
 
-    def argument(self, value: HostValue) -> Any:
+    def argument(self, value: RecordedValue) -> Any:
         """Return a value as an argument of the program.
 
         Raises:
@@ -720,10 +726,10 @@ class HostRecorder:
         id = self.arguments.id_of(value)
         if id is None:
             return value
-        return HostValue(self, id, (self._blank_tracer(value, 0), self._blank_tracer(value, 1)))
+        return RecordedValue(self, id, (self._blank_tracer(value, 0), self._blank_tracer(value, 1)))
 
     def _as_ref(self, value: Any) -> Any:
-        if isinstance(value, HostValue):
+        if isinstance(value, RecordedValue):
             return Ref(value.id)
         if isinstance(value, jax.core.Tracer) or _is_size(value):
             return Ref(self._result(as_numbers(value)))
@@ -744,7 +750,7 @@ class HostRecorder:
 
         def result(which: int) -> Any:
             def blank(value: Any) -> Any:
-                if isinstance(value, HostValue):
+                if isinstance(value, RecordedValue):
                     return _element(value.blanks[which])
                 if _is_size(value):
                     return self._blank_size(value, which)
@@ -798,7 +804,7 @@ class HostRecorder:
             BadTypeError: Another function does it, which no plan has.
         """
         del function, gives
-        symbols = [each for each in operands if isinstance(each, HostValue | jax.core.Tracer)]
+        symbols = [each for each in operands if isinstance(each, RecordedValue | jax.core.Tracer)]
         if self._latest is not None:
             known, args, kwargs = self._latest
             leaves = list(leaves_in((args, kwargs)))
@@ -815,7 +821,7 @@ class HostRecorder:
     def _mapped(self, fn: Callable[..., Any], elems: Any, *args: Any, **kwargs: Any) -> Any:
         """Record `tf.map_fn`: what its function does with a row is a plan of its own."""
         leaves = list(leaves_in(elems))
-        if not leaves or not all(isinstance(each, HostValue) and each.ndim for each in leaves):
+        if not leaves or not all(isinstance(each, RecordedValue) and each.ndim for each in leaves):
             raise BadTypeError(
                 "tf.map_fn over values of an export's host takes these only. Expected: text, or images. Received: "
                 f"{', '.join(map(shown, leaves))}."
@@ -824,10 +830,10 @@ class HostRecorder:
         inner._dims, inner._sizes = self._dims, self._sizes
         rows: list[str] = []
 
-        def row(value: HostValue) -> HostValue:
+        def row(value: RecordedValue) -> RecordedValue:
             blanks = (_array(value.blanks[0][0]), _array(value.blanks[1][0]))
             rows.append(f"{inner._prefix}row{len(rows)}")
-            return HostValue(inner, rows[-1], blanks)
+            return RecordedValue(inner, rows[-1], blanks)
 
         with recording_with(inner):
             made = fn(replaced(elems, row))
@@ -852,7 +858,7 @@ def blank_trace(function: Callable[[HostRecorder], Any]) -> None:
     """
 
     def body(token: Any) -> Any:
-        recorder = HostRecorder(Arguments(None, token, export.SymbolicScope()))
+        recorder = HostRecorder(HostArguments(None, token, export.SymbolicScope()))
         # A generator of random numbers that the function counts on would keep what belongs to this trace.
         with recording_with(recorder), keras.StatelessScope():
             function(recorder)
@@ -873,7 +879,7 @@ def current_recorder() -> HostRecorder:
     return recorder
 
 
-class _NoArguments(Arguments):
+class _NoArguments(HostArguments):
     """Of a row: nothing enters the program."""
 
     def __init__(self) -> None:
@@ -900,7 +906,7 @@ def _next_of(values: Iterator[Any], value: Any) -> Any:
 
 
 def _id_of(value: Any) -> str:
-    if not isinstance(value, HostValue):
+    if not isinstance(value, RecordedValue):
         raise BadTypeError(
             "The function of tf.map_fn gives something that does not depend on its row. Expected: what functions of tf "
             f"make of the row. Received: {shown(value)}."
@@ -908,7 +914,7 @@ def _id_of(value: Any) -> str:
     return value.id
 
 
-def _has_known_sizes(value: HostValue) -> bool:
+def _has_known_sizes(value: RecordedValue) -> bool:
     return all(isinstance(size, int) or size == _BATCH for size in value.dims)
 
 

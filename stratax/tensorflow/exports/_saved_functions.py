@@ -25,7 +25,7 @@ from stratax.tensorflow.exports._structures import decoded, encoded
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Kind:
+class ArgumentKind:
     """Arguments of one kind that a function is saved for.
 
     Attributes:
@@ -50,7 +50,7 @@ class Saved:
     """
 
     signature: inspect.Signature
-    kinds: Sequence[Kind]
+    kinds: Sequence[ArgumentKind]
     is_declared: bool = False
 
 
@@ -89,7 +89,7 @@ def of_model(model: keras.Model, inputs: Any, name: str = "inputs") -> Saved:
     def call(arguments: dict[str, Any]) -> Any:
         return model(arguments[name], training=False)
 
-    return Saved(signature, [Kind({name: inputs, "training": False}, call, ({"training": None},))])
+    return Saved(signature, [ArgumentKind({name: inputs, "training": False}, call, ({"training": None},))])
 
 
 def of_endpoint(model: keras.Model, inputs: Any) -> Saved:
@@ -104,10 +104,10 @@ def of_endpoint(model: keras.Model, inputs: Any) -> Saved:
     def call(arguments: dict[str, Any]) -> Any:
         return model(arguments["args_0"], training=False)
 
-    return Saved(inspect.Signature([parameter]), [Kind({"args_0": inputs}, call)])
+    return Saved(inspect.Signature([parameter]), [ArgumentKind({"args_0": inputs}, call)])
 
 
-def _kind(function: Function, signature: inspect.Signature, args: Any, kwargs: Any) -> Kind:
+def _kind(function: Function, signature: inspect.Signature, args: Any, kwargs: Any) -> ArgumentKind:
     bound = signature.bind(*args, **kwargs)
     if function.input_signature is None:
         bound.apply_defaults()
@@ -116,7 +116,7 @@ def _kind(function: Function, signature: inspect.Signature, args: Any, kwargs: A
         given = inspect.BoundArguments(signature, arguments)  # type: ignore[arg-type]
         return function(*given.args, **given.kwargs)
 
-    return Kind(dict(bound.arguments), call)
+    return ArgumentKind(dict(bound.arguments), call)
 
 
 def _without_annotations(signature: inspect.Signature) -> inspect.Signature:
@@ -200,7 +200,7 @@ def _places(structure: Any) -> list[tuple[str, int]]:
     ]
 
 
-def compiled(name: str, kind: Kind, platforms: Sequence[str]) -> Compiled:
+def compiled(name: str, kind: ArgumentKind, platforms: Sequence[str]) -> Compiled:
     """Trace and compile a function.
 
     Args:

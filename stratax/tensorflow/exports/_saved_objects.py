@@ -22,10 +22,10 @@ from stratax.export.parts import (
     PLATFORMS,
     PROGRAMS,
     ExportedFunction,
-    Names,
     ProgramInfo,
     SignatureInfo,
     TensorInfo,
+    VariableNames,
     inputs_of_model,
     is_functional,
     is_seed,
@@ -36,7 +36,7 @@ from stratax.export.parts import (
 from stratax.seams.keras import BaseOptimizer
 from stratax.tensorflow.exports import _object_file, _saved_functions
 from stratax.tensorflow.exports._loaded_objects import LoadedConcreteFunction, LoadedFunction, LoadedObject
-from stratax.tensorflow.exports._saved_functions import Compiled, Kind, Saved
+from stratax.tensorflow.exports._saved_functions import ArgumentKind, Compiled, Saved
 from stratax.tensorflow.exports._saved_options import SaveOptions
 
 # Where a model's prediction is found.
@@ -133,7 +133,7 @@ def write_object(
         if number not in served:
             _warn(found.functions[number][0], error)
 
-    def also(folder: pathlib.Path, names: Names) -> dict[str, SignatureInfo]:
+    def also(folder: pathlib.Path, names: VariableNames) -> dict[str, SignatureInfo]:
         functions = programs.write(folder, names)
         body = {
             "tags": tags,
@@ -172,7 +172,7 @@ def _warn(name: str, error: Exception) -> None:
     )
 
 
-def _described(variable: keras.Variable, names: Names) -> dict[str, Any]:
+def _described(variable: keras.Variable, names: VariableNames) -> dict[str, Any]:
     return {"weight": names.of(variable), "name": variable.name, "trainable": bool(variable.trainable)}
 
 
@@ -374,11 +374,11 @@ class _Programs:
 
     def __init__(self, functions: Sequence[tuple[str, Saved]], platforms: Sequence[str]) -> None:
         self._functions = functions
-        self._made: list[list[tuple[Kind, Compiled]]] = []
+        self._made: list[list[tuple[ArgumentKind, Compiled]]] = []
         self._files: list[list[dict[str, str]]] = []
         self.problems: dict[int, Exception] = {}
         for number, (name, saved) in enumerate(functions):
-            made: list[tuple[Kind, Compiled]] = []
+            made: list[tuple[ArgumentKind, Compiled]] = []
             for kind in saved.kinds:
                 try:
                     made.append((kind, _saved_functions.compiled(name, kind, platforms)))
@@ -398,7 +398,7 @@ class _Programs:
         ((_, made),) = self._made[number]
         return made.gives_text or (bool(made.assigned) and all(map(is_seed, made.assigned)))
 
-    def write(self, folder: pathlib.Path, names: Names) -> list[dict[str, Any]]:
+    def write(self, folder: pathlib.Path, names: VariableNames) -> list[dict[str, Any]]:
         """Write the programs; return what the functions are."""
         written = []
         for number, ((name, saved), compiled) in enumerate(zip(self._functions, self._made, strict=True)):
@@ -429,7 +429,7 @@ class _Programs:
         _, made = self._made[number][0]
         return {"function": number, "inputs": made.input_names(), "outputs": made.output_names()}
 
-    def info(self, number: int, names: Names) -> SignatureInfo:
+    def info(self, number: int, names: VariableNames) -> SignatureInfo:
         """Return what a signature is for those who call nothing else."""
         _, made = self._made[number][0]
         inputs, outputs = made.input_names(), made.output_names()
@@ -457,7 +457,7 @@ class _Programs:
             raise BadArgumentError(f"Signature {shown(name)} gives nothing. Expected: arrays, by name.")
 
 
-def _kind(made: Compiled, kind: Kind, files: dict[str, str], names: Names) -> dict[str, Any]:
+def _kind(made: Compiled, kind: ArgumentKind, files: dict[str, str], names: VariableNames) -> dict[str, Any]:
     alternatives = [
         [[name, {"constant": each[name]} if name in each else tree] for name, tree in made.arguments]
         for each in kind.alternatives

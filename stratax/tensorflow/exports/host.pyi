@@ -1,6 +1,6 @@
 from ._host_plan import Plan as Plan
-from ._record import Arguments as Arguments
+from ._record import HostArguments as HostArguments
 from ._record import HostRecorder as HostRecorder
-from ._record import HostValue as HostValue
+from ._record import RecordedValue as RecordedValue
 from ._run_plan import check_plan as check_plan
 from ._run_plan import run as run

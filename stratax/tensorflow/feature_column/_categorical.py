@@ -14,7 +14,12 @@ from stratax.base.typing import DTypeLike
 from stratax.data import VarLenFeature
 from stratax.tensorflow.feature_column._cells import Cells
 from stratax.tensorflow.feature_column._column import CategoricalColumn, checked_categorical, checked_key
-from stratax.tensorflow.feature_column._sources import DeviceFeatures, HostFeatures, Known, num_elements
+from stratax.tensorflow.feature_column._sources import (
+    DeviceFeatures,
+    HostFeatures,
+    KnownStrings,
+    num_elements,
+)
 from stratax.tensorflow.feature_column._vocabulary import Vocabulary, count_lines, read_vocabulary
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, string
 from stratax.tensorflow.ops.text.fingerprints import hash_buckets
@@ -44,7 +49,7 @@ class _OfOneFeature(CategoricalColumn):
         # By identity: a column with a vocabulary takes long to compare.
         return {"ids": coded.made(("ids", id(self)), lambda strings: self._ids_of(strings, features.known))}
 
-    def _ids_of(self, strings: list[Any], known: Known) -> np.ndarray:
+    def _ids_of(self, strings: list[Any], known: KnownStrings) -> np.ndarray:
         values = np.empty((len(strings), 1), object)
         values[:, 0] = strings
         return super().arrays(HostFeatures({self.key: values}, known))["ids"].reshape(-1)

@@ -21,7 +21,7 @@ from stratax.tensorflow.feature_column._column import (
     checked_categorical,
 )
 from stratax.tensorflow.feature_column._sequence import SequenceCategoricalColumn
-from stratax.tensorflow.feature_column._sources import DeviceFeatures, Ids, Table, Weights
+from stratax.tensorflow.feature_column._sources import ColumnIds, DeviceFeatures, Table, Weights
 
 _COMBINERS = ("mean", "sqrtn", "sum")
 
@@ -48,7 +48,7 @@ class _OfCategories(DenseColumn, SequenceDenseColumn):
     def step_size(self) -> int:
         return self.variable_shape[-1]
 
-    def sequence(self, features: DeviceFeatures) -> Ids:
+    def sequence(self, features: DeviceFeatures) -> ColumnIds:
         """Return the ids of a sequence.
 
         Raises:
@@ -317,7 +317,7 @@ class IndicatorColumn(_OfCategories):
         found = self.sequence(features)
         return self._hot(found), found.lengths
 
-    def _hot(self, found: Ids) -> Any:
+    def _hot(self, found: ColumnIds) -> Any:
         # What is absent has the id -1, which is no column of the result: zeros.
         hot = jax.nn.one_hot(found.ids, self.categorical_column.num_buckets, dtype=jnp.float32)
         return hot if found.weights is None else hot * found.weights[..., None]
@@ -336,7 +336,7 @@ def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
 
 
 def combined(
-    table: Any, found: Ids, combiner: str, max_norm: float | None = None, *, is_safe: bool = True
+    table: Any, found: ColumnIds, combiner: str, max_norm: float | None = None, *, is_safe: bool = True
 ) -> Any:
     """Return the combined embeddings of each example's ids.
 
@@ -380,7 +380,7 @@ def _looked_up(table: Any, ids: Any, max_norm: float | None) -> Any:
     return rows * max_norm / jnp.maximum(norms, max_norm)
 
 
-def _steps(table: Any, found: Ids, max_norm: float | None) -> tuple[Any, Any]:
+def _steps(table: Any, found: ColumnIds, max_norm: float | None) -> tuple[Any, Any]:
     # As in `combined`: what pads a sequence looks up the first row.
     rows = _looked_up(table, jnp.maximum(found.ids, 0), max_norm)
     return jnp.where(found.ids[..., None] >= 0, rows, 0), found.lengths

@@ -12,7 +12,7 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.data import SparseTensor, sparse_to_dense
-from stratax.tensorflow.exports.recording import HostValue, current_recorder
+from stratax.tensorflow.exports.recording import RecordedValue, current_recorder
 from stratax.tensorflow.feature_column._categorical import (
     HashedCategoricalColumn,
     IdentityCategoricalColumn,
@@ -173,6 +173,6 @@ def _identical(column: IdentityCategoricalColumn, values: Any) -> Any:
 
 def _argument(cells: Any, fill: float) -> Any:
     """Return rows of cells as an array of the program; a row has one at least, as no size of a program's is 0."""
-    if not isinstance(cells, HostValue):
+    if not isinstance(cells, RecordedValue):
         return cells
     return current_recorder().argument(arrays.pad(cells, [[0, 0], [0, 1]], constant_values=fill))

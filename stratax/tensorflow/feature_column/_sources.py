@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ID_PARTS = ("ids", "weights", "lengths")
 
 
-class Known:
+class KnownStrings:
     """What is known of strings of the batches before.
 
     Attributes:
@@ -53,7 +53,7 @@ class HostFeatures:
         known: The same.
     """
 
-    def __init__(self, features: Mapping[str, Any], known: Known) -> None:
+    def __init__(self, features: Mapping[str, Any], known: KnownStrings) -> None:
         self.known = known
         self._features = features
         self._cells: dict[str, Cells] = {}
@@ -94,7 +94,7 @@ class HostFeatures:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Ids:
+class ColumnIds:
     """Ids of a column in the step.
 
     Attributes:
@@ -143,15 +143,15 @@ class DeviceFeatures:
             raise _not_on_host(column)
         return jnp.asarray(self._arrays[key])
 
-    def ids(self, column: "CategoricalColumn") -> Ids:
+    def ids(self, column: "CategoricalColumn") -> ColumnIds:
         """Return the ids of a column."""
         if f"{column.name}/ids" in self._arrays:
             parts = (self._arrays.get(f"{column.name}/{part}") for part in ID_PARTS)
-            return Ids(*(None if part is None else jnp.asarray(part) for part in parts))
+            return ColumnIds(*(None if part is None else jnp.asarray(part) for part in parts))
         made = column.device_ids(self)
         if made is None:
             raise _not_on_host(column)
-        return Ids(*made)
+        return ColumnIds(*made)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,7 +224,7 @@ class Transformation:
         given = list(columns)
         self.columns = tuple(dict.fromkeys(each for column in given for each in column.host_columns))
         self._dense_keys = tuple(dict.fromkeys(key for column in given for key in column.dense_keys))
-        self._known = Known()
+        self._known = KnownStrings()
         # Asked for once: the names of crosses are made of others.
         self._named = [(column, column.name) for column in self.columns]
         names: dict[str, Any] = {}

@@ -261,7 +261,7 @@ class HostTrace:
         self._placeholders = dict(placeholders)
         self._given = given
         self._example = example
-        self._keys = _names.Names()
+        self._keys = _names.UniqueNames()
         self._num_kept: collections.Counter[str] = collections.Counter()
         self.requested: dict[Hashable, Callable[[], dict[str, Any]]] = {}
 

@@ -3,7 +3,7 @@
 import collections
 
 
-class Names:
+class UniqueNames:
     """Names that were given, each once. Letters of either case count as the same, as in TensorFlow."""
 
     def __init__(self) -> None:

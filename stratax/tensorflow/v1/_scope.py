@@ -136,7 +136,7 @@ class ModelScope(Creator):
             self.variable_scope.full_name(f"{path}/{called}")
         )
         self.host: HostTrace | None = None
-        self._names = _names.Names()
+        self._names = _names.UniqueNames()
         self._prefix = ""
         # By full name: the variables that this trace has asked for, in that order.
         self._used: dict[str, keras.Variable] = {}
@@ -203,7 +203,7 @@ class ModelScope(Creator):
         """Return what finds the scope, from wherever its function computes, writes, draws, or makes variables."""
         return (
             entering(self)
-            | forms.collecting(_summaries.Collector())
+            | forms.collecting(_summaries.ScopeCollector())
             | labels.looked_up_by(after_step, _of_symbols)
             | creating_by(self)
             | drawing_from(self._drawn_from)

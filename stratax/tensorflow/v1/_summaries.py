@@ -23,7 +23,7 @@ SUMMARIES = "summaries"
 _INVALID_CHARACTERS = re.compile(r"[^-/\w\.]")
 
 
-class Collector(forms.Collector):
+class ScopeCollector(forms.Collector):
     """Collects the summaries of TensorFlow 2's functions in a model scope's collection."""
 
     def path(self) -> str:

@@ -10,7 +10,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.command.rehearsal import Catcher, _compiler, check_installed
-from stratax.core.regions import Made
+from stratax.core.regions import MadeProgram
 from tests.command.rehearsal.devices import needs_libtpu, topology_of
 
 
@@ -117,7 +117,7 @@ def test_an_operation_that_can_not_be_lowered_is_found_in_the_program():
         return jnp.linalg.eigvals(x)
 
     specs = (jax.ShapeDtypeStruct((2, 2), "float32"),)
-    made = Made(name="step", compiled=jax.jit(lambda x: jax.jit(step)(x)), donated=(), arguments=specs)
+    made = MadeProgram(name="step", compiled=jax.jit(lambda x: jax.jit(step)(x)), donated=(), arguments=specs)
     message = "MLIR translation rule for primitive 'eig' not found for platform tpu"
     line = step.__code__.co_firstlineno + 1
     assert _compiler._failure(NotImplementedError(message), made).place == f"{__file__}:{line}"

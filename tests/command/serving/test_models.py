@@ -26,7 +26,7 @@ def with_model(base, labels, body):
     async def run(executor):
         options = ServingOptions(models={"m": str(base)}, max_batch=2)
         computing = _models.Computing(options=options, executor=executor, computed=lambda model, rows: None)
-        await body(_models.Model("m", str(base), labels, computing))
+        await body(_models.ServedModel("m", str(base), labels, computing))
 
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
         asyncio.run(run(executor))
@@ -170,4 +170,4 @@ def test_a_base_that_can_not_be_read_is_told_once(tmp_path, caplog):
     base.rmdir()
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
         computing = _models.Computing(options=options, executor=executor, computed=lambda model, rows: None)
-        asyncio.run(body(_models.Model("m", str(base), {}, computing)))
+        asyncio.run(body(_models.ServedModel("m", str(base), {}, computing)))

@@ -7,11 +7,11 @@ import pytest
 
 from stratax.data import Dataset
 from stratax.data.workers import _memory as _worker_memory
-from stratax.data.workers._memory import SMALLEST_BYTES, Location, Memory, Stored, Writer
+from stratax.data.workers._memory import SMALLEST_BYTES, Location, Stored, WorkerMemory, Writer
 
 
 def test_what_is_stored_is_fetched_as_a_copy():
-    memory = Memory(1 << 20, number=-1)
+    memory = WorkerMemory(1 << 20, number=-1)
     writer = Writer(memory.location)
     arrays = [np.arange(10_000), np.ones([3, 3]), np.full([2, 20_000], 7, np.uint8)]
     stored = [writer.stack(array) for array in arrays]
@@ -26,7 +26,7 @@ def test_what_is_stored_is_fetched_as_a_copy():
 
 
 def test_what_has_no_room_or_holds_objects_stays_itself():
-    memory = Memory(SMALLEST_BYTES + 100, number=-2)
+    memory = WorkerMemory(SMALLEST_BYTES + 100, number=-2)
     writer = Writer(memory.location)
     objects = np.array([b"a"] * SMALLEST_BYTES, object)
     assert writer.stack([objects]) is None
@@ -47,7 +47,7 @@ def test_memory_has_no_name_and_is_closed_with_its_object():
         return files.count("/memfd:stratax (deleted)")
 
     before = count()
-    memory = Memory(1 << 20, number=-4)
+    memory = WorkerMemory(1 << 20, number=-4)
     # Deleted before it is used: whatever happens to the process, nobody has to unlink it.
     assert count() > before
     del memory
@@ -60,12 +60,12 @@ def test_memory_has_no_name_and_is_closed_with_its_object():
 def test_large_elements_are_the_same_with_and_without(can_share, is_indexable, monkeypatch):
     made = []
 
-    class Counted(Memory):
+    class Counted(WorkerMemory):
         def __init__(self, size, number):
             made.append(size)
             super().__init__(size, number)
 
-    monkeypatch.setattr("stratax.data.workers._pool.Memory", Counted)
+    monkeypatch.setattr("stratax.data.workers._pool.WorkerMemory", Counted)
     monkeypatch.setattr("stratax.data.workers._pool.can_share", lambda: can_share)
 
     def function(i):

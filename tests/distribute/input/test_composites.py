@@ -10,7 +10,7 @@ import stratax as sx
 from stratax import errors
 from stratax.data import Dataset, RaggedTensor, SparseTensor
 from stratax.distribute.input import GlobalBatches, ReplicaBatches, SharedGlobalBatches, WholeBatches
-from stratax.distribute.input._steps import Kind, has_composites
+from stratax.distribute.input._steps import StepKind, has_composites
 from stratax.distribute.replicas import Share
 
 EQUAL = [[1, 2], [3], [4], [5, 6]]
@@ -45,7 +45,7 @@ def steps(source, position=None):
 def values(step):
     """The components of each replica's part of the only step of a block."""
     assert step.count == 1
-    parts = range(step.leaves[0].shape[1]) if step.kind is Kind.SPREAD else [None]
+    parts = range(step.leaves[0].shape[1]) if step.kind is StepKind.SPREAD else [None]
     trees = [
         jax.tree.unflatten(step.treedef, [leaf[0] if part is None else leaf[0, part] for leaf in step.leaves])
         for part in parts
@@ -61,22 +61,22 @@ def plain(leaf):
 
 def test_a_batch_is_divided_where_the_parts_are_equally_long():
     (step,) = steps(GlobalBatches(ragged(EQUAL, 4), 2))
-    assert step.kind is Kind.SPREAD
+    assert step.kind is StepKind.SPREAD
     assert has_composites(step.treedef)
     assert values(step) == [([[1, 2], [3]], [0, 1]), ([[4], [5, 6]], [2, 3])]
 
 
 def test_a_batch_whose_parts_are_of_several_lengths_or_that_does_not_divide_comes_whole():
     (step,) = steps(GlobalBatches(ragged(UNEQUAL, 4), 2))
-    assert (step.kind, values(step)) == (Kind.SOLO, [(UNEQUAL, [0, 1, 2, 3])])
+    assert (step.kind, values(step)) == (StepKind.SOLO, [(UNEQUAL, [0, 1, 2, 3])])
     first, last = steps(GlobalBatches(sparse(5, 4), 2))
     assert values(first) == [[[1, 0, 0], [0, 2, 0]], [[0, 0, 3], [4, 0, 0]]]
-    assert (last.kind, values(last)) == (Kind.SOLO, [[[0, 5, 0]]])
+    assert (last.kind, values(last)) == (StepKind.SOLO, [[[0, 5, 0]]])
 
 
 def test_one_replica_gets_all():
     (step,) = steps(GlobalBatches(ragged(UNEQUAL, 4), 1))
-    assert (step.kind, values(step)) == (Kind.PLAIN, [(UNEQUAL, [0, 1, 2, 3])])
+    assert (step.kind, values(step)) == (StepKind.PLAIN, [(UNEQUAL, [0, 1, 2, 3])])
 
 
 def test_a_batch_without_a_value_is_no_empty_batch():
@@ -92,13 +92,13 @@ def test_a_process_reads_the_part_of_its_replicas():
 def test_batches_of_replicas_take_one_for_each():
     first, last = steps(ReplicaBatches(sparse(5, 2), 2))
     assert values(first) == [[[1, 0, 0], [0, 2, 0]], [[0, 0, 3], [4, 0, 0]]]
-    assert (last.kind, values(last)) == (Kind.SOLO, [[[0, 5, 0]]])
+    assert (last.kind, values(last)) == (StepKind.SOLO, [[[0, 5, 0]]])
     (step,) = steps(ReplicaBatches(ragged(UNEQUAL, 2), 2))
-    assert (step.kind, values(step)) == (Kind.SOLO, [(UNEQUAL, [0, 1, 2, 3])])
+    assert (step.kind, values(step)) == (StepKind.SOLO, [(UNEQUAL, [0, 1, 2, 3])])
     found = steps(WholeBatches(ragged(UNEQUAL, 2), 2))
     assert [(step.kind, values(step)) for step in found] == [
-        (Kind.SOLO, [(UNEQUAL[:2], [0, 1])]),
-        (Kind.SOLO, [(UNEQUAL[2:], [2, 3])]),
+        (StepKind.SOLO, [(UNEQUAL[:2], [0, 1])]),
+        (StepKind.SOLO, [(UNEQUAL[2:], [2, 3])]),
     ]
 
 

@@ -11,7 +11,7 @@ import pytest
 from stratax import errors
 from stratax.data import Dataset
 from stratax.distribute.input import _own_batches
-from stratax.distribute.input._steps import Kind
+from stratax.distribute.input._steps import StepKind
 from stratax.distribute.replicas import Share
 
 SECONDS = 30.0
@@ -50,7 +50,7 @@ def together(make, datasets, places=None, replicas=2):
                 block = cursor.read(1)
             except StopIteration:
                 return steps
-            is_spread = block.kind is Kind.SPREAD
+            is_spread = block.kind is StepKind.SPREAD
             # A block may hold several steps: the place is that behind the last one.
             for step in range(block.count):
                 rows = [

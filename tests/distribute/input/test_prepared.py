@@ -8,7 +8,7 @@ from stratax import errors
 from stratax.data import Dataset
 from stratax.distribute import input
 from stratax.distribute.input import GlobalBatches, Padded, Prepared, ReplicaBatches
-from stratax.distribute.input._steps import Kind
+from stratax.distribute.input._steps import StepKind
 from tests.distribute.input.test_own_batches import together
 
 # A number says how often it comes: rows of such widths.
@@ -43,7 +43,7 @@ def check_rows(steps, counts):
     seen = []
     for step in steps:
         cells, numbers = step.leaves
-        if step.kind is Kind.SPREAD:
+        if step.kind is StepKind.SPREAD:
             cells, numbers = cells.reshape(-1, cells.shape[-1]), numbers.reshape(-1)
         else:
             cells, numbers = cells[0], numbers[0]
@@ -61,7 +61,7 @@ def test_elements_of_replicas_are_filled_up_to_the_widest_so_far():
     steps = steps_of(ReplicaBatches(found, 2).open())
     check_rows(steps, COUNTS)
     # The last step has one example, which does not divide.
-    assert [step.kind for step in steps] == [Kind.SPREAD] * 3 + [Kind.SOLO]
+    assert [step.kind for step in steps] == [StepKind.SPREAD] * 3 + [StepKind.SOLO]
     assert [step.leaves[0].shape[-1] for step in steps] == [2, 3, 3, 3]
 
 
@@ -75,7 +75,7 @@ def test_a_remainder_of_several_elements_is_filled_up_too():
 def test_global_batches_are_prepared_whole():
     steps = steps_of(GlobalBatches(prepared(COUNTS, batch=4), 2).open())
     check_rows(steps, COUNTS)
-    assert [step.kind for step in steps] == [Kind.SPREAD, Kind.SOLO]
+    assert [step.kind for step in steps] == [StepKind.SPREAD, StepKind.SOLO]
 
 
 def test_the_first_element_is_looked_at_before_anything_is_prepared():

@@ -12,7 +12,7 @@ from stratax.distribute import PerReplica
 from stratax.distribute.input import GlobalBatches, ReplicaBatches, SharedGlobalBatches, WholeBatches
 from stratax.distribute.input._elements import open_elements
 from stratax.distribute.input._sources import parts_of
-from stratax.distribute.input._steps import Kind, Steps, as_elements, batch_size
+from stratax.distribute.input._steps import StepKind, Steps, as_elements, batch_size
 from stratax.distribute.replicas import Share
 
 
@@ -33,14 +33,14 @@ def blocks(source, count=8, position=None):
 
 def test_batches_that_divide_are_spread_and_the_last_one_comes_whole():
     first, last = blocks(GlobalBatches(rows(11, 4), 2))
-    assert (first.kind, first.count, first.leaves[0].shape) == (Kind.SPREAD, 2, (2, 2, 2))
+    assert (first.kind, first.count, first.leaves[0].shape) == (StepKind.SPREAD, 2, (2, 2, 2))
     assert first.leaves[0][0].tolist() == [[0, 1], [2, 3]]
-    assert (last.kind, last.leaves[0].tolist()) == (Kind.SOLO, [[8, 9, 10]])
+    assert (last.kind, last.leaves[0].tolist()) == (StepKind.SOLO, [[8, 9, 10]])
 
 
 def test_one_replica_gets_plain_batches():
     (block, rest) = blocks(GlobalBatches(rows(5, 2), 1))
-    assert block.kind is rest.kind is Kind.PLAIN
+    assert block.kind is rest.kind is StepKind.PLAIN
     assert block.leaves[0].tolist() == [[0, 1], [2, 3]]
 
 
@@ -55,7 +55,7 @@ def test_batches_of_replicas_take_one_for_each_and_what_is_left_comes_whole():
     assert source.cardinality() == 3
     first, last = blocks(source)
     assert first.leaves[0].tolist() == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
-    assert (last.kind, last.leaves[0].tolist()) == (Kind.SOLO, [[8, 9]])
+    assert (last.kind, last.leaves[0].tolist()) == (StepKind.SOLO, [[8, 9]])
 
 
 def test_whole_batches_are_not_joined_where_there_are_too_few():
@@ -63,9 +63,9 @@ def test_whole_batches_are_not_joined_where_there_are_too_few():
     assert source.cardinality() == -2
     found = blocks(source)
     assert [(step.kind, step.leaves[0].tolist()) for step in found] == [
-        (Kind.SPREAD, [[[0, 1], [2, 3], [4, 5], [6, 7]]]),
-        (Kind.SOLO, [[8, 9]]),
-        (Kind.SOLO, [[10]]),
+        (StepKind.SPREAD, [[[0, 1], [2, 3], [4, 5], [6, 7]]]),
+        (StepKind.SOLO, [[8, 9]]),
+        (StepKind.SOLO, [[10]]),
     ]
 
 
@@ -92,13 +92,17 @@ def test_a_place_of_batches_for_two_replicas_serves_three():
 
 def test_blocks_are_cut_and_put_into_structures():
     structure = jax.tree.structure({"x": 0})
-    block = Steps([np.arange(12).reshape(3, 2, 2)], 3, structure, Kind.SPREAD)
+    block = Steps([np.arange(12).reshape(3, 2, 2)], 3, structure, StepKind.SPREAD)
     part = block.slice(1, 3)
-    assert (part.count, part.kind, part.leaves[0].tolist()) == (2, Kind.SPREAD, block.leaves[0][1:].tolist())
+    assert (part.count, part.kind, part.leaves[0].tolist()) == (
+        2,
+        StepKind.SPREAD,
+        block.leaves[0][1:].tolist(),
+    )
     wrapped = block.wrap(block.leaves)["x"]
     assert isinstance(wrapped, PerReplica)
     assert not wrapped.solo
-    assert Steps([np.zeros((1, 3))], 1, structure, Kind.SOLO).wrap([np.zeros(3)])["x"].solo
+    assert Steps([np.zeros((1, 3))], 1, structure, StepKind.SOLO).wrap([np.zeros(3)])["x"].solo
 
 
 @pytest.mark.parametrize("fail_at", range(5))

@@ -8,10 +8,10 @@ import stratax as sx
 from stratax import errors
 from stratax.core import regions
 from stratax.distribute import CentralStorageStrategy, MirroredStrategy, OneDeviceStrategy, Strategy
-from stratax.distribute.strategies import Alone, Execution, Membership, Placement, UpdatesOnce
+from stratax.distribute.strategies import Alone, Execution, Placement, StrategyMembership, UpdatesOnce
 from stratax.distribute.strategies._extended import StrategyExtended, on_devices
 from stratax.distribute.strategies._placement import OnDevices
-from stratax.distribute.strategies._strategy_input import Input
+from stratax.distribute.strategies._strategy_input import StrategyInput
 
 TWO = ["/cpu:0", "/cpu:1"]
 STRATEGIES = {
@@ -39,9 +39,9 @@ def test_every_strategy_has_one_of_each_part(strategy):
     extended = strategy.extended
     assert isinstance(extended, StrategyExtended)
     assert isinstance(extended.placement, Placement)
-    assert isinstance(extended.membership, Membership)
+    assert isinstance(extended.membership, StrategyMembership)
     assert isinstance(extended.execution, Execution)
-    assert isinstance(extended.input, Input)
+    assert isinstance(extended.input, StrategyInput)
 
 
 def test_only_storage_apart_from_the_replicas_is_updated_once():

@@ -7,7 +7,7 @@ import pytest
 
 from stratax.core import jaxprs
 from stratax.parameter_servers.remote import _row_uses
-from stratax.parameter_servers.remote._row_uses import Kind, RowUses
+from stratax.parameter_servers.remote._row_uses import OtherRows, RowUses
 
 TABLE = np.zeros((100, 4), "float32")
 IDS = np.array([3, 5, 3])
@@ -62,7 +62,7 @@ def test_rows_that_follow_from_the_table_itself_keep_it_whole():
 def test_a_gradient_that_is_added_up_from_rows_is_zero_elsewhere_and_given_by_rows():
     jaxpr, uses = uses_of(gradient, TABLE, IDS, 2.0, pushed=[0])
     kind, group = uses.kinds[jaxpr.outvars[0]]
-    assert kind is Kind.ZERO
+    assert kind is OtherRows.ZERO
     assert group.root.size == 3
 
 

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 import stratax as sx
-from stratax.tensorflow.estimator._layout import Layout, example_of, first_rows
+from stratax.tensorflow.estimator._layout import InputLayout, example_of, first_rows
 from tests.tensorflow.estimator import strings_model
 
 
@@ -13,7 +13,7 @@ def test_an_element_is_divided_into_numbers_and_what_stays_on_the_host():
         np.array([[0, 0], [2, 1]]), np.array([b"x", b"y"], object), np.array([4, 2])
     )
     element = ({"s": np.array([b"a"] * 4, object), "n": {"deep": np.arange(4)}, "t": sparse}, np.ones((4, 2)))
-    layout = Layout(element)
+    layout = InputLayout(element)
     assert layout.has_host
     leaves = jax.tree.leaves(element)
     assert list(layout.batch(leaves)) == ["n/deep", "s", "t", "labels"]

@@ -16,7 +16,7 @@ from stratax.tensorflow.estimator import (
     SessionRunHook,
     tpu,
 )
-from stratax.tensorflow.estimator._layout import Layout
+from stratax.tensorflow.estimator._layout import InputLayout
 from stratax.tensorflow.feature_column import Transformation
 from stratax.tensorflow.v1 import ByRow, HostInputs
 from stratax.tensorflow.v1._host import Kept
@@ -231,7 +231,7 @@ def test_numbers_of_64_bits_that_the_step_computes_with_are_refused(tmp_path):
 
 @pytest.mark.parametrize("is_read_first", [True, False])
 def test_they_are_refused_whether_the_step_is_traced_before_they_are_read_or_behind(is_read_first):
-    layout = Layout({"id": IDS})
+    layout = InputLayout({"id": IDS})
     inputs = HostInputs()
     layout.choose_packing(inputs, {"id": IDS[:1]}, lambda own: [own])
     if is_read_first:
@@ -280,7 +280,7 @@ def _prepared(count, *, is_by_row):
 
     words = np.array([b"a" * (place % 7) for place in range(3 * count)], object).reshape(count, 3)
     numbers = np.arange(6.0 * count, dtype=np.float32).reshape(count, 3, 2)
-    layout = Layout({"number": numbers[0], "word": words[0]})
+    layout = InputLayout({"number": numbers[0], "word": words[0]})
     inputs = HostInputs()
     inputs.register("made", ByRow(lengths) if is_by_row else lengths, ["word"], {"lengths": -1})
     layout.choose_packing(inputs, {"number": numbers[0], "word": words[0]}, lambda own: [own])

@@ -77,7 +77,7 @@ SQUARED = Loss(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Group:
+class FeatureGroup:
     """The features of a batch that share one variable of weights.
 
     Attributes:
@@ -88,9 +88,9 @@ class Group:
     values: Any
     ids: Any = None
 
-    def of(self, example: Any) -> "Group":
+    def of(self, example: Any) -> "FeatureGroup":
         """Return the features of one example."""
-        return Group(self.values[example], None if self.ids is None else self.ids[example])
+        return FeatureGroup(self.values[example], None if self.ids is None else self.ids[example])
 
     def weights(self, weights: Any) -> Any:
         """Return the weights that belong to the values."""
@@ -133,7 +133,7 @@ class Ascent:
             return weights
         return jnp.sign(weights) * jnp.maximum(jnp.abs(weights) - self.l1 / self.l2, 0.0)
 
-    def predictions(self, groups: Sequence[Group], weights: Sequence[Any]) -> Any:
+    def predictions(self, groups: Sequence[FeatureGroup], weights: Sequence[Any]) -> Any:
         """Return the predictions of examples, or of one."""
         sums = [
             jnp.sum(group.values * group.weights(self.shrunk(of_group)), -1)
@@ -143,7 +143,7 @@ class Ascent:
 
     def passed(
         self,
-        groups: Sequence[Group],
+        groups: Sequence[FeatureGroup],
         weights: Sequence[Any],
         labels: Any,
         importance: Any,
@@ -193,7 +193,7 @@ class Ascent:
 
     def _order(
         self,
-        groups: Sequence[Group],
+        groups: Sequence[FeatureGroup],
         weights: Sequence[Any],
         labels: Any,
         importance: Any,

@@ -14,7 +14,14 @@ from stratax.core.host import check
 from stratax.distribute.replicas import syncing_replicas
 from stratax.tensorflow import feature_column, v1
 from stratax.tensorflow.estimator._spec import EstimatorSpec
-from stratax.tensorflow.estimator.canned._dual_ascent import LOGISTIC, SQUARED, Ascent, Group, Loss, find
+from stratax.tensorflow.estimator.canned._dual_ascent import (
+    LOGISTIC,
+    SQUARED,
+    Ascent,
+    FeatureGroup,
+    Loss,
+    find,
+)
 from stratax.tensorflow.estimator.heads import (
     BinaryClassHead,
     Head,
@@ -120,7 +127,10 @@ class LinearSDCA:
         labels = loss.label(_numbers(labels).reshape(-1))
         importance = jnp.broadcast_to(jnp.reshape(importance, -1), labels.shape)
         inputs = feature_column.linear_inputs(features, [column for column in columns if column != "bias"])
-        groups = [*itertools.starmap(Group, inputs.values()), Group(jnp.ones((len(labels), 1), jnp.float32))]
+        groups = [
+            *itertools.starmap(FeatureGroup, inputs.values()),
+            FeatureGroup(jnp.ones((len(labels), 1), jnp.float32)),
+        ]
         variables = [columns[column] for column in (*inputs, "bias")]
         slots = [_slot(variable, slot_name) for variable in variables]
         weights = [slot.value.reshape(-1) for slot in slots]
@@ -129,7 +139,7 @@ class LinearSDCA:
     def _learned(
         self,
         ascent: Ascent,
-        groups: Sequence[Group],
+        groups: Sequence[FeatureGroup],
         weights: Sequence[Any],
         variables: Sequence[Any],
         slots: Sequence[Any],

@@ -9,7 +9,7 @@ from stratax.tensorflow.estimator.heads import _checks, _classes, _exports
 from stratax.tensorflow.estimator.heads._classes import all_class_ids
 from stratax.tensorflow.estimator.heads._head import LogitsHead
 from stratax.tensorflow.estimator.heads._keys import MetricKeys, PredictionKeys
-from stratax.tensorflow.estimator.heads._measures import Measure
+from stratax.tensorflow.estimator.heads._measures import HeadMetric
 from stratax.tensorflow.ops.math import elementwise, reductions
 from stratax.tensorflow.ops.nn import nn
 
@@ -98,32 +98,32 @@ class BinaryClassHead(LogitsHead):
     def _scores(self, logits: Any) -> tuple[Any, Any]:
         return elementwise.sigmoid(logits), (logits > 0).astype(jnp.int32)
 
-    def _measures(self) -> Mapping[str, Measure]:
+    def _measures(self) -> Mapping[str, HeadMetric]:
         measures = {
-            MetricKeys.LOSS_MEAN: Measure(kind="loss"),
-            MetricKeys.ACCURACY: Measure(kind="accuracy"),
-            MetricKeys.PRECISION: Measure(kind="precision"),
-            MetricKeys.RECALL: Measure(kind="recall"),
-            MetricKeys.PREDICTION_MEAN: Measure(kind="scores"),
-            MetricKeys.LABEL_MEAN: Measure(kind="labels"),
-            MetricKeys.ACCURACY_BASELINE: Measure(kind="baseline"),
-            MetricKeys.AUC: Measure(kind="auc"),
-            MetricKeys.AUC_PR: Measure(kind="auc_pr"),
+            MetricKeys.LOSS_MEAN: HeadMetric(kind="loss"),
+            MetricKeys.ACCURACY: HeadMetric(kind="accuracy"),
+            MetricKeys.PRECISION: HeadMetric(kind="precision"),
+            MetricKeys.RECALL: HeadMetric(kind="recall"),
+            MetricKeys.PREDICTION_MEAN: HeadMetric(kind="scores"),
+            MetricKeys.LABEL_MEAN: HeadMetric(kind="labels"),
+            MetricKeys.ACCURACY_BASELINE: HeadMetric(kind="baseline"),
+            MetricKeys.AUC: HeadMetric(kind="auc"),
+            MetricKeys.AUC_PR: HeadMetric(kind="auc_pr"),
         }
         return measures | at_thresholds(self._thresholds)
 
 
-def at_thresholds(thresholds: Iterable[float]) -> dict[str, Measure]:
+def at_thresholds(thresholds: Iterable[float]) -> dict[str, HeadMetric]:
     """Return the metrics at thresholds, by key."""
     measures = {}
     for threshold in thresholds:
-        measures[MetricKeys.ACCURACY_AT_THRESHOLD % threshold] = Measure(
+        measures[MetricKeys.ACCURACY_AT_THRESHOLD % threshold] = HeadMetric(
             kind="accuracy_above", threshold=threshold
         )
-        measures[MetricKeys.PRECISION_AT_THRESHOLD % threshold] = Measure(
+        measures[MetricKeys.PRECISION_AT_THRESHOLD % threshold] = HeadMetric(
             kind="precision_above", threshold=threshold
         )
-        measures[MetricKeys.RECALL_AT_THRESHOLD % threshold] = Measure(
+        measures[MetricKeys.RECALL_AT_THRESHOLD % threshold] = HeadMetric(
             kind="recall_above", threshold=threshold
         )
     return measures

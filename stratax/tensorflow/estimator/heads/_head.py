@@ -14,8 +14,8 @@ from stratax.tensorflow.estimator._spec import EstimatorSpec
 from stratax.tensorflow.estimator.heads import _checks
 from stratax.tensorflow.estimator.heads._keys import MetricKeys
 from stratax.tensorflow.estimator.heads._measures import (
-    Batch,
-    Measure,
+    HeadMetric,
+    MeasuredBatch,
     keras_metrics,
     metric_ops,
     update_keras,
@@ -256,7 +256,7 @@ class LogitsHead(Head):
         """Return losses that are NaN for labels that a compiled step can't refuse."""
 
     @abc.abstractmethod
-    def _measures(self) -> Mapping[str, Measure]:
+    def _measures(self) -> Mapping[str, HeadMetric]:
         """Return the metrics by key."""
 
     @abc.abstractmethod
@@ -300,7 +300,7 @@ class LogitsHead(Head):
 
     def _checked_measures(
         self, eval_metrics: Mapping[str, Any], regularization_losses: Sequence[Any] | None
-    ) -> dict[str, Measure]:
+    ) -> dict[str, HeadMetric]:
         """Return what is measured, by key.
 
         Raises:
@@ -328,20 +328,20 @@ class LogitsHead(Head):
         mean = v1.losses.Reduction.MEAN
         return v1.losses.compute_weighted_loss(losses, weights, loss_collection=None, reduction=mean)
 
-    def _all_measures(self, regularization: Sequence[Any] | None) -> dict[str, Measure]:
+    def _all_measures(self, regularization: Sequence[Any] | None) -> dict[str, HeadMetric]:
         measures = {self._key(key): measure for key, measure in self._measures().items()}
         if regularization is not None:
-            measures[self._key(MetricKeys.LOSS_REGULARIZATION)] = Measure(kind="regularization")
+            measures[self._key(MetricKeys.LOSS_REGULARIZATION)] = HeadMetric(kind="regularization")
         return measures
 
     def _batch(
         self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None = None
-    ) -> Batch:
+    ) -> MeasuredBatch:
         """Return what of a batch is measured."""
         logits = _checks.checked_logits(logits, self.logits_dimension)
         losses, weights, processed = self._weighed(labels, logits, features)
         scores, class_ids = self._scores(logits)
-        return Batch(
+        return MeasuredBatch(
             losses=losses,
             weights=weights,
             labels=processed,

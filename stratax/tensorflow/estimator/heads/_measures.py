@@ -12,7 +12,7 @@ from stratax.tensorflow import v1
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Batch:
+class MeasuredBatch:
     """What of a batch is measured.
 
     Attributes:
@@ -33,7 +33,7 @@ class Batch:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class HeadMetric:
     """One metric.
 
     Attributes:
@@ -47,7 +47,7 @@ class Measure:
     column: int | None = None
 
 
-def _flat(batch: Batch, measure: Measure, *names: str) -> list[Any]:
+def _flat(batch: MeasuredBatch, measure: HeadMetric, *names: str) -> list[Any]:
     """Return values and, last, their weights, each in one row."""
     values = [jnp.asarray(getattr(batch, name)).astype(jnp.float32) for name in names]
     if measure.column is not None:
@@ -56,32 +56,32 @@ def _flat(batch: Batch, measure: Measure, *names: str) -> list[Any]:
     return [jnp.ravel(each) for each in (*values, weights)]
 
 
-def _mean_of(name: str) -> Callable[[Batch, Measure], Any]:
+def _mean_of(name: str) -> Callable[[MeasuredBatch, HeadMetric], Any]:
     return lambda batch, measure: _flat(batch, measure, name)
 
 
-def _right_classes(batch: Batch, measure: Measure) -> Any:
+def _right_classes(batch: MeasuredBatch, measure: HeadMetric) -> Any:
     labels, classes, weights = _flat(batch, measure, "labels", "class_ids")
     return labels == classes, weights
 
 
-def _right_above(batch: Batch, measure: Measure) -> Any:
+def _right_above(batch: MeasuredBatch, measure: HeadMetric) -> Any:
     labels, scores, weights = _flat(batch, measure, "labels", "scores")
     return labels == (scores > measure.threshold), weights
 
 
-def _right_from(batch: Batch, measure: Measure) -> Any:
+def _right_from(batch: MeasuredBatch, measure: HeadMetric) -> Any:
     labels, scores, weights = _flat(batch, measure, "labels", "scores")
     return labels == (scores >= measure.threshold), weights
 
 
-def _alone(batch: Batch, measure: Measure) -> Any:
+def _alone(batch: MeasuredBatch, measure: HeadMetric) -> Any:
     del measure
     return batch.regularization, None
 
 
 # What each mean is a mean of. In one thing TensorFlow 1 differs: a score on the threshold is a yes.
-_MEANS: dict[str, Callable[[Batch, Measure], Any]] = {
+_MEANS: dict[str, Callable[[MeasuredBatch, HeadMetric], Any]] = {
     "loss": _mean_of("losses"),
     "labels": _mean_of("labels"),
     "scores": _mean_of("scores"),
@@ -121,7 +121,7 @@ class AccuracyBaseline(keras.metrics.Metric):
         return jnp.where(count == 0, 0.0, jnp.maximum(total, count - total) / jnp.where(count == 0, 1, count))
 
 
-def keras_metrics(measures: Mapping[str, Measure]) -> dict[str, keras.metrics.Metric]:
+def keras_metrics(measures: Mapping[str, HeadMetric]) -> dict[str, keras.metrics.Metric]:
     """Return new metrics of Keras, by the measures' keys."""
     made: dict[str, Any] = {}
     for key, measure in measures.items():
@@ -147,7 +147,9 @@ def keras_metrics(measures: Mapping[str, Measure]) -> dict[str, keras.metrics.Me
     return made
 
 
-def update_keras(metrics: Mapping[str, Any], measures: Mapping[str, Measure], batch: Batch) -> None:
+def update_keras(
+    metrics: Mapping[str, Any], measures: Mapping[str, HeadMetric], batch: MeasuredBatch
+) -> None:
     """Add a batch to metrics of Keras."""
     for key, measure in measures.items():
         metric, kind = metrics[key], measure.kind
@@ -162,7 +164,7 @@ def update_keras(metrics: Mapping[str, Any], measures: Mapping[str, Measure], ba
             metric.update_state(labels, values, sample_weight=weights)
 
 
-def metric_ops(measures: Mapping[str, Measure], batch: Batch) -> dict[str, Any]:
+def metric_ops(measures: Mapping[str, HeadMetric], batch: MeasuredBatch) -> dict[str, Any]:
     """Return the measures of a batch as pairs of value and operation, in a `model_fn`."""
     made: dict[str, Any] = {}
     for key, measure in measures.items():
@@ -186,7 +188,7 @@ class _Baseline:
         return jnp.maximum(mean, 1.0 - mean)
 
 
-def _pair(measure: Measure, batch: Batch, name: str) -> Any:
+def _pair(measure: HeadMetric, batch: MeasuredBatch, name: str) -> Any:
     kind, metrics = measure.kind, v1.metrics
     if kind in _MEANS or kind == "accuracy_above":
         compute = _right_from if kind == "accuracy_above" else _MEANS[kind]

@@ -12,7 +12,7 @@ from stratax.tensorflow.estimator.heads._binary_class import class_ids
 from stratax.tensorflow.estimator.heads._classes import all_class_ids
 from stratax.tensorflow.estimator.heads._head import LogitsHead
 from stratax.tensorflow.estimator.heads._keys import MetricKeys, PredictionKeys
-from stratax.tensorflow.estimator.heads._measures import Measure
+from stratax.tensorflow.estimator.heads._measures import HeadMetric
 from stratax.tensorflow.ops.nn import nn
 
 
@@ -104,5 +104,8 @@ class MultiClassHead(LogitsHead):
     def _scores(self, logits: Any) -> tuple[Any, Any]:
         return logits, jnp.argmax(logits, -1)[..., None]
 
-    def _measures(self) -> Mapping[str, Measure]:
-        return {MetricKeys.LOSS_MEAN: Measure(kind="loss"), MetricKeys.ACCURACY: Measure(kind="accuracy")}
+    def _measures(self) -> Mapping[str, HeadMetric]:
+        return {
+            MetricKeys.LOSS_MEAN: HeadMetric(kind="loss"),
+            MetricKeys.ACCURACY: HeadMetric(kind="accuracy"),
+        }

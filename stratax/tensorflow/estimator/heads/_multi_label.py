@@ -14,7 +14,7 @@ from stratax.tensorflow.estimator.heads._binary_class import at_thresholds
 from stratax.tensorflow.estimator.heads._classes import all_class_ids
 from stratax.tensorflow.estimator.heads._head import LogitsHead
 from stratax.tensorflow.estimator.heads._keys import MetricKeys, PredictionKeys
-from stratax.tensorflow.estimator.heads._measures import Measure
+from stratax.tensorflow.estimator.heads._measures import HeadMetric
 from stratax.tensorflow.ops.math import elementwise
 from stratax.tensorflow.ops.nn import nn
 
@@ -109,11 +109,11 @@ class MultiLabelHead(LogitsHead):
     def _scores(self, logits: Any) -> tuple[Any, Any]:
         return elementwise.sigmoid(logits), None
 
-    def _measures(self) -> Mapping[str, Measure]:
+    def _measures(self) -> Mapping[str, HeadMetric]:
         measures = {
-            MetricKeys.LOSS_MEAN: Measure(kind="loss"),
-            MetricKeys.AUC: Measure(kind="auc"),
-            MetricKeys.AUC_PR: Measure(kind="auc_pr"),
+            MetricKeys.LOSS_MEAN: HeadMetric(kind="loss"),
+            MetricKeys.AUC: HeadMetric(kind="auc"),
+            MetricKeys.AUC_PR: HeadMetric(kind="auc_pr"),
         }
         measures |= at_thresholds(self._thresholds)
         for number in self._classes:
@@ -122,9 +122,9 @@ class MultiLabelHead(LogitsHead):
             mean = MetricKeys.PROBABILITY_MEAN_AT_NAME if named else MetricKeys.PROBABILITY_MEAN_AT_CLASS
             auc = MetricKeys.AUC_AT_NAME if named else MetricKeys.AUC_AT_CLASS
             auc_pr = MetricKeys.AUC_PR_AT_NAME if named else MetricKeys.AUC_PR_AT_CLASS
-            measures[mean % of] = Measure(kind="scores", column=number)
-            measures[auc % of] = Measure(kind="auc", column=number)
-            measures[auc_pr % of] = Measure(kind="auc_pr", column=number)
+            measures[mean % of] = HeadMetric(kind="scores", column=number)
+            measures[auc % of] = HeadMetric(kind="auc", column=number)
+            measures[auc_pr % of] = HeadMetric(kind="auc_pr", column=number)
         return measures
 
 

@@ -11,7 +11,7 @@ from stratax.base.shown import shown
 from stratax.tensorflow.estimator.heads import _checks, _exports
 from stratax.tensorflow.estimator.heads._head import LogitsHead
 from stratax.tensorflow.estimator.heads._keys import MetricKeys, PredictionKeys
-from stratax.tensorflow.estimator.heads._measures import Measure
+from stratax.tensorflow.estimator.heads._measures import HeadMetric
 from stratax.tensorflow.ops.math import elementwise
 from stratax.tensorflow.ops.nn import nn
 
@@ -88,11 +88,11 @@ class RegressionHead(LogitsHead):
     def _scores(self, logits: Any) -> tuple[Any, Any]:
         return self._predicted(logits), None
 
-    def _measures(self) -> Mapping[str, Measure]:
+    def _measures(self) -> Mapping[str, HeadMetric]:
         return {
-            MetricKeys.LOSS_MEAN: Measure(kind="loss"),
-            MetricKeys.PREDICTION_MEAN: Measure(kind="scores"),
-            MetricKeys.LABEL_MEAN: Measure(kind="labels"),
+            MetricKeys.LOSS_MEAN: HeadMetric(kind="loss"),
+            MetricKeys.PREDICTION_MEAN: HeadMetric(kind="scores"),
+            MetricKeys.LABEL_MEAN: HeadMetric(kind="labels"),
         }
 
 

@@ -14,7 +14,7 @@ from stratax.tensorflow.estimator._mode_keys import ModeKeys
 from stratax.tensorflow.estimator._spec import EstimatorSpec
 from stratax.tensorflow.estimator.heads import _checks
 from stratax.tensorflow.estimator.heads._head import Head, LogitsHead
-from stratax.tensorflow.estimator.heads._measures import Batch, update_keras
+from stratax.tensorflow.estimator.heads._measures import MeasuredBatch, update_keras
 from stratax.tensorflow.ops.calls.creation import on_device
 
 
@@ -75,7 +75,7 @@ class SequentialHead(Head):
         )
         return total if regularization_losses is None else total + sum(regularization_losses)
 
-    def _reduced(self, batch: Batch, features: Any) -> Any:
+    def _reduced(self, batch: MeasuredBatch, features: Any) -> Any:
         """Return the loss of the steps that are there."""
         reduction, steps = _checks.reduction_of(self.loss_reduction), self._steps(features)
         if reduction == v1.losses.Reduction.SUM_OVER_BATCH_SIZE:
