@@ -5,9 +5,29 @@ from pathlib import Path
 
 import pytest
 
-from tools.structure import main, measure, mirrored_modules, other_private_imports, private_imports
+from tools.structure import (
+    class_names_of_several_modules,
+    main,
+    measure,
+    mirrored_modules,
+    other_private_imports,
+    private_imports,
+    read_sources,
+)
 
 ROOT = Path(__file__).parents[1]
+# Names that users know, the only ones with several classes; they may only become fewer.
+# TensorFlow has each at several doors; a rehearsal's `Topology` is Stratax' own.
+NAMES_OF_SEVERAL_CLASSES = {
+    "MultiWorkerMirroredStrategy",
+    "RandomNormal",
+    "RandomUniform",
+    "Reduction",
+    "RunConfig",
+    "TFRecordWriter",
+    "Topology",
+    "TruncatedNormal",
+}
 # The first may only rise, the others may only fall: mend the code and the number, never the number alone.
 MIRRORED_PERCENT, PRIVATE_IMPORTS, OTHER_PRIVATE_IMPORTS = 70, 292, 120
 # What threads have around them has slots in `stratax.base.surroundings`; the other is a share of a budget.
@@ -89,6 +109,22 @@ def test_annotations_and_tests_are_counted(tmp_path: Path) -> None:
     assert table["positional `bool` / keyword-only `bool` (without tf)"] == "2 / 0"
     assert table["same-name test / at the mirrored path, %"] == "33.3 / 33.3"
     assert table["... at the mirrored path, doors left out, %"] == "33.3"
+
+
+def test_public_class_names_have_several_meanings_if_they_are_in_several_modules(tmp_path: Path) -> None:
+    _write(
+        tmp_path,
+        {
+            "house/__init__.py": "",
+            "house/hall.py": "class Room: ...\nclass _Lamp: ...\nclass Stair: ...\n",
+            "house/attic.py": "class _Lamp: ...\ndef build():\n    class Room: ...\n",
+        },
+    )
+    assert class_names_of_several_modules(read_sources(tmp_path, "house")) == {"Room"}
+
+
+def test_the_name_of_a_public_class_has_one_meaning() -> None:
+    assert class_names_of_several_modules(read_sources(ROOT, "stratax")) <= NAMES_OF_SEVERAL_CLASSES
 
 
 def test_modules_have_their_test_at_the_mirrored_path() -> None:

@@ -406,6 +406,15 @@ def _tests(sources: list[Source], root: Path, package: str) -> dict[str, str]:
     }
 
 
+def class_names_of_several_modules(sources: list[Source]) -> set[str]:
+    """Return the names of public classes, also of those in functions, that more than one module defines."""
+    modules: dict[str, set[str]] = {}
+    for source in sources:
+        for node in source.walk(ast.ClassDef):
+            modules.setdefault(node.name, set()).add(source.module)  # type: ignore[attr-defined]
+    return {name for name, found in modules.items() if len(found) > 1 and not name.startswith("_")}
+
+
 def mirrored_modules(root: Path, package: str) -> tuple[int, int]:
     """Return how many modules have a test at the mirrored path, and how many modules there are without doors."""
     paths = [path for path in (root / package).rglob("*.py") if not _is_door(path)]

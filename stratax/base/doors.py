@@ -37,7 +37,7 @@ _LEAST_LIKENESS = 0.75
 _NUM_MEANT = 2
 
 
-class Origin(NamedTuple):
+class NameOrigin(NamedTuple):
     """Where a name is made: an attribute of a module, or, where that is empty, the module itself."""
 
     module: str
@@ -119,7 +119,7 @@ def _meant(door: str, name: str, names: list[str]) -> list[str]:
     return [*elsewhere, *(f"{door}.{near}" for near in close)][:_NUM_MEANT]
 
 
-def read_table(door: str, file: str) -> dict[str, Origin]:
+def read_table(door: str, file: str) -> dict[str, NameOrigin]:
     """Return where the names of a door are made.
 
     Args:
@@ -150,35 +150,35 @@ def _is_own(module: str) -> bool:
     return module.split(".")[0] == os.path.basename(_ROOT)
 
 
-def parse_table(package: str, text: str) -> dict[str, Origin]:
+def parse_table(package: str, text: str) -> dict[str, NameOrigin]:
     """Return where the names of a stub are made.
 
     Args:
         package: What `.` stands for in it.
         text: The stub.
     """
-    table: dict[str, Origin] = {}
+    table: dict[str, NameOrigin] = {}
     for line in _LINE.finditer(text):
         if name := line["name"]:
             table[name] = _origin(package, line["source"], name)
         elif line["renamed"]:
-            table[line["renamed"]] = Origin(line["module"], line["attribute"])
+            table[line["renamed"]] = NameOrigin(line["module"], line["attribute"])
         elif line["all"]:
             table |= _table_of(line["source"]) if _is_own(line["source"]) else {}
         elif line["library"]:
-            table[line["library"]] = Origin(line["library"], "")
+            table[line["library"]] = NameOrigin(line["library"], "")
         else:
             del table[line["without"]]
     return table
 
 
-def _origin(package: str, source: str, name: str) -> Origin:
+def _origin(package: str, source: str, name: str) -> NameOrigin:
     if source == ".":
-        return Origin(f"{package}.{name}", "")
-    return Origin(f"{package}{source}" if source.startswith(".") else source, name)
+        return NameOrigin(f"{package}.{name}", "")
+    return NameOrigin(f"{package}{source}" if source.startswith(".") else source, name)
 
 
-def read_tables(package: str) -> dict[str, dict[str, Origin]]:
+def read_tables(package: str) -> dict[str, dict[str, NameOrigin]]:
     """Return the tables of all doors of a package of Stratax, which are not imported for that.
 
     Args:
@@ -198,7 +198,7 @@ def _stubs(folder: str, module: str) -> Iterator[tuple[str, str]]:
             yield module if stem == "__init__" else f"{module}.{stem}", entry.path
 
 
-def _table_of(door: str) -> dict[str, Origin]:
+def _table_of(door: str) -> dict[str, NameOrigin]:
     path = _folder(door)
     return read_table(door, os.path.join(path, "__init__.pyi") if os.path.isdir(path) else f"{path}.pyi")
 

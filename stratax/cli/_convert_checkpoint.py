@@ -15,7 +15,7 @@ from stratax.base.shown import shown
 from stratax.errors import AlreadyExistsError, BadArgumentError, FileMissingError
 
 if TYPE_CHECKING:
-    from stratax.tensorflow.checkpoints.conversion import Report, Row
+    from stratax.tensorflow.checkpoints.conversion import ConversionRow, Report
 
 _Command = Callable[..., None]
 _MOST_WIDTH = 60
@@ -254,7 +254,7 @@ def _print(report: "Report", out: str | None) -> None:
     click.echo(f"written: {out}" if out is not None else "nothing was written")
 
 
-def _cells(row: "Row") -> tuple[str, ...]:
+def _cells(row: "ConversionRow") -> tuple[str, ...]:
     shape, dtype = str(list(row.shape)), row.dtype
     if row.here_shape not in (None, row.shape):
         shape += f" -> {list(row.here_shape or ())}"

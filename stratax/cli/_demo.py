@@ -12,7 +12,7 @@ import numpy as np
 from stratax.cli._datasets import Images, load_images
 from stratax.cli._options import apply_simulation, simulate_option
 from stratax.cli._pictures import draw
-from stratax.cli._plan import Plan
+from stratax.cli._plan import TrainingPlan
 from stratax.cli._strategies import STRATEGIES, build_strategy
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ DEFAULTS = {
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class TrainingOutcome:
     """What came of a training run.
 
     Attributes:
@@ -120,7 +120,7 @@ def demo(
     apply_simulation(simulate)
     images = load_images(dataset, path)
     built = build_strategy(strategy)
-    plan = Plan(
+    plan = TrainingPlan(
         strategy=type(built).__name__,
         devices=built.device_names,
         num_replicas=built.num_replicas_in_sync,
@@ -133,7 +133,7 @@ def demo(
     _print_outcome(images, train(built, images, plan, seed=seed))
 
 
-def train(strategy: "Strategy", images: Images, plan: Plan, *, seed: int) -> Outcome:
+def train(strategy: "Strategy", images: Images, plan: TrainingPlan, *, seed: int) -> TrainingOutcome:
     """Train a small network on `images` under `strategy` and try it on the held-out ones.
 
     Args:
@@ -178,7 +178,7 @@ def train(strategy: "Strategy", images: Images, plan: Plan, *, seed: int) -> Out
         callbacks=[clock],
     )
     _, accuracy = model.evaluate(images.x_test, images.y_test, batch_size=plan.batch_size, verbose=0)
-    return Outcome(
+    return TrainingOutcome(
         accuracy=float(accuracy),
         examples_per_second=_speed(plan, start, epoch_ends),
         seconds=epoch_ends[-1] - start,
@@ -186,20 +186,20 @@ def train(strategy: "Strategy", images: Images, plan: Plan, *, seed: int) -> Out
     )
 
 
-def _speed(plan: Plan, start: float, epoch_ends: list[float]) -> float:
+def _speed(plan: TrainingPlan, start: float, epoch_ends: list[float]) -> float:
     if len(epoch_ends) == 1:
         return plan.num_examples / (epoch_ends[0] - start)
     # From the end of the first epoch on, which contains the compilation.
     return plan.num_examples * (len(epoch_ends) - 1) / (epoch_ends[-1] - epoch_ends[0])
 
 
-def _print_plan(images: Images, plan: Plan) -> None:
+def _print_plan(images: Images, plan: TrainingPlan) -> None:
     click.echo(f"{images.name}: {len(images.x_train)} images to learn from, {len(images.x_test)} held out")
     for label, text in plan.lines():
         click.echo(f"  {label:<9} {text}")
 
 
-def _print_outcome(images: Images, outcome: Outcome) -> None:
+def _print_outcome(images: Images, outcome: TrainingOutcome) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

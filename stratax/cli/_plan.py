@@ -8,7 +8,7 @@ from stratax.errors import BadArgumentError
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class TrainingPlan:
     """The numbers of a training run. Every batch size is global unless it says per replica.
 
     Attributes:

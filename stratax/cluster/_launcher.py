@@ -21,7 +21,7 @@ from stratax.cluster._membership import JOB_ID_VARIABLE
 from stratax.cluster._own_end import OWN_END_VARIABLE
 from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE, new_secret
 from stratax.cluster._sockets import remove_abandoned_sockets
-from stratax.cluster._task import Screen, Task, start_task
+from stratax.cluster._task import Screen, StartedTask, start_task
 
 # Between two looks at the tasks, in seconds.
 _POLL_SECONDS = 0.05
@@ -93,7 +93,7 @@ class LocalLauncher(Launcher):
     def __init__(self, plan: LaunchPlan, screen: Screen) -> None:
         self._plan = plan
         self._screen = screen
-        self._tasks: list[Task] = []
+        self._tasks: list[StartedTask] = []
         self._signals = 0
         self._number = signal.Signals.SIGTERM
         # Where tasks leave word that they end by themselves, while some run.
@@ -101,7 +101,7 @@ class LocalLauncher(Launcher):
         self._is_waiting = False
         # How often a task was started again alone, and when, on the monotonic clock, it is the next time.
         self._renewals: collections.Counter[str] = collections.Counter()
-        self._renew_at: dict[Task, float] = {}
+        self._renew_at: dict[StartedTask, float] = {}
         self._deadline = None if plan.timeout is None else time.monotonic() + plan.timeout
 
     def run(self) -> Outcome:
@@ -172,7 +172,7 @@ class LocalLauncher(Launcher):
         self._own_ends, self._is_waiting = own_ends.name, False
         self._renew_at.clear()
 
-        def start(job: str, index: int) -> Task:
+        def start(job: str, index: int) -> StartedTask:
             environment = self._environment(job, index, cluster, variables)
             return start_task(job, index, self._plan.command, environment, self._screen, self._plan.log_dir)
 
@@ -208,7 +208,7 @@ class LocalLauncher(Launcher):
             environment["STRATAX_SIMULATE"] = f"{self._plan.kind}:{self._plan.devices_per_worker}"
         return environment
 
-    def _watch(self, start: Callable[[str, int], Task]) -> Outcome:
+    def _watch(self, start: Callable[[str, int], StartedTask]) -> Outcome:
         """Wait until the tasks that train have ended, one failed, or the run may not go on; say which."""
         while True:
             is_trained = self._look()
@@ -247,7 +247,7 @@ class LocalLauncher(Launcher):
             self._renew_at[task] = time.monotonic() + pause
             self._screen.tell(f"{ending}; it is started again alone in {pause:g} s {_counted(left)}.")
 
-    def _is_dispensable(self, task: Task) -> bool:
+    def _is_dispensable(self, task: StartedTask) -> bool:
         """Return whether the others go on without a task."""
         if task.job == "evaluator":
             return True
@@ -257,7 +257,7 @@ class LocalLauncher(Launcher):
         has_lost = task.process.returncode == ExitCode.PEER_LOST
         return task.job == "worker" and self._plan.ps > 0 and not is_chief and not has_lost
 
-    def _is_last_worker(self, task: Task) -> bool:
+    def _is_last_worker(self, task: StartedTask) -> bool:
         """Return whether nobody is left, nor comes again, whom the chief could have compute."""
         if self._renewals[task.name] < self._plan.restarts:
             return False
@@ -267,7 +267,7 @@ class LocalLauncher(Launcher):
             each.ended is not None and each not in self._renew_at for each in others
         )
 
-    def _renew(self, start: Callable[[str, int], Task]) -> None:
+    def _renew(self, start: Callable[[str, int], StartedTask]) -> None:
         """Start tasks again whose pause is over."""
         due = [task for task, when in self._renew_at.items() if time.monotonic() >= when]
         for task in due if not self._signals else ():
@@ -321,7 +321,7 @@ class LocalLauncher(Launcher):
     def _is_late(self) -> bool:
         return self._deadline is not None and time.monotonic() > self._deadline
 
-    def _end_all(self) -> list[Task]:
+    def _end_all(self) -> list[StartedTask]:
         """End what still runs, first kindly, with everything that it started; return all tasks."""
         running = [task for task in self._tasks if task.process.poll() is None]
         for task in running:
@@ -386,7 +386,7 @@ def _counted(left: int) -> str:
     return f"({left} {'restart' if left == 1 else 'restarts'} left)"
 
 
-def _judged(tasks: list[Task]) -> Outcome:
+def _judged(tasks: list[StartedTask]) -> Outcome:
     """Find the task that failed first: where those that ended have only lost another, one that still runs."""
     failed = min((task for task in tasks if task.has_failed), key=_blame)
     code = failed.process.returncode
@@ -402,7 +402,7 @@ def _judged(tasks: list[Task]) -> Outcome:
     return Outcome(code=_shell_code(code), task=failed.name)
 
 
-def _blame(task: Task) -> tuple[bool, float]:
+def _blame(task: StartedTask) -> tuple[bool, float]:
     """Sort the tasks that failed: one that only lost another comes after the others."""
     # False sorts first: a task that only lost another is named if no other failed.
     return task.process.returncode == ExitCode.PEER_LOST, task.ended or 0.0

@@ -44,7 +44,7 @@ class Screen(Protocol):
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Task:
+class StartedTask:
     """A started task.
 
     Attributes:
@@ -199,7 +199,7 @@ def start_task(
     environment: dict[str, str],
     screen: Screen,
     log_dir: pathlib.Path | None = None,
-) -> Task:
+) -> StartedTask:
     """Start a task, which ends when this process does (on Linux), and show what it writes.
 
     Args:
@@ -227,7 +227,7 @@ def start_task(
         )
         # The readers close the logs from here on.
         stack.pop_all()
-    task = Task(job, index, process, collections.deque(maxlen=_KEPT_LINES))
+    task = StartedTask(job, index, process, collections.deque(maxlen=_KEPT_LINES))
     for stream, log, is_error in zip((process.stdout, process.stderr), logs, (False, True), strict=True):
         if stream is not None:
             task.read(stream, log, screen, is_error=is_error)

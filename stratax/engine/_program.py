@@ -127,7 +127,7 @@ class StepProgram:
     ) -> "StepProgram":
         """Compile steps that return a row for each example; a dispatch gives all rows in the order of the examples.
 
-        The rows of several steps on several replicas are :class:`stratax.engine._rows.Rows`.
+        The rows of several steps on several replicas are :class:`stratax.engine._rows.OutputRows`.
 
         Args:
             strategy: The strategy.

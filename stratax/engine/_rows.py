@@ -18,7 +18,7 @@ _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 _UNARY = ("neg", "pos", "abs", "invert")
 
 
-class Rows:
+class OutputRows:
     """The outputs of all examples of several steps, in the order of the examples.
 
     They can be used as the array that they stand for: indexed, computed with, given to NumPy, JAX and Keras. Until
@@ -64,7 +64,7 @@ class Rows:
         """The number of elements."""
         return int(self._stacked.size)
 
-    def block_until_ready(self) -> "Rows":
+    def block_until_ready(self) -> "OutputRows":
         """Wait until they are computed."""
         self._stacked.block_until_ready()
         return self
@@ -102,7 +102,7 @@ class Rows:
     def __getattr__(self, name: str) -> Any:
         # What copies and pickles ask for before there is an array; the rest is what arrays have.
         if name.startswith("_"):
-            raise AttributeError(f"'Rows' object has no attribute {shown(name)}")
+            raise AttributeError(f"'OutputRows' object has no attribute {shown(name)}")
         return getattr(self._in_order, name)
 
     def __repr__(self) -> str:
@@ -110,7 +110,7 @@ class Rows:
 
 
 def _array(value: Any) -> Any:
-    return value._in_order if isinstance(value, Rows) else value
+    return value._in_order if isinstance(value, OutputRows) else value
 
 
 def _add_operators() -> None:
@@ -123,18 +123,18 @@ def _add_operators() -> None:
         return lambda self, other: compute(_array(other), _array(self))
 
     for name in (*_BINARY, *_COMPARISONS, *_UNARY):
-        setattr(Rows, f"__{name.rstrip('_')}__", forward(getattr(operator, name)))
+        setattr(OutputRows, f"__{name.rstrip('_')}__", forward(getattr(operator, name)))
     for name in _BINARY:
-        setattr(Rows, f"__r{name.rstrip('_')}__", backward(getattr(operator, name)))
+        setattr(OutputRows, f"__r{name.rstrip('_')}__", backward(getattr(operator, name)))
 
 
 _add_operators()
 
 
 def as_rows(outputs: PyTree) -> Any:
-    """Return what a program of several steps gave with :class:`Rows` where each replica has its own."""
+    """Return what a program of several steps gave with :class:`OutputRows` where each replica has its own."""
     return jax.tree.map(
-        lambda leaf: Rows(leaf.stacked) if isinstance(leaf, StepsPerReplica) else leaf,
+        lambda leaf: OutputRows(leaf.stacked) if isinstance(leaf, StepsPerReplica) else leaf,
         outputs,
         is_leaf=is_per_replica,
     )

@@ -132,7 +132,7 @@ class LoadedProgram:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCall:
     """A call of a signature of which the host has done its first part.
 
     Attributes:
@@ -218,7 +218,7 @@ class LoadedSignature:
         prepared = self.prepare(*args, **inputs)
         return self.finish(prepared, self.program(prepared.arguments))
 
-    def prepare(self, *args: Any, **inputs: Any) -> Prepared:
+    def prepare(self, *args: Any, **inputs: Any) -> PreparedCall:
         """Do the host's part before the program: parsing, decoding, looking up.
 
         Args:
@@ -238,9 +238,9 @@ class LoadedSignature:
             values.update((f"in/{name}", array) for name, array in arrays.items())
         if self._before is not None:
             arrays.update(host_part().run(self._before, values))
-        return Prepared({name: arrays[name] for name in self.program.arguments}, values)
+        return PreparedCall({name: arrays[name] for name in self.program.arguments}, values)
 
-    def finish(self, prepared: Prepared, results: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def finish(self, prepared: PreparedCall, results: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Do the host's part after the program, such as naming classes.
 
         Args:

@@ -59,7 +59,7 @@ class ExportedFunction:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Traced:
+class TracedFunction:
     """A function that was traced and compiled for all platforms.
 
     Attributes:
@@ -83,7 +83,7 @@ class Traced:
     after: HostPlan | None
 
 
-def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> Traced:
+def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> TracedFunction:
     """Trace and compile a function.
 
     Args:
@@ -152,7 +152,7 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
         each: TensorInfo(np.dtype(spec.dtype).name, tuple(_known_size(size) for size in spec.shape))
         for each, spec in zip(trace.results, shapes, strict=True)
     }
-    return Traced(
+    return TracedFunction(
         payloads,
         variables,
         tuple(trace.recorder.input_name(id) for id in specs),

@@ -102,7 +102,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
                 )
             dataset = x
         else:
-            batches = x if class_weight is None else _weighted.Weighted(x, class_weight)
+            batches = x if class_weight is None else _weighted.WeightedDataset(x, class_weight)
             dataset = strategy.experimental_distribute_dataset(batches)
             # A sparse matrix can't be divided by its rows.
             dataset.convert_composites(as_dense)
@@ -126,7 +126,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         """
         source = self.dataset.source
         # The passes are those of the Dataset inside.
-        source = source.dataset if isinstance(source, _weighted.Weighted) else source
+        source = source.dataset if isinstance(source, _weighted.WeightedDataset) else source
         if isinstance(self._origin, ArrayPasses):
             return NumberedArrayPasses(self._origin, model)
         if not isinstance(source, Dataset):

@@ -31,7 +31,7 @@ class DatasetAdapter(seam.DataAdapter):
     """
 
     def __init__(self, dataset: Any, class_weight: dict[int, float] | None = None) -> None:
-        self._dataset = dataset if class_weight is None else _weighted.Weighted(dataset, class_weight)
+        self._dataset = dataset if class_weight is None else _weighted.WeightedDataset(dataset, class_weight)
 
     def get_numpy_iterator(self) -> Iterator[Any]:
         """Return the batches of a pass, of NumPy arrays."""

@@ -13,7 +13,7 @@ from stratax.keras._dense import dense_arrays
 from stratax.seams.keras import data_adapter_utils
 
 
-class Weighted:
+class WeightedDataset:
     """A dataset of `(x, y)` with the weights of its classes as sample weights.
 
     Args:
@@ -34,7 +34,7 @@ class Weighted:
 
 
 class WeightedIterator(Stacks):
-    """One pass over a :class:`Weighted`, with the position of the dataset's own.
+    """One pass over a :class:`WeightedDataset`, with the position of the dataset's own.
 
     Args:
         iterator: That of the dataset.

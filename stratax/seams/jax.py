@@ -11,8 +11,8 @@
 - `lower_as_nothing`: a mark in a program that nothing is compiled for.
 - `lower_as_call`: for the same reason, where the function on the host gives results.
 - `forget_failed`: who waits for all programs, as JAX does at its end, would get the error of one again that has failed.
-- `Operation`, `operation_of`: a value that is traced may follow from constants alone; JAX knows how it came about, and
-  asks nobody.
+- `TracedOperation`, `operation_of`: a value that is traced may follow from constants alone; JAX knows how it came
+  about, and asks nobody.
 - `size_of`: sizes with names, and what is computed of them, have no public way to become numbers.
 - `inputs_of_scan`: which inputs of a loop are what, which its equation says in another way in each version.
 - `lines_of`: which lines an operation of a program comes from, which JAX tells only in its own messages.
@@ -59,7 +59,7 @@ _ATTRIBUTES = "mhlo.frontend_attributes"
 make_gloo_tcp_collectives = _jax.make_gloo_tcp_collectives
 
 __all__ = [
-    "Operation",
+    "TracedOperation",
     "ad",
     "call_back",
     "called_again",
@@ -138,7 +138,7 @@ def outside_axes() -> Iterator[None]:
         core.trace_ctx.set_axis_env(before)
 
 
-class Operation(NamedTuple):
+class TracedOperation(NamedTuple):
     """An operation of a program that is being traced.
 
     Attributes:
@@ -158,7 +158,7 @@ class Operation(NamedTuple):
     number: int
 
 
-def operation_of(value: Any) -> Operation | None:
+def operation_of(value: Any) -> TracedOperation | None:
     """Return what computes a value; None of arguments, and of what is no value of a program that is traced."""
     if not isinstance(value, partial_eval.DynamicJaxprTracer) or value.parent is None:
         return None
@@ -166,7 +166,7 @@ def operation_of(value: Any) -> Operation | None:
     # Of operands that are constants, the constants.
     operands = [core.full_lower(operand) for operand in made.in_tracers]
     position = next(index for index, result in enumerate(made.outvars) if result is value.val)
-    return Operation(made.primitive, operands, made.params, position, bool(made.effects), id(made))
+    return TracedOperation(made.primitive, operands, made.params, position, bool(made.effects), id(made))
 
 
 def identity_of(value: Any) -> int:

@@ -135,7 +135,7 @@ def _without_commands(cell: str) -> str:
 def _check_texts(texts: Sequence[_Text], file: str) -> list[Finding]:
     """Return what the parts of a program use, of which a name of one is known in those that follow."""
     findings = []
-    read: list[tuple[_Text, _reader.Reader]] = []
+    read: list[tuple[_Text, _reader.ProgramReader]] = []
     space: dict[str, _reader.Meaning] = {}
     for text in texts:
         try:
@@ -145,7 +145,7 @@ def _check_texts(texts: Sequence[_Text], file: str) -> list[Finding]:
             message = f"This is no Python 3 that can be read: {getattr(error, 'msg', error)}."
             findings.append(_unreadable(file, text.cell, line, message))
             continue
-        reader = _reader.Reader(space)
+        reader = _reader.ProgramReader(space)
         reader.visit(tree)
         read.append((text, reader))
     run = _run_by_program([reader for _, reader in read])
@@ -163,7 +163,7 @@ def _check_texts(texts: Sequence[_Text], file: str) -> list[Finding]:
     return sorted(findings, key=lambda each: each.cell or 0)
 
 
-def _run_by_program(readers: Sequence[_reader.Reader]) -> set[str]:
+def _run_by_program(readers: Sequence[_reader.ProgramReader]) -> set[str]:
     """Return the functions that a program calls itself, and "" for the program: no Estimator traces them."""
     found, new = set(), {""}
     while new:

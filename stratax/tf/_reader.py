@@ -57,7 +57,7 @@ class Use(NamedTuple):
     function: str
 
 
-class Reader(ast.NodeVisitor):
+class ProgramReader(ast.NodeVisitor):
     """Collects what a program uses of TensorFlow.
 
     Args:

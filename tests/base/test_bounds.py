@@ -121,17 +121,17 @@ def test_who_holds_pixels_never_waits(monkeypatch):
 
 def test_images_that_are_decoded_by_exports_take_turns(monkeypatch):
     from stratax.export import TensorInfo
-    from stratax.tensorflow.exports._host_plan import MAP, Call, Ref
-    from stratax.tensorflow.exports.host import Plan, run
+    from stratax.tensorflow.exports._host_plan import MAP, Call, RuntimeValue
+    from stratax.tensorflow.exports.host import CallPlan, run
 
     claims = []
     monkeypatch.setattr(
         "stratax.image._files.claim_pixels", lambda count: claims.append((count, bounds.is_in_turn()))
     )
-    one = Call("io.decode_png", (Ref("row"),), {"channels": 3}, Ref("image"))
-    body = Plan((one,), {"y": "image"}, {"y": TensorInfo("uint8", (None, None, 3))})
-    plan = Plan(
-        (Call(MAP, (Ref("in/x"),), {"rows": ["row"]}, [Ref("all")], body),),
+    one = Call("io.decode_png", (RuntimeValue("row"),), {"channels": 3}, RuntimeValue("image"))
+    body = CallPlan((one,), {"y": "image"}, {"y": TensorInfo("uint8", (None, None, 3))})
+    plan = CallPlan(
+        (Call(MAP, (RuntimeValue("in/x"),), {"rows": ["row"]}, [RuntimeValue("all")], body),),
         {"y": "all"},
         {"y": TensorInfo("uint8", (None, None, None, 3))},
     )
@@ -145,17 +145,21 @@ def test_images_that_are_decoded_by_exports_take_turns(monkeypatch):
 
 def test_rows_of_rows_start_no_threads_of_their_own():
     from stratax.export import TensorInfo
-    from stratax.tensorflow.exports._host_plan import MAP, Call, Ref
+    from stratax.tensorflow.exports._host_plan import MAP, Call, RuntimeValue
     from stratax.tensorflow.exports._run_plan import _THREADS
-    from stratax.tensorflow.exports.host import Plan, run
+    from stratax.tensorflow.exports.host import CallPlan, run
 
     def of(num_dims):
         return TensorInfo("int32", (None,) * num_dims)
 
-    plan = Plan((Call("identity", (Ref("row0"),), {}, Ref("y")),), {"y": "y"}, {"y": of(0)})
+    plan = CallPlan(
+        (Call("identity", (RuntimeValue("row0"),), {}, RuntimeValue("y")),), {"y": "y"}, {"y": of(0)}
+    )
     for depth in range(3):
-        call = Call(MAP, (Ref("in/x"),), {"rows": [f"row{depth}"]}, [Ref(f"y{depth}")], plan)
-        plan = Plan((call,), {"y": f"y{depth}"}, {"y": of(depth + 1)})
+        call = Call(
+            MAP, (RuntimeValue("in/x"),), {"rows": [f"row{depth}"]}, [RuntimeValue(f"y{depth}")], plan
+        )
+        plan = CallPlan((call,), {"y": f"y{depth}"}, {"y": of(depth + 1)})
     before, most = threading.active_count(), 0
 
     def watch():

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from stratax.cli._demo import _speed
-from stratax.cli._plan import Plan
+from stratax.cli._plan import TrainingPlan
 from tests.cluster import forks
 
 
@@ -32,7 +32,7 @@ def make_plan(**changes):
         "steps_per_execution": 1,
         "epochs": 3,
     }
-    return Plan(**(numbers | changes))
+    return TrainingPlan(**(numbers | changes))
 
 
 def test_processes_interrupted_with_ctrl_c_leave_with_one_line_and_130(tmp_path):

@@ -1,6 +1,6 @@
 import pytest
 
-from stratax.cli._plan import Plan
+from stratax.cli._plan import TrainingPlan
 from stratax.errors import BadArgumentError
 
 
@@ -14,7 +14,7 @@ def make_plan(**changes):
         "steps_per_execution": 1,
         "epochs": 20,
     }
-    return Plan(**(numbers | changes))
+    return TrainingPlan(**(numbers | changes))
 
 
 def test_the_plan_tells_global_and_per_replica_batch_steps_and_remainder():

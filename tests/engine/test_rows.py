@@ -11,7 +11,7 @@ import pytest
 
 import stratax as sx
 from stratax import engine
-from stratax.engine._rows import Rows
+from stratax.engine._rows import OutputRows
 from tests.engine.conftest import mirrored
 
 STEPS, REPLICAS, EXAMPLES = 3, 4, 2
@@ -31,7 +31,7 @@ def rows():
 
 
 def test_each_replica_keeps_its_own_rows_of_each_step(rows):
-    assert isinstance(rows, Rows)
+    assert isinstance(rows, OutputRows)
     for replica, shard in enumerate(rows._stacked.addressable_shards):
         own = X.reshape(STEPS, REPLICAS, EXAMPLES, 5)[:, replica]
         np.testing.assert_array_equal(np.asarray(shard.data)[:, 0], own)

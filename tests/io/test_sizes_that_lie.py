@@ -14,7 +14,7 @@ from stratax.data import (
     TFRecordDataset,
     TFRecordWriter,
 )
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 from stratax.errors import BadArgumentError, DataLossError
 from stratax.io import open_bytes
 
@@ -157,9 +157,9 @@ class TestFilesThatGrow:
 def test_a_position_behind_the_end_of_a_file_that_shrank_is_refused(tmp_path, make):
     path = tmp_path / "file"
     path.write_bytes(b"a\n" * 50)
-    cursor = make(str(path))._node.open(Run())
+    cursor = make(str(path))._node.open(PlanRun())
     cursor.read(20)
     state = cursor.get_state()
     path.write_bytes(b"a\n" * 10)
     with pytest.raises(DataLossError, match="shorter than the saved position: 20 bytes"):
-        make(str(path))._node.open(Run()).set_state(state)
+        make(str(path))._node.open(PlanRun()).set_state(state)

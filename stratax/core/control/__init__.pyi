@@ -12,9 +12,9 @@ from ._conditions import or_ as or_
 from ._driven import WATCHED_STEPS as WATCHED_STEPS
 from ._driven import WINDOW_STEPS as WINDOW_STEPS
 from ._driven import DrivenLoop as DrivenLoop
-from ._driven import Row as Row
-from ._driven import Step as Step
-from ._driven import Take as Take
+from ._driven import DrivenStep as DrivenStep
+from ._driven import LoopTake as LoopTake
+from ._driven import TakenArray as TakenArray
 from ._driven import inside as inside
 from ._driven import parts_of as parts_of
 from ._driven import same_structure as same_structure

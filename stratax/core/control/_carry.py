@@ -67,13 +67,13 @@ class Body:
 
     block: _body.TracedBlock
     region: _body.LoopRegion
-    exits: list[_locals.Packed]
+    exits: list[_locals.PackedLocal]
     arrays: dict[int, int]
     tracers: dict[tuple[int, int], Any]
     num_arrays: int = 0
 
 
-def is_unset(packed: _locals.Packed) -> bool:
+def is_unset(packed: _locals.PackedLocal) -> bool:
     return len(packed.leaves) == 1 and _locals.is_unset(packed.leaves[0])
 
 
@@ -92,7 +92,9 @@ class Carry:
         initial: All values before the first iteration.
     """
 
-    def __init__(self, parent: regions.Region, entry: list[_locals.Packed], bodies: Sequence[Body]) -> None:
+    def __init__(
+        self, parent: regions.Region, entry: list[_locals.PackedLocal], bodies: Sequence[Body]
+    ) -> None:
         self.slots: list[tuple[_locals.Leaf, list[int]]] = []
         self.initial: list[Any] = []
         self._entry = entry
@@ -210,7 +212,12 @@ class Carry:
         return state
 
     def _new_local(
-        self, before: _locals.Packed, after: _locals.Packed, new: dict[int, Any], *, always_runs: bool
+        self,
+        before: _locals.PackedLocal,
+        after: _locals.PackedLocal,
+        new: dict[int, Any],
+        *,
+        always_runs: bool,
     ) -> Any:
         unset = before.leaves[0]
         if isinstance(unset, _locals.NoneOnEntry) and _is_none(after, unset):
@@ -222,7 +229,7 @@ class Carry:
         return value
 
 
-def _check_none(before: PyTree, name: str, after: _locals.Packed) -> None:
+def _check_none(before: PyTree, name: str, after: _locals.PackedLocal) -> None:
     if isinstance(before, _locals.NoneOnEntry) and before.was_read and not _is_none(after, before):
         raise errors.TracingError(
             f"{_locals.label(name)} is None before a compiled loop, whose body looks at it and then "
@@ -232,7 +239,7 @@ def _check_none(before: PyTree, name: str, after: _locals.Packed) -> None:
         )
 
 
-def _check_alike(name: str, kind: _locals.Leaf, leaf: int, exits: list[_locals.Packed]) -> None:
+def _check_alike(name: str, kind: _locals.Leaf, leaf: int, exits: list[_locals.PackedLocal]) -> None:
     """Refuse a local that is first assigned in the body and depends on the shape of what the loop takes."""
     for after in exits[1:]:
         same = after.treedef == exits[0].treedef and leaf in after.arrays
@@ -246,7 +253,7 @@ def _check_alike(name: str, kind: _locals.Leaf, leaf: int, exits: list[_locals.P
             )
 
 
-def _is_none(after: _locals.Packed, before: _locals.NoneOnEntry) -> bool:
+def _is_none(after: _locals.PackedLocal, before: _locals.NoneOnEntry) -> bool:
     """Return whether a local that was None still is."""
     return not after.leaves or (len(after.leaves) == 1 and after.leaves[0] is before)
 

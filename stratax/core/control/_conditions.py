@@ -207,7 +207,7 @@ def _narrowed(
 class _Deferred:
     """A local that has its value once the condition has run."""
 
-    def __init__(self, packed: _locals.Packed, positions: dict[int, int]) -> None:
+    def __init__(self, packed: _locals.PackedLocal, positions: dict[int, int]) -> None:
         self._packed = packed
         self._positions = positions
 
@@ -273,7 +273,7 @@ class _Merge:
             positions[leaf] = self._add(found, _locals.describe(packed.paths[leaf], array))
         return _Deferred(packed, positions)
 
-    def _both(self, left: _locals.Packed, right: _locals.Packed) -> Any:
+    def _both(self, left: _locals.PackedLocal, right: _locals.PackedLocal) -> Any:
         if left.treedef != right.treedef:
             raise errors.TracingError(
                 f"The structure of {_locals.label(left.name)} differs between the branches of an `if` whose "

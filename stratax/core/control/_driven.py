@@ -35,7 +35,7 @@ WATCHED_STEPS = 16
 
 
 @dataclasses.dataclass(slots=True)
-class Take:
+class LoopTake:
     """A stream that a loop takes elements of.
 
     Attributes:
@@ -50,7 +50,7 @@ class Take:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Row:
+class TakenArray:
     """One array that an iteration takes: leaf `leaf` of elements `start` to `start + count` of those of a stream.
 
     Of an optional element, leaf -1 says whether it is there.
@@ -64,7 +64,7 @@ class Row:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Step:
+class DrivenStep:
     """One iteration, for elements of one structure.
 
     Attributes:
@@ -81,7 +81,7 @@ class Step:
     jaxpr: jax_core.ClosedJaxpr
     structures: list[Any]
     counts: list[int]
-    rows: list[Row]
+    rows: list[TakenArray]
     constants: list[Any]
     is_driven: bool
     capacities: list[int] = dataclasses.field(default_factory=list)
@@ -115,10 +115,10 @@ class DrivenLoop:
         path: Path,
         results: list[Any],
         variables: dict[int, Any],
-        takes: list[Take],
+        takes: list[LoopTake],
         length: int | str | None,
         test: int | None,
-        steps: list[Step],
+        steps: list[DrivenStep],
     ) -> None:
         self.path = path
         self.results = results
@@ -190,12 +190,12 @@ def check_order(program: ProgramRegion, loop: DrivenLoop) -> None:
             )
 
 
-def takes_of(regions: Sequence[_body.LoopRegion], own: Sequence[Any]) -> list[Take]:
+def takes_of(regions: Sequence[_body.LoopRegion], own: Sequence[Any]) -> list[LoopTake]:
     """Return what a loop takes, its own streams first."""
-    found: dict[int, Take] = {id(stream): Take(stream, True, False) for stream in own}
+    found: dict[int, LoopTake] = {id(stream): LoopTake(stream, True, False) for stream in own}
     for region in regions:
         for taken in region.taken_elements:
-            take = found.setdefault(id(taken.stream), Take(taken.stream, False, taken.is_optional))
+            take = found.setdefault(id(taken.stream), LoopTake(taken.stream, False, taken.is_optional))
             if take.is_optional != taken.is_optional:
                 raise errors.TracingError(
                     "A loop takes both next(iterator) and get_next_as_optional() of one iterator. Expected: one of "
@@ -209,10 +209,10 @@ def step_of(
     number: int,
     body: "_carry.Body",
     element: PyTree,
-    takes: list[Take],
+    takes: list[LoopTake],
     *,
     has_test: bool,
-) -> tuple[Step, list[Any]]:
+) -> tuple[DrivenStep, list[Any]]:
     """Trace one iteration of a body, and give the values that it needs from around the loop."""
     region = body.region
     numbers = {id(take.stream): position for position, take in enumerate(takes)}
@@ -225,7 +225,7 @@ def step_of(
             shapes.append(jax.ShapeDtypeStruct((*lead, *leaf.shape), leaf.dtype))
             # The first leaf of an optional element says whether there is one; a window has no array of that.
             index = source.index - 1 if taken.is_optional else source.index
-            rows.append(Row(numbers[id(taken.stream)], index, taken.offset, taken.count, taken.block))
+            rows.append(TakenArray(numbers[id(taken.stream)], index, taken.offset, taken.count, taken.block))
 
     def step(carried: list[Any], index: object, arrays: list[Any]) -> list[Any]:
         new, results = carry.step(element(index), carried, arrays, number)
@@ -235,7 +235,7 @@ def step_of(
     closed = jax.make_jaxpr(step)(avals, jax.ShapeDtypeStruct((), jnp.int32), shapes)
     # Values of the trace around the loop: tracers, which have to be operands of the loop's equation.
     constants = list(closed.consts)
-    made = Step(
+    made = DrivenStep(
         # The values become operands of the loop's equation: a constant could not be a tracer.
         jaxpr=jaxprs.with_constants_as_inputs(closed),
         structures=[region.structure(take.stream) for take in takes],

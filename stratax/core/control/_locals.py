@@ -156,7 +156,7 @@ def label(name: str, path: Sequence[Any] = ()) -> str:
 
 
 @dataclasses.dataclass(slots=True)
-class Packed:
+class PackedLocal:
     """One local's value: its leaves and the structure around them.
 
     Attributes:
@@ -182,10 +182,10 @@ class Packed:
         return jax.tree.unflatten(self.treedef, leaves)
 
 
-def pack(name: str, value: object) -> Packed:
+def pack(name: str, value: object) -> PackedLocal:
     """Take a local's value apart."""
     flat, treedef = jax.tree_util.tree_flatten_with_path(value)
-    return Packed(name, [leaf for _, leaf in flat], [label(name, path) for path, _ in flat], treedef)
+    return PackedLocal(name, [leaf for _, leaf in flat], [label(name, path) for path, _ in flat], treedef)
 
 
 def same_constant(left: TensorLike, right: TensorLike) -> bool:

@@ -230,7 +230,7 @@ def _elements(iterated: object, parent: regions.Region) -> _carry.Elements | Non
     """Return how a compiled loop goes through `iterated`, or None where Python does."""
     if _iterated.is_stream(iterated):
         return _iterated.elements(iterated)
-    if isinstance(iterated, _range.Range):
+    if isinstance(iterated, _range.TracedRange):
         # Only then is the number of iterations the very object `stop`, which may be an argument of the
         # function.
         counts_up = isinstance(iterated.start, int) and iterated.start == 0 and iterated.delta == 1
@@ -345,7 +345,7 @@ class _Loop:
         # One iteration is taken whatever its size: there is no smaller window.
         return count * most <= _driven.WINDOW_STEPS and (size <= _driven.WINDOW_BYTES or count == 1)
 
-    def _drive(self, traced: _carry.Body, entry: list[_locals.Packed], keep_going: Any) -> None:
+    def _drive(self, traced: _carry.Body, entry: list[_locals.PackedLocal], keep_going: Any) -> None:
         """Have the host drive the loop, window by window."""
         if not _driven_from(self.parent):
             # Raises what `next(iterator)` itself raises there.
@@ -384,8 +384,8 @@ class _Loop:
             self.parent.take_over(variable, value, *[body.region for body in bodies])
 
     def _bodies(
-        self, traced: _carry.Body, entry: list[_locals.Packed], takes: list[_driven.Take]
-    ) -> tuple[list[_carry.Body], list[_locals.Packed]]:
+        self, traced: _carry.Body, entry: list[_locals.PackedLocal], takes: list[_driven.LoopTake]
+    ) -> tuple[list[_carry.Body], list[_locals.PackedLocal]]:
         """Return the body for each structure of elements that is known."""
         wanted = self._structures(traced, takes)
         bodies = [traced]
@@ -399,7 +399,9 @@ class _Loop:
             bodies.append(body)
         return bodies, entry
 
-    def _structures(self, traced: _carry.Body, takes: list[_driven.Take]) -> list[tuple[int, dict[int, Any]]]:
+    def _structures(
+        self, traced: _carry.Body, takes: list[_driven.LoopTake]
+    ) -> list[tuple[int, dict[int, Any]]]:
         """Return the structures to trace the body for, and their numbers: the first elements', and those in sight.
 
         When a running program is traced once more they are the first elements' and those that the run has met.
@@ -434,7 +436,7 @@ class _Loop:
     def _element(self, index: object) -> Any:
         return index if self.elements.at is None else self.elements.at(index)
 
-    def _entry(self) -> list[_locals.Packed]:
+    def _entry(self) -> list[_locals.PackedLocal]:
         """Return the locals before the loop."""
         values = self.get_state()
         # A name with a dot or an index (`self.x`) is no local: None there may well be what the body leaves.
@@ -445,8 +447,8 @@ class _Loop:
         ]
 
     def _trace(
-        self, entry: list[_locals.Packed], structures: dict[int, Any], number: int = 0
-    ) -> tuple[_carry.Body, list[_locals.Packed]]:
+        self, entry: list[_locals.PackedLocal], structures: dict[int, Any], number: int = 0
+    ) -> tuple[_carry.Body, list[_locals.PackedLocal]]:
         """Trace the body, again where it gives Python numbers on entry another dtype."""
         # Dtypes are promoted in one direction only (int, float, complex), so a few traces settle them.
         for _ in range(_MAX_TRACES):
@@ -462,7 +464,7 @@ class _Loop:
         )
 
     def _trace_once(
-        self, entry: list[_locals.Packed], structures: dict[int, Any], number: int
+        self, entry: list[_locals.PackedLocal], structures: dict[int, Any], number: int
     ) -> _carry.Body:
         # Negative, so that `_pass` can tell bodies for several structures of elements from parts of the program.
         region = _body.LoopRegion(self.parent, structures, path=(*self.path, -1 - number))
@@ -504,7 +506,9 @@ class _Loop:
             structures[id(stream)] = found[0][0] if found else regions.declared_structure(stream)
         return region.feed(stream, structures[id(stream)], count=1, block=False)
 
-    def _promoted(self, entry: list[_locals.Packed], traced: _carry.Body) -> list[_locals.Packed] | None:
+    def _promoted(
+        self, entry: list[_locals.PackedLocal], traced: _carry.Body
+    ) -> list[_locals.PackedLocal] | None:
         """Return locals on entry with the dtypes that the body leaves them with, or None where they have them."""
         promoted = [dataclasses.replace(packed, leaves=list(packed.leaves)) for packed in entry]
         changed = False
@@ -541,7 +545,7 @@ class _Loop:
     def _run(
         self,
         traced: _carry.Body,
-        entry: list[_locals.Packed],
+        entry: list[_locals.PackedLocal],
         elements: _carry.Elements,
         keep_going: object,
         blocks: list[Any],
@@ -572,7 +576,7 @@ def _abstract(leaf: object) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=_locals.is_weak(leaf))
 
 
-def _unpack(entry: list[_locals.Packed], tracers: dict[tuple[int, int], Any]) -> list[Any]:
+def _unpack(entry: list[_locals.PackedLocal], tracers: dict[tuple[int, int], Any]) -> list[Any]:
     # The number stands for the structures in all traces of the program.
     return [
         packed.unpack({leaf: tracers[local, leaf] for leaf in packed.arrays})
@@ -585,7 +589,7 @@ def _is_optional(treedef: jax.tree_util.PyTreeDef) -> bool:
     return node is not None and node[0] is regions.Optional
 
 
-def _check_structure(before: _locals.Packed, after: _locals.Packed) -> None:
+def _check_structure(before: _locals.PackedLocal, after: _locals.PackedLocal) -> None:
     if before.treedef != after.treedef:
         raise errors.TracingError(
             f"The structure of {_locals.label(before.name)} changes in a compiled loop. Expected: {before.treedef}, as "

@@ -15,7 +15,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.summarized import escaped, summarized
 from stratax.core import known, regions
-from stratax.core.control._range import Range
+from stratax.core.control._range import TracedRange
 from stratax.seams import jax as seam
 
 _FILE = "file://"
@@ -225,7 +225,7 @@ def _text_of_tensor(leaf: Any, count: int) -> str | None:
         hasattr(type(leaf), "get_shape") or known.is_text(leaf)
     ):
         return None
-    is_array = isinstance(leaf, jax.Array | np.ndarray | np.generic | Range)
+    is_array = isinstance(leaf, jax.Array | np.ndarray | np.generic | TracedRange)
     return summarized(np.asarray(leaf), count) if is_array else None
 
 

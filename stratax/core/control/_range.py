@@ -17,7 +17,7 @@ from stratax.base.typing import DTypeLike
 from stratax.core import known
 
 
-class Range:
+class TracedRange:
     """A sequence of whole numbers, made by :func:`range`.
 
     Attributes:
@@ -94,11 +94,11 @@ class Range:
 
 
 def _operator(name: str) -> Any:
-    def operate(self: Range, *operands: Any) -> Any:
+    def operate(self: TracedRange, *operands: Any) -> Any:
         # Beside an array of NumPy, as in a pipeline's function, it stays on the host.
         is_on_host = bool(operands) and all(isinstance(each, (np.ndarray, np.generic)) for each in operands)
         array = np.asarray(self) if is_on_host else self.__jax_array__()
-        plain = [each.__jax_array__() if isinstance(each, Range) else each for each in operands]
+        plain = [each.__jax_array__() if isinstance(each, TracedRange) else each for each in operands]
         return getattr(array, name)(*plain)
 
     operate.__name__ = name
@@ -121,12 +121,12 @@ for _word in [
     "rshift",
 ]:
     for _prefix in ("", "r"):
-        setattr(Range, f"__{_prefix}{_word}__", _operator(f"__{_prefix}{_word}__"))
+        setattr(TracedRange, f"__{_prefix}{_word}__", _operator(f"__{_prefix}{_word}__"))
 for _word in ("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Range, f"__{_word}__", _operator(f"__{_word}__"))
+    setattr(TracedRange, f"__{_word}__", _operator(f"__{_word}__"))
 
 
-def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) -> Range:
+def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) -> TracedRange:
     """Count whole numbers from `start` to `stop`: inside a compiled function a loop over them is one compiled loop.
 
     Follows `tf.range`, for whole numbers. `for i in stratax.range(n):` in a `stratax.function` compiles its body once
@@ -177,7 +177,7 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) ->
             f"`stratax.range` would never end. Expected: delta other than 0. Received: delta={shown(delta)}. "
             "Leave it out to count up by one."
         )
-    return Range(bounds[0], bounds[1], bounds[2], _range_dtype(bounds, dtype))
+    return TracedRange(bounds[0], bounds[1], bounds[2], _range_dtype(bounds, dtype))
 
 
 def _checked(name: str, value: object) -> Any:

@@ -29,7 +29,7 @@ _MAX_HELD = 1000
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
-class Ref:
+class IdentityKey:
     """Identity of an object as a key; holds the object so that its id is not used again."""
 
     __slots__ = ("target",)
@@ -38,7 +38,7 @@ class Ref:
         self.target = target
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ref) and other.target is self.target
+        return isinstance(other, IdentityKey) and other.target is self.target
 
     def __hash__(self) -> int:
         return id(self.target)
@@ -117,7 +117,7 @@ def static_key(value: object, seen: dict[int, int] | None = None) -> Hashable:
     if isinstance(value, (float, complex)):
         return (type(value), repr(value))  # 0.0 == -0.0, and nan != nan.
     if isinstance(value, Alias):
-        return Ref(value.identity)
+        return IdentityKey(value.identity)
     seen = {} if seen is None else seen
     if isinstance(value, types.FunctionType):
         # Functions may read themselves and one another.
@@ -128,12 +128,12 @@ def static_key(value: object, seen: dict[int, int] | None = None) -> Hashable:
     if isinstance(value, types.MethodType):
         # Every access makes a new bound method; what it is made of stays the same.
         function = static_key(value.__func__, seen)
-        return (Ref(value.__self__), function, _attributes_key(value, seen))
+        return (IdentityKey(value.__self__), function, _attributes_key(value, seen))
     if isinstance(value, functools.partial):
         parts = (value.func, *value.args, *value.keywords.values())
         return (functools.partial, tuple(value.keywords), *(static_key(part, seen) for part in parts))
     # All else by identity: equal objects may change and become different.
-    return Ref(value)
+    return IdentityKey(value)
 
 
 def closure_key(function: Callable[..., Any]) -> Hashable:
@@ -214,13 +214,13 @@ def _contents_key(value: Any, seen: dict[int, int], left: list[int]) -> Hashable
         return static_key(value, seen)
     left[0] -= len(value) + 1
     if id(value) in seen or left[0] < 0:
-        return Ref(value)
+        return IdentityKey(value)
     if kind is tuple:
         return (tuple, *(_contents_key(part, seen, left) for part in value))
     seen[id(value)] = len(seen)
     parts = itertools.chain.from_iterable(value.items()) if kind is dict else value
     keys = (_contents_key(part, seen, left) for part in parts)
-    return (kind, Ref(value), frozenset(keys) if kind is set else tuple(keys))
+    return (kind, IdentityKey(value), frozenset(keys) if kind is set else tuple(keys))
 
 
 def _cell_key(

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from stratax.seams.jax import Operation, identity_of, operation_of
+from stratax.seams.jax import TracedOperation, identity_of, operation_of
 
 
 def traced_gradients(
@@ -63,7 +63,7 @@ class _Path:
             identity_of(source) for source in sources if jnp.issubdtype(source.dtype, jnp.inexact)
         }
         self._stopped = {identity_of(value) for value in stopped}
-        self._operations: dict[int, Operation | None] = {}
+        self._operations: dict[int, TracedOperation | None] = {}
         # Values that depend on a source, in the order in which they are computed, by id.
         self._on: dict[int, Any] = {}
         self._used: set[int] = set()

@@ -78,7 +78,9 @@ class Cuts:
             self._segments[id(jaxpr)] = jaxpr, Segments(jaxpr)
         return self._segments[id(jaxpr)][1]
 
-    def window(self, step: control.Step, loop: control.DrivenLoop, shardings: object, *, donate: bool) -> Any:
+    def window(
+        self, step: control.DrivenStep, loop: control.DrivenLoop, shardings: object, *, donate: bool
+    ) -> Any:
         """Return a window of a loop as a compiled function; see :func:`_window_function`."""
         key = (id(step), shardings, donate)
         if key not in self._windows:
@@ -86,7 +88,9 @@ class Cuts:
         return self._windows[key]
 
 
-def _window_function(step: control.Step, loop: control.DrivenLoop, shardings: Any, *, donate: bool) -> Any:
+def _window_function(
+    step: control.DrivenStep, loop: control.DrivenLoop, shardings: Any, *, donate: bool
+) -> Any:
     """Compile `(carried, constants, go on, start, count, blocks) -> (carried, go on, iterations that ran)`."""
     run = jax_core.jaxpr_as_fun(step.jaxpr)
 

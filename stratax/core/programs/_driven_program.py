@@ -124,7 +124,7 @@ class DrivenProgram(Program):
                 for leaf, value in taken.items():
                     into[self._markers[self.kept.index(leaf)]] = value
 
-        run = _driver.Run(
+        run = _driver.ProgramRun(
             self._cuts,
             resolve=resolve,
             take=take,
@@ -185,9 +185,9 @@ class DrivenProgram(Program):
         return True
 
     @property
-    def traced(self) -> _extension.Traced:
+    def traced(self) -> _extension.TracedProgram:
         """The traced jaxpr, its inputs and feeds, as a later trace of the same function is compared with."""
-        return _extension.Traced(self._jaxpr, self.kept, self.feeds)
+        return _extension.TracedProgram(self._jaxpr, self.kept, self.feeds)
 
     def _read_variables(self, values: dict[Any, Any]) -> None:
         wanted = [position for position, index in enumerate(self._kept_positions) if index in self._markers]

@@ -39,7 +39,7 @@ _IN_FLIGHT = 2
 _POLL_SECONDS = 0.0005
 
 
-class Run:
+class ProgramRun:
     """One call of a program.
 
     Args:
@@ -61,7 +61,7 @@ class Run:
         *,
         resolve: Callable[[Any], Any],
         take: Callable[[int, dict[Any, Any]], None],
-        extend: Callable[..., control.Step],
+        extend: Callable[..., control.DrivenStep],
         placement: Any,
         storage: Any,
         can_fail: bool,
@@ -194,7 +194,7 @@ def _is_spread_of(spread: Any, variable: Any) -> bool:
 class _LoopRun:
     """Drives one loop through one call of the program, window by window."""
 
-    def __init__(self, run: Run, part: _cuts.Driven, jaxpr: Any, values: dict[Any, Any]) -> None:
+    def __init__(self, run: ProgramRun, part: _cuts.Driven, jaxpr: Any, values: dict[Any, Any]) -> None:
         self._run = run
         self._part = part
         self._jaxpr = jaxpr
@@ -332,7 +332,7 @@ class _LoopRun:
                     want = min(want, counts[position])
             return want, counts
 
-    def _step_for(self, structures: list[Any]) -> control.Step:
+    def _step_for(self, structures: list[Any]) -> control.DrivenStep:
         for step in self._loop.steps:
             if control.same_structures(structures, step.structures):
                 return step
@@ -341,7 +341,7 @@ class _LoopRun:
         self._loop.steps.append(step)
         return step
 
-    def _ran_out(self, take: control.Take, left: int) -> Exception:
+    def _ran_out(self, take: control.LoopTake, left: int) -> Exception:
         per_iteration = self._step.counts[self._loop.takes.index(take)]
         if left:
             return errors.OutOfRangeError(
@@ -394,7 +394,7 @@ class _LoopRun:
             self._commit(new)
         return ran, list(new), flag
 
-    def _watches(self, step: control.Step) -> list[Watch]:
+    def _watches(self, step: control.DrivenStep) -> list[Watch]:
         if step.watches is None:
             # In front of the rows stand what is carried, and the iteration's number.
             first = len(self._loop.results) + 1
@@ -431,7 +431,7 @@ class _LoopRun:
                 arrays.append(self._rows(leaves[row.take][row.leaf], row, capacity))
         return arrays
 
-    def _rows(self, leaf: Any, row: control.Row, capacity: int) -> Any:
+    def _rows(self, leaf: Any, row: control.TakenArray, capacity: int) -> Any:
         per_iteration = self._step.counts[row.take]
         if per_iteration == 1 and not row.is_block:
             return leaf
@@ -456,7 +456,7 @@ class _LoopRun:
                 self._streams[position].pass_over(taken)
 
 
-def _capacity(loop: control.DrivenLoop, step: control.Step, count: int, most: int) -> int:
+def _capacity(loop: control.DrivenLoop, step: control.DrivenStep, count: int, most: int) -> int:
     """Return how many rows a window's blocks have: as few different numbers as may be, since each is compiled."""
     if loop.test is not None:
         return most

@@ -22,7 +22,7 @@ _FIX = "Make the elements' shapes equal (`batch(..., drop_remainder=True)`, padd
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Traced:
+class TracedProgram:
     """A traced program: its jaxpr, what its inputs stand for, and what it takes from streams."""
 
     jaxpr: Any
@@ -37,7 +37,7 @@ def extend(
     structures: list[Any],
     jaxpr: jax.extend.core.ClosedJaxpr,
     values: dict[Any, Any],
-) -> control.Step:
+) -> control.DrivenStep:
     """Trace the iteration of a loop for elements of other structures.
 
     Args:
@@ -64,7 +64,7 @@ def extend(
             f"{_FIX}"
         )
     inside, equation = _place_of(closed.jaxpr, found)
-    new = Traced(inside, region.inputs, region.feeds)
+    new = TracedProgram(inside, region.inputs, region.feeds)
     old = dataclasses.replace(program.traced, jaxpr=jaxpr)
     sources = [_counterpart(equation.invars[place], new, old, closed) for place in step.constants]
     for source in sources:
@@ -103,7 +103,7 @@ def _Constant(value: object) -> Any:
     return jax_core.Literal(value, jax.typeof(value))
 
 
-def _fits(step: control.Step, structures: list[Any]) -> bool:
+def _fits(step: control.DrivenStep, structures: list[Any]) -> bool:
     return control.same_structures(step.structures, structures)
 
 
@@ -131,7 +131,9 @@ def _place_of(jaxpr: jax.extend.core.Jaxpr, loop: control.DrivenLoop) -> tuple[A
     )
 
 
-def _counterpart(atom: object, new: Traced, old: Traced, closed: jax.extend.core.ClosedJaxpr) -> Any:
+def _counterpart(
+    atom: object, new: TracedProgram, old: TracedProgram, closed: jax.extend.core.ClosedJaxpr
+) -> Any:
     """Return what a value of the new trace is in the old one: a variable of its jaxpr, or a constant's value."""
     if isinstance(atom, jax_core.Literal):
         return atom
@@ -148,7 +150,7 @@ def _counterpart(atom: object, new: Traced, old: Traced, closed: jax.extend.core
     )
 
 
-def keys_of(traced: Traced) -> dict[Any, Any]:
+def keys_of(traced: TracedProgram) -> dict[Any, Any]:
     """Return where the variables of a jaxpr come from, alike in two traces of one function."""
     keys: dict[Any, Any] = {
         variable: ("argument", index, str(variable.aval))

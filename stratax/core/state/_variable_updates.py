@@ -15,7 +15,7 @@ from stratax.core.state._indexed_slices import IndexedSlices
 from stratax.core.storage import note_part
 
 
-class Reference:
+class VariableReference:
     """Stands for a variable as a key of a dict or a member of a set, as what `tf.Variable.ref` returns."""
 
     __slots__ = ("_variable",)
@@ -28,7 +28,7 @@ class Reference:
         return self._variable
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reference) and other._variable is self._variable
+        return isinstance(other, VariableReference) and other._variable is self._variable
 
     def __hash__(self) -> int:
         return id(self._variable)
@@ -224,13 +224,13 @@ class Updated(keras.Variable):
         kind = "CPU" if device.platform == "cpu" else device.platform.upper()
         return f"/job:localhost/replica:0/task:{device.process_index}/device:{kind}:{device.local_hardware_id or 0}"
 
-    def ref(self) -> Reference:
+    def ref(self) -> VariableReference:
         """Return what stands for the variable as a key, as `tf.Variable.ref`."""
-        return Reference(self)
+        return VariableReference(self)
 
-    def experimental_ref(self) -> Reference:
+    def experimental_ref(self) -> VariableReference:
         """Return what stands for the variable as a key; the older name of :meth:`ref`."""
-        return Reference(self)
+        return VariableReference(self)
 
     def get_shape(self) -> Any:
         """Return its shape."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.iteration import fingerprint, orders_of
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 
 
 class Passes:
@@ -28,7 +28,7 @@ class Passes:
 
     def get_state(self) -> dict[str, Any]:
         """Return the next pass and the seeds of its orders, as JSON can hold it."""
-        run = Run(self.upcoming, self._seeds)
+        run = PlanRun(self.upcoming, self._seeds)
         seeds = [order.saved_seed(run, i) for i, order in enumerate(orders_of(self._dataset._node))]
         return {"upcoming": self.upcoming, "plan": fingerprint(self._dataset._node), "seeds": seeds}
 

@@ -45,7 +45,7 @@ class Selecting(Deriving):
             >>> [int(x) for x in Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1]).unique()]
             [1, 37, 2]
         """
-        node = ops.Unique(self._node)
+        node = ops.UniqueElements(self._node)
         if self._node.has_known_spec:
             # Asked for now, so that other elements are reported where the Dataset is made.
             _ = node.spec
@@ -145,7 +145,7 @@ class Selecting(Deriving):
         if isinstance(weights, Deriving):
             if weights._node.has_known_spec:
                 _check_weights(weights._node.spec.dtype, weights)
-            draws = ops.Weighted(ops.Zip((draws, weights._node), flatten((0, 0))[1]))
+            draws = ops.WeightedNumbers(ops.Zip((draws, weights._node), flatten((0, 0))[1]))
         else:
             shares = _shares(weights, len(members))
             chosen = [i for i, share in enumerate(shares) if share > 0]
@@ -155,7 +155,7 @@ class Selecting(Deriving):
             if len(chosen) == 1:
                 return members[chosen[0]]
             members = [members[i] for i in chosen]
-            draws = ops.Weighted(draws, shares[chosen])
+            draws = ops.WeightedNumbers(draws, shares[chosen])
         return _chosen(draws, members, stop_on_empty_dataset)
 
     @staticmethod

@@ -7,7 +7,7 @@ from ._arrow import as_column as as_column
 from ._arrow import spec_of_type as spec_of_type
 from ._block import Block as Block
 from ._block import Columns as Columns
-from ._block import Rows as Rows
+from ._block import ElementRows as ElementRows
 from ._block import as_objects as as_objects
 from ._block import beside as beside
 from ._block import concatenate_blocks as concatenate_blocks

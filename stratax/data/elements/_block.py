@@ -63,7 +63,7 @@ class Columns(Block):
         return tuple(leaf.shape[1:] for leaf in self.leaves)
 
 
-class Rows(Block):
+class ElementRows(Block):
     """Elements one by one, as a Python function gave them.
 
     Args:
@@ -82,7 +82,7 @@ class Rows(Block):
             raise self.failure
         return stack_rows(self.rows)
 
-    def split(self, limit: int) -> "tuple[Rows, Rows | None]":
+    def split(self, limit: int) -> "tuple[ElementRows, ElementRows | None]":
         """Return the leading elements of one shape, at most `limit`, and the others; a failure stands alone."""
         # A failure alone, or one element: nothing to divide.
         if not self.rows or (self.count == 1 and self.failure is None):
@@ -93,7 +93,7 @@ class Rows(Block):
             count += 1
         if count == self.count:
             return self, None
-        return Rows(self.rows[:count]), Rows(self.rows[count:], self.failure)
+        return ElementRows(self.rows[:count]), ElementRows(self.rows[count:], self.failure)
 
     def row(self, index: int) -> Row:
         if index == len(self.rows) and self.failure is not None:
@@ -103,7 +103,7 @@ class Rows(Block):
     def slice(self, start: int, stop: int) -> Block:
         """Return some of the rows, with the failure if it is among them."""
         # The failure stands behind the last row.
-        return Rows(self.rows[start:stop], self.failure if stop == self.count else None)
+        return ElementRows(self.rows[start:stop], self.failure if stop == self.count else None)
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...] | None:
@@ -166,8 +166,8 @@ def concatenate_blocks(blocks: Sequence[Block]) -> Block:
     if len(blocks) == 1:
         return blocks[0]
     # Rows may differ in shape, and then have no columns.
-    if any(isinstance(block, Rows) or block.shapes != blocks[0].shapes for block in blocks):
-        return Rows([block.row(i) for block in blocks for i in range(block.count)])
+    if any(isinstance(block, ElementRows) or block.shapes != blocks[0].shapes for block in blocks):
+        return ElementRows([block.row(i) for block in blocks for i in range(block.count)])
     parts = [block.columns() for block in blocks]
     leaves = [np.concatenate([part[i] for part in parts]) for i in range(len(parts[0]))]
     return Columns(leaves, sum(block.count for block in blocks))
@@ -177,4 +177,4 @@ def beside(blocks: Sequence[Block]) -> Block:
     """Return one block whose elements have the components of each of `blocks`, which are equally long."""
     if all(isinstance(block, Columns) for block in blocks):
         return Columns([leaf for block in blocks for leaf in block.columns()], blocks[0].count)
-    return Rows([[leaf for block in blocks for leaf in block.row(i)] for i in range(blocks[0].count)])
+    return ElementRows([[leaf for block in blocks for leaf in block.row(i)] for i in range(blocks[0].count)])

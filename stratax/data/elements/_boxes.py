@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from stratax.data.elements._block import Block, Columns, Rows, as_objects
+from stratax.data.elements._block import Block, Columns, ElementRows, as_objects
 from stratax.data.elements._codec import decode_records, encode_columns
 from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, is_composites, parts_of
 from stratax.data.elements._structure import Row, Structure, unflatten
@@ -30,7 +30,7 @@ def are_plain(columns: Sequence[Any]) -> bool:
 
 def expanded(block: Block) -> Block:
     """Return the first element of a block with the arrays that its composites are made of in their places."""
-    return Rows([parts_of(block.row(0))])
+    return ElementRows([parts_of(block.row(0))])
 
 
 def expanded_structure(structure: Structure, row: Row) -> Structure:

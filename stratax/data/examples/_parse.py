@@ -18,7 +18,7 @@ from stratax.data.examples._composed import composed
 from stratax.data.examples._example import Example
 from stratax.data.examples._features import FixedLenSequenceFeature, ParsedFeature, VarLenFeature
 from stratax.data.examples._values import BYTES, KINDS, FeatureKind, Ragged, Where, error_about
-from stratax.data.vectorise import BatchToCome, CannotVectorise, Part, gives_tensors
+from stratax.data.vectorise import BatchToCome, CannotVectorise, ResultPart, gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 
 Parsed = dict[str, Any]
@@ -139,9 +139,9 @@ def _stand_ins(
     kept = dict(features)
     number = records.call(lambda batches: parse_batches(batches, kept))
     return {
-        key: SparseTensor(*(Part(number, key, i) for i in range(3)))  # type: ignore[arg-type]
+        key: SparseTensor(*(ResultPart(number, key, i) for i in range(3)))  # type: ignore[arg-type]
         if isinstance(feature, VarLenFeature)
-        else Part(number, key)
+        else ResultPart(number, key)
         for key, feature in kept.items()
     }
 

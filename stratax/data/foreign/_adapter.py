@@ -52,7 +52,7 @@ class Items(abc.ABC):
         return None
 
 
-class Reader(abc.ABC):
+class PipelineReader(abc.ABC):
     """One pass over a pipeline of another library."""
 
     @abc.abstractmethod
@@ -72,7 +72,7 @@ class Reader(abc.ABC):
         """End the pass and release what it holds."""
 
 
-class Stream(abc.ABC):
+class PipelineStream(abc.ABC):
     """A pipeline that can be iterated again and again.
 
     Attributes:
@@ -88,11 +88,11 @@ class Stream(abc.ABC):
     spec: Any = None
 
     @abc.abstractmethod
-    def open(self) -> Reader:
+    def open(self) -> PipelineReader:
         """Begin a pass at the first element."""
 
 
-class IteratorReader(Reader):
+class IteratorReader(PipelineReader):
     """A pass over a Python iterator, whose position is unknown.
 
     Args:

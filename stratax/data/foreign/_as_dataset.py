@@ -7,7 +7,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.data.dataset import Dataset
 from stratax.data.elements import UNKNOWN_CARDINALITY
-from stratax.data.foreign._adapter import Items, IteratorReader, Stream
+from stratax.data.foreign._adapter import Items, IteratorReader, PipelineStream
 from stratax.data.foreign._adopted import adopted
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
 from stratax.errors import BadTypeError
@@ -74,7 +74,7 @@ class _SequenceItems(Items):
         return [self._values[index] for index in indices]
 
 
-class _IterableStream(Stream):
+class _IterableStream(PipelineStream):
     def __init__(self, values: PyTree) -> None:
         self.name = type(values).__name__
         self._values = values

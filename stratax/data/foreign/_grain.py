@@ -6,7 +6,7 @@ from typing import Any
 
 from stratax.base.typing import PyTree
 from stratax.data.elements import INFINITE_CARDINALITY
-from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Stream, json_state
+from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, PipelineStream, json_state
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
 from stratax.data.plan import Node
 from stratax.errors import DataError
@@ -55,7 +55,7 @@ class _IterReader(IteratorReader):
         self._iterator.set_state(state)  # type: ignore[attr-defined]
 
 
-class _IterStream(Stream):
+class _IterStream(PipelineStream):
     name = "grain.IterDataset"
 
     def __init__(self, dataset: Any) -> None:
@@ -75,7 +75,7 @@ class _LoaderReader(IteratorReader):
         self._iterator.set_state(state.encode())  # type: ignore[attr-defined]
 
 
-class _LoaderStream(Stream):
+class _LoaderStream(PipelineStream):
     name = "grain.DataLoader"
 
     def __init__(self, loader: Any) -> None:

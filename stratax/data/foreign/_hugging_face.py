@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stratax.data.elements import as_column
-from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Reader, StatefulReader, Stream
+from stratax.data.foreign._adapter import (
+    Adapter,
+    Items,
+    IteratorReader,
+    PipelineReader,
+    PipelineStream,
+    StatefulReader,
+)
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
 from stratax.data.plan import Node
 
@@ -62,13 +69,13 @@ def _is_decoded(feature: object) -> bool:
     return hasattr(feature, "decode_example") or (inner is not None and _is_decoded(inner))
 
 
-class _IterableStream(Stream):
+class _IterableStream(PipelineStream):
     name = "Hugging Face IterableDataset"
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
 
-    def open(self) -> Reader:
+    def open(self) -> PipelineReader:
         if _has_buffer(self._dataset):
             return IteratorReader(f"{self.name} with a shuffle buffer", iter(self._dataset))
         # Its state is kept in the object itself, and every pass needs one of its own.

@@ -9,8 +9,8 @@ from stratax.base.typing import PyTree
 from stratax.data.elements import (
     Block,
     Columns,
+    ElementRows,
     Row,
-    Rows,
     TensorSpec,
     as_row,
     check_same,
@@ -19,9 +19,9 @@ from stratax.data.elements import (
     spec_of_row,
     unflatten,
 )
-from stratax.data.foreign._adapter import Items, Reader, Stream
+from stratax.data.foreign._adapter import Items, PipelineReader, PipelineStream
 from stratax.data.foreign._elements import as_element
-from stratax.data.plan import Node, OwningCursor, OwnLock, Passes, Run
+from stratax.data.plan import Node, OwningCursor, OwnLock, Passes, PlanRun
 from stratax.data.position import Cursor, State
 from stratax.data.vectorise import user_code
 from stratax.errors import DataError
@@ -66,7 +66,7 @@ class ForeignItems(Node):
     def describe(self) -> str:
         return f"Foreign({self._items.name}, {self.length})"
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Ask the collection, for whole columns where it has them."""
         with user_code(self._items.name):
             return self._gathered(indices)
@@ -74,11 +74,11 @@ class ForeignItems(Node):
     def _gathered(self, indices: np.ndarray) -> Block:
         columns = self._items.columns(indices.tolist())
         if columns is None:
-            return Rows([self._row(value) for value in self._items.get(indices.tolist())])
+            return ElementRows([self._row(value) for value in self._items.get(indices.tolist())])
         if all(isinstance(column, np.ndarray) for column in columns.values()):
             leaves = [leaf if leaf.flags.writeable else leaf.copy() for leaf in flatten(columns)[0]]
             return Columns(leaves, len(indices))
-        return Rows(
+        return ElementRows(
             [self._row({name: column[i] for name, column in columns.items()}) for i in range(len(indices))]
         )
 
@@ -111,7 +111,7 @@ class ForeignStream(Node):
     is_uniform = False
     reads_ahead = 1
 
-    def __init__(self, source: Stream) -> None:
+    def __init__(self, source: PipelineStream) -> None:
         self._source = source
         self._spec: Any = source.spec
         self._peeked: _Pass | None = None
@@ -172,7 +172,7 @@ class ForeignStream(Node):
         with user_code(self._source.name):
             return _Pass(self._source.open())
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         return ForeignCursor(self, run)
 
 
@@ -185,7 +185,7 @@ def _with_open_size(spec: PyTree) -> Any:
 class _Pass:
     """A reader whose first element can be looked at before it is read."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: PipelineReader) -> None:
         self.reader = reader
         self._held: list[Any] = []
         self._before: Any = None
@@ -220,7 +220,7 @@ class ForeignCursor(OwningCursor):
         run: What the iterator shares.
     """
 
-    def __init__(self, node: ForeignStream, run: Run) -> None:
+    def __init__(self, node: ForeignStream, run: PlanRun) -> None:
         self._node = node
         self._pass: _Pass | None = None
         self._number = 0
@@ -247,7 +247,7 @@ class ForeignCursor(OwningCursor):
             self._node.learn(value)
             row, structure = as_row(as_element(value))
             check_same(row, structure, self._node.spec, self._node.name)
-        return Rows([[copied(leaf) for leaf in row]])
+        return ElementRows([[copied(leaf) for leaf in row]])
 
     def get_state(self) -> State:
         """Return the pipeline's own state."""

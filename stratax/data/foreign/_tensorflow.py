@@ -6,7 +6,7 @@ from typing import Any
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.data.elements import TensorSpec, flatten, unflatten
-from stratax.data.foreign._adapter import Adapter, IteratorReader, Stream
+from stratax.data.foreign._adapter import Adapter, IteratorReader, PipelineStream
 from stratax.data.foreign._nodes import ForeignStream
 from stratax.data.plan import Node
 from stratax.errors import DataError
@@ -23,7 +23,7 @@ class TensorFlowAdapter(Adapter):
         return ForeignStream(_TensorFlowStream(value)) if data and isinstance(value, data.Dataset) else None
 
 
-class _TensorFlowStream(Stream):
+class _TensorFlowStream(PipelineStream):
     name = "tf.data.Dataset"
 
     def __init__(self, dataset: Any) -> None:

@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from stratax.data.elements import UNKNOWN_CARDINALITY
-from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Reader, StatefulReader, Stream
+from stratax.data.foreign._adapter import (
+    Adapter,
+    Items,
+    IteratorReader,
+    PipelineReader,
+    PipelineStream,
+    StatefulReader,
+)
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
 from stratax.data.plan import Node
 
@@ -25,14 +32,14 @@ class TorchAdapter(Adapter):
         return ForeignItems(_TorchItems(value)) if isinstance(value, torch.Dataset) else None
 
 
-class _TorchStream(Stream):
+class _TorchStream(PipelineStream):
     def __init__(self, name: str, source: Any, batch_size: int | None) -> None:
         self.name = name
         self.batch_size = batch_size
         self.length = _length(source)
         self._source = source
 
-    def open(self) -> Reader:
+    def open(self) -> PipelineReader:
         if hasattr(self._source, "state_dict") and hasattr(self._source, "load_state_dict"):
             return StatefulReader(self.name, self._source)
         return IteratorReader(self.name, iter(self._source))

@@ -6,7 +6,7 @@ from typing import Any
 from stratax.base.shown import shown
 from stratax.data.elements import Structure
 from stratax.data.ops import Prefetch, depth_at_root
-from stratax.data.plan import IndexCursor, Lookahead, Node, Order, OwnLock, Run, walk
+from stratax.data.plan import IndexCursor, Lookahead, Node, Order, OwnLock, PlanRun, walk
 from stratax.data.position import Cursor, Feed, ReadAhead, State, from_json, to_json
 from stratax.data.sources import GeneratorElements
 from stratax.errors import DataError, StrataxError
@@ -79,7 +79,7 @@ class Iteration:
 
     def _start(self, iteration: int, seeds: dict[int, int], position: int) -> None:
         node = self._node
-        self.run = Run(iteration, seeds, self._max_threads)
+        self.run = PlanRun(iteration, seeds, self._max_threads)
         self._first = position
         self.depth = 0
         self.cursor: Cursor

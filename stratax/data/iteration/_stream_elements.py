@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax.data.elements import (
     Block,
-    Rows,
+    ElementRows,
     Structure,
     concatenate_blocks,
     expanded,
@@ -105,7 +105,7 @@ def stacked(feed: Feed, skip: int, count: int, capacity: int) -> tuple[list[np.n
         missing -= stop - start
     block = concatenate_blocks(pieces)
     if is_of_composites(block):
-        block = Rows([parts_of(block.row(i)) for i in range(block.count)])
+        block = ElementRows([parts_of(block.row(i)) for i in range(block.count)])
     return [_padded(column, capacity) for column in block.columns()], pieces[0]
 
 

@@ -3,7 +3,7 @@ from ._cache import Cache as Cache
 from ._cache import below_batches as below_batches
 from ._cache import make_cache as make_cache
 from ._choose import Choose as Choose
-from ._choose import Weighted as Weighted
+from ._choose import WeightedNumbers as WeightedNumbers
 from ._concatenate import Concatenate as Concatenate
 from ._concatenate import common_spec as common_spec
 from ._filter import Filter as Filter
@@ -27,7 +27,7 @@ from ._take_skip import Skip as Skip
 from ._take_skip import Take as Take
 from ._take_skip import make_skip as make_skip
 from ._take_skip import make_take as make_take
-from ._unique import Unique as Unique
+from ._unique import UniqueElements as UniqueElements
 from ._window import Window as Window
 from ._zip import Zip as Zip
 from .batch._batch import Batch as Batch

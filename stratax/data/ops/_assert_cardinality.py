@@ -3,7 +3,7 @@
 from typing import Any
 
 from stratax.data.elements import INFINITE_CARDINALITY, Block
-from stratax.data.plan import Node, Run
+from stratax.data.plan import Node, PlanRun
 from stratax.data.position import Cursor, CursorOver, State
 from stratax.errors import FailedPreconditionError
 
@@ -37,7 +37,7 @@ class AssertCardinality(Node):
         """Answer that elements come one after another only."""
         return False
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass that counts."""
         return _CountingCursor(self.children[0].open(run, passes), self._expected)
 

@@ -5,13 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements import Block, Columns, Row, Rows, as_objects, copied, is_composites, stack_rows
+from stratax.data.elements import (
+    Block,
+    Columns,
+    ElementRows,
+    Row,
+    as_objects,
+    copied,
+    is_composites,
+    stack_rows,
+)
 from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops.batch._batch import Batch
 from stratax.data.ops.batch._padded import PaddedBatch
 from stratax.data.ops.map._node import Map
 from stratax.data.ops.shuffle._node import Shuffle
-from stratax.data.plan import Node, OwnLock, Passes, Run, walk
+from stratax.data.plan import Node, OwnLock, Passes, PlanRun, walk
 from stratax.data.position import Cursor, State
 from stratax.data.sources import Random
 from stratax.errors import DataError
@@ -52,7 +61,7 @@ class _Store:
         """Return copies of elements that are there: a function behind may write to what it gets."""
         if self._columns is not None:
             return Columns([_taken(leaf, indices) for leaf in self._columns], len(indices))
-        return Rows([[copied(leaf) for leaf in self._rows[i] or ()] for i in indices])
+        return ElementRows([[copied(leaf) for leaf in self._rows[i] or ()] for i in indices])
 
 
 def _taken(column: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -97,11 +106,11 @@ class Cache(Node):
         """Count as many elements as the child has."""
         return self.child.length
 
-    def _key(self, run: Run) -> tuple[int, ...]:
+    def _key(self, run: PlanRun) -> tuple[int, ...]:
         # A restored iterator has the seeds of its state, and not those of the plan.
         return tuple(run.seeds.get(id(order), order.seed) for order in self._orders)
 
-    def _frozen(self, run: Run) -> Run:
+    def _frozen(self, run: PlanRun) -> PlanRun:
         """Return the run of the first pass, whatever iteration this is."""
         key = ("cache", id(self))
         if key not in run.memo:
@@ -109,7 +118,7 @@ class Cache(Node):
             run.on_close(inner.close)
         return run.memo[key]
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Return copies of what is kept; ask the child for the rest, once."""
         frozen = self._frozen(run)
         if self.length < 0:
@@ -128,11 +137,11 @@ class Cache(Node):
                     store.put(int(index), block.row(i))
             return store.block(indices)
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Return the child's shape ids, of its first pass."""
         return None if self.is_uniform else self.child.shape_ids(indices, 0, self._frozen(run))
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass from memory after the first whole pass."""
         return CacheCursor(self, self._frozen(run), self._key(run))
 
@@ -154,7 +163,7 @@ class CacheCursor(Cursor):
         key: Tells orders apart.
     """
 
-    def __init__(self, node: Cache, run: Run, key: tuple[int, ...]) -> None:
+    def __init__(self, node: Cache, run: PlanRun, key: tuple[int, ...]) -> None:
         self._node = node
         self._run = run
         self._key = key
@@ -189,11 +198,11 @@ class CacheCursor(Cursor):
         return block
 
     def _kept(self, rows: list[Row], limit: int) -> Block:
-        found, _ = Rows(rows[self._position : self._position + limit]).split(limit)
+        found, _ = ElementRows(rows[self._position : self._position + limit]).split(limit)
         if not found.count:
             raise StopIteration
         self._position += found.count
-        return Rows([[copied(leaf) for leaf in row] for row in found.rows])
+        return ElementRows([[copied(leaf) for leaf in row] for row in found.rows])
 
     def skip(self, count: int) -> int:
         """Skip elements, after which this pass keeps nothing."""

@@ -18,14 +18,14 @@ from stratax.data.elements import (
     flatten,
 )
 from stratax.data.ops._concatenate import common_spec
-from stratax.data.plan import Node, Passes, Run, feed_of
+from stratax.data.plan import Node, Passes, PlanRun, feed_of
 from stratax.data.position import Cursor, Feed, State
 from stratax.errors import BadTypeError, DataError
 
 _WORDS = 2.0**32
 
 
-class Weighted(Node):
+class WeightedNumbers(Node):
     """Numbers of nodes, drawn with some weights.
 
     Args:
@@ -49,11 +49,11 @@ class Weighted(Node):
         """Count as many as there are random integers."""
         return self.children[0].length
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Draw the numbers at some positions."""
         return self._chosen(self.children[0].gather(indices, passes, run))
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over draws whose weights come one after another."""
         return _WeightedCursor(feed_of(self.children[0], run, passes), self._chosen)
 
@@ -145,7 +145,7 @@ class Choose(Node):
         sizes = {child.batch_size for child in self.children[1:]}
         return sizes.pop() if len(sizes) == 1 else None
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over all nodes together."""
         feeds = [feed_of(child, run, passes) for child in self.children]
         return ChooseCursor(feeds[0], feeds[1:], stops_on_empty=self._stops_on_empty)

@@ -13,12 +13,12 @@ from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
     Columns,
+    ElementRows,
     Row,
-    Rows,
     flatten,
 )
 from stratax.data.ops._successive import SuccessiveCursor
-from stratax.data.plan import Node, Passes, Run, merged_specs, select_passes
+from stratax.data.plan import Node, Passes, PlanRun, merged_specs, select_passes
 from stratax.data.position import Cursor
 from stratax.errors import BadTypeError, DataError
 
@@ -60,7 +60,7 @@ class Concatenate(Node):
         length = self.children[0].length
         return np.zeros(len(indices), bool) if length == INFINITE_CARDINALITY else indices >= length
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Make one gather from each node that is needed."""
         second = self._is_second(indices)
         # Nearly all blocks lie on one side, which needs no copy.
@@ -77,7 +77,7 @@ class Concatenate(Node):
             return _interleaved(parts[0].columns(), parts[1].columns(), second)
         return _merged(parts, second)
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Return the children's shape ids, kept distinct."""
         if self.is_uniform:
             return None
@@ -91,7 +91,7 @@ class Concatenate(Node):
                 ids[chosen] = which + 2 * (0 if own is None else own)
         return ids
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
 
         def open_child(number: int) -> Cursor:
             return self.children[number].open(run, passes)
@@ -141,13 +141,13 @@ def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: n
     return Columns(leaves, len(is_second))
 
 
-def _merged(parts: tuple[Block, Block], is_second: np.ndarray) -> Rows:
+def _merged(parts: tuple[Block, Block], is_second: np.ndarray) -> ElementRows:
     taken = [0, 0]
     rows: list[Row] = []
     for which in is_second.astype(int):
         try:
             rows.append(parts[which].row(taken[which]))
         except Exception as e:
-            return Rows(rows, failure=e)
+            return ElementRows(rows, failure=e)
         taken[which] += 1
-    return Rows(rows)
+    return ElementRows(rows)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns, Row, Rows, copied, element_scope
-from stratax.data.plan import Drawing, Lookahead, Node, Run
+from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns, ElementRows, Row, copied, element_scope
+from stratax.data.plan import Drawing, Lookahead, Node, PlanRun
 from stratax.data.position import Buffering, Cursor, State
 from stratax.data.vectorise import call, on_host, told_of_function, user_code
 from stratax.errors import DataError
@@ -46,7 +46,7 @@ class Asking(Drawing):
         """Nothing: the predicate may be watched."""
         return 1
 
-    def _passes(self, run: Run, passes: int, row: Row, number: int) -> bool:
+    def _passes(self, run: PlanRun, passes: int, row: Row, number: int) -> bool:
         # The predicate may write to what it gets; the element goes on unchanged.
         copies = [copied(leaf) for leaf in row]
         try:
@@ -72,7 +72,7 @@ class Filter(Asking):
     label = "Filter"
     operation = "filter"
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the elements that the predicate lets through."""
         return FilterCursor(
             self.child.open(run, passes), Lookahead(self.child), partial(self._passes, run, passes)
@@ -85,7 +85,7 @@ class TakeWhile(Asking):
     label = "TakeWhile"
     operation = "take_while"
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the elements up to the first that the predicate refuses."""
         return TakeWhileCursor(
             self.child.open(run, passes), Lookahead(self.child), partial(self._passes, run, passes)
@@ -176,7 +176,7 @@ def selected(block: Block, kept: list[int]) -> Block:
         return block
     if isinstance(block, Columns):
         return Columns([leaf[kept] for leaf in block.leaves], len(kept))
-    return Rows([block.row(i) for i in kept])
+    return ElementRows([block.row(i) for i in kept])
 
 
 def _name(function: Callable[..., Any]) -> str:

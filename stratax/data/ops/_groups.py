@@ -12,9 +12,9 @@ from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
     DatasetSpec,
+    ElementRows,
     Nested,
     Row,
-    Rows,
     TensorSpec,
     as_array,
     as_components,
@@ -27,7 +27,7 @@ from stratax.data.elements import (
 )
 from stratax.data.ops._folded import Folded, argument_of
 from stratax.data.ops.interleave._node import FlatMap
-from stratax.data.plan import Drawing, Node, Run, check_callable, feed_of, first_found
+from stratax.data.plan import Drawing, Node, PlanRun, check_callable, feed_of, first_found
 from stratax.data.position import Cursor, CursorOver, Feed, Positions, State
 from stratax.data.sources import RowsSource
 from stratax.data.vectorise import call, name_of, on_host, told_of_function, user_code, variables_kept
@@ -72,7 +72,7 @@ class Keyed(Drawing):
         """Nothing: the functions may be watched."""
         return 1
 
-    def key_of(self, run: Run, passes: int, row: Row, number: int) -> int:
+    def key_of(self, run: PlanRun, passes: int, row: Row, number: int) -> int:
         """Return the key of an element."""
         # The function may write to what it gets; the element goes on unchanged.
         copies = [copied(leaf) for leaf in row]
@@ -134,7 +134,7 @@ class Groups(Keyed):
         """A key and a Dataset."""
         return TensorSpec((), np.int64), DatasetSpec(self.child.spec)
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the groups in the order in which they are full, and at the end the others by key."""
         return GroupsCursor(
             feed_of(self.child, run, passes),
@@ -200,7 +200,7 @@ class GroupsCursor(CursorOver):
 
     def _given(self, key: int) -> Block:
         _, held = self._groups.pop(key)
-        return Rows([self._make(key, [row for _, row in held])])
+        return ElementRows([self._make(key, [row for _, row in held])])
 
     def _read_one(self) -> int | None:
         """Read an element into its group; return the key if the group is full."""
@@ -306,11 +306,11 @@ class GroupByReducer(Keyed):
             self._reduce(folded, row)
             return spec_of_row(*self._final(folded))
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the keys in their order."""
         return _ReducerCursor(lambda: self._reduced(run, passes), lambda folded: self._final(folded)[0])
 
-    def _reduced(self, run: Run, passes: int) -> list[Folded]:
+    def _reduced(self, run: PlanRun, passes: int) -> list[Folded]:
         feed = feed_of(self.child, run, passes)
         found: dict[int, Folded] = {}
         try:
@@ -356,7 +356,7 @@ class _ReducerCursor(Cursor):
             raise StopIteration
         self._number += 1
         with on_host():
-            return Rows([self._final(self._found[self._number - 1])])
+            return ElementRows([self._final(self._found[self._number - 1])])
 
     def get_state(self) -> State:
         return {"number": self._number}

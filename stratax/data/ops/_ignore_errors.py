@@ -5,7 +5,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from stratax.data.elements import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Block
-from stratax.data.plan import Node, Run
+from stratax.data.plan import Node, PlanRun
 from stratax.data.position import Cursor, CursorOver
 from stratax.errors import WorkerError
 
@@ -42,7 +42,7 @@ class IgnoreErrors(Node):
         """Answer that elements come one after another only."""
         return False
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the elements that can be made."""
         return IgnoreErrorsCursor(self.children[0].open(run, passes), run, log_warning=self._log_warning)
 
@@ -50,7 +50,7 @@ class IgnoreErrors(Node):
 class IgnoreErrorsCursor(CursorOver):
     """Reads on where the child raises."""
 
-    def __init__(self, child: Cursor, run: Run, *, log_warning: bool) -> None:
+    def __init__(self, child: Cursor, run: PlanRun, *, log_warning: bool) -> None:
         super().__init__(child)
         self._run = run
         self._log_warning = log_warning

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stratax.data.elements import Block, Columns, flatten
-from stratax.data.plan import Node, Run
+from stratax.data.plan import Node, PlanRun
 from stratax.data.position import Cursor, CursorOver
 
 
@@ -42,7 +42,7 @@ class NamedColumns(Node):
     def describe(self) -> str:
         return f"{self.label}({','.join(self._names)})"
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         # Flattening numbers in the place of components shows where each one goes.
         order = flatten(self._named(range(len(self._names))))[0]
         return _Reordered(self.children[0].open(run, passes), order)

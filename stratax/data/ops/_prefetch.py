@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data.elements import AUTOTUNE, Block
-from stratax.data.plan import Node, Passes, Run, as_count
+from stratax.data.plan import Node, Passes, PlanRun, as_count
 from stratax.data.position import Cursor, ReadAhead
 
 # One element in use and one being made.
@@ -42,14 +42,14 @@ class Prefetch(Node):
         """Count as many elements as the child has."""
         return self.child.length
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Gather elements as the child does."""
         return self.child.gather(indices, passes, run)
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         return self.child.shape_ids(indices, passes, run)
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass that a thread reads ahead."""
         child = self.child.open(run, passes)
         return ReadAhead(child, self.depth, run) if self.depth else child

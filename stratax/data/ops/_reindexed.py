@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data.elements import Block
-from stratax.data.plan import Node, Passes, Run
+from stratax.data.plan import Node, Passes, PlanRun
 
 
 class Reindexed(Node):
@@ -25,14 +25,14 @@ class Reindexed(Node):
         return self.child.spec
 
     @abc.abstractmethod
-    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+    def resolve(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> tuple[np.ndarray, Passes]:
         """Resolve this node's positions to the child's positions, and passes."""
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Gather the child's elements at the resolved positions."""
         return self.child.gather(*self.resolve(indices, passes, run), run)
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Return the child's shape ids at the resolved positions."""
         if self.is_uniform:
             return None

@@ -5,7 +5,7 @@ import numpy as np
 from stratax.data.elements import INFINITE_CARDINALITY
 from stratax.data.ops._reindexed import Reindexed
 from stratax.data.ops._successive import MANY_EMPTY, SuccessiveCursor
-from stratax.data.plan import Node, Passes, Run, as_count, mix_pass
+from stratax.data.plan import Node, Passes, PlanRun, as_count, mix_pass
 from stratax.data.position import Cursor
 
 
@@ -28,7 +28,7 @@ class Repeat(Reindexed):
             return INFINITE_CARDINALITY
         return length if length < 0 else length * self.count
 
-    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+    def resolve(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> tuple[np.ndarray, Passes]:
         """Resolve positions to those within a pass, and the passes."""
         length = self.child.length
         if length == INFINITE_CARDINALITY:
@@ -40,7 +40,7 @@ class Repeat(Reindexed):
             return indices - first * length, mix_pass(passes, first)
         return indices - numbers * length, mix_pass(passes, numbers)
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Pass after pass; without a count an empty one is the last, or nothing would ever come.
 
         Directly behind a `shuffle` only the first one is, as in TensorFlow, which makes one operation of the two.

@@ -6,8 +6,8 @@ from typing import Any
 from stratax.base.shown import shown
 from stratax.data.elements import (
     Block,
+    ElementRows,
     Row,
-    Rows,
     as_row,
     check_same,
     element_scope,
@@ -15,7 +15,7 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.ops._folded import Folded, argument_of
-from stratax.data.plan import Drawing, Lookahead, Node, Run, check_callable, first_found, merged_specs
+from stratax.data.plan import Drawing, Lookahead, Node, PlanRun, check_callable, first_found, merged_specs
 from stratax.data.position import Buffering, Cursor, State
 from stratax.data.vectorise import name_of, on_host, told_of_function, user_code, variables_kept
 from stratax.errors import BadTypeError, DataError
@@ -85,7 +85,7 @@ class Scan(Drawing):
         """Return the first state."""
         return Folded(self._initial, "The state that the function given to scan returns")
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass from the first state on."""
 
         def made(folded: Folded, row: Row, number: int) -> Row:
@@ -150,7 +150,7 @@ class ScanCursor(Buffering):
         number = self._base + self._num_passed
         self._advance(1)
         with on_host():
-            return Rows([self._made(self._folded, row, number)])
+            return ElementRows([self._made(self._folded, row, number)])
 
     def get_state(self) -> State:
         """Return the position behind the last element, and the state there."""

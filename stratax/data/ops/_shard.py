@@ -7,7 +7,7 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.data.elements import Block, concatenate_blocks
 from stratax.data.ops._reindexed import Reindexed
-from stratax.data.plan import Lookahead, Node, Passes, Run, as_count
+from stratax.data.plan import Lookahead, Node, Passes, PlanRun, as_count
 from stratax.data.position import Buffering, Cursor, State
 from stratax.errors import BadArgumentError
 
@@ -31,10 +31,10 @@ class Shard(Reindexed):
         length = self.child.length
         return length if length < 0 else max(0, -(-(length - self._index) // self._num_shards))
 
-    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+    def resolve(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> tuple[np.ndarray, Passes]:
         return indices * self._num_shards + self._index, passes
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over every n-th element."""
         child = self.child.open(run, passes)
         return ShardCursor(child, Lookahead(self.child), self._num_shards, self._index)

@@ -4,7 +4,7 @@ import numpy as np
 
 from stratax.data.elements import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Block
 from stratax.data.ops._reindexed import Reindexed
-from stratax.data.plan import Node, Passes, Run, as_count
+from stratax.data.plan import Node, Passes, PlanRun, as_count
 from stratax.data.position import Cursor, CursorOver, State
 
 
@@ -27,10 +27,10 @@ class Take(Reindexed):
             return length
         return self._count if length == INFINITE_CARDINALITY else min(length, self._count)
 
-    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+    def resolve(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> tuple[np.ndarray, Passes]:
         return indices, passes
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the first elements."""
         child = self.child.open(run, passes)
         # All elements: no cursor is needed.
@@ -57,11 +57,11 @@ class Skip(Reindexed):
             return 0
         return length if length < 0 else max(0, length - self._count)
 
-    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+    def resolve(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> tuple[np.ndarray, Passes]:
         """Return the child's positions, which are later ones."""
         return indices + self._count, passes
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the later elements."""
         child = self.child.open(run, passes)
         return TakeCursor(child, 0) if self._count < 0 else SkipCursor(child, self._count)

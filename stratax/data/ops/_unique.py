@@ -7,14 +7,14 @@ from typing import Any
 from stratax.base.shown import shown
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, TensorSpec, encode_columns
 from stratax.data.ops._filter import selected
-from stratax.data.plan import Lookahead, Node, Run
+from stratax.data.plan import Lookahead, Node, PlanRun
 from stratax.data.position import Buffering, Cursor, State
 from stratax.errors import BadTypeError
 
 _KINDS = ("int32", "int64", "object")
 
 
-class Unique(Node):
+class UniqueElements(Node):
     """Each element once, where it comes first.
 
     Args:
@@ -51,7 +51,7 @@ class Unique(Node):
         """Answer that elements come one after another only."""
         return False
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the elements that have not come before."""
         _ = self.spec
         return UniqueCursor(self.children[0].open(run, passes), Lookahead(self.children[0]))

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from stratax.data.elements import Block, DatasetSpec, Nested, Row, Rows, flatten, unflatten
-from stratax.data.plan import Node, Run, feed_of
+from stratax.data.elements import Block, DatasetSpec, ElementRows, Nested, Row, flatten, unflatten
+from stratax.data.plan import Node, PlanRun, feed_of
 from stratax.data.position import Cursor, CursorOver, Feed, Positions, State
 from stratax.data.sources import RowsSource
 
@@ -66,7 +66,7 @@ class Window(Node):
         reach = (self._size - 1) * self._stride + 1
         return 0 if length < reach else (length - reach) // self._shift + 1
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         reach = (self._size - 1) * self._stride + 1
         feed = feed_of(self.children[0], run, passes)
         return WindowCursor(
@@ -124,7 +124,7 @@ class WindowCursor(CursorOver):
             if isinstance(row, Exception):
                 raise row
             rows.append(row)
-        return Rows([self._make(rows)])
+        return ElementRows([self._make(rows)])
 
     def _fill(self) -> None:
         while len(self._held) < self._reach:

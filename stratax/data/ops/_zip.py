@@ -10,12 +10,12 @@ from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
     Columns,
+    ElementRows,
     Row,
-    Rows,
     beside,
     unflatten,
 )
-from stratax.data.plan import Node, Passes, Run, feed_of, same_or_shape_ids
+from stratax.data.plan import Node, Passes, PlanRun, feed_of, same_or_shape_ids
 from stratax.data.position import Cursor, Feed, State
 
 
@@ -55,30 +55,30 @@ class Zip(Node):
         # Members with batches of different sizes have no size in common.
         return sizes.pop() if len(sizes) == 1 else None
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Gather every child's element at each position."""
         blocks = [child.gather(indices, passes, run) for child in self.children]
         if all(isinstance(block, Columns) for block in blocks):
             return Columns([leaf for block in blocks for leaf in block.columns()], len(indices))
         return _zipped(blocks)
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Return ids that are equal where every child's are."""
         return same_or_shape_ids(self.children, [indices] * len(self.children), passes, run)
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         return ZipCursor([feed_of(child, run, passes) for child in self.children])
 
 
-def _zipped(blocks: list[Block]) -> Rows:
+def _zipped(blocks: list[Block]) -> ElementRows:
     """Put elements side by side, up to the first that failed in one of them."""
     rows: list[Row] = []
     for i in range(blocks[0].count):
         try:
             rows.append([leaf for block in blocks for leaf in block.row(i)])
         except Exception as e:
-            return Rows(rows, failure=e)
-    return Rows(rows)
+            return ElementRows(rows, failure=e)
+    return ElementRows(rows)
 
 
 class ZipCursor(Cursor):

@@ -1,4 +1,4 @@
-"""Describe a pipeline: nodes, what one iteration shares (`Run`), and orders of random operations."""
+"""Describe a pipeline: nodes, what one iteration shares (`PlanRun`), and orders of random operations."""
 
 from stratax.base import doors as _doors
 

@@ -23,4 +23,4 @@ from ._reading import feed_of as feed_of
 from ._reading import first_found as first_found
 from ._reading import read_ahead as read_ahead
 from ._run import Passes as Passes
-from ._run import Run as Run
+from ._run import PlanRun as PlanRun

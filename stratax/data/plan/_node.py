@@ -18,12 +18,12 @@ from stratax.data.elements import (
     Block,
     CompositeSpec,
     ElementName,
-    Rows,
+    ElementRows,
     Structure,
     flatten,
 )
 from stratax.data.plan._order import Order
-from stratax.data.plan._run import Passes, Run
+from stratax.data.plan._run import Passes, PlanRun
 from stratax.data.position import Cursor, State
 
 # 2**64 over the golden ratio: odd, so multiplying by it loses nothing, and it spreads small numbers over all
@@ -96,7 +96,7 @@ class Node(abc.ABC):
         """How many of its child's elements one of its own is made of."""
         return 1
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Return the elements at some positions, which all have the same :meth:`shape_ids`.
 
         Args:
@@ -109,15 +109,15 @@ class Node(abc.ABC):
         """
         raise NotImplementedError(f"{self.label} can only be iterated")
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Return a number for each position, equal where the shapes are equal; `None` if all of them are."""
         return None
 
-    def open(self, run: Run, passes: int = 0) -> Cursor:
+    def open(self, run: PlanRun, passes: int = 0) -> Cursor:
         """Open one pass over the elements, from the first one on."""
         return IndexCursor(self, run, passes) if self.is_indexable else self.stream(run, passes)
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Return what :meth:`open` gives where the node can only be iterated."""
         raise NotImplementedError(f"{self.label} has no stream")
 
@@ -181,7 +181,7 @@ class Drawing(Node):
         node._stride = self._stride * num_shards
         return node
 
-    def name_of(self, run: Run, number: int, position: int) -> tuple[int, ...]:
+    def name_of(self, run: PlanRun, number: int, position: int) -> tuple[int, ...]:
         """Return what names an element to a random function: the order in a pass, and its position in the whole."""
         place = position * self._stride + self._offset
         return ElementName.of(self._order.key(run, number), number, place, self._order.outer)
@@ -229,19 +229,19 @@ class IndexCursor(Cursor):
         position: Position of the first element to read.
     """
 
-    def __init__(self, node: Node, run: Run, passes: int = 0, position: int = 0) -> None:
+    def __init__(self, node: Node, run: PlanRun, passes: int = 0, position: int = 0) -> None:
         self._node = node
         self._run = run
         self._passes = passes
         self.position = position
-        self._pending: Rows | None = None
+        self._pending: ElementRows | None = None
         self._careful = 0
 
     def read(self, limit: int) -> Block:
         """Read the next 1 to `limit` elements of one shape; raise StopIteration at the end."""
         block = self._pending or self._gathered(limit)
         self._pending = None
-        if isinstance(block, Rows):
+        if isinstance(block, ElementRows):
             block, self._pending = block.split(limit)
             if not block.rows and block.failure is not None:
                 self.position += 1
@@ -295,7 +295,7 @@ class IndexCursor(Cursor):
 
 
 def same_or_shape_ids(
-    nodes: Sequence[Node], indices: Sequence[np.ndarray], passes: Passes, run: Run
+    nodes: Sequence[Node], indices: Sequence[np.ndarray], passes: Passes, run: PlanRun
 ) -> np.ndarray | None:
     """Return the shape ids of positions whose elements are made of one element of every node."""
     combined: np.ndarray | None = None

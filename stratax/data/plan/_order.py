@@ -2,7 +2,7 @@
 
 from stratax.data.elements import SeedToDraw
 from stratax.data.plan._locks import OwnLock
-from stratax.data.plan._run import Run
+from stratax.data.plan._run import PlanRun
 
 
 class Order:
@@ -35,7 +35,7 @@ class Order:
                 self._seed = self._later.draw()
             return self._seed
 
-    def saved_seed(self, run: Run, number: int = 0) -> int:
+    def saved_seed(self, run: PlanRun, number: int = 0) -> int:
         """Return the seed in force, for a saved state; `number` tells the orders of a plan apart."""
         # A restored position brings the seed with which it was saved.
         if id(self) in run.seeds:
@@ -45,7 +45,7 @@ class Order:
                 self._seed = self._later.peek(number)
             return self._seed
 
-    def key(self, run: Run, number: int) -> tuple[int, ...]:
+    def key(self, run: PlanRun, number: int) -> tuple[int, ...]:
         """Return the key of the order in one pass."""
         # By identity: a rewritten plan shares the `Order` objects, so that rewriting never changes an order.
         seed = run.seeds.get(id(self))

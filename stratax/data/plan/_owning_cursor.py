@@ -2,7 +2,7 @@
 
 import abc
 
-from stratax.data.plan._run import Run
+from stratax.data.plan._run import PlanRun
 from stratax.data.position import Cursor
 
 
@@ -13,7 +13,7 @@ class OwningCursor(Cursor):
         run: What the iterator shares; it calls :meth:`let_go`, so all that needs has to be there by now.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: PlanRun) -> None:
         self._run = run
         run.on_close(self.let_go)
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from stratax.base.typing import PyTree
 from stratax.data.elements import Row, TensorSpec, flatten
 from stratax.data.plan._node import Node
-from stratax.data.plan._run import Run
+from stratax.data.plan._run import PlanRun
 from stratax.data.position import Feed, ReadAhead
 from stratax.errors import DataError
 
@@ -54,7 +54,7 @@ def _bytes_of(spec: PyTree, of_string: int) -> int:
     return math.prod([size or 0 for size in spec.shape]) * itemsize
 
 
-def feed_of(node: Node, run: Run, passes: int = 0) -> Feed:
+def feed_of(node: Node, run: PlanRun, passes: int = 0) -> Feed:
     """Open a node, with elements read some ahead where that is unobservable."""
     cursor, ahead = node.open(run, passes), Lookahead(node)
     # What a thread reads ahead is held back already.
@@ -82,7 +82,7 @@ def first_found(node: Node, find: Callable[[Row], _Found]) -> _Found | None:
 
     Of elements that can't be made, or fail in `find`, some are passed over; if all do, the first failure is raised.
     """
-    run = Run()
+    run = PlanRun()
     failure: Exception | None = None
     try:
         cursor = node.open(run)

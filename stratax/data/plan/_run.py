@@ -16,7 +16,7 @@ from stratax.errors import DataError
 Passes = int | np.ndarray
 
 
-class Run:
+class PlanRun:
     """What the nodes of a plan share while one iterator runs over it.
 
     Args:
@@ -47,9 +47,9 @@ class Run:
         self._is_closed = False
         self._closers: list[Callable[[bool], Any]] = []
 
-    def child(self, iteration: int) -> "Run":
+    def child(self, iteration: int) -> "PlanRun":
         """Make a run over a part of the plan that keeps an iteration of its own."""
-        run = Run(iteration, self.seeds, self._max_threads)
+        run = PlanRun(iteration, self.seeds, self._max_threads)
         # Shared lists: what the part finds out must be visible to the whole.
         run.placeless = self.placeless
         run.origins = self.origins

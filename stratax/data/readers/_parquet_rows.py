@@ -12,13 +12,13 @@ from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
     Columns,
-    Rows,
+    ElementRows,
     TensorSpec,
     as_column,
     flatten,
     spec_of_type,
 )
-from stratax.data.plan import Node, OwningCursor, Run
+from stratax.data.plan import Node, OwningCursor, PlanRun
 from stratax.data.position import State
 from stratax.data.sources import CurrentFile, NamedFiles
 from stratax.errors import DataError, DataLossError, MissingPackageError
@@ -72,7 +72,7 @@ class ParquetRows(NamedFiles):
         return self._spec
 
     def _first_name(self) -> str:
-        run = Run()
+        run = PlanRun()
         try:
             return CurrentFile(self, run, 0).take()
         except StopIteration as e:
@@ -99,7 +99,7 @@ class ParquetRows(NamedFiles):
     def describe(self) -> str:
         return f"Parquet({'all' if self.columns is None else ','.join(self.columns)})"
 
-    def stream(self, run: Run, passes: int) -> "ParquetCursor":
+    def stream(self, run: PlanRun, passes: int) -> "ParquetCursor":
         """Open a pass at the first row of the first file."""
         return ParquetCursor(self, run, passes)
 
@@ -215,7 +215,7 @@ class ParquetCursor(OwningCursor):
         passes: The pass.
     """
 
-    def __init__(self, node: ParquetRows, run: Run, passes: int) -> None:
+    def __init__(self, node: ParquetRows, run: PlanRun, passes: int) -> None:
         self._node = node
         self._names = CurrentFile(node, run, passes)
         self._group = 0
@@ -239,7 +239,7 @@ class ParquetCursor(OwningCursor):
             e.filename, e.record = file.name, file.first_row(self._group) + self._row
             self._drop(1)
             raise
-        if isinstance(block, Rows):
+        if isinstance(block, ElementRows):
             block, _ = block.split(limit)
         self._drop(block.count)
         return block
@@ -252,7 +252,9 @@ class ParquetCursor(OwningCursor):
             # Arrays that share Arrow's memory are read-only; an element belongs to who receives it.
             return Columns([leaf if leaf.flags.writeable else leaf.copy() for leaf in leaves], count)
         rows = [flatten({name: column[i] for name, column in columns.items()})[0] for i in range(count)]
-        return Rows([[part.copy() if isinstance(part, np.ndarray) else part for part in row] for row in rows])
+        return ElementRows(
+            [[part.copy() if isinstance(part, np.ndarray) else part for part in row] for row in rows]
+        )
 
     def _drop(self, count: int) -> None:
         self._row += count

@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.data.elements import INFINITE_CARDINALITY, Block, Columns, TensorSpec
-from stratax.data.plan import Node, Passes, Run
+from stratax.data.plan import Node, Passes, PlanRun
 from stratax.data.records import (
     FOOTER_BYTES,
     FRAME_BYTES,
@@ -73,7 +73,7 @@ class IndexedRecords(NamedFiles):
                 "index=True needs an end of the names of files. Received: filenames that repeat without an end. Repeat "
                 "the records instead: TFRecordDataset(filenames, index=True).repeat()."
             )
-        run = Run()
+        run = PlanRun()
         try:
             names = [as_file_name(row[0]) for row in self.names.open(run).rows()]
         finally:
@@ -93,7 +93,7 @@ class IndexedRecords(NamedFiles):
     def describe(self) -> str:
         return f"{self.label}({self.length})"
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Gather the records at some positions, those of a file in one go."""
         records = np.empty(len(indices), object)
         # The last file whose first record is not behind the position; empty files are passed over.

@@ -7,9 +7,9 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.typing import StrPath
-from stratax.data.elements import Block, Columns, Rows, flatten, spec_kind
+from stratax.data.elements import Block, Columns, ElementRows, flatten, spec_kind
 from stratax.data.ops import below_batches
-from stratax.data.plan import Node, OwningCursor, OwnLock, Passes, Run, walk
+from stratax.data.plan import Node, OwningCursor, OwnLock, Passes, PlanRun, walk
 from stratax.data.position import Cursor, State
 from stratax.data.snapshots._snapshot import Snapshot, read_snapshot
 from stratax.data.snapshots._source import source_of
@@ -66,7 +66,7 @@ class FileCache(Node):
         """Whether the child is, has an end, and the files lie on this machine."""
         return self.child.is_indexable and self.child.length >= 0 and local_path(self._path) is not None
 
-    def stored(self, run: Run) -> tuple[Snapshot, Node] | None:
+    def stored(self, run: PlanRun) -> tuple[Snapshot, Node] | None:
         """Return what the files hold, and the node that reads it; None if there are none for the seeds of this run.
 
         Raises:
@@ -103,11 +103,11 @@ class FileCache(Node):
                 f"cardinality={snapshot.count} in filename={shown(self._path)}. Remove the folder, or name another."
             )
 
-    def writer(self, run: Run) -> SnapshotWriter:
+    def writer(self, run: PlanRun) -> SnapshotWriter:
         """Return a writer for the elements of one pass."""
         return SnapshotWriter(self._path, self.spec)
 
-    def commit(self, writer: SnapshotWriter, run: Run) -> None:
+    def commit(self, writer: SnapshotWriter, run: PlanRun) -> None:
         """Publish the files of a whole pass, unless another process was first."""
         try:
             # Of several processes that fill the same cache the first one wins; all wrote the same elements.
@@ -115,11 +115,11 @@ class FileCache(Node):
         finally:
             writer.abandon()
 
-    def frozen(self, run: Run) -> Run:
+    def frozen(self, run: PlanRun) -> PlanRun:
         """Return the run of the first pass, whatever iteration this is."""
         return self._of_run("frozen", run, lambda: _closing(run, run.child(iteration=0)))
 
-    def _of_run(self, name: str, run: Run, make: Callable[[], Any]) -> Any:
+    def _of_run(self, name: str, run: PlanRun, make: Callable[[], Any]) -> Any:
         key = (name, id(self))
         with self._lock:
             # One for each iteration, however many cursors of a plan read this node.
@@ -127,7 +127,7 @@ class FileCache(Node):
                 run.memo[key] = make()
             return run.memo[key]
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Read from the files, or from the child while the files are written."""
         stored = None if self._is_filling(run) else self.stored(run)
         if stored is not None:
@@ -136,7 +136,7 @@ class FileCache(Node):
         with self._lock:
             return filling.gather(indices)
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Return the child's in its first pass, or what the files say."""
         if self.is_uniform:
             return None
@@ -145,7 +145,7 @@ class FileCache(Node):
             return stored[1].shape_ids(indices, 0, run)
         return self.child.shape_ids(indices, 0, self.frozen(run))
 
-    def _is_filling(self, run: Run) -> bool:
+    def _is_filling(self, run: PlanRun) -> bool:
         """Return whether this iteration is taking the first pass's elements from the child.
 
         It goes on to do so when another iteration has put a pass there meanwhile, perhaps of another pipeline.
@@ -155,12 +155,12 @@ class FileCache(Node):
             filling = run.memo.get(("filling", id(self)))
         return filling is not None and filling.is_under_way
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Read from the files, or from the child while the files are written."""
         return FileCacheCursor(self, run)
 
 
-def _closing(run: Run, inner: Run) -> Run:
+def _closing(run: PlanRun, inner: PlanRun) -> PlanRun:
     run.on_close(inner.close)
     return inner
 
@@ -168,7 +168,7 @@ def _closing(run: Run, inner: Run) -> Run:
 class _Filling:
     """Writes an indexable child's elements as they are asked for, until all are there."""
 
-    def __init__(self, cache: FileCache, run: Run) -> None:
+    def __init__(self, cache: FileCache, run: PlanRun) -> None:
         self._cache = cache
         self._run = run
         self._is_missing = np.ones(cache.length, bool)
@@ -216,7 +216,7 @@ def _of_one_shape(block: Block, chosen: np.ndarray) -> list[Block]:
     if isinstance(block, Columns):
         return [Columns([column[chosen] for column in block.leaves], len(chosen))]
     pieces: list[Block] = []
-    rest: Rows | None = Rows([block.row(int(i)) for i in chosen])
+    rest: ElementRows | None = ElementRows([block.row(int(i)) for i in chosen])
     while rest is not None:
         piece, rest = rest.split(len(chosen))
         pieces.append(piece)
@@ -254,7 +254,7 @@ class FileCacheCursor(OwningCursor):
         run: What the iterator shares.
     """
 
-    def __init__(self, cache: FileCache, run: Run) -> None:
+    def __init__(self, cache: FileCache, run: PlanRun) -> None:
         self._cache = cache
         self._inner: Cursor | None = None
         self._stored: str | None = None

@@ -30,7 +30,7 @@ _FILE_NAME = re.compile(r"shard-\d+\.(tfrecord|index)", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Shard:
+class ShardFile:
     """One file of elements.
 
     Attributes:
@@ -65,7 +65,7 @@ class Snapshot:
     run: str
     spec: Any
     compression: str
-    shards: tuple[Shard, ...]
+    shards: tuple[ShardFile, ...]
     key: tuple[int | None, ...]
 
     @property
@@ -119,7 +119,7 @@ def _read(path: str, parse: Callable[[str, dict[str, Any]], _Parsed]) -> _Parsed
 def _parsed(path: str, value: dict[str, Any]) -> Snapshot:
     run = _named(_RUN_NAME, value["run"])
     shards = (
-        Shard(
+        ShardFile(
             file=join(path, run, _named(_FILE_NAME, shard["file"])),
             index=join(path, run, _named(_FILE_NAME, shard["index"])),
             index_crc32c=_count(shard["index_crc32c"]),
@@ -172,7 +172,7 @@ def _check_sizes(snapshot: Snapshot) -> None:
             )
 
 
-def missing_shard(shard: Shard) -> FileMissingError:
+def missing_shard(shard: ShardFile) -> FileMissingError:
     """Return the error for a file of elements that is not there."""
     return FileMissingError(
         f"A file of saved elements is not there. Received: file={shown(shard.file)}. Write the folder again.",
@@ -180,7 +180,7 @@ def missing_shard(shard: Shard) -> FileMissingError:
     )
 
 
-def read_index(shard: Shard) -> np.ndarray:
+def read_index(shard: ShardFile) -> np.ndarray:
     """Return offset, length and number of the shapes of each element of a file, int64 [count, 3].
 
     Raises:
@@ -202,7 +202,7 @@ def read_index(shard: Shard) -> np.ndarray:
     return np.asarray(table)
 
 
-def _bad_index(shard: Shard, what: str) -> DataLossError:
+def _bad_index(shard: ShardFile, what: str) -> DataLossError:
     return DataLossError(
         f"The index of a file of saved elements is damaged: {what}. Expected: {shard.count} entries. "
         f"Received: file={shown(shard.index)}. Write the folder again.",

@@ -11,10 +11,10 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.data.elements import Block, TensorSpec, concatenate_blocks, decode_boxed, flatten
-from stratax.data.plan import Node, OwnLock, Passes, Run
+from stratax.data.plan import Node, OwnLock, Passes, PlanRun
 from stratax.data.position import Cursor, Feed, State, one
 from stratax.data.records import DEFAULT_BUFFER, FRAME_BYTES, BadRecordError, TFRecordFormat, read_records
-from stratax.data.snapshots._snapshot import Shard, Snapshot, missing_shard, read_index
+from stratax.data.snapshots._snapshot import ShardFile, Snapshot, missing_shard, read_index
 from stratax.data.sources import FileSource, listed_names
 from stratax.errors import DataLossError, FileMissingError
 from stratax.io import local_path, reading
@@ -23,7 +23,7 @@ from stratax.io import local_path, reading
 class _OpenShard:
     """One file of elements, read at positions; the system moves no common position, so several threads may read."""
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: ShardFile) -> None:
         self._shard = shard
         try:
             with reading(shard.file):
@@ -59,7 +59,7 @@ class _OpenShard:
         self._file.close()
 
 
-def damaged(shard: Shard, row: int, offset: int | None, what: str) -> DataLossError:
+def damaged(shard: ShardFile, row: int, offset: int | None, what: str) -> DataLossError:
     """Return the error for a saved element that can't be read."""
     at = "" if offset is None else f", offset {offset}"
     return DataLossError(
@@ -186,7 +186,7 @@ class SnapshotSource(_Elements):
         specs = flatten(self._spec)[0]
         return all(isinstance(s, TensorSpec) and s.shape is not None and None not in s.shape for s in specs)
 
-    def _files(self, run: Run) -> SnapshotFiles:
+    def _files(self, run: PlanRun) -> SnapshotFiles:
         key = ("snapshot", id(self))
         with self._lock:
             if key not in run.memo:
@@ -198,7 +198,7 @@ class SnapshotSource(_Elements):
                 run.on_close(lambda wait: files.close())
             return run.memo[key]  # type: ignore[no-any-return]
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Read them from the files."""
         files = self._files(run)
         found = files.gather(indices)
@@ -209,7 +209,7 @@ class SnapshotSource(_Elements):
             blocks.append(found)
         return concatenate_blocks(blocks)
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Read from the index which shape each element has."""
         return None if self.is_uniform else self._files(run).index[indices, 2]
 
@@ -220,7 +220,7 @@ class SnapshotStream(_Elements):
     is_indexable = False
     is_uniform = False
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Return the records of the files, decoded."""
         return SnapshotCursor(self._snapshot, run)
 
@@ -233,7 +233,7 @@ class SnapshotCursor(Cursor):
         run: What the iterator shares.
     """
 
-    def __init__(self, snapshot: Snapshot, run: Run) -> None:
+    def __init__(self, snapshot: Snapshot, run: PlanRun) -> None:
         self._snapshot = snapshot
         self._specs = flatten(snapshot.spec)[0]
         names = listed_names("FileNames", [shard.file for shard in snapshot.shards])
@@ -298,7 +298,7 @@ def _in_turns(counts: Sequence[int], num_turns: int) -> np.ndarray:
 
 
 def source_of(
-    snapshot: Snapshot, spec: PyTree, shards: Sequence[Shard] | None = None, num_turns: int = 1
+    snapshot: Snapshot, spec: PyTree, shards: Sequence[ShardFile] | None = None, num_turns: int = 1
 ) -> Node:
     """Return the node that reads a folder, or some of its files.
 

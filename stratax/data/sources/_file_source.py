@@ -1,7 +1,7 @@
 """A plan's source that reads the records of files, one file after another or several in turn (data layer)."""
 
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, TensorSpec
-from stratax.data.plan import Node, OwningCursor, Run
+from stratax.data.plan import Node, OwningCursor, PlanRun
 from stratax.data.position import Cursor, State
 from stratax.data.records import RecordFormat
 from stratax.data.sources._named_files import CurrentFile, NamedFiles, NamePlace, take_name
@@ -43,9 +43,11 @@ class FileSource(NamedFiles):
     def describe(self) -> str:
         return f"{self.form.describe()}[{self.num_parallel}]"
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over one file after another, or several in turn."""
-        return FilesCursor(self, run, passes) if self.num_parallel == 1 else TurnsCursor(self, run, passes)
+        return (
+            FilesCursor(self, run, passes) if self.num_parallel == 1 else FileTurnsCursor(self, run, passes)
+        )
 
 
 class FilesCursor(OwningCursor):
@@ -57,7 +59,7 @@ class FilesCursor(OwningCursor):
         passes: The pass.
     """
 
-    def __init__(self, source: FileSource, run: Run, passes: int) -> None:
+    def __init__(self, source: FileSource, run: PlanRun, passes: int) -> None:
         self._names = CurrentFile(source, run, passes)
         self._form = source.form
         self._file: OpenFile | None = None
@@ -125,7 +127,7 @@ class FilesCursor(OwningCursor):
         self._names.close()
 
 
-class TurnsCursor(OwningCursor):
+class FileTurnsCursor(OwningCursor):
     """The records of several files in turn, one of each, in TensorFlow's order.
 
     A file that ends leaves its place in the cycle to the next one, which is opened when it is that place's turn again.
@@ -136,7 +138,7 @@ class TurnsCursor(OwningCursor):
         passes: The pass.
     """
 
-    def __init__(self, source: FileSource, run: Run, passes: int) -> None:
+    def __init__(self, source: FileSource, run: PlanRun, passes: int) -> None:
         self._open_names = lambda: source.names.open(run, passes)
         self._names = self._open_names()
         self._form = source.form

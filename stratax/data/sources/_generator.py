@@ -11,8 +11,8 @@ from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
     CompositeSpec,
+    ElementRows,
     Row,
-    Rows,
     TensorSpec,
     as_array,
     as_row,
@@ -22,7 +22,7 @@ from stratax.data.elements import (
     spec_of_leaf,
     unflatten,
 )
-from stratax.data.plan import Node, Run, check_callable
+from stratax.data.plan import Node, PlanRun, check_callable
 from stratax.data.position import Cursor, State
 from stratax.data.vectorise import user_code
 from stratax.errors import BadArgumentError, BadTypeError, DataError
@@ -69,7 +69,7 @@ class GeneratorElements(Node):
         """Nothing: whoever wrote the generator may watch it."""
         return 1
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the elements, converted to the signature's dtypes and checked against it."""
         # Noted when it is opened: the generator may be within a plan that a function makes, where nobody sees
         # it.
@@ -177,7 +177,7 @@ class GeneratorCursor(Cursor):
         element = next(self._elements)
         # Before the conversion: an element that does not fit is passed over, not asked for again.
         self._number += 1
-        return Rows([self._source.converted(element, self._number - 1)])
+        return ElementRows([self._source.converted(element, self._number - 1)])
 
     def get_state(self) -> State:
         """Refuse to tell a position: the source can't go back to one."""

@@ -27,7 +27,7 @@ from stratax.data.elements import (
     spec_of_leaf,
     unflatten,
 )
-from stratax.data.plan import Node, Order, Passes, Run, as_count, merged_specs
+from stratax.data.plan import Node, Order, Passes, PlanRun, as_count, merged_specs
 from stratax.data.sources._rows import RowsSource
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
@@ -65,7 +65,7 @@ class Slices(Node):
         """The size of the first dimension."""
         return len(self._leaves[0])
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Gather once per component; a plain copy where the positions are consecutive."""
         first, count = int(indices[0]), len(indices)
         if _is_consecutive(indices):
@@ -117,7 +117,7 @@ class Range(Node):
         """Count the numbers of the range."""
         return self._length
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         # In int64, whatever the result's dtype; the bounds were checked when the node was made.
         numbers = self._start + self._step * indices
         return Columns([numbers.astype(self._dtype, copy=False)], len(indices))
@@ -149,7 +149,7 @@ class Random(Node):
         """The length, which has no end."""
         return INFINITE_CARDINALITY
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         if isinstance(passes, int):
             return Columns([random_integers(indices, self._order.key(run, passes))], len(indices))
         numbers = np.empty(len(indices), np.int64)

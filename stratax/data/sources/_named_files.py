@@ -2,7 +2,7 @@
 
 import abc
 
-from stratax.data.plan import Node, Run
+from stratax.data.plan import Node, PlanRun
 from stratax.data.position import Cursor, State
 from stratax.errors import DataError
 from stratax.io import as_file_name
@@ -56,7 +56,7 @@ class CurrentFile:
         passes: The pass.
     """
 
-    def __init__(self, source: NamedFiles, run: Run, passes: int) -> None:
+    def __init__(self, source: NamedFiles, run: PlanRun, passes: int) -> None:
         self._names = source.names.open(run, passes)
         self._before = NamePlace(self._names)
 

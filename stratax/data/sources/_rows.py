@@ -10,8 +10,8 @@ from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.data.elements import (
     Block,
+    ElementRows,
     Row,
-    Rows,
     TensorSpec,
     as_row,
     check_same,
@@ -20,7 +20,7 @@ from stratax.data.elements import (
     spec_of_row,
     unflatten,
 )
-from stratax.data.plan import Node, Passes, Run, merged_specs
+from stratax.data.plan import Node, Passes, PlanRun, merged_specs
 from stratax.errors import BadArgumentError
 
 
@@ -53,11 +53,11 @@ class RowsSource(Node):
         """Answer that shapes may differ: they are not checked."""
         return False
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Return copies of the rows."""
         # Copies, since a window may be iterated several times and elements may be changed.
         rows = [self._rows[i] for i in indices]
-        return Rows([[copied(leaf) for leaf in row] for row in rows])
+        return ElementRows([[copied(leaf) for leaf in row] for row in rows])
 
 
 def as_rows(elements: Sequence[Any]) -> RowsSource:

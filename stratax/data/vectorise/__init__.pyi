@@ -1,6 +1,6 @@
 from ._batch_program import BatchProgram as BatchProgram
 from ._batch_program import BatchToCome as BatchToCome
-from ._batch_program import Part as Part
+from ._batch_program import ResultPart as ResultPart
 from ._batched_element import CannotVectorise as CannotVectorise
 from ._chained import Deferred as Deferred
 from ._chained import chained as chained

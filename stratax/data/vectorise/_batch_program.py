@@ -19,7 +19,7 @@ def _refuse(self: object, *args: object, **kwargs: object) -> Any:
     raise CannotVectorise
 
 
-class Part:
+class ResultPart:
     """Stands for a part of the result that an operation will give.
 
     Args:
@@ -48,7 +48,7 @@ class Part:
 class BatchToCome:
     """Stands for a batch that nobody has yet, in a function that is found out about.
 
-    An operation that knows it notes what it would do, and gives :class:`Part` in the place of its result's arrays.
+    An operation that knows it notes what it would do, and gives :class:`ResultPart` in place of its result's arrays.
 
     Attributes:
         calls: The operations noted so far.
@@ -58,7 +58,7 @@ class BatchToCome:
         self.calls: list[Operation] = []
 
     def call(self, operation: Operation) -> int:
-        """Note an operation; its number, for :class:`Part`."""
+        """Note an operation; its number, for :class:`ResultPart`."""
         self.calls.append(operation)
         return len(self.calls) - 1
 
@@ -68,7 +68,7 @@ class BatchProgram:
 
     Args:
         calls: The operations that the batch is handed to.
-        parts: What the function gives back, as leaves: :class:`Part` or composites of them.
+        parts: What the function gives back, as leaves: :class:`ResultPart` or composites of them.
         structure: The structure of it.
     """
 
@@ -92,7 +92,7 @@ class BatchProgram:
             for leaf in parts
             for part in (parts_of(leaf) if isinstance(leaf, Composite) else [leaf])
         }
-        if kinds != {Part}:
+        if kinds != {ResultPart}:
             return None
         return cls(batch.calls, parts, structure)
 

@@ -10,13 +10,22 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.data.elements import AUTOTUNE, Block, Columns, Row, Rows, TensorSpec, concatenate_blocks, flatten
+from stratax.data.elements import (
+    AUTOTUNE,
+    Block,
+    Columns,
+    ElementRows,
+    Row,
+    TensorSpec,
+    concatenate_blocks,
+    flatten,
+)
 from stratax.data.ops import AheadCursor, Map, Mapper
-from stratax.data.plan import Node, OwnLock, Passes, Run, as_count, check_callable, num_cores, pass_at
+from stratax.data.plan import Node, OwnLock, Passes, PlanRun, as_count, check_callable, num_cores, pass_at
 from stratax.data.position import Cursor
 from stratax.data.records import Origins
 from stratax.data.workers._pool import TASK_SECONDS, WorkerPool, pickled
-from stratax.data.workers._task import Part, Task
+from stratax.data.workers._task import TaskPart, WorkerTask
 from stratax.errors import BadArgumentError, WorkerError
 
 # One that a process works on, and one that it finds when it has done.
@@ -51,7 +60,7 @@ class WorkerMap(Map):
         least, most = self._num_processes * _TASKS_PER_PROCESS, self._num_processes * _ROWS_AHEAD
         return max(least, min(most, _BYTES_AHEAD // max(1, size)))
 
-    def _pool(self, run: Run) -> WorkerPool:
+    def _pool(self, run: PlanRun) -> WorkerPool:
         """Return the processes of one iterator, which its end ends."""
         with self._lock:
             pool: WorkerPool | None = run.memo.get((WorkerMap, id(self)))
@@ -63,14 +72,14 @@ class WorkerMap(Map):
                 run.on_close(pool.close)
             return pool
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Gather the function's results; wait for all of them."""
         block = self.child.gather(indices, passes, run)
         positions = indices.tolist()
         names = [self.name_of(run, pass_at(passes, i), position) for i, position in enumerate(positions)]
         return _made(self._pool(run), self._mapper, block, positions, names, run.origins)
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass, in order; a bounded number of elements is under way."""
         child = self.child.open(run, passes)
         name_of = functools.partial(self.name_of, run, passes)
@@ -89,7 +98,9 @@ def _made(
     under_way = []
     for start in range(0, block.count, count):
         part = slice(start, min(start + count, block.count))
-        task = Task(block=block.slice(part.start, part.stop), positions=positions[part], names=names[part])
+        task = WorkerTask(
+            block=block.slice(part.start, part.stop), positions=positions[part], names=names[part]
+        )
         under_way.append(_UnderWay(pool, task, origins))
     try:
         return _joined([block for task in under_way for block in task.blocks(mapper)])
@@ -108,19 +119,19 @@ def _joined(blocks: Sequence[Block]) -> Block:
     for block in blocks:
         failure = _failure_of(block)
         if failure is not None:
-            return Rows(rows, failure)
+            return ElementRows(rows, failure)
         rows += [block.row(i) for i in range(block.count)]
-    return Rows(rows)
+    return ElementRows(rows)
 
 
 def _failure_of(block: Block) -> BaseException | None:
-    return block.failure if isinstance(block, Rows) else None
+    return block.failure if isinstance(block, ElementRows) else None
 
 
 class _UnderWay:
     """A task that a worker has got."""
 
-    def __init__(self, pool: WorkerPool, task: Task, origins: Origins) -> None:
+    def __init__(self, pool: WorkerPool, task: WorkerTask, origins: Origins) -> None:
         self._pool = pool
         self._task = task
         self._origins = origins
@@ -137,7 +148,7 @@ class _UnderWay:
         self._note_origins(result.parts)
         return [block for part in result.parts for block in _checked(part, mapper)]
 
-    def _note_origins(self, parts: Sequence[Part]) -> None:
+    def _note_origins(self, parts: Sequence[TaskPart]) -> None:
         """Say of elements that failed which records they came from: a worker does not know."""
         index, noted = 0, None
         for part in parts:
@@ -164,18 +175,18 @@ class _Failed:
         return True
 
     def blocks(self, mapper: Mapper) -> list[Block]:
-        return [Rows([], self._failure)]
+        return [ElementRows([], self._failure)]
 
     def cancel(self) -> None:
         """Cancel nothing, as nothing is under way."""
 
 
-def _checked(part: Part, mapper: Mapper) -> list[Block]:
+def _checked(part: TaskPart, mapper: Mapper) -> list[Block]:
     if _failure_of(part.block) is None:
         try:
             mapper.check(part.block.row(0), flatten(part.template)[1])
         except Exception as e:
-            return [Rows([], e)] * part.block.count
+            return [ElementRows([], e)] * part.block.count
     return [part.block]
 
 
@@ -255,11 +266,11 @@ class WorkerMapCursor(AheadCursor):
             self._num_read += 1
             self._positions.mark_failure(self._num_read, self._num_given)
 
-    def _task(self, block: Block) -> Task:
+    def _task(self, block: Block) -> WorkerTask:
         first = self._base + self._num_read
         self._num_read += block.count
         positions = range(first, first + block.count)
-        return Task(block=block, positions=positions, names=[self._name_of(i) for i in positions])
+        return WorkerTask(block=block, positions=positions, names=[self._name_of(i) for i in positions])
 
     def skip(self, count: int) -> int:
         """Skip elements without calling the function, but for what is under way."""

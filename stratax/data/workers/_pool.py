@@ -20,7 +20,7 @@ from stratax.data.elements import Columns, Structure, unflatten
 from stratax.data.workers._interrupts import workers_without_interrupts
 from stratax.data.workers._memory import SMALLEST_BYTES, WorkerMemory, can_share
 from stratax.data.workers._processes import reason_of_death, start_executor
-from stratax.data.workers._task import Part, Result, Task, is_ready, make, set_up
+from stratax.data.workers._task import Result, TaskPart, WorkerTask, is_ready, make, set_up
 from stratax.errors import BadTypeError, WorkerError
 
 # How long the first worker may take to start.
@@ -84,7 +84,7 @@ class WorkerPool:
         in_time = TASK_SECONDS / max(mean, 1e-6)
         return int(max(1, min(in_time, _MOST_ROWS, _TASK_BYTES // max(1, self._bytes))))
 
-    def submit(self, task: Task) -> "Future[Result]":
+    def submit(self, task: WorkerTask) -> "Future[Result]":
         """Have a worker make the elements of `task`."""
         try:
             if self._ready is None:
@@ -128,7 +128,7 @@ class WorkerPool:
             # A worker may be writing.
             future.add_done_callback(lambda _: self._free.append(memory))
 
-    def result(self, future: "Future[Result]", task: Task) -> Result:
+    def result(self, future: "Future[Result]", task: WorkerTask) -> Result:
         """Return what became of a task; wait for it.
 
         Raises:
@@ -156,7 +156,7 @@ class WorkerPool:
         if memory is None:
             return result
         parts = [
-            Part(block=Columns(memory.fetch(part.block.leaves), part.block.count), template=part.template)
+            TaskPart(block=Columns(memory.fetch(part.block.leaves), part.block.count), template=part.template)
             if isinstance(part.block, Columns)
             else part
             for part in result.parts
@@ -173,7 +173,7 @@ class WorkerPool:
                 "Python process imports."
             )
 
-    def _learn(self, task: Task, result: Result) -> None:
+    def _learn(self, task: WorkerTask, result: Result) -> None:
         # A moving mean over the last tasks: functions become faster after their first calls.
         self._seconds.append(result.seconds / task.block.count)
         sizes = [
@@ -184,7 +184,7 @@ class WorkerPool:
         ]
         self._bytes = sum(sizes) // task.block.count
 
-    def _death(self, task: Task, error: Exception) -> WorkerError:
+    def _death(self, task: WorkerTask, error: Exception) -> WorkerError:
         return WorkerError(
             f"A worker process of map died ({reason_of_death(error)}). Expected: it runs until the iterator is "
             f"closed. Received: {_elements(task)} of {self._name} were not made. It may have run out of memory, been "
@@ -201,6 +201,6 @@ class WorkerPool:
             self._lent.clear()
 
 
-def _elements(task: Task) -> str:
+def _elements(task: WorkerTask) -> str:
     first, last = task.positions[0], task.positions[-1]
     return f"element {first}" if first == last else f"elements {first} to {last}"

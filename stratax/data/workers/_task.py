@@ -20,8 +20,8 @@ from stratax.data.elements import (
     Block,
     Columns,
     Composite,
+    ElementRows,
     Row,
-    Rows,
     Structure,
     element_scope,
     flatten,
@@ -41,7 +41,7 @@ _NOT_LOADED = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
+class WorkerTask:
     """Elements that one worker makes one after another.
 
     Attributes:
@@ -58,7 +58,7 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class TaskPart:
     """Results of one structure and one shape, or an element that failed.
 
     Attributes:
@@ -79,7 +79,7 @@ class Result:
         seconds: How long all of them took.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[TaskPart]
     seconds: float
 
 
@@ -127,7 +127,7 @@ def is_ready() -> int:
     return os.getpid()
 
 
-def make(task: Task) -> Result:
+def make(task: WorkerTask) -> Result:
     """Call the function for every element of a task."""
     start = time.perf_counter()
     try:
@@ -135,7 +135,9 @@ def make(task: Task) -> Result:
     except Exception as e:
         failure = _transportable(e, _NOT_LOADED)
         # Every element of the task fails in the same way, each at its turn.
-        return Result(parts=[Part(block=Rows([], failure), template=None)] * task.block.count, seconds=0.0)
+        return Result(
+            parts=[TaskPart(block=ElementRows([], failure), template=None)] * task.block.count, seconds=0.0
+        )
     made = [_one(function, task, i) for i in range(task.block.count)]
     seconds = time.perf_counter() - start
     return Result(parts=_grouped(made, Writer(task.location)), seconds=seconds)
@@ -144,7 +146,7 @@ def make(task: Task) -> Result:
 _Made = tuple[Row, Structure] | Exception
 
 
-def _one(function: Callable[..., Any], task: Task, index: int) -> _Made:
+def _one(function: Callable[..., Any], task: WorkerTask, index: int) -> _Made:
     row, position = task.block.row(index), task.positions[index]
     try:
         with on_host(), element_scope(lambda: task.names[index]):
@@ -187,15 +189,15 @@ def _transportable(error: Exception, note: str) -> Exception:
     return error
 
 
-def _grouped(made: Sequence[_Made], writer: Writer) -> list[Part]:
-    parts: list[Part] = []
+def _grouped(made: Sequence[_Made], writer: Writer) -> list[TaskPart]:
+    parts: list[TaskPart] = []
     rows: list[Row] = []
     structure: Structure = None
     for item in made:
         if isinstance(item, Exception):
             parts += _part(rows, structure, writer)
             rows = []
-            parts.append(Part(block=Rows([], item), template=None))
+            parts.append(TaskPart(block=ElementRows([], item), template=None))
             continue
         # A part holds results that can be stacked; another structure, shape or dtype begins a new one.
         if rows and (structure != item[1] or _kinds(rows[0]) != _kinds(item[0])):
@@ -206,12 +208,12 @@ def _grouped(made: Sequence[_Made], writer: Writer) -> list[Part]:
     return parts + _part(rows, structure, writer)
 
 
-def _part(rows: list[Row], structure: Structure, writer: Writer) -> list[Part]:
+def _part(rows: list[Row], structure: Structure, writer: Writer) -> list[TaskPart]:
     if not rows:
         return []
     template = unflatten(structure, range(structure.num_leaves))
     leaves = [_column([row[i] for row in rows], writer) for i in range(len(rows[0]))]
-    return [Part(block=Columns(leaves, len(rows)) if leaves else Rows(rows), template=template)]
+    return [TaskPart(block=Columns(leaves, len(rows)) if leaves else ElementRows(rows), template=template)]
 
 
 def _column(parts: list[Any], writer: Writer) -> Any:

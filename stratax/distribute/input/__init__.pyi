@@ -12,7 +12,7 @@ from ._placing import OnDefaultDevice as OnDefaultDevice
 from ._placing import OnMesh as OnMesh
 from ._placing import OnMeshOfWorkers as OnMeshOfWorkers
 from ._placing import Placing as Placing
-from ._prepared import Prepared as Prepared
+from ._prepared import PreparedDataset as PreparedDataset
 from ._sources import GlobalBatches as GlobalBatches
 from ._sources import ReplicaBatches as ReplicaBatches
 from ._sources import SharedGlobalBatches as SharedGlobalBatches

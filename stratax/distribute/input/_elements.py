@@ -21,7 +21,7 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.iteration import Stacks
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 from stratax.data.position import Cursor, Positions, State, one
 from stratax.distribute.input._steps import AsSteps, Steps
 
@@ -44,7 +44,7 @@ class StepCursor(Cursor):
         waits_for_others: Whether :meth:`read` waits for other workers at the moment, and not for its source.
     """
 
-    run: Run
+    run: PlanRun
     depth = 0
     ahead: Callable[[], int] = staticmethod(one)
     interrupt: Callable[[], None] = staticmethod(_nothing)
@@ -182,7 +182,7 @@ class StackElements(StepCursor):
     """
 
     def __init__(self, iterator: Stacks, as_steps: AsSteps) -> None:
-        self.run = Run()
+        self.run = PlanRun()
         self._iterator = iterator
         self._as_steps = as_steps
         self._has_composites: bool | None = None
@@ -215,7 +215,7 @@ class IterableElements(StepCursor):
     """
 
     def __init__(self, iterator: Iterator[Any], as_steps: AsSteps) -> None:
-        self.run = Run()
+        self.run = PlanRun()
         self._iterator = iterator
         self._as_steps = as_steps
         self._treedef: Any = None

@@ -20,7 +20,7 @@ from stratax.distribute.input._steps import AsSteps, Steps, with_parts
 Prepare = Callable[[list[np.ndarray], int, Any], tuple[list[np.ndarray], Any]]
 
 
-class Prepared:
+class PreparedDataset:
     """A dataset whose elements are prepared before they become steps.
 
     Args:
@@ -100,7 +100,7 @@ class PreparedElements(StepCursor):
         as_steps: Makes steps of prepared ones.
     """
 
-    def __init__(self, elements: StepCursor, preparation: Prepared, as_steps: AsSteps) -> None:
+    def __init__(self, elements: StepCursor, preparation: PreparedDataset, as_steps: AsSteps) -> None:
         self._elements = elements
         self._preparation = preparation
         self._as_steps = as_steps

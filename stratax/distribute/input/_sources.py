@@ -12,7 +12,7 @@ from stratax.data.dataset import Dataset
 from stratax.data.elements import are_plain
 from stratax.data.position import Feed, Positions, RegularPositions, State
 from stratax.distribute.input._elements import Convert, StepCursor, open_elements
-from stratax.distribute.input._prepared import Prepared
+from stratax.distribute.input._prepared import PreparedDataset
 from stratax.distribute.input._steps import (
     AsSteps,
     StepKind,
@@ -42,7 +42,7 @@ class Source(abc.ABC):
     """A dataset, seen as the steps of a strategy.
 
     Args:
-        dataset: A `stratax.data.Dataset`, any iterable of structures of arrays, or one of these as :class:`Prepared`.
+        dataset: A `stratax.data.Dataset`, any iterable of structures of arrays, or one of these, prepared.
         num_replicas: How many replicas there are.
     """
 
@@ -50,8 +50,8 @@ class Source(abc.ABC):
     num_readers = 1
 
     def __init__(self, dataset: object, num_replicas: int) -> None:
-        self.preparation = dataset if isinstance(dataset, Prepared) else None
-        dataset = dataset.dataset if isinstance(dataset, Prepared) else dataset
+        self.preparation = dataset if isinstance(dataset, PreparedDataset) else None
+        dataset = dataset.dataset if isinstance(dataset, PreparedDataset) else dataset
         if not isinstance(dataset, Iterable):
             raise errors.BadTypeError(
                 "A dataset that can be iterated is expected: a stratax.data.Dataset or another iterable of batches. "

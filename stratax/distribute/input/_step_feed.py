@@ -9,7 +9,7 @@ from typing import Any
 
 from stratax.base.callers import stack_level
 from stratax.data.elements import Block
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 from stratax.data.position import Cursor, Feed, Positions, ReadAhead
 from stratax.distribute.input._elements import StepCursor
 
@@ -128,7 +128,7 @@ class StepFeed(ReadAhead):
         )
 
 
-def _end_pass(run: Run, stop: Callable[[bool], Any], cursor: Cursor) -> None:
+def _end_pass(run: PlanRun, stop: Callable[[bool], Any], cursor: Cursor) -> None:
     run.forget(stop)
     run.close()
     cursor.close()

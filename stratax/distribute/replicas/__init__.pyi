@@ -34,8 +34,8 @@ from ._replica_share import assigning as assigning
 from ._replica_share import is_on_read as is_on_read
 from ._replica_share import subtracting as subtracting
 from ._share import Share as Share
+from ._turns import ReplicaTurns as ReplicaTurns
 from ._turns import TurnRegion as TurnRegion
-from ._turns import Turns as Turns
 from ._uneven import UnevenPerReplica as UnevenPerReplica
 from ._uneven import check_none as check_none
 from ._uneven import from_components as from_components

@@ -35,7 +35,7 @@ class _EndedError(BaseException):
     """Ends the thread of a replica because another one has failed; no `except Exception` of a program holds it."""
 
 
-class Turns:
+class ReplicaTurns:
     """Lets replicas run one at a time, and brings them together in their collectives.
 
     Args:
@@ -181,7 +181,7 @@ class ReplicaTrace(core.Trace):
         device: Where it computes.
     """
 
-    def __init__(self, parent: Any, turns: Turns, index: int, device: jax.Device) -> None:
+    def __init__(self, parent: Any, turns: ReplicaTurns, index: int, device: jax.Device) -> None:
         super().__init__()
         # What needs lower types is decided by the parent.
         self.requires_low = False

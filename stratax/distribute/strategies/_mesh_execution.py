@@ -214,7 +214,7 @@ class MeshExecution(Execution, OverMesh):
                 self._refuse(region)
             return _Ran(outputs, structure, written, merged, region.own_values())
 
-        found = replicas.Turns(mesh, self._exchanges).run(replica)
+        found = replicas.ReplicaTurns(mesh, self._exchanges).run(replica)
         outputs, structure = found[0].outputs, found[0].structure
         for variable, value in zip(found[0].written, found[0].merged, strict=True):
             storage.overwrite(variable, np.asarray(value))

@@ -15,7 +15,7 @@ from stratax.cluster import credentials
 from stratax.core import Function
 from stratax.distribute.strategies import ParameterServerStrategy
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
-from stratax.parameter_servers.coordination._programs import Programs
+from stratax.parameter_servers.coordination._programs import ScheduledPrograms
 from stratax.parameter_servers.coordination._queue import Closure, ClosureQueue, Look
 from stratax.parameter_servers.coordination._values import (
     PerWorkerDataset,
@@ -73,7 +73,7 @@ class ClusterCoordinator:
         self._strategy = strategy
         self._numbers = itertools.count()
         self._queue = ClosureQueue()
-        programs = Programs(strategy)
+        programs = ScheduledPrograms(strategy)
         certificates = issue(credentials(cluster).key)
         self._links = [
             WorkerLink(

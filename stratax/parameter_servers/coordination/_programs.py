@@ -66,7 +66,7 @@ class _Known:
         return dataclasses.replace(sent, own=own)
 
 
-class Programs:
+class ScheduledPrograms:
     """Traces functions that are scheduled.
 
     Args:

@@ -34,7 +34,7 @@ from stratax.parameter_servers.remote import HostCalls
 from stratax.parameter_servers.servers import Certificates, Connection, Deadlines, Message
 
 if TYPE_CHECKING:
-    from stratax.parameter_servers.coordination._programs import CallProgram, Programs
+    from stratax.parameter_servers.coordination._programs import CallProgram, ScheduledPrograms
 
 # How long a step may take, in seconds: a worker that lives is waited for. One that does not answer in between is given
 # up after a few seconds.
@@ -87,7 +87,7 @@ class WorkerLink:
         address: str,
         certificates: Certificates,
         queue: ClosureQueue,
-        programs: "Programs",
+        programs: "ScheduledPrograms",
     ) -> None:
         self.name = name
         self._index = index

@@ -15,6 +15,6 @@ from ._server import Server as Server
 from ._servers import Request as Request
 from ._servers import Servers as Servers
 from ._servers import end_tasks as end_tasks
-from ._step import Step as Step
+from ._step import RemoteStep as RemoteStep
 from ._store import ServerStore as ServerStore
 from ._worker import WorkerServer as WorkerServer

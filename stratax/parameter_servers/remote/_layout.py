@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Shard:
+class ServerShard:
     """Some rows of a variable, or all of it, on a server.
 
     Attributes:
@@ -71,15 +71,15 @@ class ServerLayout:
     """
 
     name: str
-    shards: tuple[Shard, ...]
-    copies: tuple[Shard, ...] = ()
+    shards: tuple[ServerShard, ...]
+    copies: tuple[ServerShard, ...] = ()
 
     @property
-    def all(self) -> tuple[Shard, ...]:
+    def all(self) -> tuple[ServerShard, ...]:
         """Everything that an assignment changes."""
         return self.copies or self.shards
 
-    def on(self, server: int) -> list[Shard]:
+    def on(self, server: int) -> list[ServerShard]:
         """Return what a server has of the variable."""
         return [shard for shard in self.all if shard.server == server]
 
@@ -196,7 +196,7 @@ class Layouts:
         return f"{path}#{number}" if number else path
 
     def _copied(self, name: str) -> ServerLayout:
-        copies = tuple(Shard(server, name) for server in range(self._num_servers))
+        copies = tuple(ServerShard(server, name) for server in range(self._num_servers))
         return ServerLayout(name, copies[:1], copies)
 
     def _next_to(
@@ -209,26 +209,26 @@ class Layouts:
             )
             return ServerLayout(name, shards)
         # Of another shape, Adafactor's means over rows for instance: whole, with the first shard.
-        return ServerLayout(name, (Shard(known.shards[0].server, name),))
+        return ServerLayout(name, (ServerShard(known.shards[0].server, name),))
 
     def _divided(self, name: str, variable: keras.Variable) -> ServerLayout:
         shape = tuple(variable.shape)
         count = 1 if self._partitioner is None else num_shards_of(self._partitioner, shape, variable.dtype)
         loads = list(self._num_bytes)
         if count == 1:
-            return ServerLayout(name, (Shard(loads.index(min(loads)), name),))
+            return ServerLayout(name, (ServerShard(loads.index(min(loads)), name),))
         # As TensorFlow divides: the first ones have a row more where it does not come out even.
         each, more = divmod(shape[0], count)
         stops = np.cumsum([each + (index < more) for index in range(count)]).tolist()
         row_bytes = math.prod(shape[1:]) * _dtype_of(variable).itemsize
-        shards: list[Shard] = []
+        shards: list[ServerShard] = []
         for index, (start, stop) in enumerate(zip([0, *stops], stops, strict=False)):
             # Each server gets one before any gets a second: all servers work at a variable at the same time.
             turn = {shard.server for shard in shards[index - index % self._num_servers :]}
             free = [server for server in range(self._num_servers) if server not in turn]
             server = min(free, key=loads.__getitem__)
             loads[server] += (stop - start) * row_bytes
-            shards.append(Shard(server, _shard_name(name, index, count), start, stop))
+            shards.append(ServerShard(server, _shard_name(name, index, count), start, stop))
         return ServerLayout(name, tuple(shards))
 
 

@@ -18,13 +18,13 @@ from stratax.parameter_servers.remote._host_calls import HostCalls, check_platfo
 from stratax.parameter_servers.remote._layout import not_on_servers
 from stratax.parameter_servers.remote._push import requests_of
 from stratax.parameter_servers.remote._row_program import RowProgram
-from stratax.parameter_servers.remote._row_spaces import Lookups, Table, pull_inputs
+from stratax.parameter_servers.remote._row_spaces import Lookups, RowTable, pull_inputs
 from stratax.parameter_servers.remote._servers import new_step
 from stratax.parameter_servers.remote._step import (
     Assignment,
     InputSource,
     Push,
-    Step,
+    RemoteStep,
     WorkerElement,
     described,
 )
@@ -43,7 +43,7 @@ class Parcel:
         calls: What of Python it calls; None where it calls nothing.
     """
 
-    step: Step
+    step: RemoteStep
     programs: list[bytes]
     own: dict[str, np.ndarray]
     calls: HostCalls | None
@@ -147,7 +147,7 @@ class RemoteProgram(Program):
         self._refuse_what_is_here_alone()
         tables = self._tables()
         lookups = Lookups() if self._rows is None else self._rows.lookups
-        step = Step(
+        step = RemoteStep(
             tuple(self._worker_inputs(tables)),
             tuple(self._worker_feeds(traced)),
             tuple(map(self._assignment_of, self.written)),
@@ -171,7 +171,7 @@ class RemoteProgram(Program):
             if not (self._is_on_servers(variable) or is_random_state(variable)):
                 raise not_on_servers(variable.path)
 
-    def _worker_inputs(self, tables: dict[int, Table]) -> list[InputSource]:
+    def _worker_inputs(self, tables: dict[int, RowTable]) -> list[InputSource]:
         inputs: list[InputSource] = []
         for place, source in enumerate(self.kept):
             if not isinstance(source, keras.Variable):
@@ -197,7 +197,7 @@ class RemoteProgram(Program):
             return Assignment(shards=self._store.layouts.of(variable).all)
         return Assignment(own=_own_name(variable))
 
-    def _worker_specs(self, tables: dict[int, Table], platform: str) -> tuple[list[Any], list[bytes]]:
+    def _worker_specs(self, tables: dict[int, RowTable], platform: str) -> tuple[list[Any], list[bytes]]:
         """Return the types of what a worker's program takes as inputs, and the program that finds rows, if any."""
         specs: list[Any] = [input_spec(source) for source in self.kept]
         if self._rows is None or self._find is None:
@@ -273,14 +273,14 @@ class RemoteProgram(Program):
                 kept.append(fed[source] if source in fed else source.read())
         return [], kept
 
-    def _tables(self) -> dict[int, Table]:
+    def _tables(self) -> dict[int, RowTable]:
         """Return the variables of which rows are pulled, by their places among the inputs."""
         places = {} if self._rows is None else self._rows.tables
         tables = {}
         for place, space in places.items():
             variable = self.kept[place]
             shards = self._store.layouts.of(variable).shards
-            tables[place] = Table(
+            tables[place] = RowTable(
                 shards, space, tuple(variable.shape)[1:], np.dtype(_dtype_of(variable)).name
             )
         return tables

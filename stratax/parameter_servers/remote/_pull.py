@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import jax
 import numpy as np
 
-from stratax.parameter_servers.remote._layout import Shard
+from stratax.parameter_servers.remote._layout import ServerShard
 from stratax.parameter_servers.remote._servers import Request, Servers, by_server
 
 
@@ -32,14 +32,14 @@ class Puller:
         self._lock = threading.RLock()
         self._known: dict[tuple[int, str], _Known] = {}
         # Variables that were put together, by their shards, with the versions of those.
-        self._whole: dict[tuple[Shard, ...], tuple[tuple[int, ...], jax.Array]] = {}
+        self._whole: dict[tuple[ServerShard, ...], tuple[tuple[int, ...], jax.Array]] = {}
 
     @property
     def num_known(self) -> int:
         """How many shards are kept here."""
         return len(self._known)
 
-    def pull(self, variables: Sequence[tuple[Shard, ...]]) -> list[jax.Array]:
+    def pull(self, variables: Sequence[tuple[ServerShard, ...]]) -> list[jax.Array]:
         """Return the values of variables, each of one version of its shards, as arrays that are not to be changed.
 
         Args:
@@ -49,7 +49,7 @@ class Puller:
             self._refresh(shard for shards in variables for shard in shards)
             return [self._value(shards) for shards in variables]
 
-    def read_marked(self, variables: Sequence[tuple[Shard, ...]], mark: str) -> list[jax.Array]:
+    def read_marked(self, variables: Sequence[tuple[ServerShard, ...]], mark: str) -> list[jax.Array]:
         """Return the values that variables had when a mark was made; nothing of them is kept here.
 
         Args:
@@ -70,7 +70,9 @@ class Puller:
         return [_joined([found[shard.server, shard.name] for shard in shards]) for shards in variables]
 
     def pull_with_rows(
-        self, variables: Sequence[tuple[Shard, ...]], tables: Sequence[tuple[tuple[Shard, ...], np.ndarray]]
+        self,
+        variables: Sequence[tuple[ServerShard, ...]],
+        tables: Sequence[tuple[tuple[ServerShard, ...], np.ndarray]],
     ) -> tuple[list[jax.Array], list[list[np.ndarray]]]:
         """Return the values of variables, and rows of others as they are now, which are not kept here.
 
@@ -85,19 +87,19 @@ class Puller:
             pieces = self._refresh((shard for shards in variables for shard in shards), tables)
             return [self._value(shards) for shards in variables], pieces
 
-    def forget(self, shards: tuple[Shard, ...]) -> None:
+    def forget(self, shards: tuple[ServerShard, ...]) -> None:
         """Keep nothing of a variable any more: it is gone."""
         self._whole.pop(shards, None)
         for shard in shards:
             self._known.pop((shard.server, shard.name), None)
 
     def _refresh(
-        self, shards: Iterable[Shard], tables: Sequence[tuple[tuple[Shard, ...], np.ndarray]] = ()
+        self, shards: Iterable[ServerShard], tables: Sequence[tuple[tuple[ServerShard, ...], np.ndarray]] = ()
     ) -> list[list[np.ndarray]]:
         """Pull what has changed, and rows of tables; return these, in pieces."""
         names = by_server((shard.server, shard.name) for shard in shards)
         # The tables, shards and row numbers that each server is asked for.
-        rows: dict[int, list[tuple[int, Shard, np.ndarray]]] = {}
+        rows: dict[int, list[tuple[int, ServerShard, np.ndarray]]] = {}
         order = []
         for index, (own, numbers) in enumerate(tables):
             for shard in own:
@@ -132,7 +134,7 @@ class Puller:
             found_rows[index].append(next(pieces[server]))
         return found_rows
 
-    def _value(self, shards: tuple[Shard, ...]) -> jax.Array:
+    def _value(self, shards: tuple[ServerShard, ...]) -> jax.Array:
         known = [self._known[shard.server, shard.name] for shard in shards]
         versions = tuple(each.version for each in known)
         before = self._whole.get(shards)

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from stratax.parameter_servers.remote._layout import Shard
+from stratax.parameter_servers.remote._layout import ServerShard
 from stratax.parameter_servers.remote._servers import Request, by_server
 
 
 def requests_of(
     step: str,
     updates: Mapping[int, tuple[str, Sequence[np.ndarray]]],
-    assigned: Iterable[tuple[Shard, np.ndarray]],
+    assigned: Iterable[tuple[ServerShard, np.ndarray]],
     *,
     once: bool = False,
 ) -> dict[int, Request]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.parameter_servers.remote._layout import Shard
+from stratax.parameter_servers.remote._layout import ServerShard
 from stratax.parameter_servers.remote._pull import Puller
 
 _NO_ROWS = np.zeros(0, np.int32)
@@ -55,7 +55,7 @@ class RowSpace:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Table:
+class RowTable:
     """A variable of which a step is given the rows that it looks up.
 
     Attributes:
@@ -65,7 +65,7 @@ class Table:
         dtype: Its dtype's name.
     """
 
-    shards: tuple[Shard, ...]
+    shards: tuple[ServerShard, ...]
     space: int
     row: tuple[int, ...]
     dtype: str
@@ -88,8 +88,8 @@ def pull_inputs(
     puller: Puller,
     inputs: list[Any],
     arguments: Sequence[Any],
-    variables: Mapping[int, tuple[Shard, ...]],
-    tables: Mapping[int, Table],
+    variables: Mapping[int, tuple[ServerShard, ...]],
+    tables: Mapping[int, RowTable],
     lookups: Lookups,
     find: Callable[..., Sequence[Any]] | None,
 ) -> list[np.ndarray]:
@@ -127,7 +127,7 @@ def pull_inputs(
     return [rows for rows, _ in compacted]
 
 
-def _filled(parts: Sequence[np.ndarray], size: int, table: Table) -> np.ndarray:
+def _filled(parts: Sequence[np.ndarray], size: int, table: RowTable) -> np.ndarray:
     """Return rows one behind another, with zeros where there is room for more."""
     value = np.empty((size, *table.row), np.dtype(table.dtype))
     position = 0

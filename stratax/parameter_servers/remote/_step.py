@@ -14,10 +14,10 @@ import jax
 import numpy as np
 
 from stratax.parameter_servers.remote._bound import bounded
-from stratax.parameter_servers.remote._layout import Shard
+from stratax.parameter_servers.remote._layout import ServerShard
 from stratax.parameter_servers.remote._pull import Puller
 from stratax.parameter_servers.remote._push import requests_of
-from stratax.parameter_servers.remote._row_spaces import Lookups, RowSpace, Table, pull_inputs
+from stratax.parameter_servers.remote._row_spaces import Lookups, RowSpace, RowTable, pull_inputs
 from stratax.parameter_servers.remote._servers import Servers
 from stratax.parameter_servers.remote._updates import Sent
 
@@ -35,8 +35,8 @@ class InputSource:
         leaf: Which leaf.
     """
 
-    shards: tuple[Shard, ...] = ()
-    table: Table | None = None
+    shards: tuple[ServerShard, ...] = ()
+    table: RowTable | None = None
     own: str | None = None
     given: int | None = None
     feed: int | None = None
@@ -62,7 +62,7 @@ class WorkerElement:
 class Assignment:
     """Where a step's new value of a variable goes: to all shards of it, or to the worker's own."""
 
-    shards: tuple[Shard, ...] = ()
+    shards: tuple[ServerShard, ...] = ()
     own: str | None = None
 
 
@@ -82,7 +82,7 @@ class Push:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Step:
+class RemoteStep:
     """What a step takes and gives.
 
     Attributes:
@@ -106,7 +106,7 @@ class Step:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Step":
+    def from_json(cls, values: dict[str, Any]) -> "RemoteStep":
         """Return the description that :meth:`as_json` has given."""
         return cls(
             inputs=tuple(
@@ -161,7 +161,7 @@ class StepRunner:
 
     def run(
         self,
-        step: Step,
+        step: RemoteStep,
         programs: Sequence[Callable[..., Any]],
         iterators: Sequence[Any],
         arguments: Sequence[np.ndarray],
@@ -192,7 +192,7 @@ class StepRunner:
 
     def _computed(
         self,
-        step: Step,
+        step: RemoteStep,
         programs: Sequence[Callable[..., Any]],
         iterators: Sequence[Any],
         arguments: Sequence[np.ndarray],
@@ -226,7 +226,7 @@ class StepRunner:
         return [np.asarray(array) for array in changed], results, rows
 
     def _push(
-        self, step: Step, once: str, computed: tuple[list[np.ndarray], list[Any], list[np.ndarray]]
+        self, step: RemoteStep, once: str, computed: tuple[list[np.ndarray], list[Any], list[np.ndarray]]
     ) -> list[Any]:
         """Have servers make what a step changes, and return its results."""
         given, results, rows = computed
@@ -248,17 +248,17 @@ class StepRunner:
         return results
 
 
-def _shards(values: Sequence[dict[str, Any]]) -> tuple[Shard, ...]:
-    return tuple(Shard(**each) for each in values)
+def _shards(values: Sequence[dict[str, Any]]) -> tuple[ServerShard, ...]:
+    return tuple(ServerShard(**each) for each in values)
 
 
-def _table(values: dict[str, Any] | None) -> Table | None:
+def _table(values: dict[str, Any] | None) -> RowTable | None:
     if values is None:
         return None
-    return Table(_shards(values["shards"]), values["space"], tuple(values["row"]), values["dtype"])
+    return RowTable(_shards(values["shards"]), values["space"], tuple(values["row"]), values["dtype"])
 
 
-def _check_fits(step: Step, iterators: Sequence[Any]) -> None:
+def _check_fits(step: RemoteStep, iterators: Sequence[Any]) -> None:
     """Look at the elements that a step will take."""
     taken: dict[int, int] = {}
     for feed in step.feeds:

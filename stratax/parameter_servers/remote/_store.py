@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax.base.surroundings import Slot
 from stratax.core.storage import VariableStore
-from stratax.parameter_servers.remote._layout import Layouts, ServerLayout, Shard
+from stratax.parameter_servers.remote._layout import Layouts, ServerLayout, ServerShard
 from stratax.parameter_servers.remote._pull import Puller
 from stratax.parameter_servers.remote._push import requests_of
 from stratax.parameter_servers.remote._servers import Request, Servers, by_server, new_step
@@ -96,7 +96,7 @@ class ServerStore(VariableStore):
 
     def parts_of(
         self, variables: Sequence[keras.Variable], values: Sequence[Any]
-    ) -> list[tuple[Shard, np.ndarray]]:
+    ) -> list[tuple[ServerShard, np.ndarray]]:
         """Return what each shard of variables is assigned for new values of them."""
         parts = []
         for variable, value in zip(variables, values, strict=True):
@@ -113,16 +113,20 @@ class ServerStore(VariableStore):
         """
         (value,) = self.pull([variable])
         layout = self.layouts.of(variable)
-        self.layouts.put(variable, ServerLayout(layout.name, (Shard(server, f"{layout.name}/whole"),)))
+        self.layouts.put(variable, ServerLayout(layout.name, (ServerShard(server, f"{layout.name}/whole"),)))
         # The first task that does it moves the value; to the others there is a variable of the name already.
         self.create(variable, value)
 
-    def _ask_for_each(self, shards: Sequence[Shard], request: Callable[[list[Shard]], Request]) -> None:
+    def _ask_for_each(
+        self, shards: Sequence[ServerShard], request: Callable[[list[ServerShard]], Request]
+    ) -> None:
         grouped = by_server((shard.server, shard) for shard in shards)
         self.servers.ask({server: request(own) for server, own in grouped.items()})
 
 
-def _exported(make: Callable[[], Any], shard: Shard, shape: tuple[int, ...], dtype: np.dtype) -> bytes | None:
+def _exported(
+    make: Callable[[], Any], shard: ServerShard, shape: tuple[int, ...], dtype: np.dtype
+) -> bytes | None:
     """Return a program that makes a shard's first value; None where its initialiser can't be traced."""
 
     def part() -> Any:

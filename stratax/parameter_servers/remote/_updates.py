@@ -15,7 +15,7 @@ import numpy as np
 from stratax.core import jaxprs, programs, regions
 from stratax.errors import InternalError, StrategyError, TracingError
 from stratax.parameter_servers.remote import _elementwise
-from stratax.parameter_servers.remote._layout import ServerLayout, Shard
+from stratax.parameter_servers.remote._layout import ServerLayout, ServerShard
 from stratax.parameter_servers.remote._servers import Request
 from stratax.parameter_servers.remote._store import ServerStore
 
@@ -43,7 +43,7 @@ class Sent:
         array = arrays[self.index]
         if self.ids is None:
             return array if self.stop is None else array[self.start : self.stop]
-        shard = Shard(0, "", self.start, self.stop)
+        shard = ServerShard(0, "", self.start, self.stop)
         ids = arrays[self.ids]
         if self.index == self.ids:
             return shard.numbers_of(ids)
@@ -245,7 +245,7 @@ class _Names:
 
     specs: dict[str, jax.ShapeDtypeStruct] = dataclasses.field(default_factory=dict)
 
-    def add(self, variable: keras.Variable, shard: Shard) -> str:
+    def add(self, variable: keras.Variable, shard: ServerShard) -> str:
         shape = shard.shape_of(tuple(variable.shape))
         self.specs[shard.name] = jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(variable.dtype))
         return shard.name
@@ -260,7 +260,9 @@ class _SentArrays:
         self._scope = jax.export.SymbolicScope()
         self._sizes: dict[Sent, Any] = {}
 
-    def add(self, number: int, aval: Any, shard: Shard, shape: tuple[int, ...], ids: int | None) -> Sent:
+    def add(
+        self, number: int, aval: Any, shard: ServerShard, shape: tuple[int, ...], ids: int | None
+    ) -> Sent:
         """Have it sent what belongs to a shard of an array, or to the rows of it that another one names.
 
         Args:
@@ -329,7 +331,7 @@ def _part(store: ServerStore, traced: Update, server: int, by_rows: dict[int, in
 
 
 def _sources(
-    store: ServerStore, traced: Update, output: int, shard: Shard, part: _Part, by_rows: dict[int, int]
+    store: ServerStore, traced: Update, output: int, shard: ServerShard, part: _Part, by_rows: dict[int, int]
 ) -> "dict[int, str | Sent]":
     """Return what a shard's new value is computed of, by the update's arguments, and have the server get it."""
     shape = tuple(traced.written[output].shape)
@@ -368,7 +370,9 @@ class _ShardStep:
         shard: The shard.
     """
 
-    def __init__(self, traced: Update, output: int, sources: dict[int, str | Sent], shard: Shard) -> None:
+    def __init__(
+        self, traced: Update, output: int, sources: dict[int, str | Sent], shard: ServerShard
+    ) -> None:
         self._closed, self._output, self._sources, self._shard = traced.closed, output, sources, shard
         self._shape = tuple(traced.written[output].shape)
         self._rows = _changed_rows(traced, output, sources)
@@ -435,7 +439,7 @@ def _changed_rows(traced: Update, output: int, sources: dict[int, Any]) -> Sent 
     return next(iter(rows.values()))
 
 
-def _beside(layout: ServerLayout, shard: Shard) -> Shard:
+def _beside(layout: ServerLayout, shard: ServerShard) -> ServerShard:
     """Return the shard of a variable that has the same rows, on the same server, as one of another variable."""
     for own in layout.on(shard.server):
         if own.rows == shard.rows or (layout.copies and own.stop is None):

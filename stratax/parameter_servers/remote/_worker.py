@@ -17,7 +17,7 @@ from stratax.errors import AbortedError, BadArgumentError, FailedPreconditionErr
 from stratax.parameter_servers.remote._conversation import Conversation
 from stratax.parameter_servers.remote._host_calls import WorkerCalls
 from stratax.parameter_servers.remote._servers import Servers
-from stratax.parameter_servers.remote._step import Step, StepRunner, UnfitError
+from stratax.parameter_servers.remote._step import RemoteStep, StepRunner, UnfitError
 from stratax.parameter_servers.servers import Answer, Certificates, Message, MessageServer
 
 _logger = logging.getLogger("stratax")
@@ -87,7 +87,7 @@ class WorkerServer(MessageServer):
         return True
 
     def _load(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
-        step = Step.from_json(header["step"])
+        step = RemoteStep.from_json(header["step"])
         num_programs = header["num_programs"]
         try:
             programs = [export.deserialize(bytearray(each.tobytes())) for each in arrays[:num_programs]]
@@ -181,7 +181,7 @@ class _Program:
         asks: Whether it asks the coordinator for something while it runs.
     """
 
-    step: Step
+    step: RemoteStep
     compiled: list[Any]
     asks: bool
 

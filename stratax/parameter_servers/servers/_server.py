@@ -26,7 +26,7 @@ from stratax.parameter_servers.servers import _certificates, _protocol, _wire
 from stratax.parameter_servers.servers._arrow import flight, pa
 from stratax.parameter_servers.servers._gate import Gate
 from stratax.parameter_servers.servers._shards import Shards
-from stratax.parameter_servers.servers._turns import Turns
+from stratax.parameter_servers.servers._turns import StepTurns
 
 # How many streams tasks may have open: two for each of a few hundred tasks.
 MOST_STREAMS = 1024
@@ -299,7 +299,7 @@ class ShardServer(MessageServer):
     ) -> None:
         self.shards = shards or Shards()
         self._gate = Gate()
-        self._turns = Turns()
+        self._turns = StepTurns()
         self._answers: dict[str, Answer] = {
             "create": self._create,
             "make": self._make,

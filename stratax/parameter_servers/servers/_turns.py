@@ -1,4 +1,4 @@
-"""`Turns`: how stale the gradients of steps are, and who has to wait so that none is too stale.
+"""`StepTurns`: how stale the gradients of steps are, and who has to wait so that none is too stale.
 
 The staleness of a step is how many others have changed the variables between its pull and its push. A bound holds by
 admission: a step begins only if all that run, and itself, stay within their bounds whatever order they end in. So no
@@ -34,7 +34,7 @@ class _Begun:
     bound: int
 
 
-class Turns:
+class StepTurns:
     """Which steps run, how many were made, and how stale they were.
 
     Example:

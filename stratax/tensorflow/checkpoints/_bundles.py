@@ -228,7 +228,7 @@ Files = BundleFiles | SliceFiles
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Node:
+class BundleObject:
     """An object of an object-based checkpoint.
 
     Attributes:
@@ -242,7 +242,7 @@ class Node:
     slots: list[tuple[int, str, int]]
 
 
-def nodes(files: Files) -> list[Node]:
+def nodes(files: Files) -> list[BundleObject]:
     """Return the objects of a checkpoint, the root first; none if it was saved by name.
 
     Raises:
@@ -252,7 +252,7 @@ def nodes(files: Files) -> list[Node]:
         return []
     graph = _parsed("TrackableObjectGraph", files.read(OBJECT_GRAPH).item())
     return [
-        Node(
+        BundleObject(
             {child.local_name: child.node_id for child in node.children},
             [(each.name, each.full_name, each.checkpoint_key) for each in node.attributes],
             [

@@ -34,7 +34,7 @@ _PART = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class ConversionRow:
     """What became of a value, or of a variable.
 
     Attributes:
@@ -71,7 +71,7 @@ class Report:
     """
 
     source: str
-    rows: list[Row]
+    rows: list[ConversionRow]
     contents: saving.Contents
 
     @property
@@ -285,7 +285,7 @@ class _Conversion:
                     arrays[here] = own
                 size: dict[str, Any] = {"shape": own.shape, "here_shape": own.shape}
                 kind: dict[str, Any] = {"dtype": own.dtype.name, "here_dtype": own.dtype.name}
-                rows.append(Row(status=status, here=here, why=why, **size, **kind))
+                rows.append(ConversionRow(status=status, here=here, why=why, **size, **kind))
                 continue
             made = self._like(key, own)
             if isinstance(made, str):
@@ -328,10 +328,10 @@ class _Conversion:
 
     def _row(
         self, status: str, key: str, *, here: str | None = None, like: np.ndarray | None = None, **others: Any
-    ) -> Row:
+    ) -> ConversionRow:
         if like is not None:
             others |= {"here_shape": like.shape, "here_dtype": like.dtype.name}
-        return Row(
+        return ConversionRow(
             status=status,
             name=self._own_name(key).removesuffix(_ENDING),
             key=key,
@@ -342,7 +342,11 @@ class _Conversion:
         )
 
     def _report(
-        self, rows: list[Row], arrays: dict[str, np.ndarray], names: dict[str, str], aliases: dict[str, str]
+        self,
+        rows: list[ConversionRow],
+        arrays: dict[str, np.ndarray],
+        names: dict[str, str],
+        aliases: dict[str, str],
     ) -> Report:
         contents = saving.Contents(
             arrays=arrays,

@@ -97,7 +97,7 @@ class Bundle:
         return {key: self._files.entries[key].dtype for key in self.shapes}
 
     @functools.cached_property
-    def nodes(self) -> list[_bundles.Node]:
+    def nodes(self) -> list[_bundles.BundleObject]:
         """The objects of an object-based checkpoint, the root first."""
         return self._read(lambda: _bundles.nodes(self._files))
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from stratax.checkpoint import saving
-from stratax.tensorflow.checkpoints._bundles import Node
+from stratax.tensorflow.checkpoints._bundles import BundleObject
 
 _LAYER = re.compile(r"layer-(\d+)")
 _VALUE = "VARIABLE_VALUE"
@@ -64,7 +64,7 @@ class Objects:
         nodes: The objects, the root first.
     """
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[BundleObject]) -> None:
         self.nodes = nodes
         self._attributes: dict[int, dict[str, int]] = {}
         self._weighted: dict[int, list[int]] = {}

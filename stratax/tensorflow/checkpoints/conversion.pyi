@@ -1,5 +1,5 @@
+from ._conversion import ConversionRow as ConversionRow
 from ._conversion import Report as Report
-from ._conversion import Row as Row
 from ._conversion import convert as convert
 from ._conversion import source_of as source_of
 from ._conversion import write as write

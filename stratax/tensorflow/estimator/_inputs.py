@@ -12,7 +12,7 @@ from stratax.base.shown import shown
 from stratax.data import Dataset, DatasetIterator
 from stratax.data.dataset import OneShotIterator, dataset_of_parts
 from stratax.distribute import DistributedDataset, InputContext, Strategy
-from stratax.distribute.input import Prepared, WholeBatches
+from stratax.distribute.input import PreparedDataset, WholeBatches
 from stratax.engine import StepInput
 from stratax.tensorflow.estimator import _layout
 
@@ -38,7 +38,7 @@ class ModelInput:
     """
 
     def __init__(
-        self, strategy: Strategy, preparation: Prepared, steps: StepInput, replicas_in_element: int = 1
+        self, strategy: Strategy, preparation: PreparedDataset, steps: StepInput, replicas_in_element: int = 1
     ) -> None:
         self.steps = steps
         self._strategy = strategy
@@ -119,10 +119,10 @@ def distributed(strategy: Strategy, make: Callable[[InputContext], Any]) -> Mode
         strategy: The strategy.
         make: Calls the `input_fn`, once for each worker.
     """
-    found: list[Prepared] = []
+    found: list[PreparedDataset] = []
 
-    def prepared(context: InputContext) -> Prepared:
-        found.append(Prepared(as_dataset(make(context))))
+    def prepared(context: InputContext) -> PreparedDataset:
+        found.append(PreparedDataset(as_dataset(make(context))))
         return found[0]
 
     dataset = strategy.distribute_datasets_from_function(prepared)
@@ -138,7 +138,7 @@ def in_order(strategy: Strategy, make: Callable[[InputContext], Any]) -> ModelIn
     """
     replicas = strategy.num_replicas_in_sync
     context = InputContext(num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=replicas)
-    preparation = Prepared(as_dataset(make(context)))
+    preparation = PreparedDataset(as_dataset(make(context)))
     dataset = DistributedDataset(strategy, WholeBatches(preparation, replicas))
     return ModelInput(strategy, preparation, StepInput.of_dataset(strategy, dataset))
 
@@ -150,7 +150,7 @@ def divided(strategy: Strategy, dataset: Dataset) -> ModelInput:
         strategy: The strategy.
         dataset: The dataset.
     """
-    preparation = Prepared(dataset)
+    preparation = PreparedDataset(dataset)
     steps = StepInput.of_dataset(strategy, preparation)
     return ModelInput(strategy, preparation, steps, strategy.num_replicas_in_sync)
 

@@ -13,7 +13,7 @@ from stratax.base.shown import shown
 from stratax.core import known, storage
 from stratax.data import SparseTensor, SparseTensorSpec
 from stratax.distribute.input import Padded
-from stratax.tensorflow.estimator._packing import Packed, Packing
+from stratax.tensorflow.estimator._packing import PackedBatch, Packing
 from stratax.tensorflow.v1 import HostInputs, HostTensor
 
 # An element as its step gets it: numbers by name, and by key what functions made of the features on the host.
@@ -145,7 +145,7 @@ class InputLayout:
         own = self._packing.kinds(self._computed(inputs, leaves, 1))
         self._packing.choose([json.loads(text) for text in gathered(json.dumps(own).encode())])
 
-    def prepared(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> Packed:
+    def prepared(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> PackedBatch:
         """Return stacked elements as steps get them: what enters them, and what functions of the host made.
 
         Args:

@@ -35,7 +35,7 @@ class _Place:
     is_padded: bool = False
 
 
-class Packed:
+class PackedBatch:
     """A structure of arrays whose first dimension counts examples, small ones side by side. It is a pytree.
 
     Args:
@@ -64,9 +64,9 @@ class Packed:
 
 
 jax.tree_util.register_pytree_node(
-    Packed,
+    PackedBatch,
     lambda packed: (packed.arrays, (packed.places, packed.treedef)),
-    lambda aux, arrays: Packed(tuple(arrays), *aux),
+    lambda aux, arrays: PackedBatch(tuple(arrays), *aux),
 )
 
 
@@ -96,7 +96,7 @@ class Packing:
         """
         self._kinds = [each[0] if len(set(each)) == 1 else "" for each in zip(*kinds, strict=True)]
 
-    def pack(self, tree: Any) -> Packed:
+    def pack(self, tree: Any) -> PackedBatch:
         """Pack stacked elements.
 
         Args:
@@ -110,7 +110,7 @@ class Packing:
             self._places = self._placed(leaves)
         packed = [_joined([leaves[index] for index in group]) for group in self._groups]
         alone = [leaf for leaf, place in zip(leaves, self._places, strict=True) if place.shape is None]
-        return Packed((*packed, *alone), self._places, treedef)
+        return PackedBatch((*packed, *alone), self._places, treedef)
 
     def _placed(self, leaves: list[Any]) -> tuple[_Place, ...]:
         alike: dict[str, list[int]] = collections.defaultdict(list)

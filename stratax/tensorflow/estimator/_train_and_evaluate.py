@@ -17,7 +17,12 @@ from stratax.io import make_folder, write_file
 from stratax.tensorflow.estimator import _checkpoints
 from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._train_eval_spec import EvalSpec, TrainSpec
-from stratax.tensorflow.estimator.hooks import CheckpointSaverListener, Session, closing_writers, written_at
+from stratax.tensorflow.estimator.hooks import (
+    CheckpointSaverListener,
+    SessionView,
+    closing_writers,
+    written_at,
+)
 
 _logger = logging.getLogger("stratax")
 
@@ -234,7 +239,7 @@ class _AfterSaving(CheckpointSaverListener):
         self._last: float | None = None
         self._is_first = True
 
-    def after_save(self, session: Session, global_step_value: int) -> None:
+    def after_save(self, session: SessionView, global_step_value: int) -> None:
         """Evaluate, if the last time was long enough ago."""
         # As in TensorFlow: what a training begins with is not evaluated.
         if self._is_first:

@@ -29,7 +29,7 @@ GET_ITEM, MAP, RANDOM = "getitem", "map_fn", "random.uniform"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ref:
+class RuntimeValue:
     """A value that is known at run time.
 
     Attributes:
@@ -40,7 +40,7 @@ class Ref:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Table:
+class CallTable:
     """A table that a call looks something up in: `tf.lookup.StaticHashTable` or `StaticVocabularyTable`.
 
     Attributes:
@@ -70,9 +70,9 @@ class Call:
 
     Attributes:
         function: Its name below `tf`.
-        args: What it is called with, which may hold :class:`Ref`.
+        args: What it is called with, which may hold :class:`RuntimeValue`.
         kwargs: What it is called with by name.
-        gives: Its result, a structure of :class:`Ref`.
+        gives: Its result, a structure of :class:`RuntimeValue`.
         body: What is called for each row, of `tf.map_fn`.
     """
 
@@ -80,16 +80,16 @@ class Call:
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     gives: Any
-    body: "Plan | None" = None
+    body: "CallPlan | None" = None
 
-    def refs(self) -> list[Ref]:
+    def refs(self) -> list[RuntimeValue]:
         """Return what it needs."""
         inside = [] if self.body is None else self.body.refs()
         return [*refs_in((self.args, dict(self.kwargs))), *inside]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Plan:
+class CallPlan:
     """Calls, in order.
 
     Attributes:
@@ -102,9 +102,9 @@ class Plan:
     gives: Mapping[str, str]
     infos: Mapping[str, TensorInfo]
 
-    def refs(self) -> list[Ref]:
+    def refs(self) -> list[RuntimeValue]:
         """Return what it needs."""
-        return [*(ref for call in self.calls for ref in call.refs()), *map(Ref, self.gives.values())]
+        return [*(ref for call in self.calls for ref in call.refs()), *map(RuntimeValue, self.gives.values())]
 
     def needed(self) -> Self:
         """Return the plan without calls whose results nothing needs."""
@@ -132,7 +132,7 @@ class Plan:
         return {"calls": calls, "gives": dict(self.gives), "infos": infos}
 
     @classmethod
-    def from_json(cls, values: Any, infos: Callable[[Any], Mapping[str, TensorInfo]]) -> "Plan":
+    def from_json(cls, values: Any, infos: Callable[[Any], Mapping[str, TensorInfo]]) -> "CallPlan":
         """Return the plan that :meth:`as_json` has given.
 
         Args:
@@ -157,9 +157,9 @@ class Plan:
         return cls(tuple(calls), gives, infos(values["infos"]))
 
 
-def refs_in(value: Any) -> list[Ref]:
+def refs_in(value: Any) -> list[RuntimeValue]:
     """Return the references in a structure."""
-    return [each for each in leaves_in(value) if isinstance(each, Ref)]
+    return [each for each in leaves_in(value) if isinstance(each, RuntimeValue)]
 
 
 def replaced(value: Any, replace: Callable[[Any], Any]) -> Any:
@@ -184,7 +184,7 @@ def encoded(value: Any) -> Any:
     Raises:
         BadTypeError: It is of a kind that no plan has.
     """
-    if isinstance(value, Ref):
+    if isinstance(value, RuntimeValue):
         return {"ref": value.id}
     if value is None or isinstance(value, bool | str) or type(value) is int:
         return value
@@ -194,7 +194,7 @@ def encoded(value: Any) -> Any:
         return {"bytes": base64.b64encode(value).decode()}
     if isinstance(value, StaticHashTable | StaticVocabularyTable):
         return {"table": encoded(value.as_constants())}
-    if isinstance(value, Table):
+    if isinstance(value, CallTable):
         return {"table": encoded(value.constants)}
     if isinstance(value, SparseTensor):
         return {"sparse": [encoded(each) for each in value.parts]}
@@ -263,11 +263,11 @@ def decoded(value: Any) -> Any:
 
 
 _DECODED: dict[str, Callable[[Any], Any]] = {
-    "ref": lambda content: Ref(str(content)),
+    "ref": lambda content: RuntimeValue(str(content)),
     "float": float,
     "bytes": lambda content: base64.b64decode(content, validate=True),
     "sparse": lambda content: SparseTensor.of_parts(map(decoded, content)),
-    "table": lambda content: Table(decoded(content)),
+    "table": lambda content: CallTable(decoded(content)),
     "tuple": lambda content: tuple(map(decoded, content)),
     "dict": lambda content: {decoded(key): decoded(each) for key, each in content},
     "slice": lambda content: slice(*map(decoded, content)),

@@ -28,7 +28,16 @@ from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export.parts import STRING, TensorInfo, leaves_in
 from stratax.seams.jax import size_of
 from stratax.tensorflow.exports import _host_functions
-from stratax.tensorflow.exports._host_plan import GET_ITEM, MAP, RANDOM, Call, Plan, Ref, refs_in, replaced
+from stratax.tensorflow.exports._host_plan import (
+    GET_ITEM,
+    MAP,
+    RANDOM,
+    Call,
+    CallPlan,
+    RuntimeValue,
+    refs_in,
+    replaced,
+)
 from stratax.tensorflow.ops.calls import labels
 
 _BATCH = "batch"
@@ -418,7 +427,7 @@ class HostRecorder:
                 found.add(id)
         return found
 
-    def check_fed(self, arguments: Iterable[str], plans: Iterable[Plan | None]) -> None:
+    def check_fed(self, arguments: Iterable[str], plans: Iterable[CallPlan | None]) -> None:
         """Check that nothing is needed but what the signature is fed.
 
         Args:
@@ -439,14 +448,14 @@ class HostRecorder:
         """Return text as a value of the host."""
         made = _array(value)
         id = f"{self._prefix}{next(self._ids)}"
-        self.before.append(Call("convert_to_tensor", (made,), {}, Ref(id)))
+        self.before.append(Call("convert_to_tensor", (made,), {}, RuntimeValue(id)))
         return self._value(id, (made, made))
 
     def new_seed(self) -> str:
         """Add what gives other bits in each call; return its id."""
         id = f"{self._prefix}{next(self._ids)}"
         bits = {"minval": 0, "maxval": 2**31 - 1, "dtype": np.dtype(np.int32)}
-        self.before.append(Call(RANDOM, ([2],), bits, Ref(id)))
+        self.before.append(Call(RANDOM, ([2],), bits, RuntimeValue(id)))
         self._values[id] = TensorInfo("uint32", (2,))
         return id
 
@@ -469,10 +478,10 @@ class HostRecorder:
     def _behind(self, outputs: Iterable[RecordedValue]) -> set[str]:
         """Return the ids of what the host needs behind the program: not for what nobody is given."""
         gives = {each.id: each.id for each in outputs}
-        calls = Plan(tuple(self.after), gives, {}).needed().calls
+        calls = CallPlan(tuple(self.after), gives, {}).needed().calls
         return {ref.id for call in calls for ref in call.refs()} | gives.keys()
 
-    def plan_before(self, arguments: Iterable[str], outputs: Iterable[RecordedValue]) -> Plan | None:
+    def plan_before(self, arguments: Iterable[str], outputs: Iterable[RecordedValue]) -> CallPlan | None:
         """Return what the host computes before the program.
 
         Args:
@@ -491,9 +500,9 @@ class HostRecorder:
             name: self._device_info(id) if id in of_program else self._values[id]
             for name, id in gives.items()
         }
-        return self._renamed(Plan(tuple(self.before), gives, infos)).needed()
+        return self._renamed(CallPlan(tuple(self.before), gives, infos)).needed()
 
-    def plan_after(self, outputs: Mapping[str, RecordedValue]) -> Plan | None:
+    def plan_after(self, outputs: Mapping[str, RecordedValue]) -> CallPlan | None:
         """Return what the host computes behind the program.
 
         Args:
@@ -503,17 +512,17 @@ class HostRecorder:
             return None
         gives = {name: each.id for name, each in outputs.items()}
         infos = {name: each.info for name, each in outputs.items()}
-        return self._renamed(Plan(tuple(self.after), gives, infos)).needed()
+        return self._renamed(CallPlan(tuple(self.after), gives, infos)).needed()
 
     def _device_info(self, id: str) -> TensorInfo:
         info = self._values[id]
         return dataclasses.replace(info, dtype=jax.dtypes.canonicalize_dtype(info.numpy_dtype).name)
 
-    def _renamed(self, plan: Plan) -> Plan:
+    def _renamed(self, plan: CallPlan) -> CallPlan:
         """Return a plan with the names that the signature has for inputs."""
 
         def of_value(value: Any) -> Any:
-            return Ref(self._renamed_id(value.id)) if isinstance(value, Ref) else value
+            return RuntimeValue(self._renamed_id(value.id)) if isinstance(value, RuntimeValue) else value
 
         calls = tuple(
             dataclasses.replace(
@@ -670,7 +679,7 @@ class HostRecorder:
         blanks: tuple[Any, Any],
         *,
         is_late: bool,
-        body: Plan | None = None,
+        body: CallPlan | None = None,
     ) -> Any:
         second = iter(list(leaves_in(blanks[1])))
         number = f"{self._prefix}{next(self._ids)}"
@@ -682,7 +691,7 @@ class HostRecorder:
             return self._value(id, (_array(first), _array(next(second))), is_late=is_late)
 
         values = replaced(blanks[0], stand_in)
-        gives = replaced(values, lambda each: Ref(each.id))
+        gives = replaced(values, lambda each: RuntimeValue(each.id))
         (self.after if is_late else self.before).append(Call(name, args, kwargs, gives, body))
         return values if is_late else replaced(values, self._in_program)
 
@@ -730,9 +739,9 @@ class HostRecorder:
 
     def _as_ref(self, value: Any) -> Any:
         if isinstance(value, RecordedValue):
-            return Ref(value.id)
+            return RuntimeValue(value.id)
         if isinstance(value, jax.core.Tracer) or _is_size(value):
-            return Ref(self._result(as_numbers(value)))
+            return RuntimeValue(self._result(as_numbers(value)))
         return value
 
     def _result(self, value: Any) -> str:
@@ -840,7 +849,7 @@ class HostRecorder:
         results = list(leaves_in(made))
         gives = {f"{index}": _id_of(each) for index, each in enumerate(results)}
         infos = {f"{index}": each.info for index, each in enumerate(results)}
-        body = Plan(tuple(inner.before), gives, infos)
+        body = CallPlan(tuple(inner.before), gives, infos)
         first_dim = leaves[0].dims[0]
         blanks = []
         for which, count in enumerate(self._blank_sizes(first_dim)):

@@ -7,7 +7,16 @@ import numpy as np
 
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
 from stratax.export.parts import TensorInfo, leaves_in
-from stratax.tensorflow.exports._host_plan import GET_ITEM, MAP, Call, Plan, Ref, Table, refs_in, replaced
+from stratax.tensorflow.exports._host_plan import (
+    GET_ITEM,
+    MAP,
+    Call,
+    CallPlan,
+    CallTable,
+    RuntimeValue,
+    refs_in,
+    replaced,
+)
 
 
 class Replay:
@@ -25,16 +34,16 @@ class Replay:
         self._tf = tf
         self._made: dict[int, Any] = {}
 
-    def prepare(self, plan: Plan | None) -> None:
+    def prepare(self, plan: CallPlan | None) -> None:
         """Make the tables of a plan, outside of a graph."""
         for call in () if plan is None else plan.calls:
             self.prepare(call.body)
             for each in leaves_in((call.args, dict(call.kwargs))):
-                if isinstance(each, Table):
+                if isinstance(each, CallTable):
                     self._made[id(each)] = self._table(each)
                     self.tables.append(self._made[id(each)])
 
-    def run(self, plan: Plan, values: dict[str, Any]) -> dict[str, Any]:
+    def run(self, plan: CallPlan, values: dict[str, Any]) -> dict[str, Any]:
         """Return tensors that compute a plan; see `_run_plan.run`."""
         for call in plan.calls:
             result = self._result(call, values)
@@ -58,7 +67,7 @@ class Replay:
             function = getattr(function, part)
         return function(*args, **kwargs)
 
-    def _mapped(self, body: Plan, call: Call, values: Mapping[str, Any]) -> Any:
+    def _mapped(self, body: CallPlan, call: Call, values: Mapping[str, Any]) -> Any:
         names = list(body.gives)
         ids = list(call.kwargs["rows"])
         columns = [values[ref.id] for ref in refs_in(call.args)]
@@ -75,9 +84,9 @@ class Replay:
         tf = self._tf
 
         def of_leaf(each: Any) -> Any:
-            if isinstance(each, Ref):
+            if isinstance(each, RuntimeValue):
                 return values[each.id]
-            if isinstance(each, Table):
+            if isinstance(each, CallTable):
                 return self._made[id(each)]
             if isinstance(each, np.dtype):
                 return tf.string if each.hasobject else tf.dtypes.as_dtype(each)
@@ -130,7 +139,7 @@ class Replay:
             value = tf.cast(value, info.dtype)
         return tf.ensure_shape(value, info.shape)
 
-    def _table(self, table: Table) -> Any:
+    def _table(self, table: CallTable) -> Any:
         lookup, tf = self._tf.lookup, self._tf
         keys = self._arguments(table.constants["keys"], {})
         if "num_oov_buckets" in table.constants:

@@ -20,9 +20,9 @@ from stratax.tensorflow.exports._host_plan import (
     MAP,
     RANDOM,
     Call,
-    Plan,
-    Ref,
-    Table,
+    CallPlan,
+    CallTable,
+    RuntimeValue,
     refs_in,
     replaced,
 )
@@ -33,7 +33,7 @@ _THREADS = 8
 _IS_ROW: Slot[bool] = Slot("a row of an export's map", False)
 
 
-def check_plan(plan: Plan, known: Iterable[str]) -> set[str]:
+def check_plan(plan: CallPlan, known: Iterable[str]) -> set[str]:
     """Look whether a plan can be computed: it calls what it may, of values that are known by then.
 
     Args:
@@ -74,7 +74,7 @@ def _broken(what: str) -> DataLossError:
     )
 
 
-def run(plan: Plan, values: dict[str, Any]) -> dict[str, np.ndarray]:
+def run(plan: CallPlan, values: dict[str, Any]) -> dict[str, np.ndarray]:
     """Compute a plan.
 
     Args:
@@ -117,12 +117,12 @@ def _result(call: Call, values: Mapping[str, Any]) -> Any:
 
 
 def _given(value: Any, values: Mapping[str, Any]) -> Any:
-    if isinstance(value, Table):
+    if isinstance(value, CallTable):
         return value.made
-    return _element(values[value.id]) if isinstance(value, Ref) else value
+    return _element(values[value.id]) if isinstance(value, RuntimeValue) else value
 
 
-def _mapped(body: Plan, columns: list[np.ndarray], values: Mapping[str, Any], call: Call) -> Any:
+def _mapped(body: CallPlan, columns: list[np.ndarray], values: Mapping[str, Any], call: Call) -> Any:
     """Return what a plan gives for each row, together."""
     ids = body_rows(call)
     names = list(body.gives)

@@ -5,7 +5,7 @@ import sys
 from typing import Any, cast
 
 from stratax.export.parts import Folder, SignatureInfo
-from stratax.tensorflow.exports._host_plan import Plan
+from stratax.tensorflow.exports._host_plan import CallPlan
 from stratax.tensorflow.exports._replay import Replay
 
 # Exit codes.
@@ -62,7 +62,7 @@ def _function(tf: Any, folder: Folder, info: SignatureInfo, variables: dict[str,
         for name, each in info.inputs.items()
     }
 
-    before, after = cast(Plan | None, info.before), cast(Plan | None, info.after)
+    before, after = cast(CallPlan | None, info.before), cast(CallPlan | None, info.after)
     replay.prepare(before)
     replay.prepare(after)
     # What the program gives, as it says itself: the host may make outputs of it.

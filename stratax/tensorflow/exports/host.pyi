@@ -1,4 +1,4 @@
-from ._host_plan import Plan as Plan
+from ._host_plan import CallPlan as CallPlan
 from ._record import HostArguments as HostArguments
 from ._record import HostRecorder as HostRecorder
 from ._record import RecordedValue as RecordedValue

@@ -13,7 +13,13 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.tensorflow.feature_column._cells import Cells, padded, rounded
-from stratax.tensorflow.feature_column._sources import ID_PARTS, DeviceFeatures, HostFeatures, Table, Weights
+from stratax.tensorflow.feature_column._sources import (
+    ID_PARTS,
+    ColumnTable,
+    DeviceFeatures,
+    HostFeatures,
+    Weights,
+)
 
 _LARGEST_ID = 2**31
 
@@ -42,7 +48,7 @@ class FeatureColumn(abc.ABC):
         """The columns whose half on the host it takes."""
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[ColumnTable, ...]:
         """The variables that it needs; none unless it says so."""
         return ()
 

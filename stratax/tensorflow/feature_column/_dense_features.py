@@ -12,13 +12,13 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.tensorflow.feature_column._column import DenseColumn, SequenceDenseColumn, sorted_columns
 from stratax.tensorflow.feature_column._models import check_batch_sizes, flat_size
-from stratax.tensorflow.feature_column._sources import DeviceFeatures, Table, Transformation, Weights
+from stratax.tensorflow.feature_column._sources import ColumnTable, DeviceFeatures, Transformation, Weights
 
 
 class _TableLayer(keras.layers.Layer):
     """One column's variable, whose name is below the layer's."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ColumnTable) -> None:
         super().__init__(name=table.owner)
         self._table = table
 
@@ -40,7 +40,7 @@ class _LayerWeights(Weights):
     def __init__(self, layers: list[_TableLayer]) -> None:
         self._layers = {layer.name: layer for layer in layers}
 
-    def get(self, table: Table) -> Any:
+    def get(self, table: ColumnTable) -> Any:
         return self._layers[table.owner].weight.value
 
 

@@ -21,7 +21,7 @@ from stratax.tensorflow.feature_column._column import (
     checked_categorical,
 )
 from stratax.tensorflow.feature_column._sequence import SequenceCategoricalColumn
-from stratax.tensorflow.feature_column._sources import ColumnIds, DeviceFeatures, Table, Weights
+from stratax.tensorflow.feature_column._sources import ColumnIds, ColumnTable, DeviceFeatures, Weights
 
 _COMBINERS = ("mean", "sqrtn", "sum")
 
@@ -108,10 +108,10 @@ class EmbeddingColumn(_OfCategories):
         return _steps(weights.get(*self.tables), self.sequence(features), self.max_norm)
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[ColumnTable, ...]:
         shape = (self.categorical_column.num_buckets, self.dimension)
         start = _initializer(self.initializer, self.ckpt_to_load_from, self.tensor_name_in_ckpt, shape)
-        return (Table(self.name, "embedding_weights", shape, start, self.trainable),)
+        return (ColumnTable(self.name, "embedding_weights", shape, start, self.trainable),)
 
 
 def embedding_column(
@@ -170,7 +170,7 @@ class SharedEmbeddingColumn(_OfCategories):
     """What :func:`shared_embeddings` gives for each column."""
 
     categorical_column: CategoricalColumn
-    shared: Table
+    shared: ColumnTable
     combiner: str
     max_norm: float | None
     use_safe_embedding_lookup: bool = True
@@ -188,7 +188,7 @@ class SharedEmbeddingColumn(_OfCategories):
         return self.shared.shape[1:]
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[ColumnTable, ...]:
         return (self.shared,)
 
     def dense(self, features: DeviceFeatures, weights: Weights) -> Any:
@@ -412,7 +412,7 @@ def _shared(
                 f"{shown(first)} and {shown(column)}. Use embedding_column for each."
             )
     shape = (first.num_buckets, int(dimension))
-    shared = Table(
+    shared = ColumnTable(
         name or "_".join(column.name for column in ordered) + "_shared_embedding",
         "embedding_weights",
         shape,

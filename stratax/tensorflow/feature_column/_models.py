@@ -19,8 +19,8 @@ from stratax.tensorflow.feature_column._column import (
 )
 from stratax.tensorflow.feature_column._embedding import combined
 from stratax.tensorflow.feature_column._sources import (
+    ColumnTable,
     DeviceFeatures,
-    Table,
     Transformation,
     Weights,
     num_elements,
@@ -41,7 +41,7 @@ class _ScopeWeights(Weights):
         self._trainable = trainable
         self._collections = list(dict.fromkeys([*(collections or ()), _MODEL_VARIABLES]))
 
-    def get(self, table: Table) -> Any:
+    def get(self, table: ColumnTable) -> Any:
         if table.is_shared:
             return self._shared(table).value
         return self.variable(table.name, table.shape, table.initializer, table.trainable).value
@@ -59,7 +59,7 @@ class _ScopeWeights(Weights):
             collections=self._collections,
         )
 
-    def _shared(self, table: Table) -> Any:
+    def _shared(self, table: ColumnTable) -> Any:
         # As in TensorFlow the collection of the table's name holds the variable: the first column makes it.
         scope = v1.current()
         found = scope.get_collection(table.owner)
@@ -81,7 +81,7 @@ class _ScopeWeights(Weights):
 class _NoWeights(Weights):
     """Where no model is built: columns without variables can be computed all the same."""
 
-    def get(self, table: Table) -> Any:
+    def get(self, table: ColumnTable) -> Any:
         raise errors.ModelScopeError(
             f"Column {shown(table.owner)} has a variable, and there is no model to have it. Expected: a call of "
             "input_layer or linear_model in a model_fn. Use the layer DenseFeatures elsewhere."

@@ -155,7 +155,7 @@ class DeviceFeatures:
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class ColumnTable:
     """A variable of a column.
 
     Attributes:
@@ -181,7 +181,7 @@ class Weights(abc.ABC):
     """Where columns' variables are: in a variable scope, or in a layer."""
 
     @abc.abstractmethod
-    def get(self, table: Table) -> Any:
+    def get(self, table: ColumnTable) -> Any:
         """Return the value of a variable."""
 
 

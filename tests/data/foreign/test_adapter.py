@@ -28,10 +28,10 @@ class Stateful:
 
 
 def test_states_are_those_of_the_source():
-    from stratax.data.foreign._adapter import StatefulReader, Stream
+    from stratax.data.foreign._adapter import PipelineStream, StatefulReader
     from stratax.data.foreign._nodes import ForeignStream
 
-    class Source(Stream):
+    class Source(PipelineStream):
         name = "Stateful"
 
         def open(self):

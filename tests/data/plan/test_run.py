@@ -6,12 +6,12 @@ from concurrent.futures import CancelledError
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 
 
 def test_nothing_can_be_started_for_an_iterator_that_was_closed():
     closed = []
-    run = Run()
+    run = PlanRun()
     run.on_close(closed.append)
     run.close()
     assert closed == [True]
@@ -25,7 +25,7 @@ def test_nothing_can_be_started_for_an_iterator_that_was_closed():
 
 def test_what_was_forgotten_is_not_closed():
     closed = []
-    run = Run()
+    run = PlanRun()
     run.on_close(closed.append)
     run.forget(closed.append)
     run.forget(closed.append)
@@ -35,7 +35,7 @@ def test_what_was_forgotten_is_not_closed():
 
 def test_a_thread_that_starts_something_may_be_the_one_that_closes():
     # As when the iterator is found forgotten, by the garbage collector, in a background thread of its own.
-    run = Run()
+    run = PlanRun()
 
     def close():
         with run._lock:
@@ -48,14 +48,14 @@ def test_a_thread_that_starts_something_may_be_the_one_that_closes():
 
 
 def test_an_iterator_that_another_thread_closes_while_it_starts_threads_is_at_its_end(monkeypatch):
-    really_pool = Run.pool
+    really_pool = PlanRun.pool
 
     def late(run, threads, owner):
         iterator.close()
         return really_pool(run, threads, owner)
 
     before = set(threading.enumerate())
-    monkeypatch.setattr(Run, "pool", late)
+    monkeypatch.setattr(PlanRun, "pool", late)
     iterator = iter(Dataset.range(9).filter(lambda x: True).map(lambda x: print(end="") or x, 2))
     assert list(iterator) == []
     assert set(threading.enumerate()) <= before

@@ -3,7 +3,7 @@
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 from stratax.data.position import Feed, Positions, one
 from stratax.errors import DataError
 from tests.data.counting import records
@@ -11,7 +11,7 @@ from tests.data.pipelines import broken, stream
 
 
 def opened(dataset):
-    return dataset._node.open(Run())
+    return dataset._node.open(PlanRun())
 
 
 def numbers(block):

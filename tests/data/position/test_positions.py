@@ -2,13 +2,13 @@
 
 import pytest
 
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 from stratax.data.position import Feed, RegularPositions, one
 from tests.data.pipelines import broken, stream
 
 
 def feed(dataset, every):
-    cursor = dataset._node.open(Run())
+    cursor = dataset._node.open(PlanRun())
     return Feed(cursor, one, RegularPositions(cursor, every))
 
 

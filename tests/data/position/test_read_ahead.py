@@ -3,13 +3,13 @@
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 from stratax.data.position import Feed, ReadAhead, one
 from tests.data.pipelines import broken, stream
 
 
 def opened(dataset, depth=5):
-    run = Run()
+    run = PlanRun()
     return ReadAhead(dataset._node.open(run), depth, run)
 
 
@@ -20,7 +20,7 @@ def test_its_position_is_behind_what_was_handed_on_and_serves_a_feed(passed):
         ahead.row()
     place = ahead.get_state()
     ahead.close()
-    plain = Feed(stream(9)._node.open(Run()), one)
+    plain = Feed(stream(9)._node.open(PlanRun()), one)
     for again in (opened(stream(9)), plain):
         again.set_state(place)
         assert [int(again.row()[0]) for _ in range(9 - passed)] == list(range(passed, 9))

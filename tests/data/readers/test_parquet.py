@@ -12,7 +12,7 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 
 from stratax.data import Dataset, ParquetDataset, TensorSpec
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 from stratax.errors import BadArgumentError, DataError, DataLossError, FileMissingError, MissingPackageError
 
 
@@ -71,14 +71,14 @@ def test_every_place_is_exact(files, num_rows):
         again = iter(make())
         again.set_state(json.loads(json.dumps(iterator.get_state())))
         assert [int(row["n"]) for row in again] == NUMBERS[start:]
-        cursor = make()._node.open(Run())
+        cursor = make()._node.open(PlanRun())
         assert cursor.skip(start) == start
         assert [int(row[0]) for row in cursor.rows()] == NUMBERS[start:]
-    assert make()._node.open(Run()).skip(1000) == len(NUMBERS)
+    assert make()._node.open(PlanRun()).skip(1000) == len(NUMBERS)
 
 
 def test_skipping_passes_over_whole_row_groups(files):
-    cursor = ParquetDataset(files, ["n"])._node.open(Run())
+    cursor = ParquetDataset(files, ["n"])._node.open(PlanRun())
     cursor.skip(22)
     assert cursor.get_state() == {"names": {"position": 0}, "group": 2, "row": 2}
 

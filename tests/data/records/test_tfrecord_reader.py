@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stratax.data import TFRecordDataset
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 from stratax.data.records import TFRecordFormat
 from stratax.data.records._tfrecord_reader import masked_crc
 from stratax.errors import DataLossError
@@ -34,7 +34,7 @@ def encode(records):
 
 def outcomes(path, compression="", buffer_size=1 << 20, **kwargs):
     """Records, and the places of errors; ends, as every error takes the reader on."""
-    cursor = TFRecordDataset(str(path), compression or None, buffer_size, **kwargs)._node.open(Run())
+    cursor = TFRecordDataset(str(path), compression or None, buffer_size, **kwargs)._node.open(PlanRun())
     found = []
     while True:
         try:
@@ -63,7 +63,7 @@ def check(path, content, compression, buffer_size):
 
 def check_restored(path, compression, buffer_size, found, count):
     node = TFRecordDataset(str(path), compression or None, buffer_size)._node
-    cursor, other = node.open(Run()), node.open(Run())
+    cursor, other = node.open(PlanRun()), node.open(PlanRun())
     assert cursor.skip(count) == count
     other.set_state(cursor.get_state())
     assert other.skip(1 << 40) == len(found) - count
@@ -140,7 +140,7 @@ def test_little_that_becomes_much_is_not_made_at_once(tmp_path):
     (tmp_path / "a").write_bytes(zlib.compress(encode([bytes(1 << 20)] * 60), 9))
     tracemalloc.start()
     try:
-        cursor = TFRecordDataset(str(tmp_path / "a"), "ZLIB")._node.open(Run())
+        cursor = TFRecordDataset(str(tmp_path / "a"), "ZLIB")._node.open(PlanRun())
         for _ in range(60):
             assert cursor.read(1).count == 1
         cursor.close()

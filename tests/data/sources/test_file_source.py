@@ -17,7 +17,7 @@ from stratax.data import (
     TFRecordDataset,
     TFRecordWriter,
 )
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 from stratax.errors import DataError, DataLossError, FileMissingError
 
 COUNTS = [5, 1, 3, 0, 4, 2]
@@ -107,21 +107,21 @@ def broken(names, tmp_path_factory):
 @pytest.mark.parametrize("files", ["names", "broken"])
 def test_a_place_is_found_again(request, files, num_parallel):
     source = TFRecordDataset(request.getfixturevalue(files), num_parallel_reads=num_parallel)._node
-    whole = of(source.open(Run()))
+    whole = of(source.open(PlanRun()))
     for count in range(len(whole) + 2):
-        cursor = source.open(Run())
+        cursor = source.open(PlanRun())
         assert cursor.skip(count) == min(count, len(whole))
         for _ in range(2):
             state = cursor.get_state()
             cursor.close()
-            cursor = source.open(Run())
+            cursor = source.open(PlanRun())
             cursor.set_state(state)
         assert of(cursor, 3) == whole[count:]
 
 
 @pytest.mark.parametrize("num_parallel", [1, 3])
 def test_errors_cost_no_more_than_they_have_to(broken, num_parallel):
-    found = of(TFRecordDataset(broken, num_parallel_reads=num_parallel)._node.open(Run()))
+    found = of(TFRecordDataset(broken, num_parallel_reads=num_parallel)._node.open(PlanRun()))
     assert sorted(str(x) for x in found if isinstance(x, str)) == ["DataLossError"] * 3 + ["FileMissingError"]
     assert sorted(x for x in found if isinstance(x, bytes)) == [
         *(b"0.0", b"0.2", b"0.3", b"0.4"),
@@ -145,8 +145,8 @@ def test_reading_skipping_and_restoring_agree(tmp_path_factory, counts, num_para
                 writer.write(f"{i}.{j}".encode() * j)
     files = [folder / str(i) for i in range(len(counts))]
     source = TFRecordDataset(files, None, buffer_size, num_parallel)._node
-    whole = of(source.open(Run()))
-    cursor, at = source.open(Run()), 0
+    whole = of(source.open(PlanRun()))
+    cursor, at = source.open(PlanRun()), 0
     for is_skip, size in reads:
         if is_skip:
             passed = cursor.skip(size)
@@ -162,7 +162,7 @@ def test_reading_skipping_and_restoring_agree(tmp_path_factory, counts, num_para
         at += passed
         state = cursor.get_state()
         cursor.close()
-        cursor = source.open(Run())
+        cursor = source.open(PlanRun())
         cursor.set_state(state)
     assert of(cursor, 2) == whole[at:]
 

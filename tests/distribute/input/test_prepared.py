@@ -7,7 +7,7 @@ import pytest
 from stratax import errors
 from stratax.data import Dataset
 from stratax.distribute import input
-from stratax.distribute.input import GlobalBatches, Padded, Prepared, ReplicaBatches
+from stratax.distribute.input import GlobalBatches, Padded, PreparedDataset, ReplicaBatches
 from stratax.distribute.input._steps import StepKind
 from tests.distribute.input.test_own_batches import together
 
@@ -24,7 +24,7 @@ def repeated(leaves, count, treedef):
 
 
 def prepared(counts, batch=1):
-    found = Prepared(Dataset.from_tensor_slices(np.array(counts, np.int32)).batch(batch))
+    found = PreparedDataset(Dataset.from_tensor_slices(np.array(counts, np.int32)).batch(batch))
     if counts:
         found.prepare_by(repeated, np.ones(1, np.int32))
     return found
@@ -56,7 +56,7 @@ def check_rows(steps, counts):
 def test_elements_of_replicas_are_filled_up_to_the_widest_so_far():
     # Elements of a generator come one by one.
     elements = np.array(COUNTS, np.int32)[:, None]
-    found = Prepared(Dataset.from_generator(lambda: iter(elements), "int32", (1,)))
+    found = PreparedDataset(Dataset.from_generator(lambda: iter(elements), "int32", (1,)))
     found.prepare_by(repeated, np.ones(1, np.int32))
     steps = steps_of(ReplicaBatches(found, 2).open())
     check_rows(steps, COUNTS)
@@ -79,7 +79,7 @@ def test_global_batches_are_prepared_whole():
 
 
 def test_the_first_element_is_looked_at_before_anything_is_prepared():
-    found = Prepared(Dataset.from_tensor_slices(np.array([5, 6, 7])).batch(1))
+    found = PreparedDataset(Dataset.from_tensor_slices(np.array([5, 6, 7])).batch(1))
     cursor = ReplicaBatches(found, 1).open()
     state = cursor.get_state()
     assert found.first().tolist() == found.first().tolist() == [5]
@@ -100,7 +100,7 @@ def test_what_was_looked_at_can_be_passed_over():
 
 
 def test_elements_that_nothing_prepares_stay_as_they_are():
-    found = Prepared(Dataset.from_tensor_slices(np.array([5, 6])).batch(1))
+    found = PreparedDataset(Dataset.from_tensor_slices(np.array([5, 6])).batch(1))
     cursor = ReplicaBatches(found, 1).open()
     assert found.first().tolist() == [5]
     assert [step.leaves[0].tolist() for step in steps_of(cursor)] == [[[5]], [[6]]]
@@ -110,7 +110,7 @@ def test_an_element_that_fails_fails_for_who_looks_and_for_who_reads():
     def fail(number):
         raise ValueError("broken")
 
-    found = Prepared(Dataset.range(3).map(fail).batch(1))
+    found = PreparedDataset(Dataset.range(3).map(fail).batch(1))
     cursor = ReplicaBatches(found, 1).open()
     for _ in range(2):
         with pytest.raises(ValueError, match="broken"):

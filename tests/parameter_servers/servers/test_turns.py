@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from stratax.parameter_servers.servers._turns import Turns
+from stratax.parameter_servers.servers._turns import StepTurns
 
 
 def run(turns, name, steps, bound, seconds):
@@ -23,7 +23,7 @@ def run(turns, name, steps, bound, seconds):
 
 @pytest.mark.parametrize("bound", [0, 1, 2, 5])
 def test_no_step_is_staler_than_the_bound(bound):
-    turns, random = Turns(), np.random.default_rng(bound)
+    turns, random = StepTurns(), np.random.default_rng(bound)
     speeds = [0.0005, 0.002, 0.006]
     tasks = [
         threading.Thread(
@@ -53,7 +53,7 @@ def begun(turns, step, stream, bound):
 
 
 def test_a_step_waits_until_the_one_that_runs_has_pushed():
-    turns = Turns()
+    turns = StepTurns()
     turns.begin("a", "worker 0", bound=0)
     assert not begun(turns, "b", "worker 1", 0)
     assert turns.claim("a")
@@ -65,7 +65,7 @@ def test_a_step_waits_until_the_one_that_runs_has_pushed():
 
 
 def test_what_a_lost_task_has_begun_holds_nobody_back():
-    turns = Turns()
+    turns = StepTurns()
     turns.begin("a", "worker 0", bound=0)
     turns.stream_ended("worker 0")
     assert begun(turns, "b", "worker 1", 0)
@@ -75,7 +75,7 @@ def test_what_a_lost_task_has_begun_holds_nobody_back():
 
 def test_a_step_that_stands_still_is_given_up_and_may_not_push(monkeypatch, caplog):
     monkeypatch.setattr("stratax.parameter_servers.servers._turns.LEAST_PATIENCE_SECONDS", 0.2)
-    turns = Turns()
+    turns = StepTurns()
     turns.begin("a", "worker 0", bound=0)
     time.sleep(0.25)
     turns.begin("b", "worker 1", bound=0)

@@ -6,7 +6,7 @@ import pytest
 
 from stratax import errors
 from stratax.distribute.input import Padded
-from stratax.tensorflow.estimator._packing import Packed, Packing
+from stratax.tensorflow.estimator._packing import PackedBatch, Packing
 
 RANDOM = np.random.default_rng(0)
 
@@ -61,7 +61,7 @@ def test_what_gets_wider_is_filled_up():
 def test_few_arrays_stay_as_they_are():
     tree = {"a": np.ones((1, 4)), "b": np.ones((1, 4, 2))}
     packed = packing_of(tree).pack(tree)
-    assert isinstance(packed, Packed)
+    assert isinstance(packed, PackedBatch)
     assert len(jax.tree.leaves(packed)) == 2
     np.testing.assert_array_equal(of_step(packed, 0)["b"], tree["b"][0])
 

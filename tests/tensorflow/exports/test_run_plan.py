@@ -6,9 +6,9 @@ import pytest
 from stratax.base import bounds
 from stratax.errors import BadArgumentError, StrataxError
 from stratax.export import TensorInfo
-from stratax.tensorflow.exports._host_plan import RANDOM, Call, Ref
+from stratax.tensorflow.exports._host_plan import RANDOM, Call, RuntimeValue
 from stratax.tensorflow.exports._run_plan import run
-from stratax.tensorflow.exports.host import Plan
+from stratax.tensorflow.exports.host import CallPlan
 from tests.tensorflow.exports.test_host_sizes import CALLS, of
 
 
@@ -24,7 +24,7 @@ from tests.tensorflow.exports.test_host_sizes import CALLS, of
 )
 def test_what_is_too_large_is_refused(name, args, monkeypatch):
     monkeypatch.setattr(bounds, "most_bytes", lambda: 30)
-    plan = Plan((Call(name, args, {}, Ref("y")),), {}, {})
+    plan = CallPlan((Call(name, args, {}, RuntimeValue("y")),), {}, {})
     with pytest.raises(BadArgumentError, match=f"tf.{name} would make an array that is too large"):
         run(plan, {})
 
@@ -32,8 +32,10 @@ def test_what_is_too_large_is_refused(name, args, monkeypatch):
 @pytest.mark.parametrize("name", ["fill", "gather", "linalg.matmul", "pad", "tile", "image.resize"])
 @pytest.mark.parametrize("value", ["a", None, [[-1]], 1e300, [], [None]])
 def test_what_is_no_size_is_told_by_the_function(name, value):
-    plan = Plan(
-        (Call(name, (of(2, 2, 2), value), {}, Ref("y")),), {"y": "y"}, {"y": TensorInfo("int32", (1,))}
+    plan = CallPlan(
+        (Call(name, (of(2, 2, 2), value), {}, RuntimeValue("y")),),
+        {"y": "y"},
+        {"y": TensorInfo("int32", (1,))},
     )
     with pytest.raises(StrataxError):
         run(plan, {})

@@ -10,15 +10,15 @@ from stratax.data.elements import (
     Block,
     Columns,
     DatasetSpec,
+    ElementRows,
     Row,
-    Rows,
     concatenate_blocks,
     flatten,
     stack_rows,
     unflatten,
 )
 from stratax.data.ops.batch._cursors import BatchCursor
-from stratax.data.plan import Node, Passes, Run, as_count, is_one_of_many, select_passes
+from stratax.data.plan import Node, Passes, PlanRun, as_count, is_one_of_many, select_passes
 from stratax.data.position import Cursor
 from stratax.errors import DataError
 
@@ -67,7 +67,7 @@ class Grouped(Node):
     def describe(self) -> str:
         return f"{self.label}({self.size})"
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over group after group."""
         return BatchCursor(
             self.child.open(run, passes), self.size, drop_remainder=self.drop_remainder, join=self.joined
@@ -101,28 +101,28 @@ class Batch(Grouped):
         """Whether the last batch is as long as the others."""
         return self.child.is_uniform and not self._short
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Gather all the batches' elements at once, seen as [batches, size, ...]."""
         size = self._size_at(int(indices[0]))
         # Elements of all batches, in order: one gather, and a reshape of what it gives.
         positions = (indices[:, None] * self.size + np.arange(size)).reshape(-1)
         passes = passes if isinstance(passes, int) else np.repeat(passes, size)
         block = self._gathered(positions, passes, run)
-        if isinstance(block, Rows) and block.failure is not None:
+        if isinstance(block, ElementRows) and block.failure is not None:
             raise block.failure
         # Known without a further call of a function, now that there are elements.
         if self.child.composites:
             starts = range(0, len(positions), size)
-            return Rows([self.joined([block.slice(start, start + size)]) for start in starts])
+            return ElementRows([self.joined([block.slice(start, start + size)]) for start in starts])
         leaves = block.columns()
         return Columns([leaf.reshape(len(indices), size, *leaf.shape[1:]) for leaf in leaves], len(indices))
 
-    def _gathered(self, positions: np.ndarray, passes: Passes, run: Run) -> Block:
+    def _gathered(self, positions: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         ids = None if self.child.is_uniform else self.child.shape_ids(positions, passes, run)
         if ids is None or (ids == ids[0]).all():
             return self.child.gather(positions, passes, run)
         # Several shapes, which can be stacked where they are those of ragged rows only.
-        return Rows(
+        return ElementRows(
             [
                 self.child.gather(positions[i : i + 1], select_passes(passes, slice(i, i + 1)), run).row(0)
                 for i in range(len(positions))
@@ -132,7 +132,7 @@ class Batch(Grouped):
     def _size_at(self, index: int) -> int:
         return self._short if self._short and index == self.length - 1 else self.size
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Tell the short last batch apart, and batches of differently shaped elements."""
         own = (indices == self.length - 1).astype(np.int64) if self._short else None
         inner = None

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.data.elements import Block, Columns, Composite, Row, Rows, as_objects, copied
+from stratax.data.elements import Block, Columns, Composite, ElementRows, Row, as_objects, copied
 from stratax.data.position import Buffering, Cursor, CursorOver, State
 from stratax.errors import DataError
 
@@ -103,7 +103,7 @@ class UnbatchCursor(Buffering):
         if any(isinstance(leaf, list) for leaf in row):
             # Slices may differ in shape, and those of one shape come together.
             rows = [[_slice(leaf, i) for leaf in row] for i in range(start, stop)]
-            slices = Rows(rows).split(limit)[0]
+            slices = ElementRows(rows).split(limit)[0]
             self._pass(slices.count)
             return slices
         self._pass(stop - start)

@@ -23,7 +23,7 @@ from stratax.data.elements import (
 )
 from stratax.data.ops.batch._batch import Grouped
 from stratax.data.ops.batch._cursors import one_element
-from stratax.data.plan import Node, Passes, Run, as_count
+from stratax.data.plan import Node, Passes, PlanRun, as_count
 from stratax.errors import BadTypeError, DataError, DataLossError
 
 
@@ -35,7 +35,7 @@ class OneByOne(Grouped):
         """Whether groups have one shape, which is not known before looking."""
         return False
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Gather one batch (every batch may have a shape of its own)."""
         start = int(indices[0]) * self.size
         stop = start + self.size
@@ -48,7 +48,7 @@ class OneByOne(Grouped):
         ]
         return one_element(self.joined_rows(rows))
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Give each element a shape of its own."""
         # No two batches count as alike: how long the longest element of each is shows only when it is made.
         return np.arange(len(indices))

@@ -25,7 +25,7 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.ops.batch._padded import OneByOne
-from stratax.data.plan import Node, Passes, Run, as_count
+from stratax.data.plan import Node, Passes, PlanRun, as_count
 from stratax.data.position import Cursor
 from stratax.errors import DataError
 
@@ -72,12 +72,12 @@ class RaggedBatch(OneByOne):
         rank = max((axis for axis, size in enumerate(spec.shape) if size is None), default=None)
         return spec if rank is None else RaggedTensorSpec(spec.shape, spec.dtype, rank, self._splits_dtype)
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         # Before there are elements: of those that are all alike so far nobody could tell that later ones differ.
         self._specs()
         return super().gather(indices, passes, run)
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         self._specs()
         return super().stream(run, passes)
 

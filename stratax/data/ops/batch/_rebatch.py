@@ -9,7 +9,7 @@ from stratax.base.shown import shown
 from stratax.data.elements import Block, Columns, Row, flatten
 from stratax.data.ops.batch._batch import Batch, make_batch
 from stratax.data.ops.batch._unbatch import make_unbatch
-from stratax.data.plan import Node, Run, as_count
+from stratax.data.plan import Node, PlanRun, as_count
 from stratax.data.position import Cursor, CursorOver, State
 from stratax.errors import BadArgumentError
 
@@ -42,9 +42,9 @@ class BatchInTurns(Batch):
     def describe(self) -> str:
         return f"{self.label}({list(self._sizes)})"
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over batch after batch."""
-        return TurnsCursor(
+        return RebatchCursor(
             self.child.open(run, passes),
             self._sizes,
             self.joined,
@@ -58,7 +58,7 @@ class BatchInTurns(Batch):
         return [np.empty((0, *(size or 0 for size in spec.shape or ())), spec.dtype) for spec in specs]
 
 
-class TurnsCursor(CursorOver):
+class RebatchCursor(CursorOver):
     """Groups of consecutive elements, whose sizes come in turns.
 
     Args:

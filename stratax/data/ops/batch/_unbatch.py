@@ -16,7 +16,7 @@ from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops._take_skip import Take
 from stratax.data.ops.batch._batch import Batch
 from stratax.data.ops.batch._cursors import UnbatchCursor
-from stratax.data.plan import Lookahead, Node, Run
+from stratax.data.plan import Lookahead, Node, PlanRun
 from stratax.data.position import Cursor
 from stratax.errors import DataError
 
@@ -67,7 +67,7 @@ class Unbatch(Node):
         """Answer that the size of the batches is not known."""
         return None
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over slice after slice of each element."""
         child = self.children[0]
         return UnbatchCursor(child.open(run, passes), Lookahead(child))

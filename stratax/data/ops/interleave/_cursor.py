@@ -12,7 +12,7 @@ from stratax.data.position import Cursor, Feed, Positions, State
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class CursorTurns:
     """Who gives how much.
 
     Attributes:
@@ -71,7 +71,7 @@ class InterleaveCursor(Cursor):
         turns: Who gives how much.
     """
 
-    def __init__(self, feed: Feed, open_inner: OpenInner, turns: Turns) -> None:
+    def __init__(self, feed: Feed, open_inner: OpenInner, turns: CursorTurns) -> None:
         self._feed = feed
         self._positions = Positions(feed)
         self._open_inner = open_inner

@@ -10,12 +10,12 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.data.elements import AUTOTUNE, UNKNOWN_CARDINALITY, Nested, Row, as_plain, element_scope
-from stratax.data.ops.interleave._cursor import Inner, InterleaveCursor, Turns
+from stratax.data.ops.interleave._cursor import CursorTurns, Inner, InterleaveCursor
 from stratax.data.plan import (
     Drawing,
     Lookahead,
     Node,
-    Run,
+    PlanRun,
     as_count,
     check_callable,
     feed_of,
@@ -103,7 +103,7 @@ class Interleave(Drawing):
         return found
 
     def _last_inner(self) -> Node:
-        run = Run()
+        run = PlanRun()
         try:
             last = self.child.length - 1
             return self._made(self.child.gather(np.array([last]), 0, run).row(0), last)
@@ -159,7 +159,7 @@ class Interleave(Drawing):
             )
         return self._open_node(result)
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass that takes from the children in turns."""
         # Fewer threads than Datasets: they share so many at a time.
         gate = threading.Semaphore(self._threads) if 0 < self._threads < self._cycle_length else None
@@ -185,7 +185,7 @@ class Interleave(Drawing):
                 ahead.start(size)
             return inner
 
-        turns = Turns(self._cycle_length, self._block_length, is_parallel=bool(self._threads))
+        turns = CursorTurns(self._cycle_length, self._block_length, is_parallel=bool(self._threads))
         return InterleaveCursor(feed_of(self.child, run, passes), open_inner, turns)
 
     def _structure_check(self) -> Callable[[Node, int], None]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.threads import Threads
-from stratax.data.elements import Block, Columns, Row, Rows, Structure, element_scope, shapes_of
+from stratax.data.elements import Block, Columns, ElementRows, Row, Structure, element_scope, shapes_of
 from stratax.data.ops.map._mapper import Mapper
 from stratax.data.plan import Passes
 from stratax.data.position import Buffering, Cursor, CursorOver, Positions, State
@@ -39,7 +39,7 @@ class Calls:
         leaves = self._mapper.block(block.columns())
         return None if leaves is None else Columns(leaves, block.count)
 
-    def rows(self, block: Block, positions: Sequence[int], passes: Passes) -> Rows:
+    def rows(self, block: Block, positions: Sequence[int], passes: Passes) -> ElementRows:
         """Compute the results one by one, up to the first failure."""
         rows: list[Row] = []
         # Entered once for all elements of the block.
@@ -49,8 +49,8 @@ class Calls:
                 try:
                     rows.append(self._one(block.row(i), position, number))
                 except Exception as e:
-                    return Rows(rows, failure=e)
-        return Rows(rows)
+                    return ElementRows(rows, failure=e)
+        return ElementRows(rows)
 
     def checked(self, rows: list[Row], structure: Structure) -> list[Row]:
         """Check results that were made otherwise; raise unless they are like those before."""
@@ -84,7 +84,7 @@ class MapCursor(Buffering):
         self._number = number
         self._base = 0
         # Results of one shape at a time; the rest waits here, made already.
-        self._ready: Rows | None = None
+        self._ready: ElementRows | None = None
 
     def read(self, limit: int) -> Block:
         if self._ready is None:
@@ -99,7 +99,7 @@ class MapCursor(Buffering):
             raise block.failure
         return block
 
-    def _made(self, limit: int) -> Columns | Rows:
+    def _made(self, limit: int) -> Columns | ElementRows:
         block = self._peek_once(limit)
         first = self._base + self._num_passed
         return self._calls.block(block) or self._calls.rows(
@@ -198,7 +198,7 @@ class ThreadedMapCursor(AheadCursor):
             rows.append(row)
         if not rows:
             raise StopIteration
-        return Rows(rows)
+        return ElementRows(rows)
 
     def _pop(self) -> None:
         self._under_way.popleft()

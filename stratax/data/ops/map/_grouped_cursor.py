@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stratax.data.elements import Block, Row, Rows, parts_of, shapes_of
+from stratax.data.elements import Block, ElementRows, Row, parts_of, shapes_of
 from stratax.data.ops.map._cursors import AheadCursor, Calls
 from stratax.data.position import Cursor
 from stratax.data.vectorise import BatchProgram, agrees
@@ -52,7 +52,7 @@ class GroupedCursor(AheadCursor):
             rows.append(found)
         if not rows:
             raise StopIteration
-        return Rows(rows)
+        return ElementRows(rows)
 
     def _refill(self) -> bool:
         """Read some batches and compute their results; return False at the end."""

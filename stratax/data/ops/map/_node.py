@@ -11,7 +11,16 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
-from stratax.data.elements import Block, Columns, CompositeSpec, DatasetSpec, Row, Rows, TensorSpec, flatten
+from stratax.data.elements import (
+    Block,
+    Columns,
+    CompositeSpec,
+    DatasetSpec,
+    ElementRows,
+    Row,
+    TensorSpec,
+    flatten,
+)
 from stratax.data.ops.map._cursors import Calls, MapCursor, ThreadedMapCursor
 from stratax.data.ops.map._grouped_cursor import GroupedCursor
 from stratax.data.ops.map._mapper import Mapper
@@ -20,7 +29,7 @@ from stratax.data.plan import (
     Lookahead,
     Node,
     Passes,
-    Run,
+    PlanRun,
     check_callable,
     first_found,
     is_one_of_many,
@@ -119,7 +128,7 @@ class Map(Drawing):
         length = self.child.length
         if not self.child.is_indexable or length == 0:
             return []
-        run, specs = Run(), []
+        run, specs = PlanRun(), []
         try:
             # The last element may have another shape, such as a short batch.
             for i in sorted({0, length - 1 if length > 0 else 1}):
@@ -139,7 +148,7 @@ class Map(Drawing):
                 specs.append(self._mapper.spec_for(shorter))
         return specs
 
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Return the function's results, from one call for all if it is vectorised."""
         if self._mapper.is_vectorised and len(indices) > (rows := self._rows_in_cache()):
             return self._in_pieces(indices, passes, run, rows)
@@ -151,7 +160,7 @@ class Map(Drawing):
         size = sum(math.prod(n or 1 for n in spec.shape or ()) * spec.dtype.itemsize for spec in specs)
         return max(1, _CACHE_BYTES // max(1, size))
 
-    def _in_pieces(self, indices: np.ndarray, passes: Passes, run: Run, rows: int) -> Block:
+    def _in_pieces(self, indices: np.ndarray, passes: Passes, run: PlanRun, rows: int) -> Block:
         """Compute a large block in pieces: what is computed between gather and result never leaves the cache."""
         leaves: list[np.ndarray] = []
         for start in range(0, len(indices), rows):
@@ -166,7 +175,7 @@ class Map(Drawing):
                 whole[part] = leaf
         return Columns(leaves, len(indices))
 
-    def _gathered(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def _gathered(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         calls = self._calls(run)
         block = self.child.gather(indices, passes, run)
         found = calls.block(block)
@@ -176,10 +185,10 @@ class Map(Drawing):
             return self._in_threads(block, indices, passes, run)
         return calls.rows(block, indices.tolist(), passes)
 
-    def _calls(self, run: Run) -> Calls:
+    def _calls(self, run: PlanRun) -> Calls:
         return Calls(self._mapper, functools.partial(self.name_of, run), run.origins)
 
-    def _in_threads(self, block: Block, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+    def _in_threads(self, block: Block, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         pool, calls = run.pool(self._threads, self), self._calls(run)
         columns = self._columns_to_fill(block.count)
 
@@ -200,10 +209,10 @@ class Map(Drawing):
         except Exception as e:
             for future in futures:
                 future.cancel()
-            return Rows(_rows(results, columns), failure=e)
+            return ElementRows(_rows(results, columns), failure=e)
         if columns and not any(results):
             return Columns(columns, block.count)
-        return Rows(_rows(results, columns))
+        return ElementRows(_rows(results, columns))
 
     def _columns_to_fill(self, count: int) -> list[np.ndarray]:
         """Return where the threads put results of one shape, side by side; empty if unknown or not worth it."""
@@ -213,11 +222,11 @@ class Map(Drawing):
         size = sum(math.prod(spec.shape) * spec.dtype.itemsize for spec in specs)
         return [np.empty((count, *spec.shape), spec.dtype) for spec in specs] if size >= _LARGE_BYTES else []
 
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Return the child's: a function of inputs of one shape is expected to give results of one shape."""
         return None if self.child.is_uniform else self.child.shape_ids(indices, passes, run)
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass; with threads, some calls are under way, and Examples come several batches at a time."""
         calls = self._calls(run)
         if self._mapper.batch_program is not None:

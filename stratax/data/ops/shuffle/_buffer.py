@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements import Block, Columns, Row, Rows
+from stratax.data.elements import Block, Columns, ElementRows, Row
 
 # Elements for which there is room at first, where room for all would be absurd.
 _GROW_FROM = 1024
@@ -57,7 +57,7 @@ class Slots:
             (slot,) = slots
             out = self._rows[slot]
             self._rows[slot] = _owned_rows(block)[0]
-            return Rows([out])
+            return ElementRows([out])
         # A block of exchanges is done at once, and has to give what one after another would.
         earlier = _earlier(slots)
         again = np.flatnonzero(earlier >= 0)
@@ -75,7 +75,7 @@ class Slots:
     def take(self, slots: np.ndarray) -> Block:
         """Return copies of what is in some slots (in one, if the elements differ in shape)."""
         if self._rows is not None:
-            return Rows([self._rows[slot] for slot in slots])
+            return ElementRows([self._rows[slot] for slot in slots])
         return Columns([column[slots] for column in self._columns or []], len(slots))
 
     def fits(self, block: Block) -> bool:

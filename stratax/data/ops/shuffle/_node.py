@@ -13,7 +13,7 @@ from stratax.data.ops._reindexed import Reindexed
 from stratax.data.ops._repeat import Repeat
 from stratax.data.ops.shuffle._cursor import ShuffleCursor
 from stratax.data.ops.shuffle._permutation import Permutation
-from stratax.data.plan import Node, Order, Passes, Run, as_count, make_order, mix_pass
+from stratax.data.plan import Node, Order, Passes, PlanRun, as_count, make_order, mix_pass
 from stratax.data.position import Cursor
 from stratax.errors import BadArgumentError
 
@@ -48,7 +48,7 @@ class Shuffle(Reindexed):
         """Count as many elements as the child has."""
         return self.child.length
 
-    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+    def resolve(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> tuple[np.ndarray, Passes]:
         if self.child.length == INFINITE_CARDINALITY:
             blocks = indices // self.buffer_size
             # Every block has an order of its own, distinct from those of passes.
@@ -58,7 +58,7 @@ class Shuffle(Reindexed):
             return blocks * self.buffer_size + permuted, passes
         return self._permuted(indices, passes, self.child.length, run), passes
 
-    def _permuted(self, indices: np.ndarray, passes: Passes, length: int, run: Run) -> np.ndarray:
+    def _permuted(self, indices: np.ndarray, passes: Passes, length: int, run: PlanRun) -> np.ndarray:
         if isinstance(passes, int):
             return self._permutation(length, passes, run)(indices)
         permuted = np.empty_like(indices)
@@ -67,7 +67,7 @@ class Shuffle(Reindexed):
             permuted[chosen] = self._permutation(length, int(number), run)(indices[chosen])
         return permuted
 
-    def _permutation(self, length: int, number: int, run: Run) -> Permutation:
+    def _permutation(self, length: int, number: int, run: PlanRun) -> Permutation:
         tables: dict[Any, Permutation] = run.memo.setdefault("permutations", {})
         key = (length, *self.order.key(run, number))
         if key not in tables:
@@ -76,7 +76,7 @@ class Shuffle(Reindexed):
             tables[key] = Permutation(length, key)
         return tables[key]
 
-    def stream(self, run: Run, passes: int) -> Cursor:
+    def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass that draws from a buffer."""
         return ShuffleCursor(self.child.open(run, passes), self.buffer_size, self.order.key(run, passes))
 

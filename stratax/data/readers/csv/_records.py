@@ -9,7 +9,7 @@ from typing import Any
 
 from stratax.base.shown import cut, shown
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns
-from stratax.data.plan import Node, OwningCursor, Run
+from stratax.data.plan import Node, OwningCursor, PlanRun
 from stratax.data.position import State
 from stratax.data.readers.csv._format import CsvFormat, Record
 from stratax.data.sources import CurrentFile, NamedFiles
@@ -186,7 +186,7 @@ class CsvRecords(NamedFiles):
         """Return the label with the numbers of the columns."""
         return "Csv(" + ",".join(str(field.index) for field in self.layout.fields) + ")"
 
-    def stream(self, run: Run, passes: int) -> "CsvCursor":
+    def stream(self, run: PlanRun, passes: int) -> "CsvCursor":
         """Open a pass at the first record of the first file."""
         return CsvCursor(self, run, passes)
 
@@ -203,7 +203,7 @@ class CsvCursor(OwningCursor):
         passes: The pass.
     """
 
-    def __init__(self, node: CsvRecords, run: Run, passes: int) -> None:
+    def __init__(self, node: CsvRecords, run: PlanRun, passes: int) -> None:
         self._node = node
         self._names = CurrentFile(node, run, passes)
         self._name = ""

@@ -11,7 +11,7 @@ from stratax.base.shown import shown
 from stratax.tensorflow import v1
 from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._run_config import RunConfig
-from stratax.tensorflow.estimator.canned._parts import Part, model_fn_of
+from stratax.tensorflow.estimator.canned._parts import ModelPart, model_fn_of
 from stratax.tensorflow.estimator.heads import Head, classifier_head, regressor_head
 
 # The learning rate of an optimizer that is named.
@@ -48,9 +48,9 @@ class Baseline:
         return next(iter(rows.values()))
 
 
-def baseline_part(optimizer: Any, weight_column: Any = None) -> Part:
+def baseline_part(optimizer: Any, weight_column: Any = None) -> ModelPart:
     """Return a bias as a part of a model."""
-    return Part(
+    return ModelPart(
         name="baseline",
         logits=Baseline(weight_column).logits,
         optimizer=optimizer,

@@ -11,7 +11,7 @@ from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator.canned._dnn import Network, dnn_part
 from stratax.tensorflow.estimator.canned._linear import Line, linear_part
-from stratax.tensorflow.estimator.canned._parts import Part, model_fn_of
+from stratax.tensorflow.estimator.canned._parts import ModelPart, model_fn_of
 from stratax.tensorflow.estimator.heads import Head, classifier_head, regressor_head
 from stratax.tensorflow.ops.nn import nn
 
@@ -30,7 +30,7 @@ def combined_parts(
     dnn_dropout: float | None,
     batch_norm: bool,
     linear_sparse_combiner: str,
-) -> list[Part]:
+) -> list[ModelPart]:
     """Return a network and a linear model as parts of a model, or that one which has columns.
 
     Raises:

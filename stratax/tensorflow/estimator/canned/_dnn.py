@@ -12,7 +12,7 @@ from stratax.tensorflow.estimator._mode_keys import ModeKeys
 from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator.canned._parts import (
     ModelFunction,
-    Part,
+    ModelPart,
     checked_columns,
     checked_features,
     model_fn_of,
@@ -90,9 +90,9 @@ class Network:
 
 def dnn_part(
     network: Network, optimizer: Any, learning_rate: float | None, slot_infix: str | None = None
-) -> Part:
+) -> ModelPart:
     """Return a network as a part of a model."""
-    return Part(
+    return ModelPart(
         name=NAME,
         logits=network.logits,
         optimizer=optimizer,

@@ -14,7 +14,7 @@ from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator.canned._parts import (
     ModelFunction,
-    Part,
+    ModelPart,
     checked_columns,
     checked_features,
     model_fn_of,
@@ -84,9 +84,9 @@ class Line:
             write_activity(logits, NAME)
 
 
-def linear_part(line: Line, optimizer: Any, learning_rate: float, slot_infix: str | None = None) -> Part:
+def linear_part(line: Line, optimizer: Any, learning_rate: float, slot_infix: str | None = None) -> ModelPart:
     """Return a linear model as a part of a model."""
-    return Part(
+    return ModelPart(
         name=NAME, logits=line.logits, optimizer=optimizer, learning_rate=learning_rate, slot_infix=slot_infix
     )
 

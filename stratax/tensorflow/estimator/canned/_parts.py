@@ -20,7 +20,7 @@ ModelFunction = Callable[..., EstimatorSpec]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ModelPart:
     """One of the models whose logits are added up.
 
     Attributes:
@@ -49,7 +49,7 @@ class Part:
         return v1.get_collection(v1.GraphKeys.TRAINABLE_VARIABLES, f"{self.name}/")
 
 
-def model_fn_of(head: Head, parts: Sequence[Part], *, is_first: bool) -> ModelFunction:
+def model_fn_of(head: Head, parts: Sequence[ModelPart], *, is_first: bool) -> ModelFunction:
     """Return the `model_fn` of parts and a head.
 
     Args:
@@ -99,7 +99,7 @@ def _names_of_summaries(is_first: bool) -> contextlib.AbstractContextManager[Any
     return contextlib.nullcontext() if is_first else v1.name_scope("")
 
 
-def _train_op(loss: Any, parts: Sequence[Part], *, is_first: bool) -> Any:
+def _train_op(loss: Any, parts: Sequence[ModelPart], *, is_first: bool) -> Any:
     operations = []
     for part in parts:
         optimizer, slot_path = _optimizers.make(

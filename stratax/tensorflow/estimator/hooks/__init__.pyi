@@ -19,11 +19,11 @@ from ._listener import CheckpointSaverListener as CheckpointSaverListener
 from ._logging_tensor import LoggingTensorHook as LoggingTensorHook
 from ._nan_tensor import NanTensorHook as NanTensorHook
 from ._profiler import ProfilerHook as ProfilerHook
-from ._session_run_hook import Session as Session
 from ._session_run_hook import SessionRunArgs as SessionRunArgs
 from ._session_run_hook import SessionRunContext as SessionRunContext
 from ._session_run_hook import SessionRunHook as SessionRunHook
 from ._session_run_hook import SessionRunValues as SessionRunValues
+from ._session_run_hook import SessionView as SessionView
 from ._step_counter import StepCounterHook as StepCounterHook
 from ._stop_at_step import StopAtStepHook as StopAtStepHook
 from ._summary_saver import SummarySaverHook as SummarySaverHook

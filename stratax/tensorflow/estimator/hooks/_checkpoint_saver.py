@@ -12,10 +12,10 @@ from stratax.tensorflow.estimator.hooks._checks import check_listeners
 from stratax.tensorflow.estimator.hooks._listener import CheckpointSaverListener
 from stratax.tensorflow.estimator.hooks._rounds import AgreedRounds
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
-    Session,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
+    SessionView,
 )
 from stratax.tensorflow.estimator.hooks._timer import SecondOrStepTimer
 
@@ -82,7 +82,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: SessionView, coord: Any) -> None:
         """Save what the run begins with."""
         self._timer.reset()
         self._timer.update_last_triggered_step(session.global_step)
@@ -96,7 +96,7 @@ class CheckpointSaverHook(SessionRunHook):
             if self._save(session, session.global_step):
                 run_context.request_stop()
 
-    def end(self, session: Session) -> None:
+    def end(self, session: SessionView) -> None:
         """Save what the run ends with, unless that is done."""
         if session.global_step != self._timer.last_triggered_step():
             self._timer.update_last_triggered_step(session.global_step)
@@ -108,7 +108,7 @@ class CheckpointSaverHook(SessionRunHook):
         is_due = self._timer.should_trigger_for_step(step)
         return is_due if self._rounds is None else self._rounds.comes_before(step, is_due)
 
-    def _save(self, session: Session, step: int) -> bool:
+    def _save(self, session: SessionView, step: int) -> bool:
         """Save; return whether a listener wants the training to end."""
         _logger.info("Calling checkpoint listeners before saving checkpoint %d...", step)
         for listener in self._listeners:

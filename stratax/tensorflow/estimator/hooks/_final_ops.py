@@ -4,7 +4,7 @@ from typing import Any
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.tensorflow.estimator.hooks._session_run_hook import Session, SessionRunHook
+from stratax.tensorflow.estimator.hooks._session_run_hook import SessionRunHook, SessionView
 
 
 class FinalOpsHook(SessionRunHook):
@@ -33,7 +33,7 @@ class FinalOpsHook(SessionRunHook):
         """The values, in the structure of `final_ops`; None before the end."""
         return self._values
 
-    def end(self, session: Session) -> None:
+    def end(self, session: SessionView) -> None:
         """Read the variables."""
         if self._final_ops is not None:
             self._values = session.run(self._final_ops)

@@ -9,10 +9,10 @@ from stratax import io as files
 from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._checks import check_hooks
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
-    Session,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
+    SessionView,
 )
 from stratax.tensorflow.estimator.hooks._timer import SecondOrStepTimer
 
@@ -64,7 +64,7 @@ class InMemoryEvaluatorHook(SessionRunHook):
         self._timer.reset()
         self._num_steps = 0
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: SessionView, coord: Any) -> None:
         """Evaluate what the run begins with."""
         self._evaluate(session)
 
@@ -74,11 +74,11 @@ class InMemoryEvaluatorHook(SessionRunHook):
         if self._timer.should_trigger_for_step(self._num_steps):
             self._evaluate(run_context.session)
 
-    def end(self, session: Session) -> None:
+    def end(self, session: SessionView) -> None:
         """Evaluate what the run ends with."""
         self._evaluate(session)
 
-    def _evaluate(self, session: Session) -> None:
+    def _evaluate(self, session: SessionView) -> None:
         with tempfile.TemporaryDirectory(prefix="stratax-evaluation-") as folder:
             path = session.save(files.join(folder, "model.ckpt"))
             self._estimator.evaluate(

@@ -1,6 +1,6 @@
 """`CheckpointSaverListener`: what is told before and after a checkpoint is saved (estimator layer)."""
 
-from stratax.tensorflow.estimator.hooks._session_run_hook import Session
+from stratax.tensorflow.estimator.hooks._session_run_hook import SessionView
 
 
 class CheckpointSaverListener:
@@ -12,7 +12,7 @@ class CheckpointSaverListener:
     def begin(self) -> None:
         """Act before the session exists."""
 
-    def before_save(self, session: Session, global_step_value: int) -> None:
+    def before_save(self, session: SessionView, global_step_value: int) -> None:
         """Act before a checkpoint is saved.
 
         Args:
@@ -20,7 +20,7 @@ class CheckpointSaverListener:
             global_step_value: The number of steps done.
         """
 
-    def after_save(self, session: Session, global_step_value: int) -> bool | None:
+    def after_save(self, session: SessionView, global_step_value: int) -> bool | None:
         """Act after a checkpoint was saved.
 
         Args:
@@ -32,7 +32,7 @@ class CheckpointSaverListener:
         """
         return None
 
-    def end(self, session: Session, global_step_value: int) -> None:
+    def end(self, session: SessionView, global_step_value: int) -> None:
         """Act at the end of the run, after the last checkpoint.
 
         Args:

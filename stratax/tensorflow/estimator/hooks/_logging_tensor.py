@@ -10,11 +10,11 @@ import numpy as np
 from stratax import cluster, errors
 from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
-    Session,
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
+    SessionView,
 )
 from stratax.tensorflow.estimator.hooks._timer import (
     SecondOrStepTimer,
@@ -91,7 +91,7 @@ class LoggingTensorHook(SessionRunHook):
         if self._at_end:
             self._last = run_values.results
 
-    def end(self, session: Session) -> None:
+    def end(self, session: SessionView) -> None:
         """Print the last step's values, if that was wanted."""
         if self._at_end and self._last is not None:
             self._print(self._last)

@@ -8,11 +8,11 @@ import jax
 from stratax import io as files
 from stratax import summary
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
-    Session,
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
+    SessionView,
 )
 from stratax.tensorflow.estimator.hooks._timer import SecondOrStepTimer, steps_to_come
 
@@ -48,7 +48,7 @@ class ProfilerHook(SessionRunHook):
         self._folder = files.as_file_name(output_dir) or os.curdir
         self._is_recording = False
 
-    def after_create_session(self, session: Session, coord: object) -> None:
+    def after_create_session(self, session: SessionView, coord: object) -> None:
         """Count from the step that the run begins with."""
         self._timer.reset()
         self._timer.update_last_triggered_step(session.global_step)
@@ -77,7 +77,7 @@ class ProfilerHook(SessionRunHook):
         self._is_recording = False
         summary.trace_export("profile", profiler_outdir=self._folder)
 
-    def end(self, session: Session) -> None:
+    def end(self, session: SessionView) -> None:
         """Forget what a dispatch has begun to record that found no more input."""
         self._forget()
 

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple, Protocol
 
 
-class Session(Protocol):
+class SessionView(Protocol):
     """What hooks see of a run; it stands where TensorFlow has a session.
 
     Attributes:
@@ -84,7 +84,7 @@ class SessionRunContext:
         session: The session of the run.
     """
 
-    def __init__(self, original_args: SessionRunArgs | None, session: Session) -> None:
+    def __init__(self, original_args: SessionRunArgs | None, session: SessionView) -> None:
         self._original_args = original_args
         self._session = session
         self._stop_requested = False
@@ -95,7 +95,7 @@ class SessionRunContext:
         return self._original_args
 
     @property
-    def session(self) -> Session:
+    def session(self) -> SessionView:
         """The session of the run."""
         return self._session
 
@@ -120,7 +120,7 @@ class SessionRunHook:
     def begin(self) -> None:
         """Act before the session exists, in the scope of the `model_fn` that was just traced."""
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: SessionView, coord: Any) -> None:
         """Act once the model's variables have values.
 
         Args:
@@ -144,7 +144,7 @@ class SessionRunHook:
             run_values: What was asked for.
         """
 
-    def end(self, session: Session) -> None:
+    def end(self, session: SessionView) -> None:
         """Act when the run has come to its end or was stopped; not called where an error ended it.
 
         Args:

@@ -3,10 +3,10 @@
 from typing import Any
 
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
-    Session,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
+    SessionView,
 )
 from stratax.tensorflow.estimator.hooks._timer import check_one
 
@@ -29,7 +29,7 @@ class StopAtStepHook(SessionRunHook):
         self._num_steps = num_steps
         self._last_step = last_step
 
-    def after_create_session(self, session: Session, coord: Any) -> None:
+    def after_create_session(self, session: SessionView, coord: Any) -> None:
         """Count from the step that the run begins with."""
         if self._num_steps is not None:
             self._last_step = session.global_step + self._num_steps

@@ -9,11 +9,11 @@ from stratax import cluster, errors
 from stratax import io as files
 from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
-    Session,
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
+    SessionView,
 )
 from stratax.tensorflow.estimator.hooks._timer import SecondOrStepTimer, steps_to_come
 from stratax.tensorflow.estimator.hooks._writers import check_writer, write, writer_of
@@ -90,7 +90,7 @@ class SummarySaverHook(SessionRunHook):
         for found in jax.tree.unflatten(self._form, run_values.results):
             write(self._writer, found, session.global_step)
 
-    def end(self, session: Session) -> None:
+    def end(self, session: SessionView) -> None:
         """Have all of it on the disk."""
         if self._writer is not None:
             self._writer.flush()

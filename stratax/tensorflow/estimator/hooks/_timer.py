@@ -5,7 +5,7 @@ from typing import Any
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.tensorflow.estimator.hooks._session_run_hook import Session
+from stratax.tensorflow.estimator.hooks._session_run_hook import SessionView
 
 
 class SecondOrStepTimer:
@@ -70,7 +70,7 @@ class SecondOrStepTimer:
         return self._last_step
 
 
-def steps_to_come(session: Session) -> int:
+def steps_to_come(session: SessionView) -> int:
     """Return how many steps the coming dispatch runs; called in `before_run`."""
     return max(session.steps, 1)
 

@@ -44,7 +44,7 @@ class _Jax:
             cls.array = jax_arrays.ArrayImpl
 
 
-class Programs:
+class EagerPrograms:
     """The programs of one function: one for each set of options and, by JAX' own cache, for shapes and dtypes.
 
     Args:

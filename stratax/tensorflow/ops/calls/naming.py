@@ -13,7 +13,7 @@ from stratax.base.refusals import raises_named
 from stratax.base.surroundings import Slot, Surroundings
 from stratax.data.elements import RaggedTensor
 from stratax.data.vectorise import gives_tensors
-from stratax.tensorflow.ops.calls._eager import NOT_COMPUTED, Programs
+from stratax.tensorflow.ops.calls._eager import NOT_COMPUTED, EagerPrograms
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 # Parameters that are functions of the program's, in which it may ask for values.
@@ -107,7 +107,7 @@ def nameable(function: _Function, arrays: Sequence[str] = ()) -> _Function:
     # What a function of the user's raises stays as it is.
     unnamed = function if calls_back else gives_tensors(function)
     refusing = function if calls_back else raises_named(function)
-    programs = Programs(function, arrays, position) if arrays else None
+    programs = EagerPrograms(function, arrays, position) if arrays else None
 
     @functools.wraps(function)
     def told(*args: Any, **kwargs: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stratax.data import CsvDataset, Dataset
-from stratax.data.plan import Run
+from stratax.data.plan import PlanRun
 from stratax.errors import DataLossError, FileMissingError
 
 
@@ -21,7 +21,7 @@ def written(tmp_path, content, name="file.csv"):
 
 
 def cursor_of(dataset):
-    return dataset._node.open(Run())
+    return dataset._node.open(PlanRun())
 
 
 def rest(cursor, limit=3):
