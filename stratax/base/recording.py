@@ -58,7 +58,7 @@ def recording_with(recorder: Recorder | None) -> Surroundings:
 def recordable(function: _Function) -> _Function:
     """Have a function hand calls to the recorder, if there is one.
 
-    Those that are made by `nameable`, `gives_tensors`, `gives_elements` or `raises_named` do so already.
+    Those that are made by `op`, `gives_tensors`, `gives_elements` or `raises_named` do so already.
     """
 
     @functools.wraps(function)

@@ -9,7 +9,7 @@ from stratax import errors
 from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops.arrays import arrays
 from stratax.tensorflow.ops.calls import creation
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math import arithmetic, elementwise, linalg, reductions
 from stratax.tensorflow.ops.nn import convolutions, embeddings, nn, normalization, pooling
 from stratax.tensorflow.ops.random import random
@@ -274,16 +274,15 @@ def moments(
 ) -> Any:
     """Return mean and variance, as `tf.compat.v1.nn.moments`; `keep_dims` is the older name of `keepdims`."""
     return normalization.moments(
-        x, axes, shift, bool(either("keepdims", keepdims, "keep_dims", keep_dims)), name
+        x, axes, shift, bool(either("keepdims", keepdims, "keep_dims", keep_dims)), name=name
     )
 
 
-@nameable
+@op(name_after="partition_strategy")
 def embedding_lookup(
     params: Any,
     ids: TensorLike,
     partition_strategy: str = "mod",
-    name: str | None = None,
     validate_indices: bool = True,
     max_norm: float | None = None,
 ) -> Any:
@@ -337,15 +336,14 @@ avg_pool = _pooling(pooling.avg_pool, "avg_pool")
 max_pool = _pooling(pooling.max_pool, "max_pool")
 
 
-@nameable
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+@op
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Return `x` where `condition` holds, else `y`; or without them where it holds; as `tf.compat.v1.where`.
 
     Args:
         condition: Booleans: of the shape of `x`, one for each of its rows, or a single one.
         x: An array.
         y: Another, of the same shape.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If the shapes do not fit, or only one of `x` and `y` is there.

@@ -29,7 +29,8 @@ from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls._text import as_text, holds_text, or_text
 from stratax.tensorflow.ops.calls.creation import lengths_of, on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable, of_same_rows
+from stratax.tensorflow.ops.calls.naming import of_same_rows
+from stratax.tensorflow.ops.calls.op import op
 
 
 def _library(*operands: object) -> Any:
@@ -48,14 +49,13 @@ def _array(value: Any) -> Any:
     return on_device(value)
 
 
-@nameable
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+@op
+def cast(x: Any, dtype: Any) -> Any:
     """Return `x` with another dtype, as `tf.cast`.
 
     Args:
         x: An array, on a device or on the host, a number, or a SparseTensor or RaggedTensor.
         dtype: The dtype. On a device, 64-bit dtypes become 32-bit ones.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of x's shape, where `x` is.
@@ -103,22 +103,20 @@ def _text_as(x: TensorLike, dtype: DTypeLike) -> Any:
     )
 
 
-@nameable
-@or_text("input")
-def identity(input: TensorLike, name: str | None = None) -> Any:
+@op(text=["input"])
+def identity(input: TensorLike) -> Any:
     """Return the same values, as `tf.identity`: of a variable its value now."""
     return input if _are_on_host(input) else of_same_rows(on_device(input), input)
 
 
-@nameable
-@or_text("input")
-def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
+@op(text=["input"])
+def stop_gradient(input: TensorLike) -> Any:
     """Return the same values, through which no gradient passes, as `tf.stop_gradient`."""
     return input if _are_on_host(input) else ops.stop_gradient(on_device(input))
 
 
-@nameable
-def shape(input: Any, out_type: DTypeLike = "int32", name: str | None = None) -> Any:
+@op
+def shape(input: Any, out_type: DTypeLike = "int32") -> Any:
     """Return the sizes of `input`, as `tf.shape`.
 
     Returns:
@@ -133,14 +131,14 @@ def shape(input: Any, out_type: DTypeLike = "int32", name: str | None = None) ->
     return np.asarray(sizes, object if any(map(is_symbolic_size, sizes)) else as_dtype(out_type))
 
 
-@nameable
-def rank(input: Any, name: str | None = None) -> int:
+@op
+def rank(input: Any) -> int:
     """Return the number of dimensions of `input`, an int, as `tf.rank`."""
     return Rank(len(input.shape) if hasattr(input, "shape") else np.ndim(input))
 
 
-@nameable
-def size(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None) -> Any:
+@op
+def size(input: TensorLike, out_type: DTypeLike = "int32") -> Any:
     """Return the number of elements of `input`, a NumPy scalar, as `tf.size`."""
     sizes = shape(input)
     if any(map(is_symbolic_size, sizes)):
@@ -148,15 +146,13 @@ def size(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = No
     return as_dtype(out_type).type(np.prod(sizes, dtype=np.int64))
 
 
-@nameable
-@or_text("tensor")
-def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
+@op(text=["tensor"])
+def reshape(tensor: TensorLike, shape: TensorLike) -> Any:
     """`tensor` with another shape, as `tf.reshape`.
 
     Args:
         tensor: An array, on a device or on the host.
         shape: The sizes, one of which may be -1: what is left.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of that shape, where `tensor` is.
@@ -172,9 +168,8 @@ def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> A
     return _library(tensor).reshape(tensor, sizes)
 
 
-@nameable
-@or_text("input")
-def expand_dims(input: TensorLike, axis: Any, name: str | None = None) -> Any:
+@op(text=["input"])
+def expand_dims(input: TensorLike, axis: Any) -> Any:
     """`input` with a dimension of size 1 at `axis`, a number or a list of one, as `tf.expand_dims`."""
     places = np.reshape(if_constant(axis), -1)
     if len(places) != 1:
@@ -182,34 +177,28 @@ def expand_dims(input: TensorLike, axis: Any, name: str | None = None) -> Any:
     return _library(input).expand_dims(input, int(places[0]))
 
 
-@nameable
-@or_text("input")
-def squeeze(input: TensorLike, axis: Axis = None, name: str | None = None) -> Any:
+@op(text=["input"])
+def squeeze(input: TensorLike, axis: Axis = None) -> Any:
     """`input` without its dimensions of size 1, or those in `axis`, as `tf.squeeze`."""
     return _library(input).squeeze(input, axis=None if axis is None else sizes_of("axis", axis))
 
 
-@nameable
-@or_text("a")
-def transpose(
-    a: TensorLike, perm: TensorLike | None = None, conjugate: bool = False, name: str | None = None
-) -> Any:
+@op(text=["a"])
+def transpose(a: TensorLike, perm: TensorLike | None = None, conjugate: bool = False) -> Any:
     """`a` with its dimensions in the order `perm` (None: reversed), as `tf.transpose`."""
     library = _library(a)
     moved = library.transpose(a, None if perm is None else sizes_of("perm", perm))
     return library.conj(moved) if conjugate else moved
 
 
-@nameable
-@or_text("input")
-def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
+@op(text=["input"])
+def broadcast_to(input: TensorLike, shape: TensorLike) -> Any:
     """`input` repeated to `shape`, as `tf.broadcast_to`."""
     return _library(input).broadcast_to(input, sizes_of("shape", shape))
 
 
-@nameable
-@or_text("input")
-def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Any:
+@op(text=["input"])
+def tile(input: TensorLike, multiples: TensorLike) -> Any:
     """`input` repeated `multiples[i]` times along dimension i, as `tf.tile`.
 
     Raises:
@@ -224,9 +213,8 @@ def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> A
     return _library(input).tile(_array(input), times)
 
 
-@nameable
-@or_text("input")
-def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
+@op(text=["input"])
+def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None) -> Any:
     """Every element (or slice along `axis`) of `input` `repeats` times, as `tf.repeat`."""
     repeats = if_constant(repeats)
     times = repeats if is_traced(repeats) or is_symbolic_size(repeats) else np.asarray(repeats)
@@ -236,14 +224,8 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
 _PADDINGS = {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}
 
 
-@nameable
-def pad(
-    tensor: TensorLike,
-    paddings: TensorLike,
-    mode: str = "CONSTANT",
-    constant_values: float = 0,
-    name: str | None = None,
-) -> Any:
+@op
+def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", constant_values: float = 0) -> Any:
     """`tensor` with values around it, as `tf.pad`.
 
     Args:
@@ -251,7 +233,6 @@ def pad(
         paddings: How many values come before and behind it in each dimension, `[n, 2]`.
         mode: "CONSTANT", or the array's own values mirrored: "REFLECT" without those of the edge, "SYMMETRIC" with.
         constant_values: The value around it, with "CONSTANT".
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If `paddings` does not fit the array, or `mode` is another one.
@@ -284,30 +265,27 @@ def pad(
     return _library(tensor).pad(_array(tensor), widths, mode=kind)
 
 
-@nameable
-@or_text("tensor")
-def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Any:
+@op(text=["tensor"])
+def reverse(tensor: TensorLike, axis: Axis) -> Any:
     """`tensor` back to front along the dimensions `axis`, as `tf.reverse`."""
     axes = sizes_of("axis", axis)
     return _library(tensor).flip(_array(tensor), axis=axes[0] if len(axes) == 1 else axes)
 
 
-@nameable
-@or_text("values")
-def stack(values: PyTree, axis: int = 0, name: str = "stack") -> Any:
+@op(name_default="stack", text=["values"])
+def stack(values: PyTree, axis: int = 0) -> Any:
     """Return arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
     return (np if is_of_sizes(values) else _library(values)).stack(list(values), axis=axis)
 
 
-@nameable
-def parallel_stack(values: PyTree, name: str = "parallel_stack") -> Any:
+@op(name_default="parallel_stack")
+def parallel_stack(values: PyTree) -> Any:
     """Return arrays of one shape side by side on a new first dimension, as `tf.parallel_stack`: :func:`stack`."""
     return stack(values)
 
 
-@nameable
-@or_text("value")
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
+@op(name_default="unstack", text=["value"])
+def unstack(value: Any, num: int | None = None, axis: int = 0) -> list[Any]:
     """Return the slices of `value` along a dimension, as a list, as `tf.unstack`; `num` may be left out.
 
     Raises:
@@ -322,19 +300,15 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
     return list(np.moveaxis(np.asarray(value), axis, 0))
 
 
-@nameable
-@or_text("values")
-def concat(values: PyTree, axis: int, name: str = "concat") -> Any:
+@op(name_default="concat", text=["values"])
+def concat(values: PyTree, axis: int) -> Any:
     """Return arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
     library = np if is_of_sizes(values) else _library(values)
     return library.concatenate(list(values), axis=whole_number("axis", axis))
 
 
-@nameable
-@or_text("value")
-def split(
-    value: Any, num_or_size_splits: Any, axis: int = 0, num: int | None = None, name: str = "split"
-) -> list[Any]:
+@op(name_default="split", text=["value"])
+def split(value: Any, num_or_size_splits: Any, axis: int = 0, num: int | None = None) -> list[Any]:
     """Return the parts of `value` along a dimension, as `tf.split`.
 
     Args:
@@ -342,7 +316,6 @@ def split(
         num_or_size_splits: How many equal parts, or the size of each (one may be -1: what is left).
         axis: The dimension.
         num: Ignored.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A list of arrays, where `value` is.
@@ -366,14 +339,9 @@ def split(
     return list(library.split(value, [int(end) for end in np.cumsum(parts)[:-1]], axis=axis))
 
 
-@nameable
+@op
 def gather(
-    params: Any,
-    indices: Any,
-    validate_indices: object = None,
-    axis: int | None = None,
-    batch_dims: int = 0,
-    name: str | None = None,
+    params: Any, indices: Any, validate_indices: object = None, axis: int | None = None, batch_dims: int = 0
 ) -> Any:
     """Return the slices of `params` that `indices` says, as `tf.gather`.
 
@@ -385,7 +353,6 @@ def gather(
         axis: The dimension of `params` that the indices count; 0 if None.
         batch_dims: How many leading dimensions both have in common, and are gone through together; then the default
             of `axis` is the first dimension behind them.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array whose dimension `axis` is replaced by those of `indices`; on the host if both operands are. Text that
@@ -411,16 +378,14 @@ def _gather(params: Any, indices: Any, axis: int) -> Any:
     return _library(params, indices).take(params, indices, axis=axis)
 
 
-@nameable
-@or_text("x", "y")
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+@op(text=["x", "y"])
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Return `x` where `condition` holds, else `y`; or without them where it holds; as `tf.where`.
 
     Args:
         condition: Booleans, or without `x` and `y` an array, in which what is not 0 counts.
         x: An array or number that broadcasts with `condition`.
         y: Another.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of the broadcast shape; on the host if all operands are. Without `x` and `y` the indices of elements,
@@ -444,7 +409,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return library.where(*map(_array, (condition, x, y)))
 
 
-@nameable
+@op
 def one_hot(
     indices: Any,
     depth: int,
@@ -452,7 +417,6 @@ def one_hot(
     off_value: Any = None,
     axis: int | None = None,
     dtype: Any = None,
-    name: str | None = None,
 ) -> Any:
     """Return vectors that are `on_value` at an index and `off_value` elsewhere, as `tf.one_hot`.
 
@@ -463,7 +427,6 @@ def one_hot(
         off_value: 0 if None.
         axis: Where the new dimension goes; None and -1: last.
         dtype: The dtype; if None that of the values, or float32 without them.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array with one dimension more; on the host if `indices` is.

@@ -13,7 +13,7 @@ from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._host import is_on_host
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 _LAYOUTS = ("NHWC", "NCHW")
 
@@ -29,17 +29,14 @@ def _images(input: Any, block_size: int, data_format: str) -> Any:
     return array if data_format == "NHWC" else array.transpose(0, 2, 3, 1)
 
 
-@nameable
-def space_to_depth(
-    input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None
-) -> Any:
+@op
+def space_to_depth(input: TensorLike, block_size: int, data_format: str = "NHWC") -> Any:
     """Return images whose blocks of pixels have become channels, as `tf.nn.space_to_depth`.
 
     Args:
         input: Images, shape `(batch, height, width, channels)`.
         block_size: The height and width of a block.
         data_format: `"NHWC"` or `"NCHW"`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Shape `(batch, height / block_size, width / block_size, channels * block_size ** 2)`, where `input` is.
@@ -58,10 +55,8 @@ def space_to_depth(
     return whole if data_format == "NHWC" else whole.transpose(0, 3, 1, 2)
 
 
-@nameable
-def depth_to_space(
-    input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None
-) -> Any:
+@op
+def depth_to_space(input: TensorLike, block_size: int, data_format: str = "NHWC") -> Any:
     """Return images whose channels have become blocks of pixels, as `tf.nn.depth_to_space`.
 
     The arguments are those of :func:`space_to_depth`, which it undoes.
@@ -90,17 +85,14 @@ def _pairs(name: str, pairs: Any, num: int) -> list[tuple[int, ...]]:
     return numbers
 
 
-@nameable
-def space_to_batch(
-    input: TensorLike, block_shape: TensorLike, paddings: TensorLike, name: str | None = None
-) -> Any:
+@op
+def space_to_batch(input: TensorLike, block_shape: TensorLike, paddings: TensorLike) -> Any:
     """Return arrays whose blocks have become examples, as `tf.space_to_batch`.
 
     Args:
         input: Shape `(batch, sizes, ...)`.
         block_shape: The block's size in each of the dimensions behind the batch; one number for the first two.
         paddings: How many zeros come before and behind each of these dimensions.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Shape `(batch * elements of a block, sizes / block_shape, ...)`, where `input` is.
@@ -146,17 +138,14 @@ def _product(sizes: tuple[int, ...]) -> int:
     return int(np.prod(sizes, dtype=np.int64))
 
 
-@nameable
-def batch_to_space(
-    input: TensorLike, block_shape: TensorLike, crops: TensorLike, name: str | None = None
-) -> Any:
+@op
+def batch_to_space(input: TensorLike, block_shape: TensorLike, crops: TensorLike) -> Any:
     """Return arrays whose examples have become blocks, as `tf.batch_to_space`: what `space_to_batch` made.
 
     Args:
         input: Shape `(batch, sizes, ...)`.
         block_shape: The block's size in each of the dimensions behind the batch.
         crops: How many elements are cut off before and behind each of these dimensions afterwards.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If examples don't fill blocks, or more is cut off than there is.

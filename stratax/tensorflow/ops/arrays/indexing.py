@@ -27,21 +27,19 @@ from stratax.tensorflow.ops.calls._computed import (
 )
 from stratax.tensorflow.ops.calls._text import or_text
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 newaxis = None
 
 
-@nameable
-@or_text("input_")
-def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+@op(text=["input_"])
+def slice(input_: Any, begin: Any, size: Any) -> Any:
     """Return a block of `input_`, as `tf.slice`.
 
     Args:
         input_: An array, on a device or on the host.
         begin: Where the block begins, a number for each dimension. It may be known only when a program runs.
         size: The block's shape; -1: up to the end.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of shape `size`, where `input_` is.
@@ -98,8 +96,7 @@ def _dynamic_slice(array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> A
     return lax.dynamic_slice(on_device(array), starts, lengths)
 
 
-@nameable
-@or_text("input_")
+@op(text=["input_"])
 def strided_slice(
     input_: Any,
     begin: TensorLike,
@@ -111,7 +108,6 @@ def strided_slice(
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
     var: object = None,
-    name: str | None = None,
 ) -> Any:
     """Return `input_[begin:end:strides]` for several dimensions, as `tf.strided_slice`.
 
@@ -126,7 +122,6 @@ def strided_slice(
         new_axis_mask: Bit i: place i stands for a new dimension of size 1.
         shrink_axis_mask: Bit i: `begin[i]` is an index, and the dimension is taken away.
         var: Must be None.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If `var` is given, or an index is out of range.
@@ -169,22 +164,14 @@ def strided_slice(
         ) from e
 
 
-@nameable
-@or_text("params")
-def gather_nd(
-    params: Any,
-    indices: Any,
-    batch_dims: int = 0,
-    name: str | None = None,
-    bad_indices_policy: str = "",
-) -> Any:
+@op(name_after="batch_dims", text=["params"])
+def gather_nd(params: Any, indices: Any, batch_dims: int = 0, bad_indices_policy: str = "") -> Any:
     """Return the elements or slices of `params` that vectors of indices say, as `tf.gather_nd`.
 
     Args:
         params: An array, on a device or on the host.
         indices: Whole numbers, shape `(..., k)`: each vector counts the first k dimensions of `params`.
         batch_dims: How many leading dimensions both have in common, and are gone through together.
-        name: By which hooks find the result, in a `model_fn`.
         bad_indices_policy: Ignored; see the module's text.
 
     Returns:
@@ -251,16 +238,14 @@ def _gather_batches(xp: Any, params: Any, indices: Any, *, axis: int, batch_dims
     return xp.transpose(taken, (*range(batch_dims), *before, *own, *rest))
 
 
-@nameable
-@or_text("tensor")
-def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None, name: str = "boolean_mask") -> Any:
+@op(name_default="boolean_mask", text=["tensor"])
+def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
     """Return the elements or slices of `tensor` where `mask` is True, as `tf.boolean_mask`.
 
     Args:
         tensor: An array, on a device or on the host.
         mask: Booleans, whose shape is that of the dimensions of `tensor` from `axis` on.
         axis: The first dimension that is masked; 0 if None.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array in which one dimension takes the place of the masked ones, where `tensor` is.
@@ -287,17 +272,14 @@ def _masked(xp: Any, array: Any, *, places: np.ndarray, first: int, last: int) -
     return xp.take(flat, places, axis=first)
 
 
-@nameable
-def scatter_nd(
-    indices: Any, updates: Any, shape: TensorLike, name: str | None = None, bad_indices_policy: str = ""
-) -> Any:
+@op(name_after="shape")
+def scatter_nd(indices: Any, updates: Any, shape: TensorLike, bad_indices_policy: str = "") -> Any:
     """Return zeros with `updates` added where vectors of indices say, as `tf.scatter_nd`.
 
     Args:
         indices: Whole numbers, shape `(..., k)`.
         updates: An array of shape `indices.shape[:-1] + shape[k:]`. What goes to the same place is summed.
         shape: The shape of the result.
-        name: By which hooks find the result, in a `model_fn`.
         bad_indices_policy: Ignored; see the module's text.
 
     Returns:
@@ -336,14 +318,13 @@ def _tensor_scatter(name: str, how: str, what: str) -> Any:
         tensor: Any,
         indices: Any,
         updates: Any,
-        name: str | None = None,
         bad_indices_policy: str = "",
     ) -> Any:
         return of_text(tensor, updates, indices)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Return `tensor` with {what}, as `tf.{name}`.\n\n{_SCATTER_DOC}"
-    return nameable(function)
+    return op(
+        name_after="updates", name=name, doc=f"Return `tensor` with {what}, as `tf.{name}`.\n\n{_SCATTER_DOC}"
+    )(function)
 
 
 def _in_order(xp: Any, tensor: Any, updates: Any, indices: Any, *, how: str) -> Any:
@@ -355,7 +336,6 @@ _SCATTER_DOC = """Args:
     tensor: An array, which stays as it is.
     indices: Whole numbers, shape `(..., k)`: each vector counts the first k dimensions of `tensor`.
     updates: An array of shape `indices.shape[:-1] + tensor.shape[k:]`, or a scalar.
-    name: By which hooks find the result, in a `model_fn`.
     bad_indices_policy: Ignored; see the module's text.
 
 Returns:
@@ -375,14 +355,13 @@ tensor_scatter_nd_max = _tensor_scatter(
 )
 
 
-@nameable
-def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Any:
+@op
+def unravel_index(indices: TensorLike, dims: TensorLike) -> Any:
     """Return the places in an array of shape `dims` that flat indices stand for, as `tf.unravel_index`.
 
     Args:
         indices: Whole numbers of any shape.
         dims: The shape of the array.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Whole numbers, shape `[len(dims), number of indices]`; on the host if `indices` is.
@@ -400,15 +379,14 @@ def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None
     return computed(unravel, indices)
 
 
-@nameable
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: str | None = None) -> Any:
+@op
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool") -> Any:
     """Return masks that are True in the first `lengths` places, as `tf.sequence_mask`.
 
     Args:
         lengths: Whole numbers of any shape.
         maxlen: The masks' length; None: the largest of `lengths`, whose values then must be known.
         dtype: The dtype of the masks.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of shape `lengths.shape + (maxlen,)`; on the host if `lengths` is.
@@ -430,15 +408,14 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: s
     return computed(mask, lengths)
 
 
-@nameable
-def dynamic_partition(data: Any, partitions: TensorLike, num_partitions: int, name: str | None = None) -> Any:
+@op
+def dynamic_partition(data: Any, partitions: TensorLike, num_partitions: int) -> Any:
     """Return the slices of `data` in `num_partitions` lists by the numbers in `partitions`, as `tf.dynamic_partition`.
 
     Args:
         data: An array, on a device or on the host.
         partitions: Whole numbers from 0 to `num_partitions` - 1, for the first dimensions of `data`.
         num_partitions: How many arrays there will be.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A list of arrays, where `data` is.
@@ -460,14 +437,13 @@ def _whole(data: Any, is_here: Any) -> Any:
     return array[None][: int(is_here)]
 
 
-@nameable
-def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Any:
+@op
+def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any]) -> Any:
     """Return slices of several arrays, each at the place that its index says, as `tf.dynamic_stitch`.
 
     Args:
         indices: Arrays of whole numbers.
         data: Arrays that begin with the shapes of `indices`. The last of several slices for one place counts.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array whose first dimension is as long as the largest index says. Places without a slice hold zeros.
@@ -497,13 +473,9 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
     return computed(stitch, *data)
 
 
-@nameable
+@op
 def reverse_sequence(
-    input: Any,
-    seq_lengths: Any,
-    seq_axis: int | None = None,
-    batch_axis: int | None = None,
-    name: str | None = None,
+    input: Any, seq_lengths: Any, seq_axis: int | None = None, batch_axis: int | None = None
 ) -> Any:
     """Return `input` with the first elements of each sequence back to front, as `tf.reverse_sequence`.
 
@@ -512,7 +484,6 @@ def reverse_sequence(
         seq_lengths: How many elements of each example are turned around, shape `(batch,)`.
         seq_axis: The dimension along which they stand.
         batch_axis: The dimension of the examples; 0 if None.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of the shape of `input`, where it is.
@@ -545,14 +516,13 @@ def reverse_sequence(
     return computed(turned, input, seq_lengths)
 
 
-@nameable
-def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Any]:
+@op
+def meshgrid(*args: Any, indexing: str = "xy") -> list[Any]:
     """Return coordinates of a grid, as `tf.meshgrid`.
 
     Args:
         args: The coordinates along each dimension: arrays of one dimension.
         indexing: `"xy"`, in which the first two dimensions are swapped, or `"ij"`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A list of arrays, one for each of `args`; on the host if all are.
@@ -567,16 +537,14 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[
     return computed(lambda xp, *arrays: list(xp.meshgrid(*arrays, indexing=indexing)), *args)
 
 
-@nameable
-@or_text("input")
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
+@op(text=["input"])
+def roll(input: Any, shift: Any, axis: Any) -> Any:
     """Return `input` with elements moved along dimensions and around their ends, as `tf.roll`.
 
     Args:
         input: An array, on a device or on the host.
         shift: How far; a number for each of `axis`.
         axis: The dimension, or several.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of the shape of `input`, where it is.

@@ -16,10 +16,9 @@ from stratax.tensorflow.ops.calls._computed import (
     known,
     whole_number,
 )
-from stratax.tensorflow.ops.calls._text import or_text
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 _DIRECTIONS = ("ASCENDING", "DESCENDING")
 
@@ -80,15 +79,14 @@ def _check_direction(direction: str) -> None:
         )
 
 
-@nameable
-def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+@op
+def sort(values: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
     """Return `values` in order along a dimension, as `tf.sort`.
 
     Args:
         values: An array of one dimension at least.
         axis: The dimension.
         direction: `"ASCENDING"` or `"DESCENDING"`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of the same shape and dtype, where `values` is. NaN counts as larger than all numbers.
@@ -105,10 +103,8 @@ def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | 
     return computed(ordered, values)
 
 
-@nameable
-def argsort(
-    values: Any, axis: int = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
-) -> Any:
+@op
+def argsort(values: Any, axis: int = -1, direction: str = "ASCENDING", stable: bool = False) -> Any:
     """Return the indices that put `values` in order along a dimension, as `tf.argsort`.
 
     Args:
@@ -116,7 +112,6 @@ def argsort(
         axis: The dimension.
         direction: `"ASCENDING"` or `"DESCENDING"`.
         stable: Ignored: equal elements always stay in their order.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Whole numbers, int32, of the shape of `values`, where it is.
@@ -131,14 +126,8 @@ def argsort(
     )
 
 
-@nameable
-def top_k(
-    input: TensorLike,
-    k: Any = 1,
-    sorted: bool = True,
-    index_type: DTypeLike = "int32",
-    name: str | None = None,
-) -> TopKV2:
+@op
+def top_k(input: TensorLike, k: Any = 1, sorted: bool = True, index_type: DTypeLike = "int32") -> TopKV2:
     """Return the `k` largest elements along the last dimension and their places, as `tf.math.top_k`.
 
     Args:
@@ -146,7 +135,6 @@ def top_k(
         k: How many.
         sorted: Ignored: the largest is always first. Of equal elements the first counts as the larger.
         index_type: The dtype of the places.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The elements and their places, where `input` is.
@@ -181,7 +169,6 @@ def _approximate(name: str, library_name: str, what: str) -> Any:
         recall_target: float = 0.95,
         reduction_input_size_override: int = -1,
         aggregate_to_topk: bool = True,
-        name: str | None = None,
     ) -> tuple[Any, Any]:
         from jax import lax
 
@@ -195,8 +182,9 @@ def _approximate(name: str, library_name: str, what: str) -> Any:
         )
         return values, places
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Return the `k` {what} elements and their places, on a device, as `tf.math.{name}`.
+    return op(
+        name=name,
+        doc=f"""Return the `k` {what} elements and their places, on a device, as `tf.math.{name}`.
 
 Args:
     operand: An array of floats.
@@ -204,23 +192,16 @@ Args:
     reduction_dimension: The dimension along which they are looked for.
     recall_target: Which share of them is to be found, on a TPU; elsewhere all are.
     reduction_input_size_override: The dimension's size, where the operand is a part of it.
-    aggregate_to_topk: Whether exactly `k` are returned.
-    name: By which hooks find the result, in a `model_fn`."""
-    return nameable(function)
+    aggregate_to_topk: Whether exactly `k` are returned.""",
+    )(function)
 
 
 approx_max_k = _approximate("approx_max_k", "approx_max_k", "largest")
 approx_min_k = _approximate("approx_min_k", "approx_min_k", "smallest")
 
 
-@nameable
-def searchsorted(
-    sorted_sequence: Any,
-    values: Any,
-    side: Any = "left",
-    out_type: DTypeLike = "int32",
-    name: str | None = None,
-) -> Any:
+@op
+def searchsorted(sorted_sequence: Any, values: Any, side: Any = "left", out_type: DTypeLike = "int32") -> Any:
     """Return where values would have to be inserted to keep sequences in order, as `tf.searchsorted`.
 
     Args:
@@ -228,7 +209,6 @@ def searchsorted(
         values: Values for each of them, along the last dimension.
         side: Whether an equal element comes behind (`"left"`) or before it (`"right"`).
         out_type: The dtype of the result.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Whole numbers of the shape of `values`; on the host if the operands are.
@@ -257,15 +237,13 @@ def searchsorted(
     return computed(search, sorted_sequence, values)
 
 
-@nameable
-@or_text("x")
-def unique(x: Any, out_idx: DTypeLike = "int32", name: str | None = None) -> Unique:
+@op(text=["x"])
+def unique(x: Any, out_idx: DTypeLike = "int32") -> Unique:
     """Return the different elements of a vector in the order in which they come first, as `tf.unique`.
 
     Args:
         x: An array of one dimension, of numbers or text.
         out_idx: The dtype of the indices.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         `y` and `idx`, where `x` is.
@@ -277,15 +255,13 @@ def unique(x: Any, out_idx: DTypeLike = "int32", name: str | None = None) -> Uni
     return Unique(*_unique(x, out_idx)[:2])
 
 
-@nameable
-@or_text("x")
-def unique_with_counts(x: Any, out_idx: DTypeLike = "int32", name: str | None = None) -> UniqueWithCounts:
+@op(text=["x"])
+def unique_with_counts(x: Any, out_idx: DTypeLike = "int32") -> UniqueWithCounts:
     """Return what :func:`unique` does, and how often each element comes, as `tf.unique_with_counts`.
 
     Args:
         x: An array of one dimension, of numbers or text.
         out_idx: The dtype of the indices and counts.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         `y`, `idx` and `count`, where `x` is.
@@ -312,16 +288,14 @@ def _unique(x: Any, dtype: DTypeLike) -> list[Any]:
     return results if is_host_call(x) else [on_device(result) for result in results]
 
 
-@nameable
-@or_text("x", "y")
-def setdiff1d(x: Any, y: Any, index_dtype: DTypeLike = "int32", name: str | None = None) -> tuple[Any, Any]:
+@op(text=["x", "y"])
+def setdiff1d(x: Any, y: Any, index_dtype: DTypeLike = "int32") -> tuple[Any, Any]:
     """Return the elements of `x` that `y` does not have, and their places, as `tf.compat.v1.setdiff1d`.
 
     Args:
         x: An array of one dimension, of numbers or text.
         y: Another.
         index_dtype: The dtype of the places.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadTypeError: If the values are known only when a compiled program runs.
@@ -333,13 +307,12 @@ def setdiff1d(x: Any, y: Any, index_dtype: DTypeLike = "int32", name: str | None
     return results if is_host_call(x, y) else (on_device(results[0]), on_device(results[1]))
 
 
-@nameable
-def invert_permutation(x: TensorLike, name: str | None = None) -> Any:
+@op
+def invert_permutation(x: TensorLike) -> Any:
     """Return where each of 0 to n - 1 is in `x`, which holds each of them once, as `tf.math.invert_permutation`.
 
     Args:
         x: An array of one dimension.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If a number is known to be missing.

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from stratax.base.indices import dim_of
-from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
 from stratax.base.typing import DTypeLike
@@ -25,15 +24,15 @@ from stratax.data.elements import (
 )
 from stratax.data.elements import take_rows as take_rows
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
+from stratax.tensorflow.ops.calls.op import op
 
 
-@raises_named
+@op(name_after="inner_shape", is_told=False, is_raw=True)
 def constant(
     pylist: Any,
     dtype: DTypeLike | None = None,
     ragged_rank: int | None = None,
     inner_shape: Sequence[int] | None = None,
-    name: str | None = None,
     row_splits_dtype: DTypeLike = np.int64,
 ) -> Any:
     """Return the RaggedTensor of nested lists, as `tf.ragged.constant`; its values stay on the host.
@@ -43,7 +42,6 @@ def constant(
         dtype: The values' dtype; as of `tf.constant` if None.
         ragged_rank: How many dimensions are of different lengths: all but the innermost if None.
         inner_shape: The sizes of the other dimensions.
-        name: Ignored.
         row_splits_dtype: Of where rows begin: int64 or int32.
 
     Returns:
@@ -109,13 +107,12 @@ def _depths(nested: Any) -> tuple[int, int | None]:
     return depth, 1 + min(found) if found else None
 
 
-@raises_named
+@op(name_after="dtype", is_told=False, is_raw=True)
 def range(
     starts: Any,
     limits: Any = None,
     deltas: Any = 1,
     dtype: DTypeLike | None = None,
-    name: str | None = None,
     row_splits_dtype: DTypeLike = np.int64,
 ) -> RaggedTensor:
     """Return a row of numbers for each start, limit and step, as `tf.ragged.range`.
@@ -125,7 +122,6 @@ def range(
         limits: Before where they end.
         deltas: The steps.
         dtype: The numbers' dtype.
-        name: Ignored.
         row_splits_dtype: Of where rows begin.
 
     Raises:
@@ -153,16 +149,16 @@ def range(
     return RaggedTensor(np.concatenate(rows) if rows else np.zeros(0, kind), splits_of_lengths(lengths))
 
 
-@raises_named
-def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
+@op(name_after="splits", is_told=False, is_raw=True)
+def row_splits_to_segment_ids(splits: Any, out_type: DTypeLike | None = None) -> Any:
     """Return the number of each value's row, as `tf.ragged.row_splits_to_segment_ids`."""
     ids = row_ids(as_splits("splits", splits))
     return as_element(ids if out_type is None else ids.astype(as_dtype(out_type)))
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def segment_ids_to_row_splits(
-    segment_ids: Any, num_segments: Any = None, out_type: DTypeLike | None = None, name: str | None = None
+    segment_ids: Any, num_segments: Any = None, out_type: DTypeLike | None = None
 ) -> Any:
     """Return where rows begin, of the number of each value's row, as `tf.ragged.segment_ids_to_row_splits`."""
     rows = RaggedTensor.from_value_rowids(np.zeros(np.shape(segment_ids)), segment_ids, num_segments)
@@ -199,14 +195,13 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return first.with_flat_values(made)
 
 
-@raises_named
-def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def boolean_mask(data: Any, mask: Any) -> Any:
     """Return the values at which a mask holds, in their rows, as `tf.ragged.boolean_mask`.
 
     Args:
         data: A RaggedTensor or an array.
         mask: Booleans, of as many dimensions or fewer.
-        name: Ignored.
     """
     parts = [each.flat_values if isinstance(each, RaggedTensor) else each for each in (data, mask)]
     if any(map(is_traced, parts)):
@@ -247,14 +242,13 @@ def segment(function: np.ufunc, values: np.ndarray, splits: np.ndarray, empty: A
     return made
 
 
-@raises_named
-def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def stack(values: Sequence[Any], axis: int = 0) -> Any:
     """Return arrays or RaggedTensors, of different sizes, one beside the other, as `tf.ragged.stack`.
 
     Args:
         values: Arrays or RaggedTensors of one rank.
         axis: The new dimension.
-        name: Ignored.
 
     Raises:
         BadArgumentError: There are no values, or no such dimension.
@@ -347,13 +341,12 @@ def _refuse(rows: Sequence[RaggedTensor]) -> Any:
     )
 
 
-@raises_named
-def cross(inputs: Sequence[Any], name: str | None = None) -> RaggedTensor:
+@op(is_told=False, is_raw=True)
+def cross(inputs: Sequence[Any]) -> RaggedTensor:
     """Return all combinations of each row's values, joined by ``_X_``, as `tf.ragged.cross`.
 
     Args:
         inputs: RaggedTensors, SparseTensors or arrays of two dimensions, with as many rows.
-        name: Ignored.
 
     Example:
         >>> import stratax.tf as tf
@@ -379,15 +372,14 @@ def _cells(column: Any) -> list[list[bytes]]:
     return [[cell if isinstance(cell, bytes) else str(cell).encode() for cell in row] for row in listed]
 
 
-@raises_named
-def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: int) -> Any:
     """Return a row for each number of a part, with the values that have it, as `tf.ragged.stack_dynamic_partitions`.
 
     Args:
         data: An array or RaggedTensor.
         partitions: The number of each value's part.
         num_partitions: How many parts there are.
-        name: Ignored.
 
     Raises:
         BadArgumentError: A number is out of range.

@@ -13,7 +13,7 @@ from stratax.tensorflow.ops.calls._computed import computed, known, whole_number
 from stratax.tensorflow.ops.calls._host import is_made_on_host
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 
 def range(
@@ -97,15 +97,14 @@ def _numbers(bounds: list[Any], dtype: DTypeLike | None) -> np.ndarray:
     return (first + np.arange(count, dtype=kind) * step).astype(kind)
 
 
-@nameable
-def linspace(start: TensorLike, stop: TensorLike, num: Any, name: str | None = None, axis: int = 0) -> Any:
+@op(name_after="num")
+def linspace(start: TensorLike, stop: TensorLike, num: Any, axis: int = 0) -> Any:
     """Return `num` evenly spaced numbers from `start` to `stop`, both included, as `tf.linspace`.
 
     Args:
         start: The first number, or an array of them.
         stop: The last one, likewise.
         num: How many.
-        name: By which hooks find the result, in a `model_fn`.
         axis: The new dimension, along which they are.
 
     Returns:

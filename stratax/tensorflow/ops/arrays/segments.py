@@ -16,7 +16,7 @@ from stratax.base.typing import DTypeLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, dtype_in, known, scattered, whole_number
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 _REMEDY = "Use tf.math.unsorted_segment_{}, which takes the number of segments."
 
@@ -84,7 +84,7 @@ def _sizes(xp: Any, ids: Any, count: int) -> Any:
 
 
 def _unsorted(name: str, how: str, what: str) -> Any:
-    def function(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
+    def function(data: Any, segment_ids: Any, num_segments: Any) -> Any:
         count = whole_number("num_segments", num_segments)
 
         def combine(xp: Any, data: Any, ids: Any) -> Any:
@@ -98,9 +98,9 @@ def _unsorted(name: str, how: str, what: str) -> Any:
 
         return computed(combine, data, segment_ids)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Return {what} of each segment, as `tf.math.{name}`.\n\n{_UNSORTED_DOC}"
-    return nameable(function)
+    return op(name=name, doc=f"Return {what} of each segment, as `tf.math.{name}`.\n\n{_UNSORTED_DOC}")(
+        function
+    )
 
 
 def _no_class(count: int, numbers: np.ndarray, wrong: float, place: str) -> str:
@@ -120,7 +120,6 @@ _UNSORTED_DOC = """Args:
     data: An array, whose shape begins with that of `segment_ids`.
     segment_ids: For each slice of `data` the number of its segment, in any order; negative: none.
     num_segments: How many segments there are.
-    name: By which hooks find the result, in a `model_fn`.
 
 Returns:
     An array whose first dimension counts the segments; on the host if the operands are.
@@ -131,7 +130,7 @@ Raises:
 
 
 def _sorted_segments(name: str, how: str, what: str) -> Any:
-    def function(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+    def function(data: Any, segment_ids: Any) -> Any:
         numbers = known("segment_ids", segment_ids, _REMEDY.format(how))
         if numbers.ndim != 1 or np.shape(data)[:1] != numbers.shape:
             raise BadArgumentError(
@@ -155,15 +154,14 @@ def _sorted_segments(name: str, how: str, what: str) -> Any:
 
         return computed(combine, data, segment_ids)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Return {what} of each segment, as `tf.math.{name}`.\n\n{_SORTED_DOC}"
-    return nameable(function)
+    return op(name=name, doc=f"Return {what} of each segment, as `tf.math.{name}`.\n\n{_SORTED_DOC}")(
+        function
+    )
 
 
 _SORTED_DOC = """Args:
     data: An array.
     segment_ids: For each slice of `data` along the first dimension the number of its segment, in order.
-    name: By which hooks find the result, in a `model_fn`.
 
 Returns:
     An array whose first dimension is as long as the last number says; on the host if the operands are.
@@ -187,14 +185,13 @@ unsorted_segment_sqrt_n = _unsorted(
 unsorted_segment_sum = _unsorted("unsorted_segment_sum", "sum", "the sum")
 
 
-@nameable
+@op(name_after="dtype")
 def bincount(
     arr: Any,
     weights: Any = None,
     minlength: int | None = None,
     maxlength: int | None = None,
     dtype: DTypeLike = "int32",
-    name: str | None = None,
     axis: int | None = None,
     binary_output: bool = False,
 ) -> Any:
@@ -206,7 +203,6 @@ def bincount(
         minlength: The smallest number of bins.
         maxlength: The largest; larger numbers are left out.
         dtype: The dtype of the counts, without weights.
-        name: By which hooks find the result, in a `model_fn`.
         axis: None or 0: over all elements; -1: for each row.
         binary_output: Whether it gives 1 instead of the count.
 
@@ -251,14 +247,13 @@ def _num_bins(arr: Any, minlength: Any, maxlength: Any) -> int:
     return length if most is None else min(length, most)
 
 
-@nameable
+@op
 def confusion_matrix(
     labels: Any,
     predictions: Any,
     num_classes: int | None = None,
     weights: Any = None,
     dtype: DTypeLike = "int32",
-    name: str | None = None,
 ) -> Any:
     """Return how often each class was taken for each, as `tf.math.confusion_matrix`.
 
@@ -268,7 +263,6 @@ def confusion_matrix(
         num_classes: How many classes there are; None: as many as the largest number says.
         weights: What each example counts instead of 1.
         dtype: The dtype of the matrix.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A matrix whose rows are the true classes; on the host if the operands are.
@@ -313,9 +307,9 @@ def confusion_matrix(
     return computed(count, labels, predictions, weights)
 
 
-@nameable
+@op
 def histogram_fixed_width_bins(
-    values: Any, value_range: Any, nbins: int = 100, dtype: DTypeLike = "int32", name: str | None = None
+    values: Any, value_range: Any, nbins: int = 100, dtype: DTypeLike = "int32"
 ) -> Any:
     """Return the bin that each value is in, of bins of equal width, as `tf.histogram_fixed_width_bins`.
 
@@ -324,7 +318,6 @@ def histogram_fixed_width_bins(
         value_range: The lower and the upper end; what is outside is in the first or the last bin.
         nbins: How many bins.
         dtype: The dtype of the result.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Whole numbers of the shape of `values`, where it is.
@@ -348,10 +341,8 @@ def histogram_fixed_width_bins(
     return computed(bins, values, value_range)
 
 
-@nameable
-def histogram_fixed_width(
-    values: Any, value_range: Any, nbins: int = 100, dtype: DTypeLike = "int32", name: str | None = None
-) -> Any:
+@op
+def histogram_fixed_width(values: Any, value_range: Any, nbins: int = 100, dtype: DTypeLike = "int32") -> Any:
     """Return how many values are in each of `nbins` bins of equal width, as `tf.histogram_fixed_width`.
 
     Args:
@@ -359,7 +350,6 @@ def histogram_fixed_width(
         value_range: The lower and the upper end; what is outside is in the first or the last bin.
         nbins: How many bins.
         dtype: The dtype of the counts.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of `nbins` counts, where `values` is.

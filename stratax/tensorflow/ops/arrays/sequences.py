@@ -17,10 +17,10 @@ from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._computed import computed
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 
-@nameable
+@op
 def ctc_loss(
     labels: Any,
     logits: TensorLike,
@@ -29,7 +29,6 @@ def ctc_loss(
     logits_time_major: bool = True,
     unique: object = None,
     blank_index: int | None = None,
-    name: str | None = None,
 ) -> Any:
     """Return the loss of labels whose places in a sequence are not known, as `tf.nn.ctc_loss`.
 
@@ -42,7 +41,6 @@ def ctc_loss(
         unique: Ignored.
         blank_index: The class for "no label"; by default 0. With a SparseTensor it has to be given. Negative numbers
             count from the last.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The losses, shape `(batch,)`. Labels that don't fit into the steps have one of about 1e5; TensorFlow's is
@@ -211,14 +209,13 @@ def _add(
     beams[labels] = float(np.logaddexp(before[0], with_blank)), float(np.logaddexp(before[1], without))
 
 
-@nameable
-def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> tuple[Any, Any]:
+@op
+def collapse_repeated(labels: TensorLike, seq_length: TensorLike) -> tuple[Any, Any]:
     """Return rows in which labels that follow themselves are one, as `tf.nn.collapse_repeated`.
 
     Args:
         labels: Shape `(batch, labels at most)`.
         seq_length: How many labels count, shape `(batch,)`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The rows, filled up with 0; and how many labels they have. On the host rows are as long as the longest, in a

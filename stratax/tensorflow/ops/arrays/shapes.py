@@ -11,7 +11,7 @@ from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import TensorShape, sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.arrays.arrays import identity, shape
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
@@ -43,33 +43,32 @@ def _common(x: int | None, y: int | None, shape_x: object, shape_y: object) -> i
     return x
 
 
-@nameable
-def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike, name: str | None = None) -> Any:
+@op
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
     """Return the shape that two broadcast to, an array on the host, as `tf.broadcast_dynamic_shape`."""
     sizes = broadcast_static_shape(sizes_of("shape_x", shape_x), sizes_of("shape_y", shape_y))
     return np.array(tuple(sizes), np.int32)
 
 
-@nameable
-def shape_n(input: Sequence[Any], out_type: DTypeLike = "int32", name: str | None = None) -> list[Any]:
+@op
+def shape_n(input: Sequence[Any], out_type: DTypeLike = "int32") -> list[Any]:
     """Return the sizes of each of several arrays, as `tf.shape_n`."""
     return [shape(each, out_type) for each in input]
 
 
-@nameable
-def identity_n(input: Sequence[Any], name: str | None = None) -> list[Any]:
+@op
+def identity_n(input: Sequence[Any]) -> list[Any]:
     """Return the same values of several arrays, as `tf.identity_n`: of variables their values now."""
     return [identity(each) for each in input]
 
 
-@nameable
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
+@op
+def ensure_shape(x: Any, shape: Any) -> Any:
     """Return `x`, having checked that its shape is `shape`, as `tf.ensure_shape`.
 
     Args:
         x: An array.
         shape: The sizes; None for a size that is not checked, or for all of them.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If it has another shape. Shapes are known while a function is traced, so it is checked then.
@@ -89,12 +88,9 @@ def _fits(have: Sequence[int | None], wanted: Sequence[Any]) -> bool:
     )
 
 
-@nameable
+@op
 def required_space_to_batch_paddings(
-    input_shape: TensorLike,
-    block_shape: TensorLike,
-    base_paddings: TensorLike | None = None,
-    name: str | None = None,
+    input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None
 ) -> tuple[Any, Any]:
     """Return the paddings and crops with which blocks divide a shape, as `tf.required_space_to_batch_paddings`.
 
@@ -102,7 +98,6 @@ def required_space_to_batch_paddings(
         input_shape: The sizes of the dimensions that are cut.
         block_shape: The sizes of the blocks.
         base_paddings: The least paddings, shape `[n, 2]`; zeros if None.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The paddings and the crops, arrays of shape `[n, 2]` on the host.

@@ -17,6 +17,7 @@ from stratax.tensorflow.ops.arrays import _crosses
 from stratax.tensorflow.ops.calls._computed import whole_number
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.on_host import array_of
+from stratax.tensorflow.ops.calls.op import op
 
 
 def parts_of(name: str, sparse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -62,8 +63,8 @@ def check_known(name: str, *arrays: Any) -> None:
         )
 
 
-@gives_tensors
-def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+@op(is_told=False)
+def from_dense(tensor: Any) -> SparseTensor:
     """Return the SparseTensor of the elements that are not 0 or empty, as `tf.sparse.from_dense`.
 
     Example:
@@ -93,8 +94,8 @@ def _of_places(places: np.ndarray, values: np.ndarray, shape: np.ndarray) -> Spa
     return SparseTensor(indices, values, shape)
 
 
-@gives_tensors
-def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+@op(is_told=False)
+def reorder(sp_input: SparseTensor) -> SparseTensor:
     """Return the same with indices in row-major order, as `tf.sparse.reorder`."""
     indices, values, shape = parts_of("reorder", sp_input)
     order = np.argsort(_places(indices, shape), kind="stable")
@@ -121,8 +122,8 @@ def reset_shape(sp_input: SparseTensor, new_shape: Any = None) -> SparseTensor:
     return SparseTensor(indices, values, wanted)
 
 
-@gives_tensors
-def reshape(sp_input: SparseTensor, shape: Any, name: str | None = None) -> SparseTensor:
+@op(is_told=False)
+def reshape(sp_input: SparseTensor, shape: Any) -> SparseTensor:
     """Return the same values in another dense shape of as many elements, as `tf.sparse.reshape`."""
     indices, values, old = parts_of("reshape", sp_input)
     wanted, total = np.asarray(shape, np.int64).copy(), int(np.prod(old))
@@ -136,8 +137,8 @@ def reshape(sp_input: SparseTensor, shape: Any, name: str | None = None) -> Spar
     return _of_places(_places(indices, old), values, wanted)
 
 
-@gives_tensors
-def expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | None = None) -> SparseTensor:
+@op(is_told=False)
+def expand_dims(sp_input: SparseTensor, axis: int | None = None) -> SparseTensor:
     """Return the same with a new dimension of size 1, the last if `axis` is None; as `tf.sparse.expand_dims`."""
     indices, values, shape = parts_of("expand_dims", sp_input)
     place = _axis(-1 if axis is None else axis, len(shape) + 1)
@@ -148,8 +149,8 @@ def _axis(axis: Any, rank: int) -> int:
     return dim_of(axis.item() if isinstance(axis, np.ndarray) else axis, rank)
 
 
-@gives_tensors
-def transpose(sp_input: SparseTensor, perm: Any = None, name: str | None = None) -> SparseTensor:
+@op(is_told=False)
+def transpose(sp_input: SparseTensor, perm: Any = None) -> SparseTensor:
     """Return the same with dimensions in another order, as `tf.sparse.transpose`.
 
     Raises:
@@ -164,17 +165,14 @@ def transpose(sp_input: SparseTensor, perm: Any = None, name: str | None = None)
     return reorder(SparseTensor(indices[:, order], values, shape[order]))
 
 
-@gives_tensors
-def concat(
-    axis: int, sp_inputs: Sequence[SparseTensor], expand_nonconcat_dims: bool = False, name: str | None = None
-) -> SparseTensor:
+@op(is_told=False)
+def concat(axis: int, sp_inputs: Sequence[SparseTensor], expand_nonconcat_dims: bool = False) -> SparseTensor:
     """Return SparseTensors joined along a dimension, as `tf.sparse.concat`.
 
     Args:
         axis: The dimension.
         sp_inputs: The SparseTensors.
         expand_nonconcat_dims: Whether other sizes may differ: the largest counts.
-        name: Ignored.
 
     Raises:
         BadArgumentError: Other sizes differ.
@@ -200,8 +198,8 @@ def concat(
     return reorder(SparseTensor(np.concatenate(moved), values, made))
 
 
-@gives_tensors
-def slice(sp_input: SparseTensor, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+@op(is_told=False)
+def slice(sp_input: SparseTensor, start: Any, size: Any) -> SparseTensor:
     """Return the part from `start` on of some size, as `tf.sparse.slice`; it ends where the whole does.
 
     Raises:
@@ -219,8 +217,8 @@ def slice(sp_input: SparseTensor, start: Any, size: Any, name: str | None = None
     return SparseTensor(indices[inside] - first, values[inside], sizes)
 
 
-@gives_tensors
-def split(sp_input: SparseTensor, num_split: int, axis: int, name: str | None = None) -> list[SparseTensor]:
+@op(is_told=False)
+def split(sp_input: SparseTensor, num_split: int, axis: int) -> list[SparseTensor]:
     """Return a SparseTensor cut into parts along a dimension, as `tf.sparse.split`: the first are larger by 1."""
     _, _, shape = parts_of("split", sp_input)
     place, count = _axis(axis, len(shape)), whole_number("num_split", num_split)
@@ -251,10 +249,8 @@ def retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
     return SparseTensor(indices[kept], values[kept], shape)
 
 
-@gives_tensors
-def fill_empty_rows(
-    sp_input: SparseTensor, default_value: Any, name: str | None = None
-) -> tuple[SparseTensor, Any]:
+@op(is_told=False)
+def fill_empty_rows(sp_input: SparseTensor, default_value: Any) -> tuple[SparseTensor, Any]:
     """Return the same with a value in each row that has none, and which these were; as `tf.sparse.fill_empty_rows`."""
     indices, values, shape = parts_of("fill_empty_rows", sp_input)
     is_empty = np.ones(int(shape[0]), bool)
@@ -269,8 +265,8 @@ def fill_empty_rows(
     return SparseTensor(joined.indices[order], joined.values[order], shape), as_element(is_empty)
 
 
-@gives_tensors
-def to_indicator(sp_input: SparseTensor, vocab_size: int, name: str | None = None) -> Any:
+@op(is_told=False)
+def to_indicator(sp_input: SparseTensor, vocab_size: int) -> Any:
     """Return booleans that hold at the values, in the place of the last dimension; as `tf.sparse.to_indicator`."""
     indices, values, shape = parts_of("to_indicator", sp_input)
     made = np.zeros((*shape[:-1].tolist(), int(vocab_size)), bool)
@@ -357,14 +353,14 @@ def _rows_of(sparse: SparseTensor) -> np.ndarray:
     return _places(indices, shape)
 
 
-@gives_tensors
-def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
+@op(is_told=False)
+def maximum(sp_a: SparseTensor, sp_b: SparseTensor) -> SparseTensor:
     """Return the larger values, where one has none 0, as `tf.sparse.maximum`."""
     return _united("maximum", np.maximum, sp_a, sp_b)
 
 
-@gives_tensors
-def minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
+@op(is_told=False)
+def minimum(sp_a: SparseTensor, sp_b: SparseTensor) -> SparseTensor:
     """Return the smaller values, where one has none 0, as `tf.sparse.minimum`."""
     return _united("minimum", np.minimum, sp_a, sp_b)
 
@@ -414,8 +410,8 @@ reduce_sum = gives_tensors(_reduction("reduce_sum", np.add))
 reduce_max = gives_tensors(_reduction("reduce_max", np.maximum))
 
 
-@gives_tensors
-def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+@op(is_told=False)
+def softmax(sp_input: SparseTensor) -> SparseTensor:
     """Return the softmax of the values that are there, along the last dimension, as `tf.sparse.softmax`."""
     indices, values, shape = parts_of("softmax", sp_input)
     _, rows = np.unique(_places(indices[:, :-1], shape[:-1]), return_inverse=True)
@@ -428,10 +424,8 @@ def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     return SparseTensor(indices, exponents / sums[rows], shape)
 
 
-@gives_tensors
-def sparse_dense_matmul(
-    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
-) -> Any:
+@op(is_told=False)
+def sparse_dense_matmul(sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
     """Return the product of a SparseTensor and a matrix, as `tf.sparse.sparse_dense_matmul`.
 
     Args:
@@ -439,7 +433,6 @@ def sparse_dense_matmul(
         b: A matrix, on a device or on the host.
         adjoint_a: Whether `sp_a` is transposed first.
         adjoint_b: Whether `b` is.
-        name: Ignored.
 
     Returns:
         A matrix, where the given one is; its gradient is that of the matrix.
@@ -472,10 +465,8 @@ def sparse_dense_matmul(
     return jax.ops.segment_sum(values.astype(matrix.dtype)[:, None] * matrix[columns], rows, height)
 
 
-@gives_tensors
-def eye(
-    num_rows: int, num_columns: int | None = None, dtype: DTypeLike = np.float32, name: str | None = None
-) -> SparseTensor:
+@op(is_told=False)
+def eye(num_rows: int, num_columns: int | None = None, dtype: DTypeLike = np.float32) -> SparseTensor:
     """Return the identity matrix as a SparseTensor, as `tf.sparse.eye`."""
     width = int(num_rows if num_columns is None else num_columns)
     places = np.arange(min(int(num_rows), width), dtype=np.int64)
@@ -483,13 +474,12 @@ def eye(
     return SparseTensor(np.stack([places, places], axis=1), values, np.array([num_rows, width], np.int64))
 
 
-@gives_tensors
-def cross(inputs: Sequence[Any], name: str | None = None, separator: str = "_X_") -> SparseTensor:
+@op(name_after="inputs", is_told=False)
+def cross(inputs: Sequence[Any], separator: str = "_X_") -> SparseTensor:
     """Return all combinations of each row's values, joined, as `tf.sparse.cross`.
 
     Args:
         inputs: SparseTensors or arrays of two dimensions, with as many rows.
-        name: Ignored.
         separator: What stands between them.
     """
     from stratax.tensorflow.ops.arrays import ragged
@@ -501,17 +491,14 @@ def cross(inputs: Sequence[Any], name: str | None = None, separator: str = "_X_"
     return made.to_sparse()
 
 
-@gives_tensors
-def cross_hashed(
-    inputs: Sequence[Any], num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
-) -> SparseTensor:
+@op(is_told=False)
+def cross_hashed(inputs: Sequence[Any], num_buckets: int = 0, hash_key: int | None = None) -> SparseTensor:
     """Return the hashes of all combinations of each row's values, as `tf.sparse.cross_hashed`.
 
     Args:
         inputs: SparseTensors or arrays of two dimensions, of text or whole numbers, with as many rows.
         num_buckets: What the hashes are divided by, of which the rest is left; 0 for none.
         hash_key: What they begin with; None or 0 for TensorFlow's default.
-        name: Ignored.
 
     Returns:
         int64.
@@ -529,26 +516,20 @@ def cross_hashed(
     return _crosses.crossed(inputs, num_buckets, hash_key)
 
 
-@gives_tensors
-def segment_sum(
-    data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None, name: str | None = None
-) -> Any:
+@op(is_told=False)
+def segment_sum(data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
     """Return the sums of rows of each number, as `tf.sparse.segment_sum`."""
     return _segments(data, indices, segment_ids, num_segments, lambda count: np.ones_like(count))
 
 
-@gives_tensors
-def segment_mean(
-    data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None, name: str | None = None
-) -> Any:
+@op(is_told=False)
+def segment_mean(data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
     """Return the means of rows of each number, as `tf.sparse.segment_mean`."""
     return _segments(data, indices, segment_ids, num_segments, lambda count: count)
 
 
-@gives_tensors
-def segment_sqrt_n(
-    data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None, name: str | None = None
-) -> Any:
+@op(is_told=False)
+def segment_sqrt_n(data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
     """Return the sums of rows of each number over the root of their count, as `tf.sparse.segment_sqrt_n`."""
     return _segments(data, indices, segment_ids, num_segments, np.sqrt)
 

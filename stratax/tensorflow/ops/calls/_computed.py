@@ -19,8 +19,9 @@ from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.calls._host import is_made_on_host, is_on_host
 from stratax.tensorflow.ops.calls._text import holds_text
 from stratax.tensorflow.ops.calls.creation import on_device
+from stratax.tensorflow.ops.calls.described import describe, docstring, parameter
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 
 def is_host_call(*operands: object) -> bool:
@@ -113,29 +114,21 @@ def array_function(
         operand: What its operands are, for the docstring.
     """
     operands = parameters.split()
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    signature = inspect.Signature(
-        [
-            *(inspect.Parameter(each, kind, annotation=Any) for each in operands),
-            inspect.Parameter("name", kind, default=None, annotation=str | None),
-        ],
-        return_annotation=Any,
-    )
+    signature = inspect.Signature([parameter(each, TensorLike) for each in operands], return_annotation=Any)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         return computed_alike(compute, *(given[each] for each in operands))
 
-    function.__name__ = function.__qualname__ = name.rpartition(".")[2]
-    # What `inspect` and `nameable` read.
-    function.__signature__ = signature  # type: ignore[attr-defined]
-    listed = "\n".join(f"    {each}: {operand}" for each in operands)
-    function.__doc__ = (
-        f"{what}, as `tf.{name}`.\n\nArgs:\n{listed}\n"
-        "    name: By which hooks find the result, in a `model_fn`.\n\n"
-        "Returns:\n    An array of the broadcast shape; on the host if the operands are."
+    doc = docstring(
+        f"{what}, as `tf.{name}`.",
+        {
+            "Args": dict.fromkeys(operands, operand),
+            "Returns": "An array of the broadcast shape; on the host if the operands are.",
+        },
     )
-    return nameable(function)
+    describe(function, name.rpartition(".")[2], compute.__module__, signature, doc)
+    return op(function)
 
 
 def dtype_in(library: Any, dtype: DTypeLike) -> Any:

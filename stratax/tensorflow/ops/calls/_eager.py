@@ -50,14 +50,12 @@ class EagerPrograms:
     Args:
         function: It depends on nothing but its arguments, and on the arrays among them not by their values.
         arrays: The names of its first parameters, which are arrays. The others are options.
-        position: Where among its arguments the name stands that an operation is given, which changes no result.
     """
 
-    def __init__(self, function: Callable[..., Any], arrays: Sequence[str], position: int) -> None:
+    def __init__(self, function: Callable[..., Any], arrays: Sequence[str]) -> None:
         self._function = function
         self._arrays = arrays
         self._count = len(arrays)
-        self._position = position
         self._programs: dict[Hashable, Callable[..., Any]] = {}
 
     def computed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -80,14 +78,13 @@ class EagerPrograms:
         if TRACING.get() or PIPELINE.get() is not None or not _Jax.is_top_level():
             return NOT_COMPUTED
         try:
-            return self._program(args[self._count : self._position], kwargs)(*operands)
+            return self._program(args[self._count :], kwargs)(*operands)
         except Exception:
             return NOT_COMPUTED
 
     def _program(self, options: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
         key: Hashable = _Jax.floatx()
         if options or named:
-            named = {name: value for name, value in named.items() if name != "name"}
             # Of 1, 1.0 and True each is another option.
             key = (
                 key,

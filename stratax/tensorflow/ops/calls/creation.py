@@ -18,7 +18,7 @@ from stratax.tensorflow.ops.calls._host import host_array, in_pipeline, is_made_
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls._text import as_text, holds_text
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 
 def lengths_of(name: str, shape: TensorLike) -> tuple[int, ...]:
@@ -36,8 +36,8 @@ def lengths_of(name: str, shape: TensorLike) -> tuple[int, ...]:
     return sizes
 
 
-@nameable
-def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
+@op
+def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None) -> Any:
     """Return an array on the device for anything that can be one, as `tf.convert_to_tensor`.
 
     Args:
@@ -45,7 +45,6 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         dtype: The dtype; by default that of `value`, float32 for Python floats and int32 for Python ints. JAX has no
             64-bit numbers unless its setting `jax_enable_x64` is on: float64 becomes float32, int64 int32.
         dtype_hint: Ignored.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A `jax.Array` on the device of the enclosing `tf.device`, else on JAX's default device. In a function that a
@@ -132,15 +131,14 @@ def on_device(value: Any, dtype: Any = None) -> Any:
     return ops.convert_to_tensor(value, dtype=None if dtype is None else device_dtype(dtype))
 
 
-@nameable
-def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "Const") -> Any:
+@op(name_default="Const")
+def constant(value: Any, dtype: object = None, shape: Any = None) -> Any:
     """Return an array of given values, as `tf.constant`.
 
     Args:
         value: A number or a nested list of numbers, or an array; or text.
         dtype: As in :func:`convert_to_tensor`.
         shape: The shape; a single value fills it. By default that of `value`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A `jax.Array` on the device of the enclosing `tf.device`, else on JAX's default device; of text what
@@ -171,8 +169,8 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
     return library.reshape(array, sizes)
 
 
-@nameable
-def fill(dims: TensorLike, value: Any, name: str | None = None) -> Any:
+@op
+def fill(dims: TensorLike, value: Any) -> Any:
     """Return an array of shape `dims` filled with a scalar, as `tf.fill`; on a device if it is a number.
 
     Raises:
@@ -189,8 +187,8 @@ def fill(dims: TensorLike, value: Any, name: str | None = None) -> Any:
     return ops.broadcast_to(on_device(value), lengths_of("dims", dims))
 
 
-@nameable
-def zeros(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
+@op
+def zeros(shape: TensorLike, dtype: DTypeLike = "float32") -> Any:
     """Return zeros on a device, as `tf.zeros`; empty strings on the host where `dtype` is `tf.string`."""
     if as_dtype(dtype).hasobject:
         # Text lives on the host: devices hold numbers only.
@@ -200,21 +198,20 @@ def zeros(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = No
     return ops.zeros(lengths_of("shape", shape), dtype=device_dtype(dtype))
 
 
-@nameable
-def ones(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
+@op
+def ones(shape: TensorLike, dtype: DTypeLike = "float32") -> Any:
     """Return an array of ones on a device, as `tf.ones`."""
     if in_pipeline():
         return np.ones(lengths_of("shape", shape), as_dtype(dtype))
     return ops.ones(lengths_of("shape", shape), dtype=device_dtype(dtype))
 
 
-@nameable
+@op
 def eye(
     num_rows: int,
     num_columns: int | None = None,
     batch_shape: TensorLike | None = None,
     dtype: DTypeLike = "float32",
-    name: str | None = None,
 ) -> Any:
     """Return identity matrices on a device, as `tf.eye`.
 
@@ -223,7 +220,6 @@ def eye(
         num_columns: How many columns; None for as many.
         batch_shape: The dimensions before those of a matrix; None for one matrix.
         dtype: The dtype.
-        name: By which hooks find the result, in a `model_fn`.
     """
     sizes = (
         *lengths_of("num_rows", num_rows),
@@ -235,8 +231,8 @@ def eye(
     return ops.broadcast_to(ops.eye(*sizes, dtype=device_dtype(dtype)), (*before, *sizes))
 
 
-@nameable
-def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+@op
+def zeros_like(input: Any, dtype: Any = None) -> Any:
     """Return zeros of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
     if holds_text(input):
         return np.full(as_text("input", input).shape, b"", object)[()]
@@ -245,8 +241,8 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
     return _like(ops.zeros_like, input, dtype)
 
 
-@nameable
-def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+@op
+def ones_like(input: Any, dtype: Any = None) -> Any:
     """Return ones of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
     if is_on_host(input):
         return np.ones_like(input, dtype=dtype)

@@ -21,7 +21,7 @@ from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._host import is_numpy
 from stratax.tensorflow.ops.calls._text import holds_text
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -63,12 +63,9 @@ def _check_callable(name: str, function: object) -> None:
         raise BadTypeError(f"{name} must be callable. Received: {name}={shown(function)}.")
 
 
-@nameable
+@op
 def cond(
-    pred: Any,
-    true_fn: Callable[[], Any] | None = None,
-    false_fn: Callable[[], Any] | None = None,
-    name: str | None = None,
+    pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None
 ) -> Any:
     """Call one of two functions, as `tf.cond`.
 
@@ -79,7 +76,6 @@ def cond(
         pred: A boolean scalar.
         true_fn: Called without arguments if `pred` holds.
         false_fn: Called otherwise; in a compiled function it returns the same structure, shapes and dtypes.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         What the function returned; in a compiled function with tensors in the places of numbers.
@@ -106,13 +102,12 @@ def _chosen(truth: Any, if_true: Any, if_false: Any) -> Any:
     return choose(truth, lambda: as_tensors(if_true()), lambda: as_tensors(if_false()))
 
 
-@nameable
+@op(name_default="case")
 def case(
     pred_fn_pairs: Any,
     default: Callable[[], Any] | None = None,
     exclusive: bool = False,
     strict: bool = False,
-    name: str = "case",
 ) -> Any:
     """Call the function of the first condition that holds, as `tf.case`.
 
@@ -122,7 +117,6 @@ def case(
             function the last function is called.
         exclusive: Whether at most one condition may hold, which is checked where conditions are known.
         strict: Ignored: results keep their structure.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadTypeError: If `pred_fn_pairs` is none, or a function is none.
@@ -169,13 +163,8 @@ def _pair(pair: Any) -> tuple[Any, Callable[[], Any]]:
     return pair[0], pair[1]
 
 
-@nameable
-def switch_case(
-    branch_index: Any,
-    branch_fns: Any,
-    default: Callable[[], Any] | None = None,
-    name: str = "switch_case",
-) -> Any:
+@op(name_default="switch_case")
+def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None) -> Any:
     """Call the function of a number, as `tf.switch_case`.
 
     Args:
@@ -183,7 +172,6 @@ def switch_case(
         branch_fns: A list of functions, a dict of functions by their numbers, or a list of pairs of number and
             function; the numbers are 0, 1, ...
         default: Called for any other number; by default the last function is.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadTypeError: If `branch_index` is no whole number, or a function is none.

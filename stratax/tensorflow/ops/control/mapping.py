@@ -20,7 +20,7 @@ from stratax.tensorflow.ops.calls._host import is_numpy
 from stratax.tensorflow.ops.calls._text import holds_text
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.control.flow import as_tensors, is_compiled, parts_of
 
 
@@ -85,7 +85,7 @@ def _on_device(dtype: Any) -> str:
     return str(dtype) if dtype.hasobject else device_dtype(dtype)
 
 
-@nameable
+@op(name_after="infer_shape")
 def map_fn(
     fn: Callable[[Any], Any],
     elems: Any,
@@ -94,7 +94,6 @@ def map_fn(
     back_prop: bool = True,
     swap_memory: bool = False,
     infer_shape: bool = True,
-    name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
     """Call a function with each row of tensors and stack what it returns, as `tf.map_fn`.
@@ -107,7 +106,6 @@ def map_fn(
         back_prop: Ignored: use `tf.stop_gradient`.
         swap_memory: Ignored.
         infer_shape: Ignored.
-        name: By which hooks find the result, in a `model_fn`.
         fn_output_signature: The dtypes or `TensorSpec` of what `fn` returns, in its structure; by default those of
             `elems`.
 
@@ -195,7 +193,7 @@ def vectorized_map(
     return jax.vmap(of_row, axis_size=count)([convert_to_tensor(leaf) for leaf in leaves])
 
 
-@nameable
+@op
 def scan(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -205,7 +203,6 @@ def scan(
     swap_memory: bool = False,
     infer_shape: bool = True,
     reverse: bool = False,
-    name: str | None = None,
 ) -> Any:
     """Fold rows of tensors into a value and return all values on the way, as `tf.scan`.
 
@@ -218,7 +215,6 @@ def scan(
         swap_memory: Ignored.
         infer_shape: Ignored.
         reverse: Whether to begin with the last row; results stay beside their rows.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The structure of the value, with one more dimension in front.
@@ -230,7 +226,7 @@ def scan(
     return _folded("`tf.scan`", fn, elems, initializer, reverse=reverse, keep=True)
 
 
-@nameable
+@op
 def foldl(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -238,7 +234,6 @@ def foldl(
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
-    name: str | None = None,
 ) -> Any:
     """Fold rows of tensors into a value, from the first to the last, as `tf.foldl`.
 
@@ -247,7 +242,7 @@ def foldl(
     return _folded("`tf.foldl`", fn, elems, initializer, reverse=False, keep=False)
 
 
-@nameable
+@op
 def foldr(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -255,7 +250,6 @@ def foldr(
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
-    name: str | None = None,
 ) -> Any:
     """Fold rows of tensors into a value, from the last to the first, as `tf.foldr`.
 

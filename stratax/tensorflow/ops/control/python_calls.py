@@ -20,12 +20,12 @@ from stratax.tensorflow.ops.calls._host import is_numpy
 from stratax.tensorflow.ops.calls._text import as_text, holds_text
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.control.flow import parts_of
 
 
-@nameable
-def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
+@op
+def py_function(func: Any = None, inp: Any = None, Tout: Any = None) -> Any:
     """Call a Python function of tensors, as `tf.py_function`.
 
     Args:
@@ -34,7 +34,6 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
         inp: The list of its arguments.
         Tout: The dtype of what it returns, or a `TensorSpec`, or a list of them for a function that returns several. A
             compiled function has to know the shape: `tf.TensorSpec(shape, dtype)`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         What the function returned, as a tensor; with a list in `Tout` a list of tensors. Eagerly a gradient passes
@@ -64,14 +63,8 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
     return made if is_list else made[0]
 
 
-@nameable
-def numpy_function(
-    func: Any = None,
-    inp: Any = None,
-    Tout: Any = None,
-    stateful: bool = True,
-    name: str | None = None,
-) -> Any:
+@op
+def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True) -> Any:
     """Call a Python function of NumPy arrays, as `tf.numpy_function`. No gradient passes through it.
 
     Args:
@@ -80,7 +73,6 @@ def numpy_function(
         Tout: The dtype of what it returns, or a `TensorSpec`, or a list of them for a function that returns several. A
             compiled function has to know the shape: `tf.TensorSpec(shape, dtype)`.
         stateful: Ignored: the function is called whenever the program runs.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         What the function returned, as a tensor, or as a list of several.

@@ -4,17 +4,16 @@ from typing import Any
 
 from stratax.base.typing import StrPath
 from stratax.data.elements import as_objects
-from stratax.data.vectorise import gives_tensors
 from stratax.io import gfile
+from stratax.tensorflow.ops.calls.op import op
 
 
-@gives_tensors
-def read_file(filename: StrPath, name: str | None = None) -> Any:
+@op(is_told=False)
+def read_file(filename: StrPath) -> Any:
     """Return the content of a file, as `tf.io.read_file`: `bytes` with the methods of a tensor.
 
     Args:
         filename: A path or URL; also `bytes`, as the functions of a pipeline get it.
-        name: Ignored.
 
     Raises:
         FileMissingError: If there is none.
@@ -23,13 +22,12 @@ def read_file(filename: StrPath, name: str | None = None) -> Any:
     return gfile.read_file(filename)
 
 
-@gives_tensors
-def matching_files(pattern: Any, name: str | None = None) -> Any:
+@op(is_told=False)
+def matching_files(pattern: Any) -> Any:
     """Return the paths that fit a pattern, or one of several, sorted, as `tf.io.matching_files`.
 
     Args:
         pattern: A pattern such as `folder/*.txt`, or several.
-        name: Ignored.
 
     Returns:
         An array of `bytes`.

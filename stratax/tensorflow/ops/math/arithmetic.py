@@ -12,7 +12,7 @@ from stratax.data.elements import check_divisor
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._computed import array_function, computed, computed_alike
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 
 def _multiply_no_nan(xp: Any, x: Any, y: Any) -> Any:
@@ -75,14 +75,13 @@ real = array_function("math.real", "input", lambda xp, x: xp.real(x), "Real part
 angle = array_function("math.angle", "input", _angle, "Angles of complex numbers")
 
 
-@nameable
-def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Any:
+@op
+def complex(real: TensorLike, imag: TensorLike) -> Any:
     """Return complex numbers made of their parts, as `tf.complex`.
 
     Args:
         real: An array of float32 or float64.
         imag: Another, of a shape that broadcasts with it.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadTypeError: If a part is not of a floating-point dtype.
@@ -103,14 +102,13 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Any:
     return computed_alike(combine, real, imag)
 
 
-@nameable
-def polyval(coeffs: Sequence[Any], x: TensorLike, name: str | None = None) -> Any:
+@op
+def polyval(coeffs: Sequence[Any], x: TensorLike) -> Any:
     """Return the values of a polynomial, as `tf.math.polyval`.
 
     Args:
         coeffs: A list of arrays or numbers, the first for the highest power.
         x: Where it is evaluated.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If `coeffs` is not a list.
@@ -127,13 +125,12 @@ def polyval(coeffs: Sequence[Any], x: TensorLike, name: str | None = None) -> An
     return computed_alike(horner, x, *coeffs)
 
 
-@nameable
-def add_n(inputs: Any, name: str | None = None) -> Any:
+@op
+def add_n(inputs: Any) -> Any:
     """Return the sum of arrays of one shape and dtype, as `tf.add_n`.
 
     Args:
         inputs: A list of arrays, or one array.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Their sum; on the host if all are.
@@ -153,17 +150,14 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
     return computed_alike(lambda xp, *arrays: sum(arrays[1:], arrays[0]), *arrays)
 
 
-@nameable
-def accumulate_n(
-    inputs: Any, shape: Any = None, tensor_dtype: DTypeLike | None = None, name: str | None = None
-) -> Any:
+@op
+def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: DTypeLike | None = None) -> Any:
     """Return the sum of a list of arrays, as `tf.math.accumulate_n`; see :func:`add_n`.
 
     Args:
         inputs: A list of arrays of one shape.
         shape: Their shape, if it is to be checked.
         tensor_dtype: Their dtype, likewise.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If the arrays have another shape, or different ones.
@@ -181,33 +175,32 @@ def accumulate_n(
     return total
 
 
-@nameable
-def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
+@op
+def zero_fraction(value: TensorLike) -> Any:
     """Return the share of elements that are 0, a float32 scalar, as `tf.math.zero_fraction`."""
     return computed(lambda xp, value: xp.mean((value == 0).astype("float32")), value)
 
 
-@nameable
-def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
+@op
+def is_non_decreasing(x: TensorLike) -> Any:
     """Return whether no element is smaller than the one before it, as `tf.math.is_non_decreasing`."""
     return computed(lambda xp, x: xp.all(x.ravel()[:-1] <= x.ravel()[1:]), x)
 
 
-@nameable
-def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
+@op
+def is_strictly_increasing(x: TensorLike) -> Any:
     """Return whether every element is larger than the one before it, as `tf.math.is_strictly_increasing`."""
     return computed(lambda xp, x: xp.all(x.ravel()[:-1] < x.ravel()[1:]), x)
 
 
-@nameable
-def l2_normalize(x: TensorLike, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Any:
+@op
+def l2_normalize(x: TensorLike, axis: Any = None, epsilon: float = 1e-12) -> Any:
     """Return `x` divided by its norm along dimensions, as `tf.math.l2_normalize`.
 
     Args:
         x: An array.
         axis: The dimension of the vectors, several in a list, or None: all elements are one vector.
         epsilon: The smallest squared norm that is divided by.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of the shape of `x`, where it is.

@@ -8,17 +8,16 @@ from stratax.base.typing import DTypeLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, dtype_in
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 
-@nameable
-def bitcast(input: Any, type: DTypeLike, name: str | None = None) -> Any:
+@op
+def bitcast(input: Any, type: DTypeLike) -> Any:
     """Return the bytes of elements as elements of another dtype, as `tf.bitcast`.
 
     Args:
         input: An array.
         type: The dtype. If it is smaller there is one dimension more, if larger the last dimension is taken together.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If the last dimension is not as long as an element of the larger dtype has parts.

@@ -19,7 +19,8 @@ from stratax.tensorflow.ops.calls._host import is_on_host
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls._text import as_text, holds_text
 from stratax.tensorflow.ops.calls.labels import TextSymbol
-from stratax.tensorflow.ops.calls.naming import nameable, nameable_of, of_same_rows
+from stratax.tensorflow.ops.calls.naming import of_same_rows
+from stratax.tensorflow.ops.calls.op import op
 
 # What gives infinite or undefined numbers, of which NumPy warns and TensorFlow does not.
 _UNDEFINED = {
@@ -36,26 +37,26 @@ def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name:
     numpy_function = _silent(name, numpy_function)
     device_function = getattr(ops, keras_name or name)
 
-    def function(x: TensorLike, name: str | None = None) -> Any:
+    def function(x: TensorLike) -> Any:
         return numpy_function(x) if is_on_host(x) else device_function(x)
 
-    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_UNARY_DOC}", "x")
+    return op(name=name, doc=f"{what}, as `tf.math.{name}`.\n\n{_UNARY_DOC}", arrays=["x"])(function)
 
 
 def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
     numpy_function = _silent(name, numpy_function)
     device_function = getattr(ops, keras_name or name)
 
-    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+    def function(x: TensorLike, y: TensorLike) -> Any:
         return numpy_function(x, y) if is_on_host(x, y) else device_function(x, y)
 
-    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}", "x", "y")
+    return op(name=name, doc=f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}", arrays=["x", "y"])(function)
 
 
 def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -> Any:
     """Return the same function, which takes two operands of text as well."""
 
-    def with_text(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+    def with_text(x: TensorLike, y: TensorLike) -> Any:
         for operand in (x, y):
             if isinstance(operand, TextSymbol):
                 others = [each if isinstance(each, TextSymbol) else as_text("y", each) for each in (x, y)]
@@ -65,31 +66,35 @@ def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -
         return function(x, y)
 
     doc = (function.__doc__ or "").replace("number.", "number, or text.", 1)
-    return _named(with_text, function.__name__, doc, "x", "y")
+    return op(name=function.__name__, doc=doc, arrays=["x", "y"])(with_text)
 
 
 def _absolute(name: str, what: str) -> Any:
-    def function(x: TensorLike, name: str | None = None) -> Any:
+    def function(x: TensorLike) -> Any:
         if is_on_host(x):
             return np.absolute(x)
         operands = _of_one_dtype(x)
         return ops.abs(x) if operands is None else _magnitude()(*operands)
 
-    return _named(
-        function, name, f"{what}, as `tf.math.{name}`; with a gradient of 0 at 0.\n\n{_UNARY_DOC}", "x"
-    )
+    return op(
+        name=name,
+        doc=f"{what}, as `tf.math.{name}`; with a gradient of 0 at 0.\n\n{_UNARY_DOC}",
+        arrays=["x"],
+    )(function)
 
 
 def _extreme(name: str, numpy_function: Callable[..., Any], what: str) -> Any:
     device_function = getattr(ops, name)
 
-    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+    def function(x: TensorLike, y: TensorLike) -> Any:
         if is_on_host(x, y):
             return numpy_function(x, y)
         operands = _of_one_dtype(x, y)
         return device_function(x, y) if operands is None else _choice(function.__name__)(*operands)
 
-    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_EXTREME_DOC}", "x", "y")
+    return op(
+        name=name, doc=f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_EXTREME_DOC}", arrays=["x", "y"]
+    )(function)
 
 
 def _of_one_dtype(*operands: Any) -> tuple[Any, ...] | None:
@@ -150,13 +155,13 @@ _EXTREME_DOC = " Where both are equal the gradient is that of `x`."
 def _division(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
     divide = _binary(name, numpy_function, what, keras_name)
 
-    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+    def function(x: TensorLike, y: TensorLike) -> Any:
         # XLA gives any number for an integer divided by zero, so it is checked wherever values are known.
         if not (is_traced(x) or is_traced(y)) and _has_value(x) and _has_value(y):
             check_divisor(divide.__name__, x, y)
         return divide(x, y)
 
-    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_DIVISION_DOC}")
+    return op(name=name, doc=f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_DIVISION_DOC}")(function)
 
 
 def _has_value(operand: TensorLike) -> bool:
@@ -176,7 +181,6 @@ Raises:
 
 _UNARY_DOC = """Args:
     x: An array, on a device or on the host.
-    name: By which hooks find the result, in a `model_fn`.
 
 Returns:
     An array of x's shape, where `x` is."""
@@ -184,16 +188,9 @@ Returns:
 _BINARY_DOC = """Args:
     x: An array or number.
     y: Another, of a shape that broadcasts with x's.
-    name: By which hooks find the result, in a `model_fn`.
 
 Returns:
     An array of the broadcast shape; on the host if both operands are."""
-
-
-def _named(function: Callable[..., Any], name: str, doc: str, *arrays: str) -> Callable[..., Any]:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return nameable(function, arrays)
 
 
 def _rsqrt(x: TensorLike) -> Any:
@@ -259,14 +256,13 @@ pow = _binary("pow", np.power, "x to the power of y", "power")
 subtract = _binary("subtract", np.subtract, "x - y")
 
 
-@nameable_of("x", "y")
-def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+@op(arrays=["x", "y"])
+def squared_difference(x: TensorLike, y: TensorLike) -> Any:
     """(x - y) squared, as `tf.math.squared_difference`.
 
     Args:
         x: An array or number.
         y: Another, of a shape that broadcasts with x's.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of the broadcast shape; on the host if both operands are.
@@ -274,17 +270,14 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
     return square(subtract(x, y))
 
 
-@nameable_of("t", "clip_value_min", "clip_value_max")
-def clip_by_value(
-    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
-) -> Any:
+@op(arrays=["t", "clip_value_min", "clip_value_max"])
+def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike) -> Any:
     """`t` with elements outside of the limits replaced by the nearer limit, as `tf.clip_by_value`.
 
     Args:
         t: An array.
         clip_value_min: The lower limit, of a shape that broadcasts with t's.
         clip_value_max: The upper limit, likewise.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of t's shape; on the host if the operands are.
@@ -292,14 +285,13 @@ def clip_by_value(
     return of_same_rows(maximum(minimum(t, clip_value_max), clip_value_min), t)
 
 
-@nameable
-def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
+@op
+def scalar_mul(scalar: TensorLike, x: TensorLike) -> Any:
     """`x` times a number, as `tf.math.scalar_mul`.
 
     Args:
         scalar: The number.
         x: An array.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If `scalar` has dimensions.

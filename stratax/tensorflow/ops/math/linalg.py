@@ -17,12 +17,13 @@ from stratax.tensorflow.ops.calls._host import host_array, is_made_on_host, is_n
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.dtypes import device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable, nameable_of, of_same_rows
+from stratax.tensorflow.ops.calls.naming import of_same_rows
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.elementwise import divide
 from stratax.tensorflow.ops.math.reductions import axes_of
 
 
-@nameable_of("a", "b")
+@op(arrays=["a", "b"])
 def matmul(
     a: TensorLike,
     b: TensorLike,
@@ -35,7 +36,6 @@ def matmul(
     output_type: Any = None,
     grad_a: bool = False,
     grad_b: bool = False,
-    name: str | None = None,
 ) -> Any:
     """Return the matrix product, on a device, as `tf.matmul`.
 
@@ -51,7 +51,6 @@ def matmul(
         output_type: The dtype of the result, such as int32 of int8 matrices; None for theirs.
         grad_a: Ignored.
         grad_b: Ignored.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of shape `(..., m, n)` on the device of the enclosing `tf.device`, or where the operands are.
@@ -89,7 +88,7 @@ def _operand(value: TensorLike, name: str, is_transposed: bool, is_adjoint: bool
     return library.conj(matrix) if is_adjoint else matrix
 
 
-@nameable_of("a", "b")
+@op(arrays=["a", "b"])
 def matvec(
     a: TensorLike,
     b: TensorLike,
@@ -97,7 +96,6 @@ def matvec(
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
-    name: str | None = None,
 ) -> Any:
     """Return the products of matrices and vectors, on a device, as `tf.linalg.matvec`.
 
@@ -108,7 +106,6 @@ def matvec(
         adjoint_a: Whether `a` is transposed and conjugated first.
         a_is_sparse: Ignored.
         b_is_sparse: Ignored.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Shape `(..., m)`.
@@ -117,8 +114,8 @@ def matvec(
     return ops.squeeze(ops.matmul(matrix, ops.expand_dims(on_device(b), -1)), -1)
 
 
-@nameable
-def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Any:
+@op
+def tensordot(a: TensorLike, b: TensorLike, axes: Any) -> Any:
     """Return the product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`.
 
     Raises:
@@ -176,14 +173,8 @@ def _check_terms(equation: Any, arrays: Sequence[Any]) -> None:
                 )
 
 
-@nameable
-def norm(
-    tensor: Any,
-    ord: Any = "euclidean",
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-) -> Any:
+@op
+def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None) -> Any:
     """Return the norm of vectors or matrices, as `tf.norm`.
 
     Args:
@@ -192,7 +183,6 @@ def norm(
             infinity mean the norms of operators.
         axis: The dimension of the vectors, or the two of the matrices; None: all elements are one vector.
         keepdims: Whether the dimension stays, with size 1.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array without that dimension; on the host if `tensor` is.
@@ -230,24 +220,21 @@ def _norm(library: Any, array: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
     return library.sum(sizes**ord, axis=axes, keepdims=keepdims) ** (1 / ord)
 
 
-@raises_named
-def normalize(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
-) -> tuple[Any, Any]:
+@op(is_told=False, is_raw=True)
+def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None) -> tuple[Any, Any]:
     """Return an array divided by its norm, and the norm, as `tf.linalg.normalize`; arguments as :func:`norm`."""
     length = norm(tensor, ord, axis, keepdims=True)
     return divide(tensor, length), length
 
 
-@nameable
-def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None, name: str | None = None) -> Any:
+@op
+def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None) -> Any:
     """`t` scaled down to a norm of at most `clip_norm`, as `tf.clip_by_norm`; on a device.
 
     Args:
         t: An array.
         clip_norm: The largest norm, a number.
         axes: The dimensions that a norm is taken over; None: all.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of t's shape.
@@ -260,16 +247,16 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None, name
     return of_same_rows(array * (most / ops.maximum(norm, most)), t)
 
 
-@nameable
-def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
+@op
+def global_norm(t_list: Sequence[Any]) -> Any:
     """Return the norm of several arrays as if they were one, as `tf.linalg.global_norm`; None entries are left out."""
     arrays = [on_device(array) for array in t_list if array is not None]
     return ops.sqrt(sum((ops.sum(ops.square(array)) for array in arrays), start=on_device(0.0)))
 
 
-@nameable
+@op
 def clip_by_global_norm(
-    t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
+    t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None
 ) -> tuple[list[Any], Any]:
     """Return arrays scaled down together to a norm of at most `clip_norm`, as `tf.clip_by_global_norm`; on a device.
 
@@ -277,7 +264,6 @@ def clip_by_global_norm(
         t_list: Arrays, such as gradients; None entries stay.
         clip_norm: The largest norm, a number.
         use_norm: The arrays' norm, if known already.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The arrays, and the norm they had.

@@ -13,7 +13,7 @@ from stratax.base.typing import TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, computed_alike
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 _ALIGNS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
@@ -31,13 +31,12 @@ def check_matrices(array: Any, name: str = "input", *, is_square: bool = False) 
         )
 
 
-@nameable
-def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conjugate: bool = False) -> Any:
+@op(name_default="matrix_transpose", name_after="a")
+def matrix_transpose(a: TensorLike, conjugate: bool = False) -> Any:
     """Return matrices with rows and columns exchanged, as `tf.linalg.matrix_transpose`.
 
     Args:
         a: Matrices, shape `(..., m, n)`.
-        name: By which hooks find the result, in a `model_fn`.
         conjugate: Whether elements are conjugated, too.
 
     Raises:
@@ -54,20 +53,17 @@ def _transposed(library: Any, matrix: Any, conjugate: bool = False) -> Any:
 
 def adjoint(matrix: TensorLike, name: str | None = None) -> Any:
     """Return matrices transposed and conjugated, as `tf.linalg.adjoint`."""
-    return matrix_transpose(matrix, name, conjugate=True)
+    return matrix_transpose(matrix, conjugate=True, name=name)
 
 
-@nameable
-def band_part(
-    input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, name: str | None = None
-) -> Any:
+@op
+def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike) -> Any:
     """Return matrices with zeros outside of a band, as `tf.linalg.band_part`.
 
     Args:
         input: Matrices, shape `(..., m, n)`.
         num_lower: How many diagonals below the main one stay; a negative number for all.
         num_upper: How many above.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If `input` has less than two dimensions, or not as many diagonals.
@@ -264,16 +260,16 @@ def set_diag(
     return computed_alike(compute, input, diagonal)
 
 
-@nameable
-def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Any:
+@op
+def tensor_diag(diagonal: TensorLike) -> Any:
     """Return a tensor of twice the rank that is 0 but on its diagonal, as `tf.linalg.tensor_diag`."""
     return computed(
         lambda library, array: library.diag(array.ravel()).reshape([*array.shape, *array.shape]), diagonal
     )
 
 
-@nameable
-def tensor_diag_part(input: TensorLike, name: str | None = None) -> Any:
+@op
+def tensor_diag_part(input: TensorLike) -> Any:
     """Return the diagonal of a tensor of shape `(*sizes, *sizes)`, as `tf.linalg.tensor_diag_part`.
 
     Raises:
@@ -293,8 +289,8 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Any:
     return computed(compute, input)
 
 
-@nameable
-def trace(x: TensorLike, name: str | None = None) -> Any:
+@op
+def trace(x: TensorLike) -> Any:
     """Return the sums of the main diagonals of matrices, as `tf.linalg.trace`."""
 
     def compute(library: Any, matrix: Any) -> Any:
@@ -304,8 +300,8 @@ def trace(x: TensorLike, name: str | None = None) -> Any:
     return computed(compute, x)
 
 
-@nameable
-def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Any:
+@op
+def cross(a: TensorLike, b: TensorLike) -> Any:
     """Return the vectors at right angles to pairs of vectors, as `tf.linalg.cross`.
 
     Raises:

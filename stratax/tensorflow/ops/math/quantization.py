@@ -11,19 +11,14 @@ from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 _MOST_BITS = 16
 
 
-@nameable
+@op
 def fake_quant_with_min_max_vars(
-    inputs: TensorLike,
-    min: TensorLike,
-    max: TensorLike,
-    num_bits: int = 8,
-    narrow_range: bool = False,
-    name: str | None = None,
+    inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: int = 8, narrow_range: bool = False
 ) -> Any:
     """Return `inputs` rounded to what `num_bits` can hold, as `tf.quantization.fake_quant_with_min_max_vars`.
 
@@ -33,7 +28,6 @@ def fake_quant_with_min_max_vars(
         max: The largest one.
         num_bits: How many bits, from 2 to 16.
         narrow_range: Whether the smallest whole number is not used.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of the same shape, where `inputs` is. Gradients pass where the input is within the range, elsewhere to
@@ -50,14 +44,9 @@ def fake_quant_with_min_max_vars(
     return _rounded(inputs, min, max, num_bits, narrow_range)
 
 
-@nameable
+@op
 def fake_quant_with_min_max_vars_per_channel(
-    inputs: TensorLike,
-    min: TensorLike,
-    max: TensorLike,
-    num_bits: int = 8,
-    narrow_range: bool = False,
-    name: str | None = None,
+    inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: int = 8, narrow_range: bool = False
 ) -> Any:
     """Return :func:`fake_quant_with_min_max_vars` with a range for each place of the last dimension.
 
@@ -67,7 +56,6 @@ def fake_quant_with_min_max_vars_per_channel(
         max: The largest ones.
         num_bits: How many bits, from 2 to 16.
         narrow_range: Whether the smallest whole number is not used.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If `num_bits` is out of range, or `min` or `max` do not fit.
@@ -81,14 +69,9 @@ def fake_quant_with_min_max_vars_per_channel(
     return _rounded(inputs, min, max, num_bits, narrow_range)
 
 
-@nameable
+@op
 def fake_quant_with_min_max_args(
-    inputs: TensorLike,
-    min: float = -6,
-    max: float = 6,
-    num_bits: int = 8,
-    narrow_range: bool = False,
-    name: str | None = None,
+    inputs: TensorLike, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False
 ) -> Any:
     """Return :func:`fake_quant_with_min_max_vars` of ends that are numbers of Python.
 

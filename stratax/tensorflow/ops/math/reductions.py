@@ -21,11 +21,11 @@ from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls._text import as_text, holds_text
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 
 def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) -> Callable[..., Any]:
-    def function(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    def function(input_tensor: Any, axis: Any = None, keepdims: bool = False) -> Any:
         if is_on_host(input_tensor):
             x, reduce = (
                 np.asanyarray(input_tensor) if _is_nested(input_tensor) else input_tensor,
@@ -35,9 +35,11 @@ def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) 
             x, reduce = _on_device(input_tensor), device_function
         return reduce(x, axis=axes_of(axis), keepdims=bool(keepdims))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{what}, as `tf.{name}`.\n\n{_DOC}"
-    return nameable(function, () if name in _IN_SEVERAL_STEPS else ["input_tensor"])
+    return op(
+        name=name,
+        doc=f"{what}, as `tf.{name}`.\n\n{_DOC}",
+        arrays=() if name in _IN_SEVERAL_STEPS else ["input_tensor"],
+    )(function)
 
 
 # XLA would round their steps otherwise in one program.
@@ -47,7 +49,6 @@ _DOC = """Args:
     input_tensor: An array, on a device or on the host.
     axis: The dimension to reduce, several in a list, or None for all.
     keepdims: Whether reduced dimensions stay, with size 1.
-    name: By which hooks find the result, in a `model_fn`.
 
 Returns:
     An array without the reduced dimensions, where `input_tensor` is."""
@@ -163,15 +164,14 @@ reduce_variance = _reduction(
 )
 
 
-@nameable
-def argmax(input: Any, axis: int | None = None, output_type: Any = "int64", name: str | None = None) -> Any:
+@op
+def argmax(input: Any, axis: int | None = None, output_type: Any = "int64") -> Any:
     """Return where the largest elements are along a dimension, as `tf.argmax`.
 
     Args:
         input: An array, on a device or on the host.
         axis: The dimension; 0 if None, as in TensorFlow.
         output_type: The dtype of the result. On a device int64 becomes int32.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of whole numbers without that dimension, where `input` is.
@@ -179,8 +179,8 @@ def argmax(input: Any, axis: int | None = None, output_type: Any = "int64", name
     return _arg(np.argmax, ops.argmax, input, axis, output_type)
 
 
-@nameable
-def argmin(input: Any, axis: int | None = None, output_type: Any = "int64", name: str | None = None) -> Any:
+@op
+def argmin(input: Any, axis: int | None = None, output_type: Any = "int64") -> Any:
     """Return where the smallest elements are along a dimension, as `tf.argmin`; see :func:`argmax`."""
     return _arg(np.argmin, ops.argmin, input, axis, output_type)
 
@@ -195,9 +195,7 @@ def _arg(numpy_function: Any, device_function: Any, x: Any, axis: int | None, dt
 def _cumulative(
     name: str, numpy_function: Any, device_function: Any, start: float, what: str, own: str
 ) -> Callable[..., Any]:
-    def function(
-        x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-    ) -> Any:
+    def function(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
         is_host = is_on_host(x)
         library: Any = np if is_host else ops
         x = np.asanyarray(x) if is_host else _on_device(x)
@@ -213,19 +211,19 @@ def _cumulative(
             results = library.concatenate([edge, rest], axis=dim) if x.shape[dim] else results
         return library.flip(results, axis=dim) if reverse else results
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{what} of the elements up to each, along a dimension, as `tf.math.{name}`.
+    return op(
+        name=name,
+        doc=f"""{what} of the elements up to each, along a dimension, as `tf.math.{name}`.
 
 Args:
     x: An array, on a device or on the host.
     axis: The dimension.
     exclusive: Whether an element's own value is left out of its {own}.
     reverse: Whether it counts from the end.
-    name: By which hooks find the result, in a `model_fn`.
 
 Returns:
-    An array of x's shape and dtype, where `x` is."""
-    return nameable(function)
+    An array of x's shape and dtype, where `x` is.""",
+    )(function)
 
 
 @np.errstate(all="ignore")
@@ -252,13 +250,9 @@ cumulative_logsumexp = _cumulative(
 )  # fmt: skip
 
 
-@nameable
+@op
 def count_nonzero(
-    input: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    dtype: DTypeLike = "int64",
-    name: str | None = None,
+    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: DTypeLike = "int64"
 ) -> Any:
     """Return how many elements are not 0, as `tf.math.count_nonzero`.
 
@@ -267,7 +261,6 @@ def count_nonzero(
         axis: The dimension to count along, several in a list, or None for all.
         keepdims: Whether these dimensions stay, with size 1.
         dtype: The dtype of the counts. On a device int64 becomes int32.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array without these dimensions, where `input` is.
@@ -280,17 +273,14 @@ def count_nonzero(
     return computed(count, as_text("input", input) if holds_text(input) else input)
 
 
-@nameable
-def reduce_euclidean_norm(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
-) -> Any:
+@op
+def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the roots of sums of squares, as `tf.math.reduce_euclidean_norm`.
 
     Args:
         input_tensor: An array, on a device or on the host.
         axis: The dimension to reduce, several in a list, or None for all.
         keepdims: Whether reduced dimensions stay, with size 1.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array without the reduced dimensions, where `input_tensor` is. Of whole numbers it is rounded towards zero.

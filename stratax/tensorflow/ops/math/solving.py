@@ -17,7 +17,7 @@ from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, computed_alike
 from stratax.tensorflow.ops.calls.dtypes import device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.matrices import check_matrices, diag
 
 
@@ -41,20 +41,20 @@ def _of_squares(name: str, what: str, compute: Callable[..., Any]) -> Callable[.
         with _solvable(name):
             return compute(library, matrix)
 
-    def function(input: TensorLike, name: str | None = None) -> Any:
+    def function(input: TensorLike) -> Any:
         return computed(checked, input)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Return {what}, as `tf.linalg.{name}`.
+    return op(
+        name=name,
+        doc=f"""Return {what}, as `tf.linalg.{name}`.
 
     Args:
         input: Square matrices, shape `(..., n, n)`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If they are not square, or it can't be computed.
-    """
-    return nameable(function)
+    """,
+    )(function)
 
 
 def _cholesky(library: Any, matrix: Any) -> Any:
@@ -80,8 +80,8 @@ slogdet = _of_squares(
 )
 
 
-@raises_named
-def logdet(matrix: TensorLike, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def logdet(matrix: TensorLike) -> Any:
     """Return logarithms of determinants of positive definite matrices, as `tf.linalg.logdet`."""
     return computed(
         lambda library, factor: (
@@ -91,14 +91,13 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Any:
     )
 
 
-@nameable
-def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
+@op
+def inv(input: TensorLike, adjoint: bool = False) -> Any:
     """Return the inverses of square matrices, as `tf.linalg.inv`.
 
     Args:
         input: Square matrices, shape `(..., n, n)`.
         adjoint: Whether those of the adjoint matrices are meant.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If they are not square or are known to have no inverse.
@@ -145,15 +144,14 @@ def _check_system(matrix: Any, rhs: Any, *, is_square: bool = True) -> None:
         )
 
 
-@nameable
-def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
+@op
+def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False) -> Any:
     """Return what matrices have to be multiplied by to give others, as `tf.linalg.solve`.
 
     Args:
         matrix: Square matrices, shape `(..., n, n)`.
         rhs: What they are to give, shape `(..., n, k)`.
         adjoint: Whether the adjoint matrices are meant.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If shapes don't fit or a matrix is known to have no inverse.
@@ -185,10 +183,8 @@ def _triangular(library: Any, matrix: Any, rhs: Any, *, lower: bool, adjoint: bo
     )
 
 
-@nameable
-def triangular_solve(
-    matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
-) -> Any:
+@op
+def triangular_solve(matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False) -> Any:
     """Solve equations of triangular matrices, as `tf.linalg.triangular_solve`.
 
     Args:
@@ -196,7 +192,6 @@ def triangular_solve(
         rhs: What they are to give, shape `(..., n, k)`.
         lower: Whether it is the lower half.
         adjoint: Whether the adjoint matrices are meant.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If shapes don't fit.
@@ -210,9 +205,9 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
     return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True, name=name)
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def banded_triangular_solve(
-    bands: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
+    bands: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False
 ) -> Any:
     """Solve equations of triangular matrices of few diagonals, as `tf.linalg.banded_triangular_solve`.
 
@@ -221,7 +216,6 @@ def banded_triangular_solve(
         rhs: What the matrices are to give, shape `(..., n, k)`.
         lower: Whether the diagonals are below the main one.
         adjoint: Whether the adjoint matrices are meant.
-        name: Ignored.
     """
     count = bands.shape[-2] if hasattr(bands, "shape") else np.shape(bands)[-2]
     k = (1 - count, 0) if lower else (0, count - 1)
@@ -230,10 +224,8 @@ def banded_triangular_solve(
     return triangular_solve(matrix, rhs, lower, adjoint)
 
 
-@raises_named
-def lstsq(
-    matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
-) -> Any:
+@op(is_told=False, is_raw=True)
+def lstsq(matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: bool = True) -> Any:
     """Return what comes nearest to solving equations, by squares, as `tf.linalg.lstsq`.
 
     Args:
@@ -241,7 +233,6 @@ def lstsq(
         rhs: What they are to give, shape `(..., m, k)`.
         l2_regularizer: How much the squares of the solution count; with `fast` only.
         fast: Whether the normal equations are solved; else singular values are computed, which is more precise.
-        name: Ignored.
 
     Returns:
         Shape `(..., n, k)`; the shortest of several solutions.
@@ -276,15 +267,14 @@ def _pinv(library: Any, matrix: Any, rcond: Any) -> Any:
     return (_adjoint(library, vh) * inverses[..., None, :]) @ _adjoint(library, u)
 
 
-@raises_named
-def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False) -> Any:
     """Return the pseudo-inverses of matrices, as `tf.linalg.pinv`.
 
     Args:
         a: Matrices, shape `(..., m, n)`.
         rcond: Singular values below this part of the largest count as 0; None for ten times the precision.
         validate_args: Ignored.
-        name: Ignored.
 
     Returns:
         Shape `(..., n, m)`.
@@ -292,15 +282,14 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: st
     return computed(_pinv, a, rcond=rcond)
 
 
-@raises_named
-def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False) -> Any:
     """Return how many singular values of matrices are not 0, int32, as `tf.linalg.matrix_rank`.
 
     Args:
         a: Matrices, shape `(..., m, n)`.
         tol: Up to which they count as 0; None for what rounding makes of the largest.
         validate_args: Ignored.
-        name: Ignored.
     """
 
     def compute(library: Any, matrix: Any) -> Any:
@@ -312,14 +301,13 @@ def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, nam
     return computed(compute, a)
 
 
-@raises_named
-def lu(input: TensorLike, output_idx_type: Any = "int32", name: str | None = None) -> tuple[Any, Any]:
+@op(is_told=False, is_raw=True)
+def lu(input: TensorLike, output_idx_type: Any = "int32") -> tuple[Any, Any]:
     """Return both triangular factors of matrices in one, and the order of rows, as `tf.linalg.lu`.
 
     Args:
         input: Square matrices, shape `(..., n, n)`.
         output_idx_type: The dtype of the order.
-        name: Ignored.
 
     Returns:
         The factors, below the diagonal the lower one, whose own is 1; and the order, so that
@@ -349,14 +337,8 @@ def _lu_of_one(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return factors, order
 
 
-@raises_named
-def lu_solve(
-    lower_upper: TensorLike,
-    perm: TensorLike,
-    rhs: TensorLike,
-    validate_args: bool = False,
-    name: str | None = None,
-) -> Any:
+@op(is_told=False, is_raw=True)
+def lu_solve(lower_upper: TensorLike, perm: TensorLike, rhs: TensorLike, validate_args: bool = False) -> Any:
     """Solve equations of matrices whose factors `lu` gave, as `tf.linalg.lu_solve`.
 
     Args:
@@ -364,7 +346,6 @@ def lu_solve(
         perm: The order of rows, shape `(..., n)`.
         rhs: What the matrices are to give, shape `(..., n, k)`.
         validate_args: Ignored.
-        name: Ignored.
     """
 
     def compute(library: Any, factors: Any, order: Any, right: Any) -> Any:
@@ -378,10 +359,8 @@ def lu_solve(
     return computed(compute, lower_upper, perm, rhs)
 
 
-@raises_named
-def lu_matrix_inverse(
-    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
-) -> Any:
+@op(is_told=False, is_raw=True)
+def lu_matrix_inverse(lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False) -> Any:
     """Return the inverses of matrices whose factors `lu` gave, as `tf.linalg.lu_matrix_inverse`."""
     identity = computed(
         lambda library, factors: library.broadcast_to(
@@ -392,10 +371,8 @@ def lu_matrix_inverse(
     return lu_solve(lower_upper, perm, identity)
 
 
-@raises_named
-def lu_reconstruct(
-    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
-) -> Any:
+@op(is_told=False, is_raw=True)
+def lu_reconstruct(lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False) -> Any:
     """Return the matrices whose factors `lu` gave, as `tf.linalg.lu_reconstruct`."""
 
     def compute(library: Any, factors: Any, order: Any) -> Any:
@@ -447,10 +424,8 @@ def _together(diagonals: Any, form: str) -> Any:
     return computed_alike(compute, *diagonals)
 
 
-@raises_named
-def tridiagonal_matmul(
-    diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
-) -> Any:
+@op(is_told=False, is_raw=True)
+def tridiagonal_matmul(diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact") -> Any:
     """Multiply matrices of three diagonals by others, as `tf.linalg.tridiagonal_matmul`.
 
     Args:
@@ -458,7 +433,6 @@ def tridiagonal_matmul(
             `"sequence"` a list of them, with `"matrix"` matrices.
         rhs: Shape `(..., n, k)`.
         diagonals_format: `"compact"`, `"sequence"` or `"matrix"`.
-        name: Ignored.
     """
 
     def compute(library: Any, three: Any, right: Any) -> Any:
@@ -471,14 +445,13 @@ def tridiagonal_matmul(
     return computed_alike(compute, _together(diagonals, diagonals_format), rhs)
 
 
-@raises_named
+@op(name_after="conjugate_rhs", is_told=False, is_raw=True)
 def tridiagonal_solve(
     diagonals: Any,
     rhs: TensorLike,
     diagonals_format: str = "compact",
     transpose_rhs: bool = False,
     conjugate_rhs: bool = False,
-    name: str | None = None,
     partial_pivoting: bool = True,
     perturb_singular: bool = False,
 ) -> Any:
@@ -490,7 +463,6 @@ def tridiagonal_solve(
         diagonals_format: `"compact"`, `"sequence"` or `"matrix"`.
         transpose_rhs: Whether `rhs` has the shape `(..., k, n)`.
         conjugate_rhs: Whether `rhs` is conjugated first.
-        name: Ignored.
         partial_pivoting: Ignored.
         perturb_singular: Ignored.
     """

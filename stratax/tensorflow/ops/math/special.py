@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stratax.tensorflow.ops.calls._computed import array_function, computed_alike
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 _HALF = ("float16", "bfloat16")
 
@@ -140,13 +140,12 @@ def _polygamma(a: Any, x: Any) -> Any:
     return jnp.where(a == jnp.trunc(a), library_function(_J + "polygamma")(a.astype("int32"), x), jnp.nan)
 
 
-@nameable
-def lbeta(x: Any, name: str | None = None) -> Any:
+@op
+def lbeta(x: Any) -> Any:
     """Return the logarithm of the absolute value of Beta over the last dimension, as `tf.math.lbeta`.
 
     Args:
         x: An array of positive numbers of at least one dimension.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array without the last dimension; on the host if `x` is.

@@ -14,21 +14,18 @@ from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, computed_alike
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.matrices import check_matrices
 
 
-@nameable
-def svd(
-    tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
-) -> Any:
+@op
+def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """Return singular values and vectors of matrices, as `tf.linalg.svd`.
 
     Args:
         tensor: Matrices, shape `(..., m, n)`.
         full_matrices: Whether there are as many vectors as rows, and as columns.
         compute_uv: Whether there are vectors.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         `s, u, v`, such that `tensor = u @ diag(s) @ adjoint(v)`; not in NumPy's order, and `v` not as NumPy has it.
@@ -45,14 +42,13 @@ def svd(
     return computed(compute, tensor)
 
 
-@nameable
-def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> tuple[Any, Any]:
+@op
+def qr(input: TensorLike, full_matrices: bool = False) -> tuple[Any, Any]:
     """Return the orthogonal and the upper triangular factor of matrices, as `tf.linalg.qr`.
 
     Args:
         input: Matrices, shape `(..., m, n)`.
         full_matrices: Whether the first one is square.
-        name: By which hooks find the result, in a `model_fn`.
     """
 
     def compute(library: Any, matrix: Any) -> Any:
@@ -68,20 +64,20 @@ def _values(name: str, what: str, compute: Callable[..., Any]) -> Callable[..., 
         _check_finite(name, matrix)
         return compute(library, matrix)
 
-    def function(tensor: TensorLike, name: str | None = None) -> Any:
+    def function(tensor: TensorLike) -> Any:
         return computed(checked, tensor)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Return {what}, as `tf.linalg.{name}`.
+    return op(
+        name=name,
+        doc=f"""Return {what}, as `tf.linalg.{name}`.
 
     Args:
         tensor: Square matrices, shape `(..., n, n)`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If they are not square, or are known to hold NaN or infinite numbers.
-    """
-    return nameable(function)
+    """,
+    )(function)
 
 
 def _check_finite(name: str, matrix: Any) -> None:
@@ -129,7 +125,7 @@ eigvalsh = _values(
 )
 
 
-@nameable
+@op
 def eigh_tridiagonal(
     alpha: TensorLike,
     beta: TensorLike,
@@ -137,7 +133,6 @@ def eigh_tridiagonal(
     select: str = "a",
     select_range: Any = None,
     tol: Any = None,
-    name: str | None = None,
 ) -> Any:
     """Return eigenvalues of self-adjoint matrices of three diagonals, as `tf.linalg.eigh_tridiagonal`.
 
@@ -148,7 +143,6 @@ def eigh_tridiagonal(
         select: `"a"` for all, `"i"` for those from the first to the second number of `select_range`.
         select_range: The numbers.
         tol: Ignored: results are as precise as they can be.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If `select` is another: how many values lie in a range depends on them.
@@ -187,20 +181,20 @@ def _matrix_function(name: str, what: str) -> Callable[..., Any]:
         result = (_on_host if library is np else _on_device)(name, matrix)
         return (result if matrix.dtype.kind == "c" else result.real).astype(matrix.dtype)
 
-    def function(input: TensorLike, name: str | None = None) -> Any:
+    def function(input: TensorLike) -> Any:
         return computed(compute, input)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Return the {what} of square matrices, as `tf.linalg.{name}`.
+    return op(
+        name=name,
+        doc=f"""Return the {what} of square matrices, as `tf.linalg.{name}`.
 
     Args:
         input: Square matrices, shape `(..., n, n)`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If they are not square.
-    """
-    return nameable(function)
+    """,
+    )(function)
 
 
 def _on_host(name: str, matrix: np.ndarray) -> Any:

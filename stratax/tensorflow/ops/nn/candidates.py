@@ -12,13 +12,12 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
 from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.nn.embeddings import rows_of
 from stratax.tensorflow.ops.nn.nn import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
 from stratax.tensorflow.ops.random._seeds import source_of
@@ -76,7 +75,7 @@ def _sampled(
     return CandidateSamples(classes.astype("int32"), counts(chances[true]), counts(chances[classes]))
 
 
-@nameable
+@op
 def uniform_candidate_sampler(
     true_classes: TensorLike,
     num_true: int,
@@ -84,7 +83,6 @@ def uniform_candidate_sampler(
     unique: bool,
     range_max: int,
     seed: int | None = None,
-    name: str | None = None,
 ) -> CandidateSamples:
     """Draw classes that are equally likely, as `tf.random.uniform_candidate_sampler`.
 
@@ -95,7 +93,6 @@ def uniform_candidate_sampler(
         unique: Whether all of them are different.
         range_max: How many classes there are.
         seed: As for `tf.random.normal`.
-        name: By which hooks find the results, in a `model_fn`.
 
     Raises:
         BadArgumentError: If shapes don't fit, or there are too few classes.
@@ -104,7 +101,7 @@ def uniform_candidate_sampler(
     return _sampled(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
 
 
-@nameable
+@op
 def log_uniform_candidate_sampler(
     true_classes: TensorLike,
     num_true: int,
@@ -112,7 +109,6 @@ def log_uniform_candidate_sampler(
     unique: bool,
     range_max: int,
     seed: int | None = None,
-    name: str | None = None,
 ) -> CandidateSamples:
     """Draw classes as words by rank, small ones more often, as `tf.random.log_uniform_candidate_sampler`.
 
@@ -123,7 +119,7 @@ def log_uniform_candidate_sampler(
     return _sampled(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
 
 
-@nameable
+@op
 def fixed_unigram_candidate_sampler(
     true_classes: TensorLike,
     num_true: int,
@@ -137,7 +133,6 @@ def fixed_unigram_candidate_sampler(
     shard: int = 0,
     unigrams: Sequence[float] = (),
     seed: int | None = None,
-    name: str | None = None,
 ) -> CandidateSamples:
     """Draw classes as often as a table says, as `tf.nn.fixed_unigram_candidate_sampler`.
 
@@ -154,7 +149,6 @@ def fixed_unigram_candidate_sampler(
         shard: Which of them: the number that remains when a class is divided by `num_shards`.
         unigrams: The numbers, instead of a file.
         seed: As for `tf.random.normal`.
-        name: By which hooks find the results, in a `model_fn`.
 
     Raises:
         BadArgumentError: If there is not exactly one table, or it does not have all classes.
@@ -182,14 +176,9 @@ def _column(path: str) -> list[float]:
         return [float(line.rsplit(",", 1)[-1]) for line in lines if line.strip()]
 
 
-@nameable
+@op
 def all_candidate_sampler(
-    true_classes: TensorLike,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    seed: int | None = None,
-    name: str | None = None,
+    true_classes: TensorLike, num_true: int, num_sampled: int, unique: bool, seed: int | None = None
 ) -> CandidateSamples:
     """Return all classes, for tests of losses, as `tf.nn.all_candidate_sampler`.
 
@@ -199,20 +188,15 @@ def all_candidate_sampler(
         num_sampled: How many classes there are.
         unique: Ignored.
         seed: Ignored.
-        name: By which hooks find the results, in a `model_fn`.
     """
     true = on_device(true_classes)
     classes = jnp.arange(int(num_sampled), dtype="int32")
     return CandidateSamples(classes, jnp.ones(true.shape), jnp.ones(classes.shape))
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def compute_accidental_hits(
-    true_classes: TensorLike,
-    sampled_candidates: TensorLike,
-    num_true: int,
-    seed: int | None = None,
-    name: str | None = None,
+    true_classes: TensorLike, sampled_candidates: TensorLike, num_true: int, seed: int | None = None
 ) -> tuple[Any, Any, Any]:
     """Return which samples are true classes, as `tf.nn.compute_accidental_hits`; on the host.
 
@@ -221,7 +205,6 @@ def compute_accidental_hits(
         sampled_candidates: Shape `(num_sampled,)`.
         num_true: How many true classes an example has.
         seed: Ignored.
-        name: Ignored.
 
     Returns:
         The rows, the samples' places, and for each the smallest number there is, to be added to its logit.
@@ -273,7 +256,7 @@ def _logits(
     )
 
 
-@nameable
+@op(name_default="sampled_softmax_loss")
 def sampled_softmax_loss(
     weights: Any,
     biases: TensorLike,
@@ -285,7 +268,6 @@ def sampled_softmax_loss(
     sampled_values: Any = None,
     remove_accidental_hits: bool = True,
     seed: int | None = None,
-    name: str | None = "sampled_softmax_loss",
 ) -> Any:
     """Return the cross entropy over the true classes and a few others, as `tf.nn.sampled_softmax_loss`.
 
@@ -300,7 +282,6 @@ def sampled_softmax_loss(
         sampled_values: What a candidate sampler has drawn; None for `log_uniform_candidate_sampler`.
         remove_accidental_hits: Whether true classes that are drawn don't count as others.
         seed: As for `tf.random.normal`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The losses, shape `(batch,)`.
@@ -310,7 +291,7 @@ def sampled_softmax_loss(
     return softmax_cross_entropy_with_logits(shares, logits)
 
 
-@nameable
+@op(name_default="nce_loss")
 def nce_loss(
     weights: Any,
     biases: TensorLike,
@@ -321,7 +302,6 @@ def nce_loss(
     num_true: int = 1,
     sampled_values: Any = None,
     remove_accidental_hits: bool = False,
-    name: str | None = "nce_loss",
 ) -> Any:
     """Return the loss of noise-contrastive estimation, as `tf.nn.nce_loss`.
 

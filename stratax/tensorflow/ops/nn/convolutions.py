@@ -13,7 +13,7 @@ from stratax.base.typing import TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 _Steps = int | Sequence[int] | None
 _Padding = str | Sequence[Sequence[int]]
@@ -122,7 +122,7 @@ def _convolution(
     return result.reshape([*batch, *result.shape[1:]])
 
 
-@nameable
+@op
 def conv1d(
     input: TensorLike,
     filters: TensorLike,
@@ -130,7 +130,6 @@ def conv1d(
     padding: _Padding,
     data_format: str | None = "NWC",
     dilations: _Steps = None,
-    name: str | None = None,
 ) -> Any:
     """Convolve sequences with a kernel, as `tf.nn.conv1d`.
 
@@ -141,7 +140,6 @@ def conv1d(
         padding: `"VALID"`, `"SAME"`, or a pair of numbers for each of the three dimensions.
         data_format: `"NWC"` or `"NCW"`.
         dilations: The distance of the kernel's elements.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Sequences, shape `(batch, width, filters)`, or as `data_format` says.
@@ -149,7 +147,7 @@ def conv1d(
     return _convolution(1, input, filters, stride, padding, data_format, dilations)
 
 
-@nameable
+@op
 def conv2d(
     input: TensorLike,
     filters: TensorLike,
@@ -157,7 +155,6 @@ def conv2d(
     padding: _Padding,
     data_format: str | None = "NHWC",
     dilations: _Steps = None,
-    name: str | None = None,
 ) -> Any:
     """Convolve images with a kernel, as `tf.nn.conv2d`.
 
@@ -169,7 +166,6 @@ def conv2d(
         padding: `"VALID"`, `"SAME"`, or a pair of numbers for each of the four dimensions.
         data_format: `"NHWC"` or `"NCHW"`.
         dilations: The distances of the kernel's elements, as `strides`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Images, shape `(batch, height, width, filters)`, or as `data_format` says.
@@ -177,7 +173,7 @@ def conv2d(
     return _convolution(2, input, filters, strides, padding, data_format, dilations)
 
 
-@nameable
+@op
 def conv3d(
     input: TensorLike,
     filters: TensorLike,
@@ -185,7 +181,6 @@ def conv3d(
     padding: _Padding,
     data_format: str | None = "NDHWC",
     dilations: _Steps = None,
-    name: str | None = None,
 ) -> Any:
     """Convolve volumes with a kernel of shape `(depth, height, width, channels, filters)`, as `tf.nn.conv3d`.
 
@@ -194,7 +189,7 @@ def conv3d(
     return _convolution(3, input, filters, strides, padding, data_format, dilations)
 
 
-@nameable
+@op
 def convolution(
     input: TensorLike,
     filters: TensorLike,
@@ -202,7 +197,6 @@ def convolution(
     padding: _Padding = "VALID",
     data_format: str | None = None,
     dilations: _Steps = None,
-    name: str | None = None,
 ) -> Any:
     """Convolve along as many dimensions as the kernel has, as `tf.nn.convolution`: one to three.
 
@@ -251,7 +245,6 @@ _TRANSPOSED_DOC = """Args:
         padding: `"VALID"`, `"SAME"`, or a pair of numbers for each dimension.
         data_format: Where the channels are, as in :func:`conv2d`.
         dilations: The distances of the kernel's elements, as `strides`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of shape `output_shape`.
@@ -271,16 +264,12 @@ def _transposed_function(num: int) -> Callable[..., Any]:
         padding: _Padding = "SAME",
         data_format: str | None = layout,
         dilations: _Steps = None,
-        name: str | None = None,
     ) -> Any:
         return _transposed(num, input, filters, output_shape, strides, padding, data_format, dilations)
 
-    function.__name__ = function.__qualname__ = f"conv{num}d_transpose"
-    function.__doc__ = (
-        f"Compute the gradient of a convolution, also called a deconvolution, as `tf.nn.conv{num}d_transpose`.\n\n    "
-        f"{_TRANSPOSED_DOC}"
-    )
-    return nameable(function)
+    name = f"conv{num}d_transpose"
+    what = f"Compute the gradient of a convolution, also called a deconvolution, as `tf.nn.{name}`."
+    return op(name=name, doc=f"{what}\n\n    {_TRANSPOSED_DOC}")(function)
 
 
 conv1d_transpose = _transposed_function(1)
@@ -288,7 +277,7 @@ conv2d_transpose = _transposed_function(2)
 conv3d_transpose = _transposed_function(3)
 
 
-@nameable
+@op
 def conv_transpose(
     input: TensorLike,
     filters: TensorLike,
@@ -297,7 +286,6 @@ def conv_transpose(
     padding: _Padding = "SAME",
     data_format: str | None = None,
     dilations: _Steps = None,
-    name: str | None = None,
 ) -> Any:
     """Compute the gradient of a convolution along one to three dimensions, as `tf.nn.conv_transpose`.
 
@@ -307,22 +295,15 @@ def conv_transpose(
     return _transposed(kernel.ndim - 2, input, kernel, output_shape, strides, padding, data_format, dilations)
 
 
-@nameable
-def atrous_conv2d(
-    value: TensorLike, filters: TensorLike, rate: int, padding: _Padding, name: str | None = None
-) -> Any:
+@op
+def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: _Padding) -> Any:
     """Convolve images with a kernel whose elements are `rate` pixels apart, as `tf.nn.atrous_conv2d`."""
     return _convolution(2, value, filters, 1, padding, "NHWC", rate)
 
 
-@nameable
+@op
 def atrous_conv2d_transpose(
-    value: TensorLike,
-    filters: TensorLike,
-    output_shape: TensorLike,
-    rate: int,
-    padding: _Padding,
-    name: str | None = None,
+    value: TensorLike, filters: TensorLike, output_shape: TensorLike, rate: int, padding: _Padding
 ) -> Any:
     """Compute the gradient of :func:`atrous_conv2d`, as `tf.nn.atrous_conv2d_transpose`."""
     return _transposed(2, value, filters, output_shape, 1, padding, "NHWC", rate)
@@ -339,7 +320,7 @@ def _depthwise(image: Any, kernel: Any, strides: Any, padding: Any, layout: str,
     return _convolved(image, each, strides, padding, layout, dilations, channels)
 
 
-@nameable
+@op
 def depthwise_conv2d(
     input: TensorLike,
     filter: TensorLike,
@@ -347,7 +328,6 @@ def depthwise_conv2d(
     padding: _Padding,
     data_format: str | None = None,
     dilations: _Steps = None,
-    name: str | None = None,
 ) -> Any:
     """Convolve each channel with filters of its own, as `tf.nn.depthwise_conv2d`.
 
@@ -358,7 +338,6 @@ def depthwise_conv2d(
         padding: `"VALID"`, `"SAME"`, or a pair of numbers for each of the four dimensions.
         data_format: `"NHWC"`, the default, or `"NCHW"`.
         dilations: The distances of the kernel's elements in height and width.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Images with `channels * multiplier` channels.
@@ -367,7 +346,7 @@ def depthwise_conv2d(
     return _depthwise(on_device(input), on_device(filter), strides, padding, layout, dilations)
 
 
-@nameable
+@op
 def depthwise_conv2d_backprop_input(
     input_sizes: TensorLike,
     filter: TensorLike,
@@ -376,7 +355,6 @@ def depthwise_conv2d_backprop_input(
     padding: _Padding,
     data_format: str = "NHWC",
     dilations: _Steps = (1, 1, 1, 1),
-    name: str | None = None,
 ) -> Any:
     """Return the gradient of :func:`depthwise_conv2d` by its input, as `tf.nn.depthwise_conv2d_backprop_input`."""
     kernel, incoming = on_device(filter), on_device(out_backprop)
@@ -386,7 +364,7 @@ def depthwise_conv2d_backprop_input(
     return jax.linear_transpose(forward, image)(incoming)[0]
 
 
-@nameable
+@op
 def depthwise_conv2d_backprop_filter(
     input: TensorLike,
     filter_sizes: TensorLike,
@@ -395,7 +373,6 @@ def depthwise_conv2d_backprop_filter(
     padding: _Padding,
     data_format: str = "NHWC",
     dilations: _Steps = (1, 1, 1, 1),
-    name: str | None = None,
 ) -> Any:
     """Return the gradient of :func:`depthwise_conv2d` by its filters, as `tf.nn.depthwise_conv2d_backprop_filter`."""
     image, incoming = on_device(input), on_device(out_backprop)
@@ -405,7 +382,7 @@ def depthwise_conv2d_backprop_filter(
     return jax.linear_transpose(forward, kernel)(incoming)[0]
 
 
-@nameable
+@op
 def separable_conv2d(
     input: TensorLike,
     depthwise_filter: TensorLike,
@@ -414,7 +391,6 @@ def separable_conv2d(
     padding: _Padding,
     data_format: str | None = None,
     dilations: _Steps = None,
-    name: str | None = None,
 ) -> Any:
     """Convolve each channel by itself and then mix the channels of each pixel, as `tf.nn.separable_conv2d`.
 
@@ -426,7 +402,6 @@ def separable_conv2d(
         padding: As in :func:`depthwise_conv2d`.
         data_format: `"NHWC"`, the default, or `"NCHW"`.
         dilations: The distances of the kernel's elements in height and width.
-        name: By which hooks find the result, in a `model_fn`.
     """
     layout = layout_of(data_format, 2)
     each = _depthwise(on_device(input), on_device(depthwise_filter), strides, padding, layout, dilations)

@@ -9,17 +9,13 @@ from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.random.stateless import stateless_uniform
 
 
-@nameable
+@op
 def general_dropout(
-    x: TensorLike,
-    rate: Any,
-    uniform_sampler: Callable[..., Any],
-    noise_shape: TensorLike | None = None,
-    name: str | None = None,
+    x: TensorLike, rate: Any, uniform_sampler: Callable[..., Any], noise_shape: TensorLike | None = None
 ) -> Any:
     """Return `x` with a share of its elements set to 0, as `tf.nn.experimental.general_dropout`.
 
@@ -28,7 +24,6 @@ def general_dropout(
         rate: The share, from 0 up to but not 1.
         uniform_sampler: Gives numbers from 0 to 1, from a shape and a dtype.
         noise_shape: The shape of the decisions, which are broadcast.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If `rate` is out of its range.
@@ -41,14 +36,13 @@ def general_dropout(
     return ops.where(is_kept, array * ops.cast(1 / (1 - rate), array.dtype), ops.zeros_like(array))
 
 
-@nameable
+@op
 def stateless_dropout(
     x: TensorLike,
     rate: Any,
     seed: TensorLike,
     rng_alg: object = "auto_select",
     noise_shape: TensorLike | None = None,
-    name: str | None = None,
 ) -> Any:
     """Return `x` with a share of its elements set to 0, by a seed, as `tf.nn.experimental.stateless_dropout`.
 
@@ -58,7 +52,6 @@ def stateless_dropout(
         seed: Two whole numbers, from which alone the decisions follow.
         rng_alg: Ignored.
         noise_shape: The shape of the decisions, which are broadcast.
-        name: By which hooks find the result, in a `model_fn`.
     """
 
     def sampler(shape: Any, dtype: Any) -> Any:

@@ -7,28 +7,24 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax.base.indices import check_indices
-from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
 from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError, TracingError
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 _STRATEGIES = ("div", "mod")
 
 
-@nameable
-def embedding_lookup(
-    params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None
-) -> Any:
+@op
+def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None) -> Any:
     """Return rows of a matrix, as `tf.nn.embedding_lookup`.
 
     Args:
         params: The matrix, or a list of its parts one below the other.
         ids: The rows' numbers, of any shape.
         max_norm: Rows that are longer are scaled to this length.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array whose first dimensions are those of `ids`.
@@ -78,14 +74,13 @@ def _shortened(rows: Any, max_norm: float, first: int) -> Any:
     return rows * (max_norm / jnp.maximum(length, max_norm))
 
 
-@raises_named
+@op(name_after="max_norm", is_told=False, is_raw=True)
 def embedding_lookup_sparse(
     params: Any,
     sp_ids: Any,
     sp_weights: Any,
     combiner: str | None = None,
     max_norm: float | None = None,
-    name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Any:
     """Return for each row of ids a weighted sum or mean of rows of a matrix, as `tf.nn.embedding_lookup_sparse`.
@@ -97,7 +92,6 @@ def embedding_lookup_sparse(
         combiner: `"sum"`, `"mean"` (the default: divided by the sum of weights), or `"sqrtn"` (by the root of the
             sum of their squares).
         max_norm: Rows of the matrix that are longer are scaled to this length.
-        name: Ignored.
         allow_fast_lookup: Ignored.
 
     Returns:
@@ -149,7 +143,7 @@ def _combined(rows: Any, segments: Any, weights: Any, num_rows: int, combiner: s
     )
 
 
-@raises_named
+@op(name_after="max_norm", is_told=False, is_raw=True)
 def safe_embedding_lookup_sparse(
     embedding_weights: Any,
     sparse_ids: Any,
@@ -157,7 +151,6 @@ def safe_embedding_lookup_sparse(
     combiner: str | None = "mean",
     default_id: int | None = None,
     max_norm: float | None = None,
-    name: str | None = None,
     allow_dense_grads: bool = False,
 ) -> Any:
     """Return combined rows of a matrix, leaving out ids below 0, as `tf.nn.safe_embedding_lookup_sparse`.
@@ -170,7 +163,6 @@ def safe_embedding_lookup_sparse(
         combiner: As in :func:`embedding_lookup_sparse`.
         default_id: Whose row stands for a row without ids; None for zeros.
         max_norm: Rows of the matrix that are longer are scaled to this length.
-        name: Ignored.
         allow_dense_grads: Ignored.
 
     Returns:

@@ -15,21 +15,18 @@ from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.naming import nameable, nameable_of
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.random._seeds import source_of
 
 
-@nameable
-def softmax_cross_entropy_with_logits(
-    labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None
-) -> Any:
+@op
+def softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, axis: int = -1) -> Any:
     """Return the cross entropy of every example, as `tf.nn.softmax_cross_entropy_with_logits`.
 
     Args:
         labels: Probabilities, shape `(..., classes)`. Gradients pass through them too.
         logits: Unscaled logarithms of probabilities, of the same shape.
         axis: The dimension of the classes.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The losses, shape `(...)`, of the logits' dtype.
@@ -45,16 +42,13 @@ def softmax_cross_entropy_with_logits(
     return ops.sum(labels * (0.0 - ops.log_softmax(logits, axis=axis)), axis=axis)
 
 
-@nameable
-def sparse_softmax_cross_entropy_with_logits(
-    labels: TensorLike, logits: TensorLike, name: str | None = None
-) -> Any:
+@op
+def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike) -> Any:
     """Return the cross entropy of every example, as `tf.nn.sparse_softmax_cross_entropy_with_logits`.
 
     Args:
         labels: The classes' numbers, shape `(...)`.
         logits: Unscaled logarithms of probabilities, shape `(..., classes)`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The losses, shape `(...)`, of the logits' dtype.
@@ -88,16 +82,15 @@ def _chosen(numbers: Any, values: Any) -> Any:
     return ops.sum(ops.where(is_own, values, 0.0), axis=-1)
 
 
-@nameable
+@op
 def sigmoid_cross_entropy_with_logits(
-    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+    labels: TensorLike | None = None, logits: TensorLike | None = None
 ) -> Any:
     """Return the cross entropy of independent yes-or-no answers, as `tf.nn.sigmoid_cross_entropy_with_logits`.
 
     Args:
         labels: Probabilities.
         logits: Unscaled, of the same shape.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The losses, of that shape and the logits' dtype.
@@ -114,38 +107,38 @@ def sigmoid_cross_entropy_with_logits(
     return lost + ops.log1p(ops.exp(ops.where(is_positive, -x, x)))
 
 
-@nameable
-def l2_loss(t: TensorLike, name: str | None = None) -> Any:
+@op
+def l2_loss(t: TensorLike) -> Any:
     """Half the sum of the squares, a scalar, as `tf.nn.l2_loss`."""
     return ops.sum(ops.square(on_device(t))) / 2
 
 
-@nameable_of("features")
-def relu(features: PyTree, name: str | None = None) -> Any:
+@op(arrays=["features"])
+def relu(features: PyTree) -> Any:
     """max(x, 0), as `tf.nn.relu`."""
     return ops.relu(features)
 
 
-@nameable_of("features")
-def relu6(features: PyTree, name: str | None = None) -> Any:
+@op(arrays=["features"])
+def relu6(features: PyTree) -> Any:
     """min(max(x, 0), 6), as `tf.nn.relu6`."""
     return ops.relu6(features)
 
 
-@nameable_of("features")
-def leaky_relu(features: PyTree, alpha: float = 0.2, name: str | None = None) -> Any:
+@op(arrays=["features"])
+def leaky_relu(features: PyTree, alpha: float = 0.2) -> Any:
     """x, and `alpha` * x below 0, as `tf.nn.leaky_relu`; whole numbers become float32."""
     return ops.leaky_relu(features, negative_slope=alpha)
 
 
-@nameable_of("features")
-def elu(features: PyTree, name: str | None = None) -> Any:
+@op(arrays=["features"])
+def elu(features: PyTree) -> Any:
     """x, and exp(x) - 1 below 0, as `tf.nn.elu`."""
     return ops.elu(features)
 
 
-@nameable
-def gelu(features: PyTree, approximate: bool = False, name: str | None = None) -> Any:
+@op
+def gelu(features: PyTree, approximate: bool = False) -> Any:
     """X times the normal distribution's share below x, as `tf.nn.gelu`."""
     return ops.gelu(features, approximate=approximate)
 
@@ -157,8 +150,8 @@ def silu(features: PyTree, beta: float = 1.0) -> Any:
     return features * ops.sigmoid(beta * features)
 
 
-@nameable_of("features")
-def softplus(features: PyTree, name: str | None = None) -> Any:
+@op(arrays=["features"])
+def softplus(features: PyTree) -> Any:
     """log(1 + exp(x)), as `tf.nn.softplus`."""
     return ops.softplus(features)
 
@@ -172,25 +165,21 @@ def _floats(logits: TensorLike) -> Any:
     return array
 
 
-@nameable_of("logits")
-def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
+@op(arrays=["logits"])
+def softmax(logits: TensorLike, axis: int | None = None) -> Any:
     """exp(x) / sum(exp(x)) along a dimension (None: the last), as `tf.nn.softmax`."""
     return ops.softmax(_floats(logits), axis=-1 if axis is None else axis)
 
 
-@nameable_of("logits")
-def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
+@op(arrays=["logits"])
+def log_softmax(logits: TensorLike, axis: int | None = None) -> Any:
     """X - log(sum(exp(x))) along a dimension (None: the last), as `tf.nn.log_softmax`."""
     return ops.log_softmax(_floats(logits), axis=-1 if axis is None else axis)
 
 
-@nameable
+@op
 def dropout(
-    x: TensorLike,
-    rate: float,
-    noise_shape: TensorLike | None = None,
-    seed: int | TensorLike | None = None,
-    name: str | None = None,
+    x: TensorLike, rate: float, noise_shape: TensorLike | None = None, seed: int | TensorLike | None = None
 ) -> Any:
     """Return `x` with a share of `rate` of its elements set to 0 and the others scaled up, as `tf.nn.dropout`.
 
@@ -199,7 +188,6 @@ def dropout(
         rate: The share, from 0 up to but not 1.
         noise_shape: The shape of the decisions, which are broadcast.
         seed: As for `tf.random.normal`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of x's shape. Replicas make different decisions.
@@ -213,36 +201,33 @@ def dropout(
     return random.dropout(on_device(x), rate, noise_shape=shape, seed=source_of(seed))
 
 
-@nameable
-def selu(features: PyTree, name: str | None = None) -> Any:
+@op
+def selu(features: PyTree) -> Any:
     """Return scaled x, and scaled exp(x) - 1 below 0, as `tf.nn.selu`."""
     return ops.selu(features)
 
 
-@nameable
-def softsign(features: PyTree, name: str | None = None) -> Any:
+@op
+def softsign(features: PyTree) -> Any:
     """X / (1 + abs(x)), as `tf.nn.softsign`."""
     return ops.softsign(features)
 
 
-@nameable
-def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Any:
+@op
+def crelu(features: TensorLike, axis: int = -1) -> Any:
     """Return relu(x) and relu(-x) one behind the other along a dimension, as `tf.nn.crelu`."""
     array = on_device(features)
     return ops.relu(ops.concatenate([array, -array], axis=axis))
 
 
-@nameable
-def weighted_cross_entropy_with_logits(
-    labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
-) -> Any:
+@op
+def weighted_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, pos_weight: TensorLike) -> Any:
     """Return cross entropies with a weight for yes, as `tf.nn.weighted_cross_entropy_with_logits`.
 
     Args:
         labels: Probabilities.
         logits: Unscaled, of the same shape.
         pos_weight: The factor of the costs of yes.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The losses, of that shape and the logits' dtype.
@@ -259,17 +244,14 @@ def weighted_cross_entropy_with_logits(
     return (1 - truth) * x + weight * rest
 
 
-@nameable
-def log_poisson_loss(
-    targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
-) -> Any:
+@op
+def log_poisson_loss(targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False) -> Any:
     """Return the loss of counts whose logarithm is predicted, as `tf.nn.log_poisson_loss`.
 
     Args:
         targets: The counts.
         log_input: The logarithms of what is expected, of the same shape.
         compute_full_loss: Whether what does not depend on `log_input` is added, by Stirling's approximation.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If the shapes are different.
@@ -293,8 +275,8 @@ def _check_same_shape(labels: Any, logits: Any) -> None:
         )
 
 
-@nameable
-def in_top_k(targets: TensorLike, predictions: TensorLike, k: int, name: str | None = None) -> Any:
+@op
+def in_top_k(targets: TensorLike, predictions: TensorLike, k: int) -> Any:
     """Return whether each target is among the `k` largest predictions, ties included, as `tf.math.in_top_k`."""
     scores, classes = on_device(predictions), on_device(targets)
     if classes.shape != scores.shape[:1]:

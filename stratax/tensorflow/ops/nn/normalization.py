@@ -6,28 +6,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.typing import Axis, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.reductions import axes_of
 
 _FIRST = ("NCHW", "NCW", "NCDHW")
 
 
-@nameable
-def bias_add(
-    value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None
-) -> Any:
+@op
+def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None) -> Any:
     """Add a number to each channel, as `tf.nn.bias_add`.
 
     Args:
         value: A tensor.
         bias: As many numbers as it has channels.
         data_format: Where they are: last, or in dimension 1 if it begins with `"NC"`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If there is another number of channels, or the format is none.
@@ -50,10 +46,8 @@ def bias_add(
     return array + (numbers.reshape([-1, *[1] * (array.ndim - 2)]) if is_first else numbers)
 
 
-@raises_named
-def moments(
-    x: TensorLike, axes: Axis, shift: object = None, keepdims: bool = False, name: str | None = None
-) -> tuple[Any, Any]:
+@op(is_told=False, is_raw=True)
+def moments(x: TensorLike, axes: Axis, shift: object = None, keepdims: bool = False) -> tuple[Any, Any]:
     """Return mean and variance over dimensions, as `tf.nn.moments`.
 
     Args:
@@ -61,7 +55,6 @@ def moments(
         axes: The dimensions.
         shift: Ignored, as in TensorFlow.
         keepdims: Whether reduced dimensions stay, with size 1.
-        name: Ignored.
     """
     array = on_device(x)
     # Squares of half precision would overflow.
@@ -74,13 +67,9 @@ def _wide(array: Any) -> Any:
     return array.astype("float32") if array.dtype == "float16" else array
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def weighted_moments(
-    x: TensorLike,
-    axes: Axis,
-    frequency_weights: TensorLike,
-    keepdims: bool = False,
-    name: str | None = None,
+    x: TensorLike, axes: Axis, frequency_weights: TensorLike, keepdims: bool = False
 ) -> tuple[Any, Any]:
     """Return mean and variance of what counts by weights, as `tf.nn.weighted_moments`.
 
@@ -89,7 +78,6 @@ def weighted_moments(
         axes: The dimensions.
         frequency_weights: Positive numbers, of a shape that broadcasts with x's.
         keepdims: Whether reduced dimensions stay, with size 1.
-        name: Ignored.
     """
     array, weights = on_device(x), on_device(frequency_weights)
     wide, counts, dims = _wide(array), _wide(weights), axes_of(axes)
@@ -102,13 +90,9 @@ def weighted_moments(
     return mean.astype(array.dtype), variance.astype(array.dtype)
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def sufficient_statistics(
-    x: TensorLike,
-    axes: Axis,
-    shift: TensorLike | None = None,
-    keepdims: bool = False,
-    name: str | None = None,
+    x: TensorLike, axes: Axis, shift: TensorLike | None = None, keepdims: bool = False
 ) -> tuple[Any, Any, Any, Any]:
     """Return count, sum and sum of squares over dimensions, and the shift, as `tf.nn.sufficient_statistics`.
 
@@ -117,7 +101,6 @@ def sufficient_statistics(
         axes: The dimensions, of which there is at least one.
         shift: Subtracted from `x` before; None for 0.
         keepdims: Whether reduced dimensions stay, with size 1.
-        name: Ignored.
     """
     array, dims = on_device(x), tuple(np.atleast_1d(np.asarray(axes)).tolist())
     moved = array if shift is None else array - on_device(shift)
@@ -126,13 +109,9 @@ def sufficient_statistics(
     return count, *sums, None if shift is None else on_device(shift)
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def normalize_moments(
-    counts: TensorLike,
-    mean_ss: TensorLike,
-    variance_ss: TensorLike,
-    shift: TensorLike | None,
-    name: str | None = None,
+    counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike | None
 ) -> tuple[Any, Any]:
     """Return mean and variance of what :func:`sufficient_statistics` gives, as `tf.nn.normalize_moments`."""
     share = 1 / on_device(counts)
@@ -141,7 +120,7 @@ def normalize_moments(
     return mean, on_device(variance_ss) * share - jnp.square(moved)
 
 
-@nameable
+@op
 def batch_normalization(
     x: TensorLike,
     mean: TensorLike,
@@ -149,7 +128,6 @@ def batch_normalization(
     offset: TensorLike | None,
     scale: TensorLike | None,
     variance_epsilon: float,
-    name: str | None = None,
 ) -> Any:
     """Return `(x - mean) / sqrt(variance + variance_epsilon) * scale + offset`, as `tf.nn.batch_normalization`."""
     array = on_device(x)
@@ -160,7 +138,7 @@ def batch_normalization(
     return (result if offset is None else result + on_device(offset)).astype(array.dtype)
 
 
-@nameable
+@op
 def batch_norm_with_global_normalization(
     input: TensorLike,
     mean: TensorLike,
@@ -169,7 +147,6 @@ def batch_norm_with_global_normalization(
     gamma: TensorLike,
     variance_epsilon: float,
     scale_after_normalization: bool,
-    name: str | None = None,
 ) -> Any:
     """Normalize with given means and variances, as `tf.nn.batch_norm_with_global_normalization`.
 
@@ -181,13 +158,12 @@ def batch_norm_with_global_normalization(
         gamma: A factor, if `scale_after_normalization`.
         variance_epsilon: Added to the variance.
         scale_after_normalization: Whether `gamma` counts.
-        name: By which hooks find the result, in a `model_fn`.
     """
     scale = gamma if scale_after_normalization else None
     return batch_normalization(input, mean, variance, beta, scale, variance_epsilon)
 
 
-@nameable
+@op(name_after="is_training")
 def fused_batch_norm(
     x: TensorLike,
     scale: TensorLike,
@@ -197,7 +173,6 @@ def fused_batch_norm(
     epsilon: float = 0.001,
     data_format: str = "NHWC",
     is_training: bool = True,
-    name: str | None = None,
     exponential_avg_factor: float = 1.0,
 ) -> tuple[Any, Any, Any]:
     """Normalize each channel, as `tf.compat.v1.nn.fused_batch_norm`.
@@ -211,7 +186,6 @@ def fused_batch_norm(
         epsilon: Added to the variance.
         data_format: Where the channels are.
         is_training: Whether the batch's own mean and variance count.
-        name: By which hooks find the results, in a `model_fn`.
         exponential_avg_factor: How much the batch counts in the mean and variance that are returned.
 
     Returns:
@@ -243,14 +217,9 @@ def fused_batch_norm(
     return result.astype(array.dtype), *new
 
 
-@nameable
+@op
 def local_response_normalization(
-    input: TensorLike,
-    depth_radius: int = 5,
-    bias: float = 1,
-    alpha: float = 1,
-    beta: float = 0.5,
-    name: str | None = None,
+    input: TensorLike, depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5
 ) -> Any:
     """Divide by the squares of neighbouring channels, as `tf.nn.local_response_normalization`.
 
@@ -260,7 +229,6 @@ def local_response_normalization(
         bias: Added to the sum.
         alpha: A factor of the sum.
         beta: The power of the sum.
-        name: By which hooks find the result, in a `model_fn`.
     """
     array = on_device(input)
     if array.ndim != 4:

@@ -13,7 +13,7 @@ from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.dtypes import device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.nn.convolutions import edges_of, inner, layout_of
 
 _Sizes = int | Sequence[int]
@@ -83,8 +83,7 @@ _DOC = """Args:
         ksize: The window: one number, one for each of these dimensions, or one for each of all.
         strides: The steps, likewise.
         padding: `"VALID"`, `"SAME"`, or for `max_pool` a pair of numbers for each dimension.
-        data_format: Such as `"NHWC"`, the default for images, or `"NCHW"`.
-        name: By which hooks find the result, in a `model_fn`."""
+        data_format: Such as `"NHWC"`, the default for images, or `"NCHW"`."""
 
 
 def _pooling(name: str, pooled: Callable[..., Any], what: str, num: int | None = None) -> Callable[..., Any]:
@@ -96,15 +95,14 @@ def _pooling(name: str, pooled: Callable[..., Any], what: str, num: int | None =
         strides: _Sizes,
         padding: _Padding,
         data_format: str | None = default,
-        name: str | None = None,
     ) -> Any:
         array = _array_of(input, None if num is None else num + 2)
         return pooled(array, ksize, strides, padding, layout_of(data_format, array.ndim - 2))
 
-    function.__name__ = function.__qualname__ = name
     dims = "one to three dimensions" if num is None else f"{num} dimensions"
-    function.__doc__ = f"Return the {what} of each window, as `tf.nn.{name}`.\n\n    {_DOC.format(num=dims)}"
-    return nameable(function)
+    return op(
+        name=name, doc=f"Return the {what} of each window, as `tf.nn.{name}`.\n\n    {_DOC.format(num=dims)}"
+    )(function)
 
 
 max_pool = _pooling("max_pool", _largest, "largest element")
@@ -117,7 +115,7 @@ avg_pool2d = _pooling("avg_pool2d", _mean, "mean", 2)
 avg_pool3d = _pooling("avg_pool3d", _mean, "mean", 3)
 
 
-@nameable
+@op
 def pool(
     input: TensorLike,
     window_shape: Sequence[int],
@@ -126,7 +124,6 @@ def pool(
     padding: _Padding = "VALID",
     data_format: str | None = None,
     dilations: Sequence[int] | None = None,
-    name: str | None = None,
 ) -> Any:
     """Return the largest element or the mean of each window, as `tf.nn.pool`.
 
@@ -138,7 +135,6 @@ def pool(
         padding: `"VALID"` or `"SAME"`.
         data_format: Such as `"NHWC"`, the default, or `"NCHW"`.
         dilations: The distances of a window's elements; None for 1.
-        name: By which hooks find the result, in a `model_fn`.
     """
     pooled = {"MAX": _largest, "AVG": _mean}.get(pooling_type.upper())
     if pooled is None:
@@ -172,7 +168,7 @@ def _shifted(
         yield first[0], first[1], padded[:, rows, columns]
 
 
-@nameable
+@op
 def max_pool_with_argmax(
     input: TensorLike,
     ksize: _Sizes,
@@ -181,7 +177,6 @@ def max_pool_with_argmax(
     data_format: str = "NHWC",
     output_dtype: Any = "int64",
     include_batch_in_index: bool = False,
-    name: str | None = None,
 ) -> tuple[Any, Any]:
     """Return the largest element of each window of images and where it is, as `tf.nn.max_pool_with_argmax`.
 
@@ -193,7 +188,6 @@ def max_pool_with_argmax(
         data_format: `"NHWC"`.
         output_dtype: The dtype of the places; on a device int64 becomes int32.
         include_batch_in_index: Whether places are counted through the whole batch, not each image.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The elements, and their places: `(row * width + column) * channels + channel`.
@@ -222,7 +216,7 @@ def max_pool_with_argmax(
     return best, where.astype(device_dtype(output_dtype))
 
 
-@nameable
+@op
 def dilation2d(
     input: TensorLike,
     filters: TensorLike,
@@ -230,7 +224,6 @@ def dilation2d(
     padding: str,
     data_format: str,
     dilations: Sequence[int],
-    name: str | None = None,
 ) -> Any:
     """Return the largest sum of an element and its filter's number in each window, as `tf.nn.dilation2d`.
 
@@ -241,7 +234,6 @@ def dilation2d(
         padding: `"VALID"` or `"SAME"`.
         data_format: `"NHWC"`.
         dilations: The distances of a window's elements, four numbers.
-        name: By which hooks find the result, in a `model_fn`.
     """
     array, kernel = _array_of(input, 4), on_device(filters)
     if data_format != "NHWC" or kernel.ndim != 3 or kernel.shape[2] != array.shape[3]:
@@ -259,7 +251,7 @@ def dilation2d(
     return result
 
 
-@nameable
+@op
 def erosion2d(
     value: TensorLike,
     filters: TensorLike,
@@ -267,7 +259,6 @@ def erosion2d(
     padding: str,
     data_format: str,
     dilations: Sequence[int],
-    name: str | None = None,
 ) -> Any:
     """Return the smallest difference of an element and its filter's number in each window, as `tf.nn.erosion2d`.
 

@@ -10,7 +10,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 
 
 def _approximate(name: str, choose: Callable[..., Any], what: str) -> Any:
@@ -56,17 +56,14 @@ approx_max_k = _approximate("approx_max_k", jax.lax.approx_max_k, "largest")
 approx_min_k = _approximate("approx_min_k", jax.lax.approx_min_k, "smallest")
 
 
-@nameable
-def isotonic_regression(
-    inputs: TensorLike, decreasing: bool = True, axis: int = -1, name: str | None = None
-) -> tuple[Any, Any]:
+@op
+def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: int = -1) -> tuple[Any, Any]:
     """Return what is nearest to arrays, by squares, and descends, as `tf.nn.isotonic_regression`.
 
     Args:
         inputs: The arrays.
         decreasing: Whether the result descends; else it ascends.
         axis: Their dimension. Time and memory grow with the square of its size.
-        name: By which hooks find the results, in a `model_fn`.
 
     Returns:
         The values, of the inputs' shape, and for each the number of the run of equal ones that it belongs to.

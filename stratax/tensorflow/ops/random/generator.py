@@ -199,7 +199,7 @@ class Generator(keras.random.SeedGenerator):
     ) -> Any:
         """Draw how many of `counts` trials succeed with probabilities `probs`."""
         return stateless.stateless_binomial(
-            lengths_of("shape", shape), self._seed(), counts, probs, dtype, name
+            lengths_of("shape", shape), self._seed(), counts, probs, dtype, name=name
         )
 
     def _seed(self) -> Any:

@@ -25,7 +25,7 @@ from stratax.tensorflow.ops.calls._host import in_pipeline
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import lengths_of, on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.random import _philox, stateless
 from stratax.tensorflow.ops.random._seeds import place_of, set_program_seed, source_of
 
@@ -153,14 +153,13 @@ def set_seed(seed: int | None) -> None:
     set_program_seed(number, is_known=seed is not None)
 
 
-@nameable
+@op
 def normal(
     shape: TensorLike,
     mean: TensorLike = 0.0,
     stddev: TensorLike = 1.0,
     dtype: DTypeLike = "float32",
     seed: int | TensorLike | None = None,
-    name: str | None = None,
 ) -> Any:
     """Normally distributed numbers, as `tf.random.normal`.
 
@@ -171,7 +170,6 @@ def normal(
         dtype: A floating-point dtype.
         seed: None; or a `keras.random.SeedGenerator`; or a number, with which every call gives the next numbers of a
             sequence: outside of compiled functions those of TensorFlow, also for each element of a dataset.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A `jax.Array`.
@@ -185,27 +183,21 @@ def normal(
     return _scaled(drawn, stddev, mean)
 
 
-@nameable
+@op
 def truncated_normal(
     shape: TensorLike,
     mean: TensorLike = 0.0,
     stddev: TensorLike = 1.0,
     dtype: DTypeLike = "float32",
     seed: int | TensorLike | None = None,
-    name: str | None = None,
 ) -> Any:
     """Normally distributed numbers at most two standard deviations away; arguments as for :func:`normal`."""
     return _scaled(_floats(_philox.truncated_normal, _truncated_normal, shape, dtype, seed), stddev, mean)
 
 
-@nameable
+@op
 def uniform(
-    shape: Any,
-    minval: Any = 0,
-    maxval: TensorLike | None = None,
-    dtype: Any = "float32",
-    seed: Any = None,
-    name: str | None = None,
+    shape: Any, minval: Any = 0, maxval: TensorLike | None = None, dtype: Any = "float32", seed: Any = None
 ) -> Any:
     """Evenly distributed numbers from `minval` up to but not `maxval`, as `tf.random.uniform`.
 
@@ -215,7 +207,6 @@ def uniform(
         maxval: The upper end; 1 if None and `dtype` is floating point.
         dtype: A dtype; of whole numbers, `maxval` has to be given.
         seed: As for :func:`normal`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A `jax.Array`.
@@ -235,9 +226,9 @@ def uniform(
     return _scaled(_floats(_philox.uniform, _uniform, sizes, dtype, seed), top - minval, minval)
 
 
-@nameable
+@op
 @_beside_elements
-def shuffle(value: object, seed: int | TensorLike | None = None, name: str | None = None) -> Any:
+def shuffle(value: object, seed: int | TensorLike | None = None) -> Any:
     """`value` with its first dimension in random order, as `tf.random.shuffle`; `seed` as for :func:`normal`."""
     array = on_device(value)
     # One number has one order.
@@ -250,11 +241,9 @@ def shuffle(value: object, seed: int | TensorLike | None = None, name: str | Non
     return array[_philox.permutation(*place, count)]
 
 
-@nameable
+@op
 @_beside_elements
-def categorical(
-    logits: Any, num_samples: int, dtype: Any = None, seed: Any = None, name: str | None = None
-) -> Any:
+def categorical(logits: Any, num_samples: int, dtype: Any = None, seed: Any = None) -> Any:
     """Classes drawn with the probabilities that `logits` say, as `tf.random.categorical`.
 
     Args:
@@ -262,7 +251,6 @@ def categorical(
         num_samples: How many are drawn for every example.
         dtype: The dtype of the result; on a device int64, the default, is int32.
         seed: As for :func:`normal`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Whole numbers, shape `(examples, num_samples)`.
@@ -279,16 +267,9 @@ def _seed_of(seed: Any) -> Any:
     return stateless.split(np.array([source, 0]), 1)[0]
 
 
-@nameable
+@op
 @_beside_elements
-def gamma(
-    shape: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: DTypeLike = "float32",
-    seed: Any = None,
-    name: str | None = None,
-) -> Any:
+def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: DTypeLike = "float32", seed: Any = None) -> Any:
     """Numbers of Gamma distributions, as `tf.random.gamma`.
 
     Args:
@@ -297,7 +278,6 @@ def gamma(
         beta: Their rates; 1 if None.
         dtype: A floating-point dtype.
         seed: As for :func:`normal`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A `jax.Array` whose shape is `shape` and that of the parameters.
@@ -308,11 +288,9 @@ def gamma(
     return stateless.stateless_gamma(sizes, _seed_of(seed), concentration, rate, dtype)
 
 
-@nameable
+@op
 @_beside_elements
-def poisson(
-    shape: Any, lam: Any, dtype: DTypeLike = "float32", seed: Any = None, name: str | None = None
-) -> Any:
+def poisson(shape: Any, lam: Any, dtype: DTypeLike = "float32", seed: Any = None) -> Any:
     """Numbers of Poisson distributions, as `tf.random.poisson`.
 
     Args:
@@ -320,7 +298,6 @@ def poisson(
         lam: The distributions' rates.
         dtype: The dtype.
         seed: As for :func:`normal`.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A `jax.Array` whose shape is `shape` and that of `lam`.

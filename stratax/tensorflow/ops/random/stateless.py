@@ -18,7 +18,7 @@ from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._host import is_made_on_host
 from stratax.tensorflow.ops.calls.creation import lengths_of, on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.special import library_function
 
 # The seed of a device's generator.
@@ -69,14 +69,13 @@ def _float_dtype(dtype: DTypeLike) -> np.dtype:
     return kind
 
 
-@nameable
+@op(name_after="dtype")
 def stateless_uniform(
     shape: Any,
     seed: Any,
     minval: Any = 0,
     maxval: Any = None,
     dtype: DTypeLike = "float32",
-    name: str | None = None,
     alg: object = "auto_select",
 ) -> Any:
     """Return evenly distributed numbers that `seed` says, as `tf.random.stateless_uniform`.
@@ -87,7 +86,6 @@ def stateless_uniform(
         minval: The lower end. None, for whole numbers: with `maxval` None all numbers of the dtype.
         maxval: The upper end, which is not drawn; 1 if None and `dtype` is floating-point.
         dtype: The dtype.
-        name: By which hooks find the result, in a `model_fn`.
         alg: Ignored.
 
     Raises:
@@ -149,14 +147,13 @@ def _whole_numbers(sizes: tuple[int, ...], seed: Any, minval: Any, maxval: Any, 
     return _drawn(seed, host, device, minval, maxval)
 
 
-@nameable
+@op(name_after="dtype")
 def stateless_normal(
     shape: Any,
     seed: Any,
     mean: Any = 0.0,
     stddev: Any = 1.0,
     dtype: DTypeLike = "float32",
-    name: str | None = None,
     alg: object = "auto_select",
 ) -> Any:
     """Return normally distributed numbers that `seed` says, as `tf.random.stateless_normal`.
@@ -167,7 +164,6 @@ def stateless_normal(
         mean: Their mean.
         stddev: Their standard deviation.
         dtype: A floating-point dtype.
-        name: By which hooks find the result, in a `model_fn`.
         alg: Ignored.
     """
     sizes, kind = lengths_of("shape", shape), _float_dtype(dtype)
@@ -183,14 +179,13 @@ def stateless_normal(
     return _drawn(seed, host, device, mean, stddev)
 
 
-@nameable
+@op(name_after="dtype")
 def stateless_truncated_normal(
     shape: Any,
     seed: Any,
     mean: Any = 0.0,
     stddev: Any = 1.0,
     dtype: DTypeLike = "float32",
-    name: str | None = None,
     alg: object = "auto_select",
 ) -> Any:
     """Return normally distributed numbers at most two deviations away; arguments as for :func:`stateless_normal`."""
@@ -202,15 +197,9 @@ def stateless_truncated_normal(
     )
 
 
-@nameable
+@op
 def stateless_parameterized_truncated_normal(
-    shape: Any,
-    seed: Any,
-    means: Any = 0.0,
-    stddevs: Any = 1.0,
-    minvals: Any = -2.0,
-    maxvals: Any = 2.0,
-    name: str | None = None,
+    shape: Any, seed: Any, means: Any = 0.0, stddevs: Any = 1.0, minvals: Any = -2.0, maxvals: Any = 2.0
 ) -> Any:
     """Return normally distributed numbers within limits, as `tf.random.stateless_parameterized_truncated_normal`.
 
@@ -221,7 +210,6 @@ def stateless_parameterized_truncated_normal(
         stddevs: Their standard deviations, likewise.
         minvals: The lower limits.
         maxvals: The upper limits.
-        name: By which hooks find the result, in a `model_fn`.
     """
     sizes = lengths_of("shape", shape)
 
@@ -244,15 +232,8 @@ def stateless_parameterized_truncated_normal(
     return _drawn(seed, host, device, means, stddevs, minvals, maxvals)
 
 
-@nameable
-def stateless_gamma(
-    shape: Any,
-    seed: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: DTypeLike = "float32",
-    name: str | None = None,
-) -> Any:
+@op
+def stateless_gamma(shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: DTypeLike = "float32") -> Any:
     """Return numbers of Gamma distributions that `seed` says, as `tf.random.stateless_gamma`.
 
     Args:
@@ -261,7 +242,6 @@ def stateless_gamma(
         alpha: The distributions' concentrations.
         beta: Their rates; 1 if None.
         dtype: A floating-point dtype.
-        name: By which hooks find the result, in a `model_fn`.
     """
     sizes, kind = lengths_of("shape", shape), _float_dtype(dtype)
     rate = 1.0 if beta is None else beta
@@ -279,10 +259,8 @@ def stateless_gamma(
     return _drawn(seed, host, device, alpha, beta)
 
 
-@nameable
-def stateless_poisson(
-    shape: Any, seed: Any, lam: Any, dtype: DTypeLike = "int32", name: str | None = None
-) -> Any:
+@op
+def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: DTypeLike = "int32") -> Any:
     """Return numbers of Poisson distributions that `seed` says, as `tf.random.stateless_poisson`.
 
     Args:
@@ -290,7 +268,6 @@ def stateless_poisson(
         seed: Two whole numbers.
         lam: The distributions' rates.
         dtype: The dtype.
-        name: By which hooks find the result, in a `model_fn`.
     """
     sizes, kind = lengths_of("shape", shape), as_dtype(dtype)
 
@@ -302,9 +279,9 @@ def stateless_poisson(
     return _drawn(seed, lambda numbers: np.asarray(numbers.poisson(lam, sizes)).astype(kind)[()], device, lam)
 
 
-@nameable
+@op
 def stateless_binomial(
-    shape: Any, seed: Any, counts: Any, probs: Any, output_dtype: DTypeLike = "int32", name: str | None = None
+    shape: Any, seed: Any, counts: Any, probs: Any, output_dtype: DTypeLike = "int32"
 ) -> Any:
     """Return how many of `counts` trials succeed, as `seed` says, as `tf.random.stateless_binomial`.
 
@@ -314,7 +291,6 @@ def stateless_binomial(
         counts: The numbers of trials.
         probs: With which probability one succeeds.
         output_dtype: The dtype.
-        name: By which hooks find the result, in a `model_fn`.
     """
     sizes, kind = lengths_of("shape", shape), as_dtype(output_dtype)
 
@@ -332,10 +308,8 @@ def stateless_binomial(
     return _drawn(seed, host, device, counts, probs)
 
 
-@nameable
-def stateless_categorical(
-    logits: Any, num_samples: int, seed: Any, dtype: DTypeLike = "int64", name: str | None = None
-) -> Any:
+@op
+def stateless_categorical(logits: Any, num_samples: int, seed: Any, dtype: DTypeLike = "int64") -> Any:
     """Return classes drawn with probabilities that `logits` say, as `tf.random.stateless_categorical`.
 
     Args:
@@ -343,7 +317,6 @@ def stateless_categorical(
         num_samples: How many are drawn for every example.
         seed: Two whole numbers.
         dtype: The dtype; on a device int64 is int32.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Whole numbers, shape `(examples, num_samples)`.
@@ -365,8 +338,8 @@ def stateless_categorical(
     return _drawn(seed, host, device, logits)
 
 
-@nameable
-def stateless_shuffle(value: Any, seed: Any, alg: object = "auto_select", name: str | None = None) -> Any:
+@op
+def stateless_shuffle(value: Any, seed: Any, alg: object = "auto_select") -> Any:
     """Return `value` with its first dimension in the order that `seed` says, as `stateless_shuffle` of `tf.random`."""
 
     def device(key: Any) -> Any:

@@ -10,7 +10,7 @@ from stratax.base.typing import TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._computed import computed
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.reductions import axes_of
 
 _COMPLEX = ("complex64", "complex128")
@@ -33,14 +33,13 @@ def _complex_transform(name: str, num: int) -> Callable[..., Any]:
         transform = library.fft.ifftn if name.startswith("i") else library.fft.fftn
         return transform(array, axes=tuple(range(-num, 0))).astype(array.dtype)
 
-    def function(input: TensorLike, name: str | None = None) -> Any:
+    def function(input: TensorLike) -> Any:
         return computed(compute, input)
 
     return _named(function, name, f"over the last {num if num > 1 else ''} dimension{'s' if num > 1 else ''}")
 
 
 def _named(function: Callable[..., Any], name: str, where: str) -> Callable[..., Any]:
-    function.__name__ = function.__qualname__ = name
     what = "inverse Fourier transform" if name.startswith("i") else "Fourier transform"
     of = " of real numbers" if "rfft" in name else ""
     length = (
@@ -48,11 +47,12 @@ def _named(function: Callable[..., Any], name: str, where: str) -> Callable[...,
         if "rfft" in name
         else ""
     )
-    function.__doc__ = f"""Return the {what}{of} {" ".join(where.split())}, as `tf.signal.{name}`.
+    return op(
+        name=name,
+        doc=f"""Return the {what}{of} {" ".join(where.split())}, as `tf.signal.{name}`.
 
     Args:
         input: The array.{length}
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array, on the host if the operand is.
@@ -60,8 +60,8 @@ def _named(function: Callable[..., Any], name: str, where: str) -> Callable[...,
     Raises:
         BadTypeError: If it has another dtype.
         BadArgumentError: If it has too few dimensions.
-    """.replace("        input:", "        input_tensor:" if "rfft" in name else "        input:")
-    return nameable(function)
+    """.replace("        input:", "        input_tensor:" if "rfft" in name else "        input:"),
+    )(function)
 
 
 def _real_transform(name: str, num: int) -> Callable[..., Any]:
@@ -79,9 +79,7 @@ def _real_transform(name: str, num: int) -> Callable[..., Any]:
             return library.fft.rfftn(wide, s=sizes, axes=axes)
         return library.fft.irfftn(array, s=sizes, axes=axes)
 
-    def function(
-        input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
-    ) -> Any:
+    def function(input_tensor: TensorLike, fft_length: TensorLike | None = None) -> Any:
         sizes = None if fft_length is None else sizes_of("fft_length", fft_length)
         return computed(compute, input_tensor, sizes=sizes)
 
@@ -107,7 +105,6 @@ def _general(name: str) -> Callable[..., Any]:
         fft_length: TensorLike | None = None,
         axes: TensorLike | None = None,
         norm: str | None = None,
-        name: str | None = None,
     ) -> Any:
         if norm not in (None, "backward"):
             raise BadArgumentError(f'norm is None or "backward". Received: norm={shown(norm)}.')
@@ -117,37 +114,37 @@ def _general(name: str) -> Callable[..., Any]:
             dims = tuple(range(-len(sizes), 0))
         return computed(compute, input_tensor, sizes=sizes, axes=dims)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Return a Fourier transform over given dimensions, as `tf.signal.{name}`.
+    return op(
+        name=name,
+        doc=f"""Return a Fourier transform over given dimensions, as `tf.signal.{name}`.
 
     Args:
         input_tensor: The array; on a device at most three dimensions are transformed.
         fft_length: The sizes of the transform, to which dimensions are cut or filled up with zeros.
         axes: The dimensions; None for all.
         norm: None.
-        name: By which hooks find the result, in a `model_fn`.
-    """
-    return nameable(function)
+    """,
+    )(function)
 
 
 fftnd, ifftnd, rfftnd, irfftnd = (_general(name) for name in ("fftnd", "ifftnd", "rfftnd", "irfftnd"))
 
 
 def _shift(name: str, what: str) -> Callable[..., Any]:
-    def function(x: TensorLike, axes: Any = None, name: str | None = None) -> Any:
+    def function(x: TensorLike, axes: Any = None) -> Any:
         return computed(
             lambda library, array: getattr(library.fft, function.__name__)(array, axes=axes_of(axes)), x
         )
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{what}, as `tf.signal.{name}`.
+    return op(
+        name=name,
+        doc=f"""{what}, as `tf.signal.{name}`.
 
     Args:
         x: The array.
         axes: The dimension, or several; None for all.
-        name: By which hooks find the result, in a `model_fn`.
-    """
-    return nameable(function)
+    """,
+    )(function)
 
 
 fftshift = _shift("fftshift", "Return what a transform gives, with frequency 0 moved to the middle")

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import sizes_of
@@ -16,7 +15,7 @@ from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, scattered
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
-from stratax.tensorflow.ops.calls.naming import nameable
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.signal.fourier import dct, irfft, rfft
 from stratax.tensorflow.ops.signal.windows import hann_window, vorbis_window
 
@@ -50,7 +49,7 @@ def _framed(library: Any, signal: Any, length: int, step: int, padding: Any, axi
     return library.moveaxis(moved[..., places], (-2, -1), (axis, axis + 1))
 
 
-@nameable
+@op
 def frame(
     signal: TensorLike,
     frame_length: TensorLike,
@@ -58,7 +57,6 @@ def frame(
     pad_end: bool = False,
     pad_value: Any = 0,
     axis: int = -1,
-    name: str | None = None,
 ) -> Any:
     """Return parts of a signal, which may overlap, as `tf.signal.frame`.
 
@@ -69,7 +67,6 @@ def frame(
         pad_end: Whether the end of the signal is filled up, so that each step begins a part.
         pad_value: By what.
         axis: The dimension of time.
-        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array with two dimensions, `[frames, frame_length]`, in place of the one; where `signal` is.
@@ -95,14 +92,13 @@ def _overlapped(library: Any, signal: Any, step: int) -> Any:
     return scattered(library, silence, (..., places), signal, "add")
 
 
-@nameable
-def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None = None) -> Any:
+@op
+def overlap_and_add(signal: TensorLike, frame_step: TensorLike) -> Any:
     """Return the signal that is the sum of its frames, as `tf.signal.overlap_and_add`.
 
     Args:
         signal: Shape `[..., frames, frame_length]`.
         frame_step: How far the frames are apart.
-        name: By which hooks find the result, in a `model_fn`.
     """
     return computed(_overlapped, signal, step=_one("frame_step", frame_step))
 
@@ -118,7 +114,7 @@ def _times(library: Any, frames: Any, window: Any) -> Any:
     return frames * window
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def stft(
     signals: TensorLike,
     frame_length: TensorLike,
@@ -126,7 +122,6 @@ def stft(
     fft_length: TensorLike | None = None,
     window_fn: Window = hann_window,
     pad_end: bool = False,
-    name: str | None = None,
 ) -> Any:
     """Return the spectra of the parts of signals, as `tf.signal.stft`.
 
@@ -137,7 +132,6 @@ def stft(
         fft_length: The size of the transform; None for the power of two that holds a part.
         window_fn: Gives the weights of a part, from their number and a dtype; None for 1.
         pad_end: Whether the end of signals is filled up with zeros.
-        name: Ignored.
 
     Returns:
         Complex numbers, shape `[..., frames, fft_length // 2 + 1]`, where `signals` is.
@@ -151,14 +145,13 @@ def _transform_size(frame_length: Any, fft_length: Any) -> int:
     return 1 << (length - 1).bit_length() if fft_length is None else _one("fft_length", fft_length)
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def inverse_stft(
     stfts: TensorLike,
     frame_length: TensorLike,
     frame_step: TensorLike,
     fft_length: TensorLike | None = None,
     window_fn: Window = hann_window,
-    name: str | None = None,
 ) -> Any:
     """Return the signals that have given spectra, as `tf.signal.inverse_stft`.
 
@@ -168,7 +161,6 @@ def inverse_stft(
         frame_step: How far they are apart.
         fft_length: The size of the transform; None for the power of two that holds a part.
         window_fn: Gives the weights of a part; for the signal as it was, `inverse_stft_window_fn(frame_step)`.
-        name: Ignored.
     """
     frames = irfft(stfts, [_transform_size(frame_length, fft_length)])
     frames = computed(_cut_or_filled, frames, size=_one("frame_length", frame_length))
@@ -180,14 +172,13 @@ def _cut_or_filled(library: Any, frames: Any, size: int) -> Any:
     return library.pad(frames[..., :size], [(0, 0)] * (frames.ndim - 1) + [(0, more)])
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def mdct(
     signals: TensorLike,
     frame_length: TensorLike,
     window_fn: Window = vorbis_window,
     pad_end: bool = False,
     norm: str | None = None,
-    name: str | None = None,
 ) -> Any:
     """Return the modified cosine transforms of the parts of signals, as `tf.signal.mdct`.
 
@@ -197,7 +188,6 @@ def mdct(
         window_fn: As in :func:`stft`; None for `1 / sqrt(2)`.
         pad_end: Whether the end of signals is filled up with zeros.
         norm: None or `"ortho"`.
-        name: Ignored.
 
     Returns:
         Shape `[..., frames, frame_length // 2]`, where `signals` is.
@@ -218,17 +208,14 @@ def _folded(library: Any, frames: Any, factor: float) -> Any:
     return library.concatenate(halves, axis=-1) * frames.dtype.type(factor)
 
 
-@raises_named
-def inverse_mdct(
-    mdcts: TensorLike, window_fn: Window = vorbis_window, norm: str | None = None, name: str | None = None
-) -> Any:
+@op(is_told=False, is_raw=True)
+def inverse_mdct(mdcts: TensorLike, window_fn: Window = vorbis_window, norm: str | None = None) -> Any:
     """Return the signals that have given modified cosine transforms, as `tf.signal.inverse_mdct`.
 
     Args:
         mdcts: What `mdct` gives.
         window_fn: The same as there.
         norm: The same as there.
-        name: Ignored.
     """
     halves = dct(mdcts, 4, norm=norm)
     half = halves.shape[-1]
@@ -242,7 +229,7 @@ def _unfolded(library: Any, halves: Any, factor: float) -> Any:
     return library.concatenate(parts, axis=-1) * halves.dtype.type(factor)
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def linear_to_mel_weight_matrix(
     num_mel_bins: int = 20,
     num_spectrogram_bins: int = 129,
@@ -250,7 +237,6 @@ def linear_to_mel_weight_matrix(
     lower_edge_hertz: float = 125.0,
     upper_edge_hertz: float = 3800.0,
     dtype: DTypeLike = "float32",
-    name: str | None = None,
 ) -> Any:
     """Return the matrix that makes mel bands of spectra, as `tf.signal.linear_to_mel_weight_matrix`.
 
@@ -261,7 +247,6 @@ def linear_to_mel_weight_matrix(
         lower_edge_hertz: Where the bands begin.
         upper_edge_hertz: Where they end.
         dtype: The dtype of the matrix.
-        name: Ignored.
 
     Returns:
         Shape `[num_spectrogram_bins, num_mel_bins]`.
@@ -289,13 +274,12 @@ def _mel(hertz: Any) -> Any:
     return 1127.0 * np.log1p(hertz / 700.0)
 
 
-@raises_named
-def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike) -> Any:
     """Return cepstral coefficients of mel bands, as `tf.signal.mfccs_from_log_mel_spectrograms`.
 
     Args:
         log_mel_spectrograms: Logarithms of the bands' magnitudes, shape `[..., num_mel_bins]`.
-        name: Ignored.
 
     Raises:
         BadArgumentError: If there are no bands.

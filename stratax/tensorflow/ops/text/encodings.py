@@ -6,23 +6,22 @@ import zlib
 from typing import Any
 
 from stratax.base.bounds import check_bytes, most_bytes
-from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.on_host import each, on_host
+from stratax.tensorflow.ops.calls.op import op
 
 # Windows of zlib's decoder by what TensorFlow calls the formats.
 _WINDOWS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
 
 
-@raises_named
-def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def encode_base64(input: Any, pad: bool = False) -> Any:
     """Return strings in base64 for web addresses, as `tf.io.encode_base64`.
 
     Args:
         input: Strings.
         pad: Whether `=` fills up the last four characters.
-        name: Ignored.
 
     Example:
         >>> import stratax.tf as tf
@@ -37,13 +36,12 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any
     return on_host(lambda texts: each(encoded, texts), input, name="encode_base64")
 
 
-@raises_named
-def decode_base64(input: Any, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def decode_base64(input: Any) -> Any:
     """Return what strings in base64 for web addresses stand for, as `tf.io.decode_base64`.
 
     Args:
         input: Strings, with or without `=` at their ends.
-        name: Ignored.
 
     Raises:
         BadArgumentError: A string is no base64.
@@ -78,14 +76,13 @@ def _decompressed(text: bytes, window: int, have: int) -> bytes:
     raise zlib.error("it is cut off")
 
 
-@raises_named
-def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def decode_compressed(bytes: Any, compression_type: str = "") -> Any:
     """Return strings that were compressed, as `tf.io.decode_compressed`.
 
     Args:
         bytes: Strings.
         compression_type: ``"ZLIB"``, ``"GZIP"``, or an empty string for none.
-        name: Ignored.
 
     Raises:
         BadArgumentError: The compression is another one, or a string is damaged.

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.summarized import summarized
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import splits_of_lengths
 from stratax.tensorflow.ops.calls.on_host import array_of, as_result, is_symbol, not_known, on_host
+from stratax.tensorflow.ops.calls.op import op
 
 
 def each_apart(function: Callable[[Any], Sequence[Any]], input: Any, name: str, dtype: Any = object) -> Any:
@@ -47,15 +47,14 @@ def each_apart(function: Callable[[Any], Sequence[Any]], input: Any, name: str, 
     return made
 
 
-@raises_named
-def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def split(input: Any, sep: Any = None, maxsplit: int = -1) -> Any:
     """Return the parts of strings between separators, as `tf.strings.split`.
 
     Args:
         input: Strings.
         sep: What stands between parts; white space of any length if None or empty.
         maxsplit: How often a string is split at most; -1 for everywhere.
-        name: Ignored.
 
     Returns:
         A RaggedTensor; of a single string an array.
@@ -130,24 +129,22 @@ def string_split(
     return made if result_type == "RaggedTensor" else made.to_sparse()
 
 
-@raises_named
-def bytes_split(input: Any, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def bytes_split(input: Any) -> Any:
     """Return the bytes of strings, as `tf.strings.bytes_split`.
 
     Args:
         input: Strings.
-        name: Ignored.
     """
     return each_apart(lambda text: [text[i : i + 1] for i in range(len(text))], input, "bytes_split")
 
 
-@raises_named
+@op(name_after="separator", is_told=False, is_raw=True)
 def reduce_join(
     inputs: Any,
     axis: Any = None,
     keepdims: bool | None = False,
     separator: str = "",
-    name: str | None = None,
     keep_dims: bool | None = None,
     reduction_indices: Any = None,
 ) -> Any:
@@ -158,7 +155,6 @@ def reduce_join(
         axis: The dimension, or several, of which the first is put together first; all if None.
         keepdims: Whether dimensions stay, with size 1.
         separator: What stands between them.
-        name: Ignored.
         keep_dims: The older name of `keepdims`.
         reduction_indices: The older name of `axis`.
 
@@ -231,10 +227,8 @@ def _inner_joined(rows: RaggedTensor, axis: int, between: bytes) -> Any:
     return made
 
 
-@raises_named
-def unsorted_segment_join(
-    inputs: Any, segment_ids: Any, num_segments: int, separator: str = "", name: str | None = None
-) -> Any:
+@op(is_told=False, is_raw=True)
+def unsorted_segment_join(inputs: Any, segment_ids: Any, num_segments: int, separator: str = "") -> Any:
     """Return strings of each number put together, as `tf.strings.unsorted_segment_join`.
 
     Args:
@@ -242,7 +236,6 @@ def unsorted_segment_join(
         segment_ids: The number of each.
         num_segments: How many numbers there are.
         separator: What stands between strings.
-        name: Ignored.
 
     Raises:
         BadArgumentError: A number is out of range.
@@ -265,7 +258,7 @@ def unsorted_segment_join(
     return as_result(made.reshape((count, *rest)))
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def ngrams(
     data: Any,
     ngram_width: Any,
@@ -273,7 +266,6 @@ def ngrams(
     pad_values: Any = None,
     padding_width: int | None = None,
     preserve_short_sequences: bool = False,
-    name: str | None = None,
 ) -> Any:
     """Return neighbouring strings of rows put together, as `tf.strings.ngrams`.
 
@@ -284,7 +276,6 @@ def ngrams(
         pad_values: A string at both ends of rows, or a pair of those at the left and at the right; none if None.
         padding_width: How often it is there at most; one less than the width if None.
         preserve_short_sequences: Whether a row that is too short is put together whole.
-        name: Ignored.
 
     Returns:
         A RaggedTensor; an array if `data` is one.
@@ -334,10 +325,8 @@ def _grams(
     return [between.join(row[i : i + width]) for i in range(len(row) - width + 1)]
 
 
-@raises_named
-def format(
-    template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
-) -> Any:
+@op(is_told=False, is_raw=True)
+def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3) -> Any:
     """Return a text with arrays in it, as `tf.strings.format`.
 
     Args:
@@ -345,7 +334,6 @@ def format(
         inputs: Arrays, or one.
         placeholder: What stands for an array.
         summarize: How many elements of each end of a dimension are shown; -1 for all.
-        name: Ignored.
 
     Raises:
         BadArgumentError: There are not as many placeholders as arrays.

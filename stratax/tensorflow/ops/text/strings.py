@@ -6,25 +6,24 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.on_host import each, on_host
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.text.fingerprints import Fingerprints, hash_buckets, murmur64, sip_hash64
 from stratax.tensorflow.ops.text.regular_expressions import matching, replacing
 
 _KEY_WORDS = 2
 
 
-@raises_named
-def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def to_hash_bucket_fast(input: Any, num_buckets: int) -> Any:
     """Return strings' hashes, as `tf.strings.to_hash_bucket_fast`.
 
     Args:
         input: Strings.
         num_buckets: How many hashes there are.
-        name: Ignored.
 
     Returns:
         Whole numbers from 0 to `num_buckets`, of the strings' shape: int64 on the host, int32 in a `model_fn`.
@@ -47,15 +46,14 @@ def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -
     return on_host(compute, input, name="to_hash_bucket_fast", gives=np.int64)
 
 
-@raises_named
-def to_hash_bucket_strong(input: Any, num_buckets: int, key: Sequence[int], name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def to_hash_bucket_strong(input: Any, num_buckets: int, key: Sequence[int]) -> Any:
     """Return strings' keyed hashes, as `tf.strings.to_hash_bucket_strong`.
 
     Args:
         input: Strings.
         num_buckets: How many hashes there are.
         key: Two whole numbers.
-        name: Ignored.
 
     Returns:
         As :func:`to_hash_bucket_fast`.
@@ -70,14 +68,13 @@ def to_hash_bucket_strong(input: Any, num_buckets: int, key: Sequence[int], name
     return _hashed(lambda text: sip_hash64(text, words) % num_buckets, input, "to_hash_bucket_strong")
 
 
-@raises_named
-def to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def to_hash_bucket(input: Any, num_buckets: int) -> Any:
     """Return strings' hashes, as `tf.strings.to_hash_bucket`.
 
     Args:
         input: Strings.
         num_buckets: How many hashes there are.
-        name: Ignored.
 
     Returns:
         As :func:`to_hash_bucket_fast`.
@@ -97,10 +94,10 @@ def string_to_hash_bucket(string_tensor: Any, num_buckets: int, name: str | None
         num_buckets: How many hashes there are.
         name: Ignored.
     """
-    return to_hash_bucket(string_tensor, num_buckets, name)
+    return to_hash_bucket(string_tensor, num_buckets, name=name)
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def as_string(
     input: Any,
     precision: int = -1,
@@ -108,7 +105,6 @@ def as_string(
     shortest: bool = False,
     width: int = -1,
     fill: str = "",
-    name: str | None = None,
 ) -> Any:
     """Return numbers as text, as `tf.strings.as_string`.
 
@@ -119,7 +115,6 @@ def as_string(
         shortest: Whether fractions are written as short as possible.
         width: How many characters there are at least.
         fill: What fills up shorter ones: ``"0"``, ``" "``, ``"-"`` or ``"+"``, as in `printf`.
-        name: Ignored.
 
     Returns:
         Strings. Of what a `model_fn` computes they are there after the step, as predictions.
@@ -155,14 +150,13 @@ def as_string(
     return on_host(compute, input, name="as_string")
 
 
-@raises_named
-def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def join(inputs: Sequence[Any], separator: str = "") -> Any:
     """Return strings put together element by element, as `tf.strings.join`.
 
     Args:
         inputs: Strings of one shape, or single ones.
         separator: What stands between them.
-        name: Ignored.
 
     Raises:
         BadArgumentError: If the shapes differ.
@@ -185,48 +179,44 @@ def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) ->
     return on_host(joined, *inputs, name="strings_join")
 
 
-@raises_named
-def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def lower(input: Any, encoding: str = "") -> Any:
     """Return strings in lower case, as `tf.strings.lower`.
 
     Args:
         input: Strings.
         encoding: ``"utf-8"``, or an empty string: only ASCII is changed.
-        name: Ignored.
     """
     return _mapped(_cased(str.lower, bytes.lower, encoding), input, "lower")
 
 
-@raises_named
-def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def upper(input: Any, encoding: str = "") -> Any:
     """Return strings in upper case, as `tf.strings.upper`.
 
     Args:
         input: Strings.
         encoding: ``"utf-8"``, or an empty string: only ASCII is changed.
-        name: Ignored.
     """
     return _mapped(_cased(str.upper, bytes.upper, encoding), input, "upper")
 
 
-@raises_named
-def strip(input: Any, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def strip(input: Any) -> Any:
     """Return strings without white space at their ends, as `tf.strings.strip`.
 
     Args:
         input: Strings.
-        name: Ignored.
     """
     return _mapped(bytes.strip, input, "strip")
 
 
-@raises_named
-def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Any:
+@op(name_after="input", is_told=False, is_raw=True)
+def length(input: Any, unit: str = "BYTE") -> Any:
     """Return how long strings are, as `tf.strings.length`.
 
     Args:
         input: Strings.
-        name: Ignored.
         unit: ``"BYTE"`` or ``"UTF8_CHAR"``.
 
     Raises:
@@ -237,15 +227,14 @@ def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Any:
     return on_host(lambda texts: each(measure, texts, dtype=np.int32), input, name="length", gives=np.int32)
 
 
-@raises_named
-def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Any:
+@op(name_after="len", is_told=False, is_raw=True)
+def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE") -> Any:
     """Return parts of strings, as `tf.strings.substr`.
 
     Args:
         input: Strings.
         pos: Where the part begins, for all or for each; below 0 counted from the end.
         len: How long it is at most, for all or for each.
-        name: Ignored.
         unit: ``"BYTE"`` or ``"UTF8_CHAR"``.
 
     Raises:
@@ -272,10 +261,8 @@ def _check_unit(unit: str) -> None:
         raise errors.BadArgumentError(f"unit must be 'BYTE' or 'UTF8_CHAR'. Received: unit={shown(unit)}.")
 
 
-@raises_named
-def regex_replace(
-    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
-) -> Any:
+@op(is_told=False, is_raw=True)
+def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True) -> Any:
     r"""Return strings in which what a pattern matches is replaced, as `tf.strings.regex_replace`.
 
     Args:
@@ -283,7 +270,6 @@ def regex_replace(
         pattern: A regular expression of RE2: see `stratax.tensorflow.ops.text.regular_expressions`.
         rewrite: What stands there instead, with ``\1`` to ``\9`` for groups and ``\0`` for the whole.
         replace_global: Whether each match is replaced, or the first one only.
-        name: Ignored.
 
     Raises:
         BadArgumentError: The pattern or the rewrite is none.
@@ -292,14 +278,13 @@ def regex_replace(
     return _mapped(replace, input, "regex_replace")
 
 
-@raises_named
-def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def regex_full_match(input: Any, pattern: Any) -> Any:
     """Return whether a pattern matches the whole of strings, as `tf.strings.regex_full_match`.
 
     Args:
         input: Strings.
         pattern: A regular expression of RE2: see `stratax.tensorflow.ops.text.regular_expressions`.
-        name: Ignored.
 
     Raises:
         BadArgumentError: The pattern is none.
@@ -310,14 +295,13 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
     )
 
 
-@raises_named
-def to_number(input: Any, out_type: DTypeLike = "float32", name: str | None = None) -> Any:
+@op(is_told=False, is_raw=True)
+def to_number(input: Any, out_type: DTypeLike = "float32") -> Any:
     """Return the numbers that strings are, as `tf.strings.to_number`.
 
     Args:
         input: Strings.
         out_type: The numbers' dtype.
-        name: Ignored.
 
     Raises:
         BadArgumentError: A string is no number.

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.data import RaggedTensor
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.on_host import as_result, each, on_host
+from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.text.string_parts import each_apart
 
 _REPLACEMENT = 65533
@@ -18,14 +18,13 @@ _REPLACEMENT = 65533
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def unicode_decode(
     input: Any,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = _REPLACEMENT,
     replace_control_characters: bool = False,
-    name: str | None = None,
 ) -> Any:
     """Return the code points of strings, as `tf.strings.unicode_decode`.
 
@@ -35,7 +34,6 @@ def unicode_decode(
         errors: What is done with bytes that are no character: ``"strict"``, ``"replace"`` or ``"ignore"``.
         replacement_char: The code point that stands for them.
         replace_control_characters: Whether it stands for control characters, too.
-        name: Ignored.
 
     Returns:
         A RaggedTensor of int32; of a single string an array.
@@ -52,27 +50,22 @@ def unicode_decode(
     return each_apart(lambda text: [ord(char) for char in decode(text)], input, "unicode_decode", np.int32)
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def unicode_decode_with_offsets(
     input: Any,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = _REPLACEMENT,
     replace_control_characters: bool = False,
-    name: str | None = None,
 ) -> tuple[Any, Any]:
     """Return code points, and the byte at which each begins, as `tf.strings.unicode_decode_with_offsets`."""
     decoded = unicode_decode(input, input_encoding, errors, replacement_char, replace_control_characters)
     return decoded, _offsets(input, input_encoding, errors)
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def unicode_split(
-    input: Any,
-    input_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = _REPLACEMENT,
-    name: str | None = None,
+    input: Any, input_encoding: str, errors: str = "replace", replacement_char: int = _REPLACEMENT
 ) -> Any:
     """Return the characters of strings, in their encoding, as `tf.strings.unicode_split`.
 
@@ -81,33 +74,24 @@ def unicode_split(
         input_encoding: Their encoding: ``"UTF-8"``, ``"UTF-16-BE"`` or ``"UTF-32-BE"``.
         errors: As of :func:`unicode_decode`.
         replacement_char: As of :func:`unicode_decode`.
-        name: Ignored.
     """
     decode = _decoder(input_encoding, errors, replacement_char, False)
     codec = _output(input_encoding)
     return each_apart(lambda text: [char.encode(codec) for char in decode(text)], input, "unicode_split")
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def unicode_split_with_offsets(
-    input: Any,
-    input_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = _REPLACEMENT,
-    name: str | None = None,
+    input: Any, input_encoding: str, errors: str = "replace", replacement_char: int = _REPLACEMENT
 ) -> tuple[Any, Any]:
     """Return characters, and the byte at which each begins, as `tf.strings.unicode_split_with_offsets`."""
     parts = unicode_split(input, input_encoding, errors, replacement_char)
     return parts, _offsets(input, input_encoding, errors)
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def unicode_encode(
-    input: Any,
-    output_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = _REPLACEMENT,
-    name: str | None = None,
+    input: Any, output_encoding: str, errors: str = "replace", replacement_char: int = _REPLACEMENT
 ) -> Any:
     """Return the strings of rows of code points, as `tf.strings.unicode_encode`.
 
@@ -116,7 +100,6 @@ def unicode_encode(
         output_encoding: ``"UTF-8"``, ``"UTF-16-BE"`` or ``"UTF-32-BE"``.
         errors: What is done with numbers that are no characters, as of :func:`unicode_decode`.
         replacement_char: The code point that stands for them.
-        name: Ignored.
     """
     codec = _output(output_encoding)
 
@@ -137,7 +120,7 @@ def unicode_encode(
     return as_result(made.reshape(shape))
 
 
-@raises_named
+@op(is_told=False, is_raw=True)
 def unicode_transcode(
     input: Any,
     input_encoding: str,
@@ -145,7 +128,6 @@ def unicode_transcode(
     errors: str = "replace",
     replacement_char: int = _REPLACEMENT,
     replace_control_characters: bool = False,
-    name: str | None = None,
 ) -> Any:
     """Return strings in another encoding, as `tf.strings.unicode_transcode`.
 
@@ -156,7 +138,6 @@ def unicode_transcode(
         errors: As of :func:`unicode_decode`.
         replacement_char: As of :func:`unicode_decode`.
         replace_control_characters: As of :func:`unicode_decode`.
-        name: Ignored.
     """
     decode = _decoder(input_encoding, errors, replacement_char, replace_control_characters)
     codec = _output(output_encoding)

@@ -1,0 +1,206 @@
+"""What a function of `tf` is, as data; its signature, docstring and dispatch are made of that (ops layer)."""
+
+import functools
+import inspect
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
+
+from stratax.base import tracebacks as _tracebacks
+from stratax.base.recording import NOT_RECORDED, RECORDER
+from stratax.base.refusals import raises_named
+from stratax.data.elements import RaggedTensor
+from stratax.data.vectorise import gives_tensors
+from stratax.tensorflow.ops.calls._eager import NOT_COMPUTED, EagerPrograms
+from stratax.tensorflow.ops.calls._text import or_text
+from stratax.tensorflow.ops.calls.described import parameter
+from stratax.tensorflow.ops.calls.naming import NOTE
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+_Made = TypeVar("_Made", covariant=True)
+
+# Parameters that are functions of the program's, in which it may ask for values.
+_FUNCTIONS = re.compile(r"fn|func|body|activation|initializer")
+_TOLD = "name: By which hooks find the result, in a `model_fn`."
+_IGNORED = "name: Ignored."
+_SECTION = re.compile(r"(?<=\n)Args:\n(?:    .*\n?|\n(?=    ))*")
+
+
+class Op(Protocol[_Arguments, _Made]):
+    """A function that takes `name` besides its own arguments."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Made: ...
+
+    @overload
+    def __call__(self, *args: Any, name: str | None, **kwargs: Any) -> _Made: ...
+
+
+@overload
+def op(function: Callable[_Arguments, _Result], /) -> Op[_Arguments, _Result]: ...
+
+
+@overload
+def op(
+    *,
+    name: str | None = None,
+    doc: str | None = None,
+    name_after: str | None = None,
+    name_default: str | None = None,
+    arrays: Sequence[str] = (),
+    text: Sequence[str] = (),
+    is_told: bool = True,
+    is_raw: bool = False,
+) -> Callable[[Callable[_Arguments, _Result]], Op[_Arguments, _Result]]: ...
+
+
+def op(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    doc: str | None = None,
+    name_after: str | None = None,
+    name_default: str | None = None,
+    arrays: Sequence[str] = (),
+    text: Sequence[str] = (),
+    is_told: bool = True,
+    is_raw: bool = False,
+) -> Any:
+    """Make a function of `tf` of one that computes.
+
+    It takes `name` besides, and gives tensors where a program asks for them. What other libraries raise names it. Calls
+    whose operands are known later go to whoever records an export.
+
+    Args:
+        function: What computes.
+        name: Its name, if it is not the function's.
+        doc: Its docstring, if it is not the function's.
+        name_after: The parameter that `name` follows, if it is not the last one that is given by position.
+        name_default: The default of `name`; hooks do not know it.
+        arrays: The names of its first parameters, its operands, where it depends on nothing else than these and
+            options, and on the operands' values in no way that a compiled function could not; it changes nothing. It
+            is computed at once, by one program, where all of these are JAX' arrays.
+        text: The names of operands that may be text: see :func:`or_text`.
+        is_told: Whether hooks of a `model_fn` find its result by `name`, and RaggedTensors among its operands go to
+            what there is for them.
+        is_raw: Whether its result stays as it is, also where a program asks for tensors.
+    """
+    if function is None:
+        return functools.partial(
+            op,
+            name=name,
+            doc=doc,
+            name_after=name_after,
+            name_default=name_default,
+            arrays=arrays,
+            text=text,
+            is_told=is_told,
+            is_raw=is_raw,
+        )
+    if name is not None:
+        function.__name__ = function.__qualname__ = name
+    if doc is not None:
+        function.__doc__ = doc
+    signature, position = _add_name(inspect.signature(function), name_after, name_default)
+    taken = or_text(*text)(function) if text else function
+    made = _tell(taken, arrays, position) if is_told else _call(taken, position, is_raw=is_raw)
+    functools.update_wrapper(made, function)
+    made.__signature__ = signature
+    made.__doc__ = _describe_name(function.__doc__, _TOLD if is_told else _IGNORED)
+    return made
+
+
+def _add_name(
+    signature: inspect.Signature, after: str | None, default: str | None
+) -> tuple[inspect.Signature, int]:
+    """Return a signature with `name`, and its place among arguments without names."""
+    parameters = list(signature.parameters.values())
+    by_position = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    position = len(by_position) if after is None else by_position.index(after) + 1
+    added = parameter("name", str | None, default)
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        position, added = sys.maxsize, added.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+    parameters.insert(position, added)
+    return signature.replace(parameters=parameters), position
+
+
+def _describe_name(doc: str | None, line: str) -> str | None:
+    # A function that is made of another one has it already.
+    if doc is None or "\n    name: " in doc:
+        return doc
+    text = f"{inspect.cleandoc(doc)}\n"
+    return _SECTION.sub(lambda found: f"{found[0].rstrip()}\n    {line}\n", text, count=1).rstrip()
+
+
+def _call(function: Callable[..., Any], position: int, *, is_raw: bool) -> Any:
+    compute = (raises_named if is_raw else gives_tensors)(function)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        recorder = RECORDER.get()
+        if recorder is not None:
+            recorded = recorder.called(called, args, kwargs)
+            if recorded is not NOT_RECORDED:
+                return recorded
+        if "name" in kwargs:
+            del kwargs["name"]
+        elif len(args) > position:
+            args = (*args[:position], *args[position + 1 :])
+        return compute(*args, **kwargs)
+
+    return called
+
+
+def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int) -> Any:
+    calls_back = any(_FUNCTIONS.search(parameter) for parameter in inspect.signature(function).parameters)
+    # What a function of the user's raises stays as it is.
+    compute = function if calls_back else gives_tensors(function)
+    compute_plain = function if calls_back else raises_named(function)
+    programs = EagerPrograms(function, arrays) if arrays else None
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        recorder = RECORDER.get()
+        if recorder is not None:
+            recorded = recorder.called(called, args, kwargs)
+            if recorded is not NOT_RECORDED:
+                return recorded
+        name = None
+        if "name" in kwargs:
+            name = kwargs.pop("name")
+        elif len(args) > position:
+            name, args = args[position], (*args[:position], *args[position + 1 :])
+        note = NOTE.get()
+        if programs is not None and note is None:
+            computed = programs.computed(args, kwargs)
+            if computed is not NOT_COMPUTED:
+                return computed
+        if _holds_ragged(args, kwargs):
+            from stratax.tensorflow.ops.arrays._ragged_operands import of_ragged
+
+            return of_ragged(function, args, kwargs)
+        try:
+            if note is None:
+                return compute(*args, **kwargs)
+            result = compute_plain(*args, **kwargs)
+        except Exception as error:
+            _tracebacks.shorten(error)
+            raise
+        return note(name, result)
+
+    return called
+
+
+def _holds_ragged(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether there is a RaggedTensor among operands, or in a list that begins with one."""
+    # This is asked at every call: nothing is looked at but types.
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(value)
+        if kind is RaggedTensor or (
+            (kind is list or kind is tuple) and value and type(value[0]) is RaggedTensor
+        ):
+            return True
+    return False
