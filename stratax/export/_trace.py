@@ -116,10 +116,10 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
     variables = [each for each in region.inputs if not is_seed(each)]
     own_ids = list(specs)
     unused = {id for id, used in zip(own_ids, is_used[len(region.inputs) :], strict=True) if not used}
-    left_out = _left_out(specs, unused & trace.recorder.unfed(specs))
+    left_out = _left_out(specs, unused & trace.recorder.calls.unfed(specs))
     blanks = {id: specs.pop(id) for id in left_out}
     for seed in seeds:
-        specs[trace.recorder.new_seed()] = spec_of(seed)
+        specs[trace.recorder.calls.new_seed()] = spec_of(seed)
 
     def run(weights: list[Any], arguments: list[Any]) -> list[Any]:
         given, kept = iter(arguments), iter(weights)
@@ -138,9 +138,9 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
         ]
         return list(flat(*inputs, *own))
 
-    before = trace.recorder.plan_before(specs, trace.host_outputs.values())
-    after = trace.recorder.plan_after(trace.host_outputs)
-    trace.recorder.check_fed(specs, (before, after))
+    before = trace.recorder.calls.plan_before(specs, trace.host_outputs.values())
+    after = trace.recorder.calls.plan_after(trace.host_outputs)
+    trace.recorder.calls.check_fed(specs, (before, after))
     run.__name__ = name if name.isidentifier() else "signature"
     weights = list(map(spec_of, variables))
     payloads = {}
@@ -155,9 +155,9 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
     return TracedFunction(
         payloads,
         variables,
-        tuple(trace.recorder.input_name(id) for id in specs),
+        tuple(trace.recorder.calls.input_name(id) for id in specs),
         tuple(trace.results),
-        trace.recorder.named_infos(),
+        trace.recorder.calls.named_infos(),
         {
             each: trace.host_outputs[each].info if each in trace.host_outputs else infos[each]
             for each in trace.outputs
@@ -235,7 +235,7 @@ class _Trace:
             name: each for name, each in found.items() if isinstance(each, self._host.HostValue)
         }
         own = {name: each for name, each in found.items() if name not in self.host_outputs}
-        wanted = self.recorder.results_for(self.host_outputs.values())
+        wanted = self.recorder.calls.results_for(self.host_outputs.values())
         self.results = [*own, *(id.removeprefix("out/") for id in wanted)]
         return [*own.values(), *wanted.values()]
 
@@ -251,7 +251,7 @@ def _specs(
         return trace.arguments.specs
     arguments = trace.recorder.arguments
     for each, info in signature.inputs.items():
-        arguments.note(f"in/{each}", trace.recorder.sizes_of(each, info), info.numpy_dtype)
+        arguments.note(f"in/{each}", trace.recorder.inputs.sizes_of(each, info), info.numpy_dtype)
     return arguments.specs
 
 

@@ -24,7 +24,7 @@ from stratax.tensorflow.estimator._receivers import (
     SupervisedInputReceiver,
     TensorServingInputReceiver,
 )
-from stratax.tensorflow.exports.recording import HostRecorder, blank_trace, current_recorder, write
+from stratax.tensorflow.exports.recording import HostRecorder, blank_trace, current_recorder, info_of, write
 from stratax.tensorflow.v1 import ModelScope
 
 _logger = logging.getLogger("stratax")
@@ -68,10 +68,9 @@ class Serving:
         def traced(recorder: HostRecorder) -> None:
             features, labels, fed = self._parts()
             infos = {
-                name: {key: recorder.info_of(value) for key, value in tensors.items()}
-                for name, tensors in fed.items()
+                name: {key: info_of(value) for key, value in tensors.items()} for name, tensors in fed.items()
             }
-            recorder.name_inputs(fed[None])
+            recorder.inputs.give_names(fed[None])
             element = jax.tree.map(recorder.blank, (features, labels), is_leaf=recorder.is_value)
             found.extend((element, infos))
 
@@ -151,9 +150,9 @@ def _function(
         features, labels, fed = serving.received(alternative)
         given = fed if output.method == PREDICT else dict.fromkeys([_EXAMPLES], next(iter(fed.values())))
         if alternative is None:
-            current_recorder().name_inputs(given)
+            current_recorder().inputs.give_names(given)
         else:
-            current_recorder().feed(given)
+            current_recorder().inputs.feed(given)
         spec = model.exported(features, labels)
         _forget_changes()
         return outputs_of(spec.predictions, spec.export_outputs)[name].tensors()
@@ -167,7 +166,7 @@ def _supervised(model: EstimatorModel, serving: Serving) -> ExportedFunction:
     def called(inputs: dict[str, Any]) -> dict[str, Any]:
         del inputs
         features, labels, fed = serving.received()
-        current_recorder().name_inputs(fed)
+        current_recorder().inputs.give_names(fed)
         return model.exported(features, labels, _with_metrics).tensors()  # type: ignore[no-any-return]
 
     return ExportedFunction(called, {}, model.mode, has_placeholders=True)
