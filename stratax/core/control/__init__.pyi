@@ -4,7 +4,6 @@ from ._body import LoopRegion as LoopRegion
 from ._body import branch_p as branch_p
 from ._body import loop_p as loop_p
 from ._conditions import and_ as and_
-from ._conditions import as_predicate as as_predicate
 from ._conditions import if_exp as if_exp
 from ._conditions import if_stmt as if_stmt
 from ._conditions import not_ as not_
@@ -37,6 +36,7 @@ from ._loops import reduce as reduce
 from ._loops import scan_rows as scan_rows
 from ._loops import while_loop as while_loop
 from ._loops import while_stmt as while_stmt
+from ._predicates import as_predicate as as_predicate
 from ._print import Printing as Printing
 from ._range import range as range
 from ._rebound import ReboundNames as ReboundNames

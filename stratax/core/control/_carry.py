@@ -11,7 +11,8 @@ import keras
 from stratax import errors
 from stratax.base.typing import PyTree
 from stratax.core import regions
-from stratax.core.control import _body, _conditions, _locals
+from stratax.core.control import _body, _locals
+from stratax.core.control._predicates import as_predicate
 
 _STATE = (keras.Variable, regions.Spread)
 
@@ -334,7 +335,7 @@ class Runner:
             # The body has computed the condition last; see `_Loop._trace_once`.
             return index + 1, self._agree(results[-1]), new
 
-        keep_going = self._agree(_conditions.as_predicate(keep_going, "while"))
+        keep_going = self._agree(as_predicate(keep_going, "while"))
         first = (jnp.zeros((), jnp.int32), keep_going, self._carry.initial)
         return jax.lax.while_loop(test, body, first)[2]
 

@@ -17,6 +17,7 @@ from stratax.base.surroundings import Slot
 from stratax.base.typing import TensorLike
 from stratax.core import regions
 from stratax.core.control import _body, _driven, _growing, _locals
+from stratax.core.control._predicates import as_predicate
 
 
 def is_traced(value: object) -> bool:
@@ -53,23 +54,6 @@ def or_(left: Callable[[], Any], right: Callable[[], Any]) -> Any:
     if not is_traced(value):
         return value or right()
     return jnp.logical_or(as_predicate(value, "or"), as_predicate(right(), "or"))
-
-
-def as_predicate(condition: Any, statement: str) -> Any:
-    """Return a condition as a boolean scalar array.
-
-    Raises:
-        TracingError: If it has more than one element.
-    """
-    condition = jnp.asarray(condition)
-    if condition.size != 1:
-        raise errors.TracingError(
-            f"The condition of `{statement}` has more than one element. Expected: a scalar array. "
-            f"Received: {_locals.describe('', condition)}. Reduce it with `keras.ops.all` or `keras.ops.any`, or use "
-            "`keras.ops.where` to choose element by element."
-        )
-    condition = condition.reshape(())
-    return condition if condition.dtype == bool else condition != 0
 
 
 def if_exp(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], text: str) -> Any:

@@ -34,6 +34,7 @@ from stratax.core.control import (
     _locals,
     _range,
 )
+from stratax.core.control._predicates import as_predicate
 
 # For how many shapes of elements a loop is traced without a warning.
 _MAX_SHAPES = 5
@@ -376,7 +377,7 @@ class _Loop:
             loop,
             carry.initial,
             [constants for _, constants in made],
-            keep_going=_conditions.as_predicate(keep_going, "while") if has_test else None,
+            keep_going=as_predicate(keep_going, "while") if has_test else None,
             length=length,
         )
         self.set_state(carry.locals_after(values, always_runs=isinstance(length, int) and not has_test))
@@ -483,7 +484,7 @@ class _Loop:
                 region.counter = element, self.elements.largest
             self.body(self.elements.form(element, [self._taken(region, s) for s in self.elements.streams]))
             # The condition of the next iteration is part of this one, as JAX's loops carry it.
-            test = [] if self.test is None else [_conditions.as_predicate(self.test(), "while")]
+            test = [] if self.test is None else [as_predicate(self.test(), "while")]
             values = _locals.read_variables(self.get_state(), before)
             traced.exits[:] = [_locals.pack(name, v) for name, v in zip(self.names, values, strict=True)]
             leaves = [packed.leaves[i] for packed in traced.exits for i in packed.arrays]
