@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot
 from stratax.base.tracing import TRACING
 from stratax.base.typing import DTypeLike, PyTree, StrPath
 from stratax.data import ops, sources, vectorise
@@ -23,6 +24,9 @@ from stratax.data.elements import (
 from stratax.data.iteration import DatasetIterator, Epochs, Iteration, tracing_region
 from stratax.data.plan import Node, as_count, check_callable, fingerprint, make_order, threads_of, walk
 from stratax.errors import BadArgumentError, BadTypeError, DataError, OutOfRangeError
+
+# What gives `make_one_shot_iterator` on a thread; None for what `iter` gives.
+ONE_SHOT: Slot[Callable[["Dataset"], Any] | None] = Slot("one-shot iterators", None)
 
 
 class Dataset(Selecting, Grouping):
@@ -717,9 +721,8 @@ class Dataset(Selecting, Grouping):
 
     def make_one_shot_iterator(self) -> Any:
         """Return an iterator, as TensorFlow 1: see :func:`stratax.data.make_one_shot_iterator`."""
-        from stratax.data.dataset._one_shot import make_one_shot_iterator
-
-        return make_one_shot_iterator(self)
+        make = ONE_SHOT.get()
+        return iter(self) if make is None else make(self)
 
     def as_numpy_iterator(self) -> DatasetIterator:
         """Iterate like `iter`: elements are NumPy arrays, scalars and `bytes`; sparse ones come as dense arrays."""

@@ -14,19 +14,17 @@ from typing import Any, NoReturn
 
 from stratax.base.recording import NOT_RECORDED, RECORDER, recording_with
 from stratax.base.shown import shown
-from stratax.base.surroundings import Slot, Surroundings
-from stratax.data.dataset._dataset import Dataset
+from stratax.base.surroundings import Surroundings
+from stratax.data.dataset._dataset import ONE_SHOT, Dataset
 from stratax.data.elements import flatten, unflatten
 from stratax.data.iteration import DatasetIterator
 from stratax.errors import BadArgumentError, BadTypeError
-
-_IS_SYMBOLIC: Slot[bool] = Slot("symbolic iterators", False)
 
 
 def symbolic_iterators() -> Surroundings:
     """Have :func:`make_one_shot_iterator` give iterators in a block whose elements stand for those of every step."""
     # The recorder is put there by the first iterator, until the end of the block.
-    return _IS_SYMBOLIC.holding(True) | recording_with(RECORDER.get())
+    return ONE_SHOT.holding(_symbolic_iterator) | recording_with(RECORDER.get())
 
 
 class _Part(abc.ABC):
@@ -249,8 +247,11 @@ def make_one_shot_iterator(dataset: Dataset) -> OneShotIterator | DatasetIterato
     """
     if not isinstance(dataset, Dataset):
         raise BadTypeError(f"make_one_shot_iterator takes a Dataset. Received: dataset={shown(dataset)}.")
-    if not _IS_SYMBOLIC.get():
-        return iter(dataset)
+    made: OneShotIterator | DatasetIterator = dataset.make_one_shot_iterator()
+    return made
+
+
+def _symbolic_iterator(dataset: Dataset) -> OneShotIterator:
     RECORDER.set(RECORDER.get() or _Recorder())
     return OneShotIterator(dataset)
 
