@@ -3,15 +3,13 @@
 import dataclasses
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from stratax import errors
 from stratax.base.callers import stack_level
 from stratax.checkpoint import random_state, set_random_state
+from stratax.engine._passes import NumberedPasses
 from stratax.engine._step_iterator import StepIterator
-
-if TYPE_CHECKING:
-    from stratax.engine._input import StepInput
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +31,25 @@ class Resumption:
     restore: Callable[[], None]
 
 
+class PassedInput(Protocol):
+    """Input in passes, such as a `StepInput`.
+
+    Attributes:
+        passes: The numbers of the passes, or None.
+        random_before_pass: The global random state before the pass that is open, if its order comes from that.
+    """
+
+    passes: NumberedPasses | None
+    random_before_pass: dict[str, Any] | None
+
+    @property
+    def current(self) -> StepIterator | None:
+        """The pass that is open."""
+
+    def open(self) -> StepIterator:
+        """Open a pass."""
+
+
 class InputPosition:
     """Where a training run is in its input, for a backup.
 
@@ -40,7 +57,7 @@ class InputPosition:
         steps: The input.
     """
 
-    def __init__(self, steps: "StepInput") -> None:
+    def __init__(self, steps: PassedInput) -> None:
         self._input = steps
         self._has_warned = False
 
@@ -80,7 +97,7 @@ class InputPosition:
             )
 
 
-def resumed(steps: "StepInput", resumption: Resumption) -> StepIterator:
+def resumed(steps: PassedInput, resumption: Resumption) -> StepIterator:
     """Open a pass behind the steps that were taken of it.
 
     Args:
@@ -100,7 +117,7 @@ def resumed(steps: "StepInput", resumption: Resumption) -> StepIterator:
     return iterator
 
 
-def random_before(steps: "StepInput") -> dict[str, Any] | None:
+def random_before(steps: PassedInput) -> dict[str, Any] | None:
     """Return the global random state before a pass whose order comes from it, as JSON can hold it."""
     # A Dataset's order depends on its seeds alone, other input's on the global generators.
     return random_state() if steps.passes is None else None

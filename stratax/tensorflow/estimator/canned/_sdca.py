@@ -3,7 +3,7 @@
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -33,14 +33,22 @@ from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.random import random
 from stratax.tensorflow.ops.text.fingerprints import Fingerprints
 
-if TYPE_CHECKING:
-    from stratax.tensorflow.estimator.canned._linear import Line
-
 # For how many examples each of `num_table_shards` has room, with their fingerprints and what is known of them.
 _ROWS = 2**20
 # What is known of an example, as TensorFlow has it: its dual variable, its losses, and its weight.
 _KNOWN = 4
 _NAMES_OF_TABLE = ("sdca_examples", "sdca_state", "sdca_sums")
+
+
+class LinearPart(Protocol):
+    """A linear model."""
+
+    @property
+    def sparse_combiner(self) -> str:
+        """How the weights of several ids become one."""
+
+    def logits_and_variables(self, features: Any, units: int) -> tuple[Any, dict[Any, Any]]:
+        """Return so many logits, and the variable of each column, and of the bias under `"bias"`."""
 
 
 class LinearSDCA:
@@ -221,7 +229,7 @@ class _Table:
 
 
 def sdca_model_fn(
-    head: Head, line: "Line", optimizer: LinearSDCA, name: str, slot_infix: str | None
+    head: Head, line: LinearPart, optimizer: LinearSDCA, name: str, slot_infix: str | None
 ) -> Callable[..., EstimatorSpec]:
     """Return the `model_fn` of a linear model that SDCA trains.
 
