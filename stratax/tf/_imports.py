@@ -14,7 +14,7 @@ import logging
 import os
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from stratax.base.shown import shown
 from stratax.errors import BackendError
@@ -26,6 +26,20 @@ _TENSORFLOW = "tensorflow"
 STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_stand_in")
 
 _log = logging.getLogger("stratax")
+
+
+class _Missing:
+    # What is said about a name that is not there, by the module that lacks it.
+    describe: Callable[[str, str], str]
+
+
+def describe_missing_by(function: Callable[[str, str], str]) -> None:
+    """Have a function say what errors say about a name that is not there.
+
+    Args:
+        function: It takes the module of `stratax.tf` that lacks it, and the name.
+    """
+    _Missing.describe = staticmethod(function)
 
 
 def install() -> None:
@@ -123,10 +137,9 @@ def _take_training_of_keras2() -> None:
 
 
 def _hide_from_keras() -> None:
-    from stratax import tf
     from stratax.seams import keras as seam
 
-    seam.hide_tensorflow(tf)
+    seam.hide_tensorflow(sys.modules[_OWN])
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -202,9 +215,7 @@ class _Alias(importlib.abc.Loader):
 
 
 def _error(place: str, name: str, *, is_there: bool) -> ModuleNotFoundError:
-    from stratax.tf import _names
-
     if is_there:
         return ModuleNotFoundError(f"{place}.{name} is no module.", name=f"{place}.{name}")
     # Not with the module's own name, for which `from stratax.tf import x` would hide the message.
-    return ModuleNotFoundError(_names.describe(place, name), name=place)
+    return ModuleNotFoundError(_Missing.describe(place, name), name=place)

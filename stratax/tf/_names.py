@@ -76,3 +76,6 @@ def _suggestion(module: str, name: str) -> str:
 
 def _tensorflow_name(path: str) -> str:
     return "tf" + path.removeprefix(_ROOT)
+
+
+_imports.describe_missing_by(describe)
