@@ -5,7 +5,7 @@ import collections
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax.base import providers
 from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
 from stratax.data import SparseTensor
@@ -21,10 +22,6 @@ from stratax.tensorflow.feature_column._cells import Cells, cells_of
 from stratax.tensorflow.feature_column._codes import Coded, Codes
 from stratax.tensorflow.ops.text.fingerprints import Fingerprints, Words
 from stratax.tensorflow.v1 import ByRow, Compute, HostTensor
-
-if TYPE_CHECKING:
-    from stratax.tensorflow.feature_column._column import CategoricalColumn, HostColumn
-    from stratax.tensorflow.feature_column._numeric import NumericColumn
 
 ID_PARTS = ("ids", "weights", "lengths")
 
@@ -40,6 +37,36 @@ class KnownStrings:
     def __init__(self) -> None:
         self.fingerprints = Fingerprints()
         self.codes: dict[str, Codes] = collections.defaultdict(Codes)
+
+
+class Numbers(Protocol):
+    """A column of numbers."""
+
+    @property
+    def key(self) -> str:
+        """The feature that it reads."""
+
+    def normalized(self, value: Any) -> Any:
+        """Return a batch of the feature, normalized."""
+
+
+class ReadsFeatures(Protocol):
+    """A column that reads features on the host."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def keys_read(self) -> tuple[str, ...]:
+        """The features."""
+
+
+class GivesIds(ReadsFeatures, Protocol):
+    """A column that computes ids."""
+
+    def device_ids(self, features: "DeviceFeatures") -> tuple[Any, Any] | None:
+        """Return ids and weights computed in the step, where that is possible."""
 
 
 class HostFeatures:
@@ -87,7 +114,7 @@ class HostFeatures:
             self._coded[key] = self.known.codes[key].of(value.reshape(len(value), -1)) if is_coded else None
         return self._coded[key]
 
-    def numeric(self, column: "NumericColumn") -> np.ndarray:
+    def numeric(self, column: Numbers) -> np.ndarray:
         """Return the values of a numeric column, of shape `(batch, *shape)`, normalized, as float32."""
         value = np.asarray(feature_of(self._features, column.key))
         return np.asarray(column.normalized(value), np.float32)
@@ -132,7 +159,7 @@ class DeviceFeatures:
             )
         return array[:, None] if array.ndim == 1 else array
 
-    def part(self, column: "HostColumn", part: str) -> Any:
+    def part(self, column: ReadsFeatures, part: str) -> Any:
         """Return an array that a column computed on the host.
 
         Raises:
@@ -143,7 +170,7 @@ class DeviceFeatures:
             raise _not_on_host(column)
         return jnp.asarray(self._arrays[key])
 
-    def ids(self, column: "CategoricalColumn") -> ColumnIds:
+    def ids(self, column: "GivesIds") -> ColumnIds:
         """Return the ids of a column."""
         if f"{column.name}/ids" in self._arrays:
             parts = (self._arrays.get(f"{column.name}/{part}") for part in ID_PARTS)
@@ -279,7 +306,7 @@ class Transformation:
         return {**made, **_computed_on_host(on_host, features)}
 
 
-def _not_on_host(column: "HostColumn") -> errors.BadArgumentError:
+def _not_on_host(column: ReadsFeatures) -> errors.BadArgumentError:
     return errors.BadArgumentError(
         f"Column {shown(column.name)} is computed on the host, and a feature that it reads "
         f"({', '.join(column.keys_read)}) was computed in the step. Expected: the features as the input_fn gives them. "
@@ -337,12 +364,11 @@ def _computed_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[s
 
 def _exported(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
     """Return ids that the host of an export computes."""
-    # Late: it knows the kinds of columns, which know this.
-    from stratax.tensorflow.feature_column._exported import exported_arrays
-
+    # It knows the kinds of columns, which know this.
+    (module,) = providers.providers("columns of exports")
     made: dict[str, Any] = {}
     for column in columns:
-        found = exported_arrays(column, {key: features[key] for key in column.keys_read})
+        found = module.exported_arrays(column, {key: features[key] for key in column.keys_read})
         made.update({f"{column.name}/{part}": array for part, array in found.items()})
     return made
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
+from stratax.base import providers
 from stratax.base import tracebacks as _tracebacks
 from stratax.base.recording import NOT_RECORDED, RECORDER
 from stratax.base.refusals import raises_named
@@ -179,9 +180,8 @@ def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int) ->
             if computed is not NOT_COMPUTED:
                 return computed
         if _holds_ragged(args, kwargs):
-            from stratax.tensorflow.ops.arrays._ragged_operands import of_ragged
-
-            return of_ragged(function, args, kwargs)
+            (module,) = providers.providers("calls with ragged operands")
+            return module.of_ragged(function, args, kwargs)
         try:
             if note is None:
                 return compute(*args, **kwargs)
