@@ -10,8 +10,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.core import known, regions, storage
 from stratax.core.state import _creation, _parts, _variable_updates
-
-_AGGREGATIONS = ("none", "sum", "mean", "only_first_replica")
+from stratax.core.variable_options import VariableAggregation, VariableSynchronization
 
 
 class _VariableClass(type):
@@ -87,7 +86,7 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
             trainable=_word(synchronization) != "on_read" if trainable is None else trainable,
             name=name,
             aggregation=_checked_aggregation(aggregation),
-            synchronization=_word(synchronization),
+            synchronization=_checked_synchronization(synchronization),
             autocast=autocast,
         )
         if self.synchronization == "on_read":
@@ -158,14 +157,21 @@ def _check_numbers(name: str, value: np.ndarray) -> None:
         )
 
 
-def _checked_aggregation(aggregation: object) -> str:
-    word = _word(aggregation)
-    if word not in _AGGREGATIONS:
+def _checked_aggregation(aggregation: object) -> VariableAggregation:
+    try:
+        return VariableAggregation(_word(aggregation))
+    except ValueError:
+        words = ", ".join(repr(str.__str__(member)) for member in VariableAggregation)
         raise errors.BadArgumentError(
-            f"A variable's aggregation says how the replicas' values become one. Expected: one of "
-            f"{', '.join(map(repr, _AGGREGATIONS))}. Received: aggregation={shown(aggregation)}."
-        )
-    return word
+            f"A variable's aggregation says how the replicas' values become one. Expected: one of {words}. "
+            f"Received: aggregation={shown(aggregation)}."
+        ) from None
+
+
+def _checked_synchronization(synchronization: object) -> str:
+    word = _word(synchronization)
+    # What Keras refuses goes on to it as it is.
+    return next((member for member in VariableSynchronization if member == word), word)
 
 
 def _word(option: object) -> str:

@@ -1,6 +1,8 @@
 """`stratax.Variable`: TensorFlow's signature on a Keras variable."""
 
+import copy
 import enum
+import pickle
 
 import jax
 import jax.numpy as jnp
@@ -57,6 +59,20 @@ def test_options_of_a_variable_are_equal_to_tensorflows_members():
     assert v.aggregation != tf.VariableAggregation.MEAN
     assert v.synchronization == tf.VariableSynchronization.AUTO
     assert {tf.VariableAggregation.SUM: 1}[v.aggregation] == 1
+
+
+def test_options_of_a_variable_are_members_with_names_and_words_of_keras():
+    v = tf.Variable(0.0, aggregation="mean", synchronization=tf.VariableSynchronization.ON_READ)
+    assert v.aggregation is tf.VariableAggregation.MEAN
+    assert (v.aggregation.name, v.aggregation.value, v.aggregation) == ("MEAN", 2, "mean")
+    assert v.synchronization is tf.VariableSynchronization.ON_READ
+    assert (v.synchronization.name, v.synchronization.value, v.synchronization) == ("ON_READ", 3, "on_read")
+    assert {"mean": 1}[v.aggregation] == 1
+    plain = sx.Variable(0.0)
+    assert (plain.aggregation.name, plain.synchronization.name) == ("NONE", "AUTO")
+    assert tf.VariableAggregation(1) is tf.VariableAggregation.SUM
+    assert tf.VariableAggregation.NONE != tf.VariableSynchronization.NONE
+    assert copy.deepcopy(v.aggregation) is v.aggregation is pickle.loads(pickle.dumps(v.aggregation))
 
 
 def test_an_unknown_aggregation_is_refused():
