@@ -10,6 +10,7 @@ import os as _os
 
 from stratax.base import doors as _doors
 from stratax.base import providers as _providers
+from stratax.startup import command as _command
 from stratax.startup import libtpu as _libtpu
 from stratax.startup import malloc as _malloc
 from stratax.startup import xla_flags as _xla_flags
@@ -17,7 +18,8 @@ from stratax.startup.backend import choose_backend as _choose_backend
 from stratax.startup.backend import hook_keras as _hook_keras
 
 _malloc.install()
-_choose_backend()
+with _command.told_without_a_traceback():
+    _choose_backend()
 _hook_keras("stratax.keras", after=("stratax.distribute", "stratax.engine"))
 _xla_flags.install()
 _libtpu.install()
@@ -30,6 +32,7 @@ _providers.provide("calls with ragged operands", "stratax.tensorflow.ops.arrays.
 if _os.environ.get("STRATAX_SIMULATE", "").strip():
     from stratax.cluster import simulate_from_environment as _simulate_from_environment
 
-    _simulate_from_environment()
+    with _command.told_without_a_traceback():
+        _simulate_from_environment()
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)
