@@ -20,7 +20,7 @@ class ClusterResolver(abc.ABC):
     task_type: str | None = None
     task_id: int | None = None
     rpc_layer: str | None = None
-    environment: str = ""
+    environment: str | None = ""
 
     @abc.abstractmethod
     def cluster_spec(self) -> ClusterSpec:

@@ -17,7 +17,7 @@ class TFConfigClusterResolver(ListedClusterResolver):
         task_type: This process's job.
         task_id: Its number.
         rpc_layer: The protocol that `master` puts before an address; none if neither says anything.
-        environment: Where the program runs; for the record.
+        environment: Where the program runs; for the record. What TF_CONFIG says of it is in `tf_config`.
 
     Attributes:
         tf_config: All that TF_CONFIG says.
@@ -44,9 +44,9 @@ class TFConfigClusterResolver(ListedClusterResolver):
         self.tf_config = config = parse_tf_config(self._text)
         self._cluster = config.cluster
         self.task_type = config.task_type if task_type is None else task_type
-        self.task_id = config.task_id if task_id is None else task_id
+        self.task_id = config.task_id if task_id is None else int(task_id)
         self.rpc_layer = rpc_layer or config.rpc_layer
-        self.environment = config.environment if environment is None else environment
+        self.environment = environment
 
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None

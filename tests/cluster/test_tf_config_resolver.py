@@ -18,7 +18,7 @@ def test_it_answers_as_tensorflows_does(monkeypatch):
         "worker",
         1,
         None,
-        "",
+        None,
     )
     assert resolver.master() == "b:1"
     assert resolver.master("ps", 0, rpc_layer="http") == "http://p:1"
