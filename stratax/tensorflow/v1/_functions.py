@@ -10,6 +10,7 @@ from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops.arrays import arrays
 from stratax.tensorflow.ops.calls import creation
 from stratax.tensorflow.ops.calls.op import op
+from stratax.tensorflow.ops.control import flow
 from stratax.tensorflow.ops.math import arithmetic, elementwise, linalg, reductions
 from stratax.tensorflow.ops.nn import convolutions, embeddings, nn, normalization, pooling
 from stratax.tensorflow.ops.random import random
@@ -360,3 +361,33 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         if len(shapes[0]) == 1 < rank:
             condition = arrays.reshape(condition, (-1, *[1] * (rank - 1)))
     return arrays.where(condition, x, y)
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: object = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Repeat a body as long as a condition holds, as `tf.compat.v1.while_loop`; of a single variable give its value.
+
+    Args:
+        cond: As for `tf.while_loop`, as are the other arguments.
+        body: A function of the loop's variables that gives their next values.
+        loop_vars: A list or tuple of them.
+        shape_invariants: Ignored.
+        parallel_iterations: Ignored.
+        back_prop: Ignored.
+        swap_memory: Ignored.
+        name: Ignored.
+        maximum_iterations: The largest number of iterations.
+        return_same_structure: Whether a single variable's value is given in a list, as `loop_vars` has it.
+    """
+    values = flow.while_loop(cond, body, loop_vars, maximum_iterations=maximum_iterations)
+    return values if return_same_structure or len(values) != 1 else values[0]

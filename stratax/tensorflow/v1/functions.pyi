@@ -31,3 +31,4 @@ from ._functions import shape as shape
 from ._functions import size as size
 from ._functions import squeeze as squeeze
 from ._functions import where as where
+from ._functions import while_loop as while_loop

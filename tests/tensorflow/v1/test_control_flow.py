@@ -3,6 +3,7 @@
 import numpy as np
 
 import stratax.tf as tf
+import stratax.tf.compat.v1 as tf1
 from tests.tensorflow.v1.steps import Step
 
 
@@ -50,3 +51,16 @@ def test_a_training_step_may_be_left_out():
     for x, expected in ((2.0, -1.0), (np.inf, -1.0), (1.0, -2.0)):
         step(np.float32(x))
         assert step.value("weight") == expected
+
+
+# TensorFlow 2.21.
+def test_a_loop_of_tensorflow_1_gives_the_value_of_a_single_variable():
+    def loop(loop_vars, **options):
+        return tf1.while_loop(lambda i, *_: i < 3, lambda i, *others: (i + 1, *others), loop_vars, **options)
+
+    assert int(tf1.while_loop(lambda i: i < 3, lambda i: i + 1, [0])) == 3
+    assert int(loop([0])) == int(loop((0,), maximum_iterations=9)) == 3
+    assert tuple(map(int, loop([0, 7]))) == (3, 7)
+    assert tuple(map(int, loop([0], return_same_structure=True))) == (3,)
+    assert int(tf1.while_loop(lambda i: i < 3, lambda i: i + 1, [0], None, 10, True, False, "name", 2)) == 2
+    assert int(tf.function(lambda: loop([0]))()) == 3

@@ -239,7 +239,8 @@ def while_loop(
         name: Ignored.
 
     Returns:
-        The variables' last values, in the structure of `loop_vars`.
+        The variables' last values: in a list or tuple, as `loop_vars` is; outside of compiled functions as `body` gave
+        them.
 
     Raises:
         BadTypeError: If `cond` or `body` is not callable.
@@ -254,17 +255,27 @@ def while_loop(
         )
     first = as_tensors(tuple(loop_vars))
     limit = _limit(maximum_iterations)
+    # What the last values stand in: what the first ones did, until a call of the body says otherwise.
+    given = loop_vars
 
     def step(values: Any) -> Any:
-        return as_tensors(_next(body(*values), values))
+        nonlocal given
+        made = body(*values)
+        if isinstance(made, list | tuple) and not hasattr(made, "_fields") and not in_pipeline():
+            given = made
+        return as_tensors(_next(made, values))
 
     if limit is not None and is_traced(limit):
-        values = _counted(cond, step, first, limit)
+        values, is_traced_loop = _counted(cond, step, first, limit), True
     else:
-        values = _repeated(lambda values: cond(*values), step, first, limit)
-    if hasattr(loop_vars, "_fields"):
-        return type(loop_vars)(*values)
-    return list(values) if isinstance(loop_vars, list) else values
+        values, is_traced_loop = _repeated(lambda values: cond(*values), step, first, limit)
+    return _standing_in(loop_vars if is_traced_loop else given, values)
+
+
+def _standing_in(like: Any, values: tuple[Any, ...]) -> Any:
+    if hasattr(like, "_fields"):
+        return type(like)(*values)
+    return list(values) if isinstance(like, list) else values
 
 
 def _limit(maximum_iterations: Any) -> Any:
@@ -289,7 +300,10 @@ def _counted(cond: Callable[..., Any], step: Callable[[Any], Any], first: Any, l
 
         return jnp.logical_and(counted[0] < limit, cond(*counted[1]))
 
-    return _repeated(go_on, lambda counted: (counted[0] + 1, step(counted[1])), (limit * 0, first), None)[1]
+    counted, _ = _repeated(
+        go_on, lambda counted: (counted[0] + 1, step(counted[1])), (limit * 0, first), None
+    )
+    return counted[1]
 
 
 def _next(made: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -305,19 +319,22 @@ def _next(made: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(made)
 
 
-def _repeated(test: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, limit: int | None) -> Any:
+def _repeated(
+    test: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, limit: int | None
+) -> tuple[Any, bool]:
+    """Return the last state, and whether the loop is one of the program."""
     if is_compiled(state):
-        return repeat(autograph.convert(test), autograph.convert(step), state, limit)
+        return repeat(autograph.convert(test), autograph.convert(step), state, limit), True
     count = 0
     while limit is None or count < limit:
         truth = _truth("cond", test(state))
         if not isinstance(truth, bool):
-            return repeat(test, step, state, None if limit is None else limit - count)
+            return repeat(test, step, state, None if limit is None else limit - count), True
         if not truth:
             break
         state = step(state)
         count += 1
-    return state
+    return state, False
 
 
 def is_compiled(state: PyTree) -> bool:

@@ -33,6 +33,7 @@ del strings
 del argmax
 del argmin
 del where
+del while_loop
 del expand_dims
 del gather
 del norm

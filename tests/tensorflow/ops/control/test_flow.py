@@ -115,3 +115,24 @@ def test_wrong_conditions_loops_and_rows_say_what_was_expected():
         tf.map_fn(lambda x: x, [1, 2])
     with pytest.raises(errors.BadArgumentError, match="Pass initializer="):
         tf.scan(lambda a, x: a, np.zeros(0))
+
+
+# TensorFlow 2.21: outside of functions the last call of the body says what the values stand in.
+@pytest.mark.parametrize("first", [list, tuple])
+@pytest.mark.parametrize("made", [list, tuple])
+def test_a_loops_values_stand_in_what_tensorflow_gives_them_in(first, made):
+    def loop(limit, loop_vars):
+        return tf.while_loop(lambda i, _: i < limit, lambda i, j: made([i + 1, j]), loop_vars)
+
+    kinds = []
+
+    @tf.function
+    def compiled():
+        kinds.append(type(loop(3, first([tf.constant(0), 0]))))
+
+    compiled()
+    assert type(loop(3, first([0, 0]))) is made
+    assert type(loop(0, first([0, 0]))) is first
+    assert set(kinds) == {first}
+    found = tf.data.Dataset.range(1).map(lambda x: loop(3, first([0, 0])))
+    assert [tuple(map(int, each)) for each in found] == [(3, 0)]
