@@ -42,7 +42,8 @@ class Dataset(Selecting, Grouping):
     * `shuffle` permutes all of an in-memory Dataset, whatever `buffer_size` (except 1, which does nothing).
     * An iteration's order is a function of (seed, how often this Dataset object was iterated before).
     * Functions get NumPy arrays, are called anew in every pass, and only for elements that are asked for. Only
-      those known to have neither side effects nor hidden inputs are called once for many elements.
+      those known to have neither side effects nor hidden inputs are called once for many elements, and tried with
+      zeros when a Dataset is made of them: what can never fit is told there.
     * `prefetch` in the middle of an in-memory pipeline reads the whole pipeline ahead.
 
     Example:
@@ -219,7 +220,7 @@ class Dataset(Selecting, Grouping):
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> "Dataset":
         """Keep the elements for which `predicate` (of one element, unpacked like in `map`) gives True."""
         check_callable("predicate", predicate, self._node)
-        return self._derived(ops.Filter(self._node, predicate))
+        return self._derived(ops.tried(ops.Filter(self._node, predicate)))
 
     # Elements made of others
 
@@ -274,7 +275,7 @@ class Dataset(Selecting, Grouping):
         Shuffles inside that were given no seed get one that belongs to the element.
         """
         check_callable("map_func", map_func, self._node)
-        return self._derived(ops.FlatMap(self._node, map_func, node_of))
+        return self._derived(ops.tried(ops.FlatMap(self._node, map_func, node_of)))
 
     def interleave(
         self,

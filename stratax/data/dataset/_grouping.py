@@ -11,7 +11,7 @@ from stratax.data import ops, vectorise
 from stratax.data.dataset._deriving import Deriving, node_of
 from stratax.data.elements import DatasetSpec, Nested, flatten, is_shape_of, unflatten
 from stratax.data.plan import Node, as_count, check_callable
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 
 class Grouping(Deriving):
@@ -66,7 +66,7 @@ class Grouping(Deriving):
             return dataset
 
         groups = ops.Groups(self._node, key_func, size_of, wrap)
-        return self._derived(ops.GroupByWindow(groups, reduce_func, node_of))
+        return self._derived(ops.tried(ops.GroupByWindow(groups, reduce_func, node_of)))
 
     def bucket_by_sequence_length(
         self,
@@ -116,6 +116,7 @@ class Grouping(Deriving):
                 f"bucket_batch_sizes={shown(list(bucket_batch_sizes))}."
             )
         check_callable("element_length_func", element_length_func, self._node)
+        ops.try_out(element_length_func, self._node, _check_length)
 
         def bucket_of(*element: Any) -> Any:
             length = np.asarray(element_length_func(*element))
@@ -171,7 +172,16 @@ class Grouping(Deriving):
     def group_by_reducer(self, key_func: Callable[..., Any], reducer: Any) -> Any:
         """Reduce the elements that have one key to one: see `tf.data.experimental.group_by_reducer`."""
         functions = (reducer.init_func, reducer.reduce_func, reducer.finalize_func)
-        return self._derived(ops.GroupByReducer(self._node, key_func, *functions))
+        return self._derived(ops.tried(ops.GroupByReducer(self._node, key_func, *functions)))
+
+
+def _check_length(length: Any) -> None:
+    found = np.asarray(length)
+    if found.shape or found.dtype.kind not in "iu":
+        raise BadTypeError(
+            "element_length_func has to return one whole number. Received: "
+            f"dtype={found.dtype}, shape={found.shape}. Return tf.shape(x)[0], or tf.cast(length, tf.int32)."
+        )
 
 
 def _size_func(function: Callable[..., Any]) -> Callable[[int], int]:

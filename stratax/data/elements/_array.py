@@ -185,9 +185,27 @@ class Count(TensorMethods, int):
     dtype: np.dtype = np.dtype(np.int64)
     ndim = 0
 
+    __hash__ = int.__hash__
+
     def numpy(self) -> Any:
         """Return the number as a scalar of NumPy."""
         return self.dtype.type(self)
+
+
+def _compare_as_tensors(name: str) -> Callable[[Count, Any], Any]:
+    """Return a comparison that gives a tensor, as those of a tensor do."""
+    inherited = getattr(int, name)
+
+    def compare(self: Count, other: Any) -> Any:
+        found = inherited(self, other)
+        return found if found is NotImplemented else np.asarray(found).view(ElementArray)
+
+    compare.__name__ = name
+    return compare
+
+
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(Count, _name, _compare_as_tensors(_name))
 
 
 class Rank(Count):

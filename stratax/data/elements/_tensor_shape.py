@@ -20,6 +20,9 @@ def as_shape(shape: Any) -> Shape | None:
     # Of TensorFlow's shapes, too, the rank says whether there is one.
     if shape is None or getattr(shape, "rank", 0) is None:
         return None
+    if isinstance(shape, int) and not isinstance(shape, bool):
+        # As in TensorFlow: one size is a shape of one dimension.
+        shape = (shape,)
     try:
         # Nearly all sizes are plain numbers or None, which need no look at what they stand for.
         sizes = tuple(

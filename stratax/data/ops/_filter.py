@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns, ElementRows, Row, copied, element_scope
+from stratax.data.ops._trial import Trying, try_out
 from stratax.data.plan import Drawing, Lookahead, Node, PlanRun
 from stratax.data.position import Buffering, Cursor, State
 from stratax.data.vectorise import call, on_host, told_of_function, user_code
 from stratax.errors import DataError
 
 
-class Asking(Drawing):
+class Asking(Drawing, Trying):
     """Some of the elements, by what a predicate says of each.
 
     Attributes:
@@ -57,6 +58,9 @@ class Asking(Drawing):
             told_of_function(e, self.operation, note)
             run.origins.tell(e, row)
             raise
+        return self._checked(verdict, number)
+
+    def _checked(self, verdict: Any, number: int) -> bool:
         if verdict.shape or verdict.dtype != np.bool_:
             raise DataError(
                 f"The predicate given to {self.operation} has to return one bool. Received: "
@@ -64,6 +68,10 @@ class Asking(Drawing):
                 "Return a comparison, such as x > 0."
             )
         return bool(verdict)
+
+    def try_out(self) -> None:
+        """Raise if the predicate can be seen to give something else."""
+        try_out(self._predicate, self.child, lambda result: self._checked(np.asarray(result), 0))
 
 
 class Filter(Asking):

@@ -26,6 +26,7 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.ops._folded import Folded, argument_of
+from stratax.data.ops._trial import Trying, try_out
 from stratax.data.ops.interleave._node import FlatMap
 from stratax.data.plan import Drawing, Node, PlanRun, check_callable, feed_of, first_found
 from stratax.data.position import Cursor, CursorOver, Feed, Positions, State
@@ -34,7 +35,7 @@ from stratax.data.vectorise import call, name_of, on_host, told_of_function, use
 from stratax.errors import DataError
 
 
-class Keyed(Drawing):
+class Keyed(Drawing, Trying):
     """Elements gathered by key.
 
     Args:
@@ -85,12 +86,19 @@ class Keyed(Drawing):
             told_of_function(e, self.operation, note)
             run.origins.tell(e, row)
             raise
+        return self._checked(key, number)
+
+    def _checked(self, key: Any, number: int) -> int:
         if key.shape or key.dtype != np.int64:
             raise DataError(
-                f"key_func given to {self.operation} has to return one int64. Received: {name} gave "
+                f"key_func given to {self.operation} has to return one int64. Received: {name_of(self._key_func)} gave "
                 f"dtype={key.dtype}, shape={key.shape} on element {number}. Return tf.cast(key, tf.int64)."
             )
         return int(key)
+
+    def try_out(self) -> None:
+        """Raise if a function can be seen to give what does not fit."""
+        try_out(self._key_func, self.child, lambda key: self._checked(_int64(key), 0))
 
 
 def _int64(value: object) -> Any:
@@ -157,6 +165,17 @@ class GroupByWindow(FlatMap):
     def length(self) -> int:
         """The length, which is known of nothing, and of groups without an end."""
         return self.child.length
+
+    def try_out(self) -> None:
+        """Raise if a function can be seen to give what does not fit; it may get a group without elements."""
+        self.child.try_out()  # type: ignore[attr-defined]
+        empty = self.child._group(0, [])  # type: ignore[attr-defined]
+        try_out(
+            self._function,
+            self.child.child,  # type: ignore[attr-defined]
+            lambda result: self._check(result, 0),
+            lambda function, node, row: function(*empty),
+        )
 
 
 class GroupsCursor(CursorOver):
@@ -333,6 +352,24 @@ class GroupByReducer(Keyed):
         element = argument_of(unflatten(self.child.structure, row))
         with user_code(name_of(self._reduce_func)):
             folded.follow(as_components(self._reduce_func(folded.argument(), element)))
+
+    def try_out(self) -> None:
+        """Raise if a function can be seen to give what does not fit."""
+        super().try_out()
+        try_out(
+            self._init_func,
+            self.child,
+            self._try_reducing,
+            lambda init, node, row: init(argument_of(np.int64(0))),
+        )
+
+    def _try_reducing(self, first: Any) -> None:
+        folded = Folded(as_components(first), "The reduce_func given to group_by_reducer")
+
+        def called(function: Callable[..., Any], node: Node, row: Row) -> Any:
+            return function(folded.argument(), argument_of(unflatten(node.structure, row)))
+
+        try_out(self._reduce_func, self.child, lambda new: folded.follow(as_components(new)), called)
 
     def _final(self, folded: Folded) -> tuple[Row, Any]:
         with user_code(name_of(self._finalize_func)):

@@ -1,6 +1,7 @@
 """`scan`: a function of the elements and of a state that it hands on (data layer)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from stratax.base.shown import shown
@@ -15,13 +16,14 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.ops._folded import Folded, argument_of
+from stratax.data.ops._trial import Trying, try_out
 from stratax.data.plan import Drawing, Lookahead, Node, PlanRun, check_callable, first_found, merged_specs
 from stratax.data.position import Buffering, Cursor, State
 from stratax.data.vectorise import name_of, on_host, told_of_function, user_code, variables_kept
 from stratax.errors import BadTypeError, DataError
 
 
-class Scan(Drawing):
+class Scan(Drawing, Trying):
     """What a function makes of each element and of the state that it gave with the element before.
 
     Args:
@@ -101,9 +103,25 @@ class Scan(Drawing):
         return ScanCursor(self.child.open(run, passes), Lookahead(self.child), self.folded(), made)
 
     def _result(self, folded: Folded, row: Row) -> tuple[Row, Any]:
-        element = argument_of(unflatten(self.child.structure, row))
         with user_code(name_of(self._function)):
-            given = self._function(folded.argument(), element)
+            given = self._called(folded, self._function, self.child, row)
+        return self._followed(folded, given)
+
+    @staticmethod
+    def _called(folded: Folded, function: Callable[..., Any], child: Node, row: Row) -> Any:
+        return function(folded.argument(), argument_of(unflatten(child.structure, row)))
+
+    def try_out(self) -> None:
+        """Raise if the function can be seen to give something else than a state like the first, and an element."""
+        folded = self.folded()
+        try_out(
+            self._function,
+            self.child,
+            lambda given: self._followed(folded, given),
+            partial(self._called, folded),
+        )
+
+    def _followed(self, folded: Folded, given: Any) -> tuple[Row, Any]:
         if not isinstance(given, tuple | list) or len(given) != 2:
             raise BadTypeError(
                 "The function given to scan returns a pair: the next state and the new element. Received: "

@@ -173,7 +173,7 @@ def as_slices(label: str, tensors: PyTree, *, add_axis: bool) -> Node:
         )
     if not add_axis and any(map(_are_datasets, leaves)):
         return _of_datasets(label, leaves, structure)
-    if any(isinstance(leaf, Composite) for leaf in leaves):
+    if any(isinstance(leaf, Composite) or (add_axis and isinstance(leaf, Nested)) for leaf in leaves):
         return _of_composites(label, leaves, structure, add_axis=add_axis)
     if add_axis:
         return Slices(label, [_whole(as_array(leaf))[None] for leaf in leaves], structure)
@@ -221,7 +221,7 @@ def _check_lengths(arrays: Sequence[Any], structure: Structure) -> None:
 
 
 def _of_composites(label: str, leaves: Sequence[Any], structure: Structure, *, add_axis: bool) -> Node:
-    """Make the source node of arrays and of RaggedTensors and SparseTensors, whose rows differ in length."""
+    """Make the source node of arrays and of what is none, such as a RaggedTensor, whose rows differ in length."""
     # A component by itself is one of one value.
     given = [as_row(leaf)[0][0] for leaf in leaves]
     specs: list[Any] = [spec_of_leaf(leaf) for leaf in given]

@@ -59,6 +59,11 @@ class Proof:
     _globals: list[tuple[dict[str, Any], str, Any]]
     _cells: list[tuple[types.CellType, Any]]
 
+    @property
+    def reached(self) -> list[Any]:
+        """What its names and those of the functions that it calls stand for."""
+        return [value for _, _, value in self._globals] + [value for _, value in self._cells]
+
     def holds(self) -> bool:
         """Return whether every global and cell that was looked at still has its value."""
         # By identity: an equal object may be another function by the next call.

@@ -143,3 +143,14 @@ def test_lists_in_structure_have_the_dtype_of_the_components_in_them():
         list(Dataset.range(2).map(lambda x: (x, [x, 2.5])))
     with pytest.raises(DataError, match="need one dtype. Received: int64 and float32"):
         list(Dataset.range(2).map(lambda x: (x, [x, tf.cast(x, tf.float32)])))
+
+
+def test_a_count_compares_as_a_tensor():
+    count = tf.data.Dataset.range(3).cardinality()
+    assert [(count == 3).numpy(), (count > 3).numpy(), (count != tf.data.INFINITE_CARDINALITY).numpy()] == [
+        True,
+        False,
+        True,
+    ]
+    # It stays a number of Python's everywhere else.
+    assert (hash(count), {3: "three"}[count], max(count, 2), [3].index(count)) == (3, "three", 3, 0)

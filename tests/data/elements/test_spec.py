@@ -47,9 +47,16 @@ def test_specs_batch_and_merge():
     assert TensorSpec(None).batched(3).shape is None
 
 
+def test_one_size_is_a_shape_of_one_dimension_as_in_tensorflow():
+    assert TensorSpec(3).shape == (3,)
+    assert TensorShape(3) == TensorShape([3])
+    found = Dataset.range(3).map(lambda x: np.full(int(x), x)).padded_batch(3, padded_shapes=4)
+    assert next(iter(found)).tolist() == [[0, 0, 0, 0], [1, 0, 0, 0], [2, 2, 0, 0]]
+
+
 def test_bad_shapes_and_dtypes_are_refused():
     with pytest.raises(BadTypeError, match="A shape is a sequence of sizes"):
-        TensorSpec(5)
+        TensorSpec(5.5)
     with pytest.raises(BadArgumentError, match="sizes of a shape are not negative"):
         TensorSpec((-3,))
     with pytest.raises(BadTypeError, match="A dtype was expected"):

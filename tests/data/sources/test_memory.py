@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stratax.data import Dataset, TensorSpec
+from stratax.data import Dataset, DatasetSpec, TensorSpec
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 from tests.data.reference import as_lists
 
@@ -83,3 +83,14 @@ def test_datasets_in_a_list_are_elements():
     assert beside == [([0, 1], 5), ([0, 1, 2], 6)]
     with pytest.raises(DataError, match="the same first dimension"):
         Dataset.from_tensor_slices((parts, [5]))
+
+
+# TensorFlow 2.21.
+def test_an_element_may_be_a_dataset():
+    numbers = Dataset.range(3)
+    made = Dataset.from_tensors(numbers)
+    assert made.element_spec == DatasetSpec(INT)
+    assert [as_lists(each) for each in made.repeat(2)] == [[0, 1, 2], [0, 1, 2]]
+    pair = Dataset.from_tensors((1, numbers))
+    assert pair.element_spec == (TensorSpec((), "int32"), DatasetSpec(INT))
+    assert as_lists(pair.flat_map(lambda x, inner: inner.map(lambda y: x + y))) == [1, 2, 3]

@@ -10,6 +10,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.data.elements import AUTOTUNE, UNKNOWN_CARDINALITY, Nested, Row, as_plain, element_scope
+from stratax.data.ops._trial import Trying, tried, try_out
 from stratax.data.ops.interleave._cursor import CursorTurns, Inner, InterleaveCursor
 from stratax.data.plan import (
     Drawing,
@@ -36,7 +37,7 @@ _READ_AHEAD = 16
 _THREADS_PER_TURN = 3
 
 
-class Interleave(Drawing):
+class Interleave(Drawing, Trying):
     """The elements of the Datasets that a function makes of each element, in turns.
 
     Shuffles in those Datasets that have no seed draw theirs as the function draws.
@@ -150,6 +151,10 @@ class Interleave(Drawing):
         except Exception as e:
             told_of_function(e, self.operation, f"{self._name} failed on element {number}.")
             raise
+        self._check(result, number)
+        return self._open_node(result)
+
+    def _check(self, result: object, number: int) -> None:
         if not isinstance(result, Nested):
             name = getattr(self._function, "__qualname__", repr(self._function))
             raise BadTypeError(
@@ -157,7 +162,10 @@ class Interleave(Drawing):
                 f"Received: {name} returned {type(as_plain(result)).__name__} for element {number}. "
                 "Wrap the result: Dataset.from_tensor_slices(result)."
             )
-        return self._open_node(result)
+
+    def try_out(self) -> None:
+        """Raise if the function can be seen to give something else than a Dataset."""
+        try_out(self._function, self.child, lambda result: self._check(result, 0))
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass that takes from the children in turns."""
@@ -259,4 +267,4 @@ def make_interleave(
         # As TensorFlow chooses; each parallel Dataset has threads of its own beside.
         cores = num_cores() if num_parallel_calls is None else -(-num_cores() // _THREADS_PER_TURN)
         cycle = cores if is_chosen else min(threads, num_cores())
-    return Interleave(node, function, open_node, cycle, block, threads)
+    return tried(Interleave(node, function, open_node, cycle, block, threads))

@@ -17,7 +17,7 @@ from stratax.base.typing import DTypeLike, TensorLike
 from stratax.core.control import Growing, Unallocated, largest_of
 from stratax.core.regions import current_region
 from stratax.data.elements import TensorShape, as_shape, if_constant
-from stratax.data.vectorise import made_tensors
+from stratax.data.vectorise import in_pipeline, made_tensors
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.tensorflow.ops.arrays import arrays
 from stratax.tensorflow.ops.calls._host import is_numpy
@@ -261,9 +261,12 @@ class TensorArray(Growing):
         made = object.__new__(cls)
         made._dtype, made._is_dynamic, made._clears, made._infers, made._declared = aux
         (leaf,) = children
-        is_unallocated = isinstance(leaf, Unallocated)
-        made._items = [None] * leaf.size if is_unallocated else []
-        made._buffer = None if is_unallocated else leaf
+        made._items, made._buffer = [], leaf
+        if isinstance(leaf, Unallocated):
+            made._items, made._buffer = [None] * leaf.size, None
+        elif in_pipeline() and isinstance(leaf, np.ndarray) and len(leaf):
+            # The state of a `scan` or `reduce`, which compute on the host.
+            made._items, made._buffer = list(leaf), None
         return made
 
     def __repr__(self) -> str:
@@ -295,7 +298,8 @@ class TensorArray(Growing):
 
     def _shape(self) -> tuple[int | None, ...] | None:
         if self._buffer is not None:
-            return tuple(self._buffer.shape[1:])
+            # What describes an array may stand in its place.
+            return None if self._buffer.shape is None else tuple(self._buffer.shape[1:])
         if not self._infers:
             return self._declared
         written = next((item for item in self._items if item is not None and item is not _CLEARED), None)

@@ -159,3 +159,23 @@ def test_wrong_uses_say_what_was_expected():
         array.grad("loss")
     assert repr(array) == "TensorArray(dtype=float32, size=2, element_shape=None)"
     assert (array.handle, array.close(), array.flow, array.dynamic_size) == (None, None, 0, False)
+
+
+# TensorFlow 2.21.
+def test_the_state_of_reduce_and_scan_may_be_an_array():
+    numbers = tf.data.Dataset.range(3)
+
+    def empty():
+        return tf.TensorArray(tf.int64, 3, element_shape=[])
+
+    found = numbers.reduce(empty(), lambda array, x: array.write(tf.cast(x, tf.int32), x * 2))
+    assert found.stack().tolist() == [0, 2, 4]
+    sizes = numbers.scan(empty(), lambda array, x: (array.write(tf.cast(x, tf.int32), x), array.size()))
+    assert [int(size) for size in sizes] == [3, 3, 3]
+    sums = numbers.scan(empty(), _write_and_sum)
+    assert [int(total) for total in sums] == [0, 1, 3]
+
+
+def _write_and_sum(array, x):
+    array = array.write(tf.cast(x, tf.int32), x)
+    return array, tf.reduce_sum(array.stack())
