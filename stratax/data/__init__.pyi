@@ -43,6 +43,7 @@ from .foreign._as_dataset import as_dataset as as_dataset
 from .iteration._iterator import DatasetIterator as DatasetIterator
 from .readers._fixed_length import FixedLengthRecordDataset as FixedLengthRecordDataset
 from .readers._parquet import ParquetDataset as ParquetDataset
+from .readers._sql import SqlDataset as SqlDataset
 from .readers._text_lines import TextLineDataset as TextLineDataset
 from .readers._tfrecord import TFRecordDataset as TFRecordDataset
 from .readers._tfrecord import tf_record_iterator as tf_record_iterator

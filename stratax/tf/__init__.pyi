@@ -28,6 +28,7 @@ from stratax.core import print as print
 from stratax.core.gradients import custom_gradient as custom_gradient
 from stratax.core.gradients import grad_pass_through as grad_pass_through
 from stratax.core.gradients import recompute_grad as recompute_grad
+from stratax.core.regions import OptionalSpec as OptionalSpec
 from stratax.core.regions import executing_eagerly as executing_eagerly
 from stratax.core.state import IndexedSlices as IndexedSlices
 from stratax.core.variable_options import VariableAggregation as VariableAggregation

@@ -41,4 +41,6 @@ from ._stream import Pass as Pass
 from ._stream import Stream as Stream
 from ._stream import StreamSource as StreamSource
 from ._stream import next_optional as next_optional
+from ._stream_specs import IteratorSpec as IteratorSpec
+from ._stream_specs import OptionalSpec as OptionalSpec
 from ._tensor_type import TensorType as TensorType

@@ -260,7 +260,11 @@ class Optional:
 
     def has_value(self) -> Any:
         """Return whether there is an element: a scalar array of booleans."""
-        return self._present
+        if not isinstance(self._present, bool):
+            return self._present
+        # A constant also while something is traced, so that what is known decides at once.
+        with jax.ensure_compile_time_eval():
+            return jnp.asarray(self._present)
 
     def get_value(self) -> Any:
         """Return the element.
@@ -276,13 +280,25 @@ class Optional:
         return self._value
 
     def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
-        """Take it apart, as JAX wants to."""
-        return (self._present, self._value), None
+        """Take it apart, as JAX wants to: one without a value has zeros, if its spec says of which shape."""
+        value = _zeros(self.element_spec) if self._present is False and self._value is None else self._value
+        return (self._present, value), None
 
     @classmethod
     def tree_unflatten(cls, _: None, children: Any) -> "Optional":
         """Put it together again."""
         return cls(*children)
+
+
+def _zeros(element_spec: Any) -> Any:
+    specs, structure = jax.tree.flatten(element_spec)
+    shapes = [getattr(spec, "shape", None) for spec in specs]
+    if any(
+        shape is None or None in shape or np.dtype(spec.dtype).hasobject
+        for shape, spec in zip(shapes, specs, strict=True)
+    ):
+        return None
+    return jax.tree.unflatten(structure, [np.zeros(spec.shape, spec.dtype) for spec in specs])
 
 
 def _is_made(part: object) -> bool:

@@ -59,6 +59,7 @@ from ._spec import DatasetSpec as DatasetSpec
 from ._spec import Nested as Nested
 from ._spec import TensorSpec as TensorSpec
 from ._spec import as_dtype as as_dtype
+from ._spec import dtype_name as dtype_name
 from ._spec import is_shape_of as is_shape_of
 from ._spec_json import spec_from_json as spec_from_json
 from ._spec_json import spec_kind as spec_kind

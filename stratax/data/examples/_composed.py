@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.data.elements import RaggedTensor, SparseTensor, as_dtype, splits_of_lengths
+from stratax.data.elements import SparseTensor
+from stratax.data.examples import _partitions
 from stratax.data.examples._features import VarLenFeature
 from stratax.errors import BadArgumentError, DataError
 
@@ -19,13 +20,28 @@ class RaggedFeature:
     Args:
         dtype: int64, float32 or string.
         value_key: The feature in the Example; the key of this one if None.
-        partitions: Must be empty: rows within an Example are made in a map, with `RaggedTensor.from_row_lengths`.
+        partitions: How the values of an Example are divided into rows, outermost first: a list of
+            `RaggedFeature.RowSplits(key)`, `RowLengths(key)`, `RowStarts(key)`, `RowLimits(key)`, `ValueRowIds(key)`,
+            which name a feature of int64, and `UniformRowLength(length)`.
         row_splits_dtype: Of where rows begin.
-        validate: Ignored.
+        validate: Ignored: partitions are always checked.
 
     Raises:
-        BadArgumentError: There are partitions.
+        BadArgumentError: The partitions are something else.
+
+    Example:
+        >>> import numpy as np
+        >>> from stratax.data import RaggedFeature
+        >>> RaggedFeature(np.int64, "values", [RaggedFeature.RowLengths("lengths")]).partitions
+        [RowLengths(key='lengths')]
     """
+
+    RowSplits = _partitions.RowSplits
+    RowLengths = _partitions.RowLengths
+    RowStarts = _partitions.RowStarts
+    RowLimits = _partitions.RowLimits
+    ValueRowIds = _partitions.ValueRowIds
+    UniformRowLength = _partitions.UniformRowLength
 
     dtype: Any
     value_key: str | None = None
@@ -34,24 +50,57 @@ class RaggedFeature:
     validate: bool = False
 
     def __post_init__(self) -> None:
-        if self.partitions:
-            raise BadArgumentError(
-                "A RaggedFeature has one level of rows. Expected: partitions=(). Received: "
-                f"partitions={shown(self.partitions)}. Parse the lengths as a RaggedFeature of their own, and put both "
-                "together with tf.RaggedTensor.from_row_lengths in dataset.map."
-            )
+        _partitions.check_partitions(self.partitions)
 
     def plain(self, key: str) -> dict[str, VarLenFeature]:
         """Return the features of an Example that it is made of."""
-        return {self.value_key or key: VarLenFeature(self.dtype)}
+        keys = [part.key for part in self.partitions if hasattr(part, "key")]
+        return {self.value_key or key: VarLenFeature(self.dtype)} | dict.fromkeys(
+            keys, VarLenFeature(np.int64)
+        )
 
     def made(self, key: str, parsed: Mapping[str, Any]) -> Any:
         """Return the result, of what those were parsed to."""
         found = parsed[self.value_key or key]
-        if len(found.dense_shape) == 1:
-            return found.values
-        counts = np.bincount(found.indices[:, 0], minlength=int(found.dense_shape[0]))
-        return RaggedTensor(found.values, splits_of_lengths(counts.astype(as_dtype(self.row_splits_dtype))))
+        is_single = len(found.dense_shape) == 1
+        values, counts = self.divided(
+            key, {name: _flat(part) for name, part in parsed.items() if _is_sparse(part)}
+        )
+        return values if is_single else _partitions.in_rows(values, counts, self.row_splits_dtype)
+
+    def divided(
+        self, key: str, parsed: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[Any, np.ndarray]:
+        """Return the values in rows as the partitions say, and how many of these each Example has.
+
+        Args:
+            key: The feature's name.
+            parsed: By name, the values of features with how many each Example has.
+
+        Raises:
+            DataError: A partition does not fit the values.
+        """
+        values, counts = parsed[self.value_key or key]
+        parts = []
+        for part in self.partitions:
+            numbers = _pieces(*parsed[part.key]) if hasattr(part, "key") else [counts[:0]] * len(counts)
+            parts.append((part, numbers))
+        return _partitions.divided(key, values, counts, parts, self.row_splits_dtype)
+
+
+def _is_sparse(part: object) -> bool:
+    return isinstance(part, SparseTensor)
+
+
+def _flat(found: SparseTensor) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of a feature, and how many each Example has."""
+    if len(found.dense_shape) == 1:
+        return found.values, np.array([len(found.values)])
+    return found.values, np.bincount(found.indices[:, 0], minlength=int(found.dense_shape[0]))
+
+
+def _pieces(values: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
+    return np.split(values, np.cumsum(counts)[:-1]) if len(counts) else []
 
 
 @dataclasses.dataclass(frozen=True)

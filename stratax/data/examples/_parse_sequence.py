@@ -1,12 +1,13 @@
 """Parsing of serialized SequenceExamples to arrays (data layer)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stratax.base.shown import shown
 from stratax.data.elements import SparseTensor
+from stratax.data.examples._composed import RaggedFeature, composed
 from stratax.data.examples._example import SequenceExample
 from stratax.data.examples._features import (
     FixedLenFeature,
@@ -23,9 +24,10 @@ from stratax.data.examples._parse import (
     decoded,
     values_of,
 )
+from stratax.data.examples._partitions import in_rows
 from stratax.data.examples._values import Where, error_about, places_in_rows
 from stratax.data.vectorise import gives_tensors
-from stratax.errors import BadArgumentError, BadTypeError
+from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 Features = Mapping[str, ParsedFeature]
 
@@ -50,14 +52,17 @@ def parse_single_sequence_example(
 
     Args:
         serialized: The record: `bytes`.
-        context_features: A `FixedLenFeature` or `VarLenFeature` for each feature of the context, by name.
-        sequence_features: A `FixedLenSequenceFeature` (without a default) or `VarLenFeature` for each feature list.
+        context_features: A `FixedLenFeature`, `VarLenFeature` or `RaggedFeature` for each feature of the context, by
+            name.
+        sequence_features: A `FixedLenSequenceFeature` (without a default), `VarLenFeature` or `RaggedFeature` for each
+            feature list.
         example_name: The record's name, for messages.
         name: Ignored.
 
     Returns:
         Two dicts. The context as `parse_single_example` gives it; of each sequence an array of shape `(steps, *shape)`,
-        or for a `VarLenFeature` a `SparseTensor` of shape `(steps, most values)`. On the host.
+        or for a `VarLenFeature` a `SparseTensor` of shape `(steps, most values)`, for a `RaggedFeature` a RaggedTensor.
+        On the host.
 
     Raises:
         DataLossError: `serialized` is no SequenceExample.
@@ -65,7 +70,7 @@ def parse_single_sequence_example(
         BadArgumentError: Neither kind of features is given, or one stands where it can't.
         BadTypeError: `serialized` is not `bytes`, or something is no feature.
     """
-    context, sequences = _checked(context_features, sequence_features)
+    context, sequences, made = _checked(context_features, sequence_features)
     names = None if example_name is None else [example_name]
     messages = [decoded(SequenceExample, as_record(serialized), 0, single=True)]
     parsed = {}
@@ -74,12 +79,15 @@ def parse_single_sequence_example(
         parsed[key] = feature.one(_context_values(messages[0], feature, where, 0), where)
     lists = {}
     for key, feature in sequences.items():
+        if isinstance(feature, RaggedFeature):
+            lists[key] = _ragged(messages, key, feature, names).values
+            continue
         steps = _steps(messages, feature, Where(key, names, single=True))
         # Parsed as a batch of one, whose dimension is taken away again.
         lists[key] = _first(
             _dense(steps, feature) if isinstance(feature, FixedLenSequenceFeature) else _sparse(steps)
         )
-    return parsed, lists
+    return made(parsed), lists
 
 
 @gives_tensors
@@ -111,7 +119,7 @@ def parse_sequence_example(
         BadArgumentError: Neither kind of features is given, or one stands where it can't.
         BadTypeError: `serialized` is not made of `bytes`, or something is no feature.
     """
-    context, sequences = _checked(context_features, sequence_features)
+    context, sequences, made = _checked(context_features, sequence_features)
     names = as_names(example_names)
     messages = [decoded(SequenceExample, data, i) for i, data in enumerate(as_records(serialized))]
     parsed = {}
@@ -122,30 +130,37 @@ def parse_sequence_example(
     lists: Parsed = {}
     lengths = {}
     for key, feature in sequences.items():
+        if isinstance(feature, RaggedFeature):
+            lists[key] = _ragged(messages, key, feature, names)
+            continue
         steps = _steps(messages, feature, Where(key, names))
         if isinstance(feature, FixedLenSequenceFeature):
             lists[key], lengths[key] = _dense(steps, feature), steps.lengths
         else:
             lists[key] = _sparse(steps)
-    return parsed, lists, lengths
+    return made(parsed), lists, lengths
 
 
-def _checked(context: Features | None, sequences: Features | None) -> tuple[Features, Features]:
+def _checked(
+    context: Features | None, sequences: Features | None
+) -> tuple[Features, Features, Callable[[Parsed], Parsed]]:
+    """Return the features, those of the context without what is made of others, and what makes these."""
     context, sequences = context or {}, sequences or {}
     if not context and not sequences:
         raise BadArgumentError(
             "A SequenceExample is parsed for at least one feature. Received: empty context_features and "
             "sequence_features. Pass, for instance, sequence_features={'frames': FixedLenSequenceFeature([], 'int64')}."
         )
-    _check_kinds("context_features", context, (FixedLenFeature, VarLenFeature))
-    _check_kinds("sequence_features", sequences, (FixedLenSequenceFeature, VarLenFeature))
+    _check_kinds("context_features", context, (FixedLenFeature, VarLenFeature, RaggedFeature))
+    _check_kinds("sequence_features", sequences, (FixedLenSequenceFeature, VarLenFeature, RaggedFeature))
     for key, feature in sequences.items():
         if isinstance(feature, FixedLenSequenceFeature) and feature.default_value is not None:
             raise BadArgumentError(
                 "A FixedLenSequenceFeature of a SequenceExample has no default. "
                 f"Received: sequence_features[{shown(key)}]={shown(feature)}. Leave default_value out."
             )
-    return context, sequences
+    parts = composed(context)
+    return (context, sequences, dict) if parts is None else (parts[0], sequences, parts[1])
 
 
 def _check_kinds(argument: str, features: Features, kinds: tuple[type, ...]) -> None:
@@ -153,7 +168,7 @@ def _check_kinds(argument: str, features: Features, kinds: tuple[type, ...]) -> 
     if not isinstance(features, Mapping):
         raise BadTypeError(f"{expected}. Received: {argument}={shown(features)}.")
     for key, feature in features.items():
-        if not isinstance(key, str) or not isinstance(feature, ParsedFeature):
+        if not isinstance(key, str) or not isinstance(feature, ParsedFeature | RaggedFeature):
             raise BadTypeError(f"{expected}. Received: {argument}[{shown(key)}]={shown(feature)}.")
         if not isinstance(feature, kinds):
             raise BadArgumentError(
@@ -175,6 +190,21 @@ def _steps(messages: Sequence[Any], feature: ParsedFeature, where: Where) -> _St
         lengths.append(len(found))
     ragged = as_ragged(column, feature.kind)
     return _Steps(ragged.values, ragged.counts, np.array(lengths, np.int64))
+
+
+def _ragged(messages: Sequence[Any], key: str, feature: RaggedFeature, names: Any) -> Any:
+    """Return a RaggedTensor of records, steps and what a step has; partitions have as many steps as values."""
+    plain = feature.plain(key)
+    steps = {name: _steps(messages, part, Where(name, names)) for name, part in plain.items()}
+    lengths = steps[feature.value_key or key].lengths
+    for name, found in steps.items():
+        if not np.array_equal(found.lengths, lengths):
+            raise DataError(
+                f"The values and partitions of a RaggedFeature have as many steps. Expected: {lengths.tolist()} for "
+                f"{shown(key)}. Received: {found.lengths.tolist()} in {shown(name)}. Mend the records."
+            )
+    values, counts = feature.divided(key, {name: (each.values, each.counts) for name, each in steps.items()})
+    return in_rows(in_rows(values, counts, feature.row_splits_dtype), lengths, feature.row_splits_dtype)
 
 
 def _steps_of_one(message: Any, feature: ParsedFeature, where: Where, index: int) -> list[np.ndarray | None]:

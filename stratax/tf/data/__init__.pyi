@@ -1,4 +1,5 @@
 import stratax.data
+from stratax.core.regions import IteratorSpec as IteratorSpec
 from stratax.data import AUTOTUNE as AUTOTUNE
 from stratax.data import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from stratax.data import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY

@@ -7,6 +7,7 @@ from stratax.data import CsvDataset as CsvDataset
 from stratax.data import DistributeOptions as DistributeOptions
 from stratax.data import ExternalStatePolicy as ExternalStatePolicy
 from stratax.data import OptimizationOptions as OptimizationOptions
+from stratax.data import SqlDataset as SqlDataset
 from stratax.data import ThreadingOptions as ThreadingOptions
 from stratax.data import make_csv_dataset as make_csv_dataset
 from stratax.data.dataset.experimental import Counter as Counter
@@ -44,3 +45,6 @@ from stratax.data.dataset.experimental import unique as unique
 from stratax.data.readers.examples import TFRecordWriter as TFRecordWriter
 from stratax.data.readers.examples import make_batched_features_dataset as make_batched_features_dataset
 from stratax.data.readers.examples import parse_example_dataset as parse_example_dataset
+from stratax.tensorflow.ops.tables.dataset_tables import DatasetInitializer as DatasetInitializer
+from stratax.tensorflow.ops.tables.dataset_tables import index_table_from_dataset as index_table_from_dataset
+from stratax.tensorflow.ops.tables.dataset_tables import table_from_dataset as table_from_dataset
