@@ -22,6 +22,7 @@ from stratax.startup import backend
 
 _OWN = "stratax.tf"
 _TENSORFLOW = "tensorflow"
+_ESTIMATOR = "tensorflow_estimator"
 # A folder with a package `tensorflow`: in front of the installed ones, it makes a process take Stratax for TensorFlow.
 STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_stand_in")
 
@@ -154,6 +155,9 @@ class _Finder(importlib.abc.MetaPathFinder):
             ModuleNotFoundError: If TensorFlow has this module and Stratax does not.
         """
         place, _, name = fullname.rpartition(".")
+        if fullname.split(".")[0] == _ESTIMATOR and _is_taken_for_tensorflow(f"{_TENSORFLOW}."):
+            # A package of its own, which TensorFlow 1 has below `tensorflow.python`.
+            return _find_private(fullname, fullname.partition(".")[2])
         parent = sys.modules.get(place)
         if parent is None or not (fullname.startswith(f"{_OWN}.") or _is_taken_for_tensorflow(fullname)):
             return None
@@ -175,8 +179,8 @@ def _is_taken_for_tensorflow(fullname: str) -> bool:
     """Return whether a module is below `tensorflow` where that is Stratax; beside it there may be TensorFlow itself."""
     if not fullname.startswith(f"{_TENSORFLOW}."):
         return False
-    root = sys.modules[_TENSORFLOW]
-    return root is sys.modules.get(_OWN) or _is_stand_in(root.__spec__)
+    root = sys.modules.get(_TENSORFLOW)
+    return root is not None and (root is sys.modules.get(_OWN) or _is_stand_in(root.__spec__))
 
 
 def _find_private(fullname: str, path: str) -> importlib.machinery.ModuleSpec:

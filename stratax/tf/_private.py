@@ -10,14 +10,24 @@ import dataclasses
 _PLACES = {
     "client.device_lib": "stratax.tf.migration",
     "data": "stratax.tf.data",
+    "data.ops.dataset_ops": "stratax.tf.data",
+    "data.util.nest": "stratax.tf.nest",
     "distribute": "stratax.tf.distribute",
+    "distribute.distribution_strategy_context": "stratax.tf.distribute",
     "eager.backprop": "stratax.tf",
+    "eager.context": "stratax.tf._inside.context",
     "eager.def_function": "stratax.tf",
+    "estimator.canned": "stratax.tf.estimator",
     "estimator.estimator": "stratax.tf._estimator_inside",
+    "estimator.export": "stratax.tf.estimator.export",
     "estimator.export.export": "stratax.tf.estimator.export",
+    "estimator.export.export_output": "stratax.tf.estimator.export",
+    "estimator.head": "stratax.tf.estimator",
+    "estimator.mode_keys": "stratax.tf.estimator",
     "estimator.model_fn": "stratax.tf.estimator",
     "estimator.run_config": "stratax.tf.estimator",
-    "feature_column": "stratax.tf.feature_column",
+    "estimator.tpu": "stratax.tf.contrib.tpu",
+    "feature_column": "stratax.tf._inside.feature_column",
     "framework.constant_op": "stratax.tf",
     "framework.dtypes": "stratax.tf",
     "framework.errors": "stratax.tf.errors",
@@ -25,10 +35,15 @@ _PLACES = {
     "framework.ops": "stratax.tf.compat.v1",
     "framework.tensor_shape": "stratax.tf",
     "framework.tensor_spec": "stratax.tf",
+    "framework.tensor_util": "stratax.tf._inside.tensor_util",
     "keras": "stratax.tf.keras",
+    "layers.utils": "stratax.tf._inside.layers_utils",
+    "lib.io.file_io": "stratax.tf._inside.file_io",
     "lib.io.tf_record": "stratax.tf.io",
     "ops": "stratax.tf.compat.v1",
     "ops.image_ops": "stratax.tf.image",
+    "ops.init_ops": "stratax.tf._inside.init_ops",
+    "ops.init_ops_v2": "stratax.tf._inside.init_ops_v2",
     "ops.lookup_ops": "stratax.tf.lookup",
     "ops.nn": "stratax.tf.compat.v1.nn",
     "ops.nn_ops": "stratax.tf.compat.v1.nn",
@@ -36,14 +51,28 @@ _PLACES = {
     "platform.flags": "stratax.tf.compat.v1.flags",
     "platform.gfile": "stratax.tf.compat.v1.gfile",
     "platform.tf_logging": "stratax.tf.compat.v1.logging",
+    "saved_model.signature_constants": "stratax.tf.saved_model",
+    "saved_model.tag_constants": "stratax.tf.saved_model",
     "summary": "stratax.tf.compat.v1.summary",
+    "tpu": "stratax.tf.contrib.tpu",
+    "tpu.tpu_function": "stratax.tf._inside.tpu_function",
     "training": "stratax.tf.compat.v1.train",
     "util.nest": "stratax.tf.nest",
+    "util.tf_inspect": "inspect",
 }
 
 
 # Their modules hold what these do, and they are packages of such modules themselves.
-_PACKAGES = ("ops", "training")
+_PACKAGES = (
+    "estimator.canned",
+    "estimator.export",
+    "estimator.head",
+    "estimator.tpu",
+    "feature_column",
+    "ops",
+    "tpu",
+    "training",
+)
 
 
 def place(path: str) -> str | None:
@@ -67,6 +96,8 @@ def _place_of_python(path: str) -> str | None:
         return ""
     if path in _PLACES:
         return _PLACES[path]
+    if any(known.startswith(f"{path}.") for known in _PLACES) and path not in ("data", "distribute", "keras"):
+        return ""
     parts = path.split(".")
     for length in range(len(parts) - 1, 0, -1):
         root = ".".join(parts[:length])
@@ -75,8 +106,7 @@ def _place_of_python(path: str) -> str | None:
             return ".".join([_PLACES[root], *parts[length:]])
         if root in _PLACES:
             return _PLACES[root]
-    is_package = any(known.startswith(f"{path}.") for known in _PLACES)
-    return "" if is_package or not path else None
+    return None if path else ""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

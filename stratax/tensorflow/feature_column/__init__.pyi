@@ -1,3 +1,8 @@
+from ._categorical import HashedCategoricalColumn as HashedCategoricalColumn
+from ._categorical import IdentityCategoricalColumn as IdentityCategoricalColumn
+from ._categorical import VocabularyFileCategoricalColumn as VocabularyFileCategoricalColumn
+from ._categorical import VocabularyListCategoricalColumn as VocabularyListCategoricalColumn
+from ._categorical import WeightedCategoricalColumn as WeightedCategoricalColumn
 from ._categorical import categorical_column_with_hash_bucket as categorical_column_with_hash_bucket
 from ._categorical import categorical_column_with_identity as categorical_column_with_identity
 from ._categorical import categorical_column_with_vocabulary_file as categorical_column_with_vocabulary_file
@@ -9,9 +14,13 @@ from ._categorical import weighted_categorical_column as weighted_categorical_co
 from ._column import CategoricalColumn as CategoricalColumn
 from ._column import DenseColumn as DenseColumn
 from ._column import FeatureColumn as FeatureColumn
+from ._crossed import CrossedColumn as CrossedColumn
 from ._crossed import crossed_column as crossed_column
 from ._dense_features import DenseFeatures as DenseFeatures
 from ._dense_features import SequenceFeatures as SequenceFeatures
+from ._embedding import EmbeddingColumn as EmbeddingColumn
+from ._embedding import IndicatorColumn as IndicatorColumn
+from ._embedding import SharedEmbeddingColumn as SharedEmbeddingColumn
 from ._embedding import embedding_column as embedding_column
 from ._embedding import indicator_column as indicator_column
 from ._embedding import shared_embedding_columns as shared_embedding_columns
@@ -20,6 +29,7 @@ from ._models import input_layer as input_layer
 from ._models import linear_inputs as linear_inputs
 from ._models import linear_model as linear_model
 from ._models import make_parse_example_spec as make_parse_example_spec
+from ._numeric import BucketizedColumn as BucketizedColumn
 from ._numeric import NumericColumn as NumericColumn
 from ._numeric import bucketized_column as bucketized_column
 from ._numeric import numeric_column as numeric_column

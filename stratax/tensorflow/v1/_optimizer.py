@@ -310,11 +310,11 @@ def make_slot(
     Args:
         scope: The scope.
         variable: The other one.
-        name: Its name below the variable scope that is entered, which begins with the other one's in most cases; a
-            second one of the name gets `_1` behind it.
+        name: Its full name, which begins with the other one's in most cases; a second one of the name gets `_1` behind
+            it.
         initializer: Gives its first value.
     """
-    full = name = scope.variable_scope.full_name(name)
+    full = name
     number = 0
     while scope.is_used(full):
         number += 1

@@ -1,1 +1,1 @@
-from stratax.estimator import DistributeConfig as DistributeConfig
+from stratax.tensorflow.contrib.distribute import *
