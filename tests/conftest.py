@@ -1,13 +1,16 @@
 """What every test shares: eight simulated devices, and the folder of shared data."""
 
+import atexit
 import gc
 import os
 import pathlib
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 
-from tests import quick_xla
+from tests import halves, quick_xla
 
 # Before anything imports JAX or Keras. A process has one number of devices, so every test gets eight; the tests
 # that need another number or kind start a process of their own.
@@ -16,8 +19,14 @@ os.environ.setdefault("STRATAX_SIMULATE", "cpu:8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 # Most of the time of these tests would be XLA's, which compiles thousands of tiny programs. `make test` leaves
-# XLA_FLAGS empty, as users have it, for the tests that compare numbers (the marker `exact`).
+# XLA_FLAGS empty, as users have it, for the tests that depend on its settings (the marker `exact`).
 os.environ.setdefault("XLA_FLAGS", quick_xla.FLAGS)
+
+# What several tests compile alike is compiled once: by pytest's workers and by what tests start, which inherit this.
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="stratax-tests-")
+    atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 import psutil
 import pytest
@@ -38,6 +47,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("reproducible", settings.get_profile("search"), derandomize=True)
 settings.load_profile("reproducible")
+
+
+def pytest_ignore_collect(collection_path: pathlib.Path, config: pytest.Config) -> bool | None:
+    """Imports no file that has no test of this half."""
+    return halves.leaves_out(config.getoption("markexpr"), collection_path) or None
 
 
 def pytest_collection_finish() -> None:

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests import halves
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # In the place of pytest: says what it was asked for, and exits as the half's mark says.
 FAKE = """#!/bin/sh
@@ -76,3 +78,19 @@ def test_the_gate_runs_the_readmes_command():
         check=True,
     )
     assert "tools/test.sh .venv/bin/python -n 1 --dist worksteal -k name" in planned.stdout
+
+
+@pytest.mark.parametrize(
+    ("expression", "text", "expected"),
+    [
+        ("exact and not stress", "@pytest.mark.exact\n", False),
+        ("exact and not stress", "@pytest.mark.stress\n", True),
+        ("not exact and not stress", "@pytest.mark.stress\n", False),
+        ("", "", False),
+    ],
+)
+def test_the_half_of_exact_tests_imports_only_files_that_have_some(expression, text, expected, tmp_path):
+    path = tmp_path / "test_it.py"
+    path.write_text(text)
+    assert halves.leaves_out(expression, path) is expected
+    assert not halves.leaves_out(expression, tmp_path)

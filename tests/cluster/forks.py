@@ -107,8 +107,15 @@ def environment_of_a_task():
         "KERAS_BACKEND": "jax",
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": os.environ["XLA_FLAGS"],  # Those that compile quickly: tests/conftest.py.
+        **_where_programs_are_kept(),
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def _where_programs_are_kept():
+    """JAX's settings of where compiled programs are kept for all tests: tests/conftest.py."""
+    names = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def run(arguments, environment, *, cwd=CHECKOUT, timeout=240):
@@ -133,6 +140,7 @@ def start(arguments, environment, cwd, out, err, *, before=()):
     imported already.
     """
     arguments = [str(argument) for argument in arguments]
+    environment = _where_programs_are_kept() | environment
     expected = environment_of_a_task()
     if before or _read_at_import(environment) != _read_at_import(expected):
         with open(out, "wb") as output, open(err, "wb") as errors:
