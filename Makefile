@@ -1,7 +1,7 @@
 # Everything from a fresh clone, with nothing but python3 (3.11 or newer), make and the package index.
 #
 #   make demo     a network learns handwritten digits on 8 simulated TPU cores, then with another strategy
-#   make test     the tests, those that compare numbers first (ARGS="-k name" is handed to pytest; WORKERS=1 for one process)
+#   make test     the tests, those of what XLA's settings decide first (ARGS="-k name" is handed to pytest; WORKERS=1 for one process)
 #   make stress   what is done many times because it rarely goes wrong, and further cases of the same
 #   make check    format, lint, types, import contract, doctests
 #   make package  the source distribution and the wheel in dist/, checked, and the wheel tried in a fresh environment

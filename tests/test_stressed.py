@@ -1,23 +1,12 @@
-import pathlib
-
 import pytest
 
 from tests import stressed
-
-TESTS = pathlib.Path(__file__).resolve().parent
 
 
 def test_cases_that_are_not_quick_have_the_marker():
     cases = stressed.but(lambda name, count=1: count < 3, [("one", 1), ("many", 8), "default"])
     assert [case.values for case in cases] == [("one", 1), ("many", 8), ("default",)]
     assert [[mark.name for mark in case.marks] for case in cases] == [[], ["stress"], []]
-
-
-def test_only_tests_that_make_stress_runs_anyway_leave_it_cases():
-    users = [path for path in TESTS.rglob("test_*.py") if "stressed.but(" in path.read_text()]
-    users.remove(pathlib.Path(__file__).resolve())
-    assert users
-    assert [path for path in users if "pytestmark = pytest.mark.exact" not in path.read_text()] == []
 
 
 @pytest.mark.parametrize("number", stressed.but(lambda number: True, [1, 2]))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The tests, in two halves: tools/test.sh PYTHON [ARGUMENT OF PYTEST ...]
-# What compares numbers runs with XLA as users have it, all else with programs that are compiled quickly
+# What XLA's settings decide is tested with XLA as users have it, all else with programs that are compiled quickly
 # (tests/conftest.py). Both halves run. It fails if one does, and ends in pytest's summary of a half that failed. A half
 # of which the arguments select nothing is no failure, unless they select nothing of the other either.
 set -uo pipefail

@@ -192,7 +192,6 @@ def test_a_report_is_values_of_json():
 
 
 @needs_libtpu
-@pytest.mark.exact
 @pytest.mark.processes
 def test_a_program_is_compiled_for_the_slices_that_are_named(tmp_path):
     import subprocess

@@ -152,7 +152,6 @@ def test_a_checkpoint_of_the_same_program_says_what_is_wanted(tmp_path, capsys):
     assert model.optimizer.iterations == conversion_cases.STEPS
 
 
-@pytest.mark.exact
 def test_an_estimator_goes_on_from_a_converted_checkpoint(tmp_path):
     assert run(GOLDEN / "checkpoints" / "estimator", tmp_path / "model" / "model.ckpt-12") == 0
     model_fn, train, _ = estimator_cases.cases(tf.compat.v1, tf.estimator, tf.data)

@@ -92,7 +92,6 @@ def test_a_plan_is_values_of_json():
 
 
 @needs_libtpu
-@pytest.mark.exact
 @pytest.mark.processes
 def test_a_program_is_planned_for_slices_and_batches(tmp_path):
     import subprocess

@@ -12,8 +12,6 @@ from stratax import engine
 from stratax.engine import _resumption
 from tests.engine.conftest import mirrored
 
-pytestmark = pytest.mark.exact
-
 ROWS, BATCH, EPOCHS = 22, 4, 4
 STEPS = -(-ROWS // BATCH)
 X = np.random.default_rng(0).normal(size=(ROWS, 3)).astype("float32")

@@ -7,8 +7,6 @@ from keras import layers
 
 import stratax as sx
 
-pytestmark = pytest.mark.exact
-
 
 def make(optimizer, steps_per_execution=1):
     def build():

@@ -9,8 +9,6 @@ from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
 from stratax import errors
 from stratax.keras._array_pass import ArrayPasses
 
-pytestmark = pytest.mark.exact
-
 
 def _adapter(examples, batch, shuffle):
     x = {"a": np.arange(examples * 3.0).reshape(examples, 3), "b": np.arange(examples)}

@@ -9,8 +9,6 @@ from keras import layers
 
 import stratax as sx
 
-pytestmark = pytest.mark.exact
-
 
 def linear():
     model = keras.Sequential([layers.Dense(1)])

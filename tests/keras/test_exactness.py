@@ -8,8 +8,6 @@ from keras import layers, ops
 import stratax as sx
 from tests import stressed
 
-pytestmark = pytest.mark.exact
-
 
 def sequential():
     model = keras.Sequential([layers.Dense(8, activation="tanh"), layers.Dense(1, activation="sigmoid")])
@@ -29,6 +27,7 @@ def run(data):
     return (x, y), kwargs, (model, model.fit(x, y, **kwargs))
 
 
+@pytest.mark.exact
 @pytest.mark.parametrize("replicas", stressed.but(lambda replicas: replicas == 4, [1, 2, 4, 8]))
 def test_history_and_weights_equal_those_of_keras(replicas, mirrored, train, assert_same_training, run):
     args, kwargs, theirs = run

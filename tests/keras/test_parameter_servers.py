@@ -61,14 +61,12 @@ def expected():
     return fitted(one_device())
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("steps_per_execution", but(lambda steps: steps == 3, [1, 3]))
 def test_without_workers_this_process_trains(expected, steps_per_execution):
     with strategy_on(2) as strategy:
         compare(fitted(strategy, steps_per_execution=steps_per_execution), expected)
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("steps_per_execution", but(lambda steps: steps == 1, [1, 3]))
 def test_one_worker_gives_one_devices_numbers(expected, steps_per_execution):
     with in_process(servers=1, workers=1) as coordinator:
@@ -103,7 +101,6 @@ def creator(num_batches=None):
     return DatasetCreator(dataset_fn)
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("steps_per_execution", but(lambda steps: steps == 1, [1, 3]))
 def test_a_worker_that_reads_its_own_batches_gives_one_devices_numbers(steps_per_execution):
     kwargs = {"steps_per_epoch": 9, "steps_per_execution": steps_per_execution}

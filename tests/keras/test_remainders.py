@@ -7,8 +7,6 @@ from keras import layers
 
 from tests import stressed
 
-pytestmark = pytest.mark.exact
-
 RATE, BATCH = 0.1, 12
 START = np.array([[0.5], [-0.25]], "float32")
 

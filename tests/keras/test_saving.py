@@ -148,7 +148,6 @@ def test_training_goes_on_under_another_strategy(source, target, trained):
 
 
 @pytest.mark.stress
-@pytest.mark.exact
 @pytest.mark.parametrize("source", STRATEGIES)
 @pytest.mark.parametrize("target", STRATEGIES)
 def test_training_goes_on_from_each_strategy_under_each(source, target, trained):
@@ -156,7 +155,6 @@ def test_training_goes_on_from_each_strategy_under_each(source, target, trained)
 
 
 @pytest.mark.stress
-@pytest.mark.exact
 @pytest.mark.processes
 def test_training_goes_on_from_and_under_tpu_cores():
     environment = os.environ | {"STRATAX_SIMULATE": "tpu:2", "XLA_FLAGS": ""}
@@ -184,7 +182,6 @@ OPTIMIZERS = {
 
 
 @pytest.mark.stress
-@pytest.mark.exact
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_every_optimizer_goes_on_as_if_it_had_not_been_saved(name, tmp_path):
     strategy = sx.distribute.MirroredStrategy(TWO)
@@ -258,7 +255,6 @@ report(predicted=expected.tolist(), iterations=int(model.optimizer.iterations) /
 
 
 @pytest.mark.stress
-@pytest.mark.exact
 @pytest.mark.processes
 def test_workers_save_as_in_tensorflows_tutorial_and_go_on(tmp_path):
     for worker in run_tasks(2, WORKERS, str(tmp_path)):

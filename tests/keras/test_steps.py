@@ -8,8 +8,6 @@ from keras import layers, ops
 import stratax as sx
 from tests.stressed import but
 
-pytestmark = pytest.mark.exact
-
 
 def net():
     return [layers.Dense(8, activation="tanh"), layers.Dense(1, activation="sigmoid")]

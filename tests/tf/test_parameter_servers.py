@@ -26,7 +26,6 @@ def coordinator():
         task.close()
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("name", cases.OPTIMIZERS)
 def test_one_worker_gives_tensorflows_losses_and_weights(coordinator, name):
     found = cases.train(tf, coordinator, name)

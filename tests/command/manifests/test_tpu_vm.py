@@ -309,7 +309,6 @@ os.write(1, f"<{strategy.num_replicas_in_sync} {float(total)}>\\n".encode())
 """
 
 
-@pytest.mark.exact
 def test_the_hosts_of_a_slice_train_together(cloud):
     endpoints = "a:1:127.0.0.1,b:2:127.0.0.2"
     with contextlib.ExitStack() as stack:
@@ -346,10 +345,10 @@ sys.exit(code)
     ("attempts", "restarts", "code", "starts"),
     [
         ([[201, 3]], 2, 3, 2),
-        pytest.param([[201, -9], [202, 201], [0, 0]], 2, 0, 6, marks=pytest.mark.exact),
-        pytest.param([[-9, 201]], 1, 137, 4, marks=pytest.mark.exact),
-        pytest.param([[0, 42]], 0, 42, 2, marks=pytest.mark.exact),
-        pytest.param([[201, 255]], 1, 255, 2, marks=pytest.mark.exact),
+        ([[201, -9], [202, 201], [0, 0]], 2, 0, 6),
+        ([[-9, 201]], 1, 137, 4),
+        ([[0, 42]], 0, 42, 2),
+        ([[201, 255]], 1, 255, 2),
     ],
 )
 def test_the_exit_code_is_that_of_the_host_at_fault(cloud, attempts, restarts, code, starts):
@@ -358,7 +357,7 @@ def test_the_exit_code_is_that_of_the_host_at_fault(cloud, attempts, restarts, c
     assert not cloud.is_rented
 
 
-@pytest.mark.parametrize("state", ["FAILED", pytest.param("SUSPENDED", marks=pytest.mark.exact)])
+@pytest.mark.parametrize("state", ["FAILED", "SUSPENDED"])
 def test_a_request_that_fails_ends_with_its_state_and_reason(cloud, state):
     cloud.settings["states"] = ["ACCEPTED", state]
     code, _, err = cloud.run("")
@@ -378,7 +377,6 @@ def test_waiting_has_a_limit(cloud):
     assert not cloud.is_rented
 
 
-@pytest.mark.exact
 def test_the_tpu_is_kept_if_that_is_wanted(cloud):
     code, _, err = cloud.run("", keep=True)
     assert code == 0
@@ -401,8 +399,8 @@ time.sleep(60)
     ("number", "code", "keep"),
     [
         (signal.SIGINT, 130, False),
-        pytest.param(signal.SIGTERM, 143, False, marks=pytest.mark.exact),
-        pytest.param(signal.SIGINT, 130, True, marks=pytest.mark.exact),
+        (signal.SIGTERM, 143, False),
+        (signal.SIGINT, 130, True),
     ],
 )
 def test_the_tpu_is_given_back_after_ctrl_c(cloud, number, code, keep):
@@ -428,7 +426,6 @@ def test_the_tpu_is_given_back_after_ctrl_c(cloud, number, code, keep):
     )
 
 
-@pytest.mark.exact
 def test_ctrl_c_while_the_tpu_is_asked_for_gives_it_back(cloud):
     cloud.settings["create_seconds"] = 1
     with cloud.started("") as process:
@@ -441,7 +438,6 @@ def test_ctrl_c_while_the_tpu_is_asked_for_gives_it_back(cloud):
     assert not cloud.is_rented
 
 
-@pytest.mark.exact
 def test_a_lost_connection_is_made_again_and_the_program_goes_on(cloud):
     cloud.settings |= {"dropped": 1, "drops": 1}
     code, out, err = cloud.run(
@@ -460,21 +456,18 @@ def test_a_lost_connection_is_made_again_and_the_program_goes_on(cloud):
     assert not cloud.is_rented
 
 
-@pytest.mark.exact
 def test_a_state_that_can_not_be_read_now_and_then_is_asked_for_again(cloud):
     cloud.settings["silent"] = 3
     assert cloud.run("")[0] == 0
     assert not cloud.is_rented
 
 
-@pytest.mark.exact
 def test_what_can_not_be_deleted_at_once_is_deleted_later(cloud):
     cloud.settings["undeletable"] = 2
     assert cloud.run("")[0] == 0
     assert not cloud.is_rented
 
 
-@pytest.mark.exact
 def test_what_can_not_be_deleted_is_told(cloud):
     cloud.settings["undeletable"] = 9
     code, _, err = cloud.run("")
@@ -482,7 +475,6 @@ def test_what_can_not_be_deleted_is_told(cloud):
     assert "could NOT be deleted, and costs money" in err
 
 
-@pytest.mark.exact
 def test_a_failure_to_install_ends_the_run(cloud):
     code, out, _ = cloud.run("print('runs')", setup="exit 7")
     assert (code, out) == (7, "")
@@ -510,7 +502,6 @@ if [ "$1" = -L ]; then echo "ssh-rsa KEY-OF-OTHERS"; else echo "$1" >> "$FAKE_CL
 """
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize(("key", "code", "added"), [("MINE", 2, True), ("KEY-OF-OTHERS", 0, False)])
 def test_a_key_that_gcloud_can_not_copy_with_is_told_before_it_costs(cloud, key, code, added):
     tool = cloud.folder / "bin" / "ssh-add"
@@ -532,7 +523,6 @@ def test_what_others_have_rented_is_left_alone(cloud):
     assert cloud.is_rented
 
 
-@pytest.mark.exact
 def test_a_module_and_its_package_run_on_one_host(cloud):
     cloud.settings["hosts"] = 1
     package = cloud.folder / "lib"

@@ -263,7 +263,6 @@ def adam_estimator(folder):
     return tf.estimator.Estimator(adam_model, str(folder), config)
 
 
-@pytest.mark.exact
 def test_an_estimators_training_is_cut_short_and_what_comes_behind_it_runs(tmp_path):
     catcher = Catcher(wanted=["train", "evaluate"], limit=3)
     with catcher.catching():

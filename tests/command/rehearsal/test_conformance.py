@@ -16,7 +16,7 @@ from tests.command.rehearsal.test_strategies import SLICES, caught_in, compiled
 from tests.distribute.conformance import BATCHES, Training
 from tests.distribute.test_conformance import STRATEGIES, mirrored
 
-pytestmark = [needs_libtpu, pytest.mark.exact]
+pytestmark = needs_libtpu
 
 POD = "v4-2048"
 FULL, REMAINDER = BATCHES[0], BATCHES[-1]

@@ -13,7 +13,7 @@ from tests.command.rehearsal.test_strategies import SLICES, compiled
 from tests.tensorflow.estimator import keras_model, v1_model
 from tests.tensorflow.estimator.tpu import test_estimator as tpu
 
-pytestmark = [needs_libtpu, pytest.mark.exact]
+pytestmark = needs_libtpu
 
 POD = "v4-2048"
 ROWS = 16

@@ -2,14 +2,13 @@
 
 import keras
 import numpy as np
-import pytest
 
 import stratax as sx
 import stratax.tf as tf
 from tests.command.rehearsal.devices import needs_libtpu
 from tests.command.rehearsal.test_strategies import caught_in, compiled
 
-pytestmark = [needs_libtpu, pytest.mark.exact]
+pytestmark = needs_libtpu
 
 
 def test_loaded_functions_are_called_by_themselves_in_replicas_and_as_layers(tmp_path):

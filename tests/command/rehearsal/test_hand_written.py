@@ -6,7 +6,7 @@ from benchmarks import _compiled
 from stratax.command.rehearsal import parse_topology
 from tests.command.rehearsal.devices import needs_libtpu
 
-pytestmark = [needs_libtpu, pytest.mark.exact]
+pytestmark = needs_libtpu
 
 LIMIT = 1.02
 

@@ -13,7 +13,6 @@ def catcher():
         yield made
 
 
-@pytest.mark.exact
 def test_slots_of_tensorflow_1s_optimizers_are_no_weights(tmp_path, catcher):
     estimator = adam_estimator(tmp_path)
     estimator.train(batches, max_steps=2)

@@ -66,7 +66,6 @@ def png():
     return list(tf.io.encode_png(image).numpy())
 
 
-@pytest.mark.exact
 @pytest.mark.processes
 def test_the_page_shows_models_and_tries_them(tmp_path):
     signatures = {

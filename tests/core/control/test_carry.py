@@ -8,8 +8,6 @@ import pytest
 from stratax import core
 from stratax.core.control import _carry, for_rows
 
-pytestmark = pytest.mark.exact
-
 
 def test_locals_of_any_structure_are_carried():
     @core.function

@@ -8,8 +8,6 @@ from stratax import core, errors
 from stratax.core import jaxprs, regions
 from stratax.core.control import _loops
 
-pytestmark = pytest.mark.exact
-
 
 class ListStream(core.Stream):
     """A stream over a list of arrays."""

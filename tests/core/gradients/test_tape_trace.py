@@ -16,8 +16,6 @@ from stratax.core.gradients import _tape_trace
 from stratax.core.gradients._tape_trace import TapeTrace, play_back
 from tests.stressed import but
 
-pytestmark = pytest.mark.exact
-
 RNG = np.random.default_rng(0)
 FLAT = RNG.normal(size=(8, 6)).astype("float32")
 IMAGES = RNG.normal(size=(4, 8, 8, 2)).astype("float32")

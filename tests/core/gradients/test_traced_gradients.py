@@ -3,12 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 import stratax as sx
 from stratax.core.gradients import traced_gradients
-
-pytestmark = pytest.mark.exact
 
 
 def compiled(function, *args):

@@ -4,12 +4,9 @@ import copy
 
 import jax
 import jax.numpy as jnp
-import pytest
 
 import stratax as sx
 from stratax.core.regions import outside_scopes
-
-pytestmark = pytest.mark.exact
 
 
 def test_the_value_of_a_variable_is_asked_for_as_a_property_and_as_a_method():

@@ -21,8 +21,6 @@ from stratax.distribute.replicas._values import per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError
 from tests import stressed
 
-pytestmark = pytest.mark.exact
-
 # jaxlib 0.11.2 for CPUs dies of a program that sums an empty array and another one over devices.
 SHAPES = [(), (7,), (3, 5), (64,), *([] if jax.__version_info__ >= (0, 11) else [(0, 3)])]
 DTYPES = ["float32", "bfloat16", "int32", "complex64", "bool"]

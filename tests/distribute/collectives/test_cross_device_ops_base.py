@@ -10,8 +10,6 @@ from stratax.distribute.replicas._values import per_replica_from_components
 from stratax.errors import BadTypeError, StructureError
 from tests.distribute.collectives.test_cross_device_ops import replica_mesh
 
-pytestmark = pytest.mark.exact
-
 
 def test_a_users_own_ops_are_really_called():
     class Maximum(CrossDeviceOps):

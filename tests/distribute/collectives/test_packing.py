@@ -13,8 +13,6 @@ from stratax.distribute.collectives import NcclAllReduce, ReductionToOneDevice
 from stratax.distribute.replicas import REPLICA_AXIS, ReduceOp
 from tests.distribute.collectives.test_cross_device_ops import SHAPES, reduced, replica_mesh
 
-pytestmark = pytest.mark.exact
-
 
 @pytest.mark.parametrize(
     "packed", [{"num_packs": 3}, {"bytes_per_pack": 64}, {"bytes_per_pack": 1 << 20}], ids=str

@@ -7,8 +7,6 @@ import pytest
 import stratax as sx
 from stratax.distribute import CentralStorageStrategy, MirroredStrategy, OneDeviceStrategy
 
-pytestmark = pytest.mark.exact
-
 X = np.random.default_rng(3).normal(size=(44, 3)).astype("float32")
 
 

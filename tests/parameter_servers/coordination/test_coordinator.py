@@ -189,7 +189,6 @@ def trained(strategy, run, steps=6):
     return [float(run(step)) for _ in range(steps)], [weight.numpy() for weight in model.weights]
 
 
-@pytest.mark.exact
 def test_one_worker_gives_the_weights_of_one_device():
     with in_process(servers=2, workers=1) as coordinator:
         losses, weights = trained(coordinator.strategy, lambda step: coordinator.schedule(step).fetch())

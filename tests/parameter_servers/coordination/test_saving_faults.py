@@ -47,7 +47,6 @@ def coordinator_of_program(cluster):
     return ClusterCoordinator(strategy)
 
 
-@pytest.mark.exact
 @pytest.mark.stress
 @pytest.mark.processes
 @pytest.mark.parametrize("part", range(2))

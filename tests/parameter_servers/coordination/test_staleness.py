@@ -44,7 +44,6 @@ def trained(bound, steps):
         return weights.numpy(), strategy.staleness()
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("bound", [None, 0, 1])
 def test_three_workers_reach_the_optimum(bound):
     found, staleness = trained(bound, 300)

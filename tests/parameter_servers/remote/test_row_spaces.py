@@ -146,7 +146,6 @@ def test_sgd_gives_the_bits_of_one_device(divided):
     compare(divided, simple)
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize(
     "make",
     [

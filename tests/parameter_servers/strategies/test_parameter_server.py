@@ -104,13 +104,11 @@ def divided():
         yield strategy
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("name", but(lambda name: name == "adam", OPTIMIZERS))
 def test_one_server_gives_what_one_device_does(one_server, name):
     compare(one_server, name)
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("name", but(KINDS.__contains__, OPTIMIZERS))
 def test_shards_on_two_servers_give_what_one_device_does(divided, name):
     compare(divided, name)

@@ -53,7 +53,6 @@ def check(estimators, keras_own):
         np.testing.assert_allclose(found["predicted"][name], value, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-@pytest.mark.exact
 class TestStrategies:
     """Seconds each: Keras' programs and the Estimator's of all modes are compiled for each strategy."""
 

@@ -76,7 +76,6 @@ def test_a_chief_alone_trains_as_one_device(tmp_path):
     compare(tmp_path, "momentum")
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("optimizer", but(lambda name: name in ("adam", "ftrl"), OPTIMIZERS))
 def test_every_optimizer_gives_one_devices_numbers(optimizer, tmp_path):
     compare(tmp_path, optimizer, exactly=optimizer == "sgd")
@@ -197,7 +196,6 @@ def check_counts(folder, at_least, killed=()):
     assert step in (first.sum(), second.sum())
 
 
-@pytest.mark.exact
 @pytest.mark.processes
 def test_chief_workers_servers_and_evaluator_train_and_evaluate(tmp_path):
     with no_tasks() as running:
@@ -267,7 +265,6 @@ def test_a_server_that_is_killed_is_named_by_every_task(tmp_path):
         assert "/job:ps/task:1" in result.err
 
 
-@pytest.mark.exact
 @pytest.mark.processes
 def test_when_a_hook_of_the_chief_stops_all_tasks_end(tmp_path):
     program = COUNTING.replace(

@@ -10,8 +10,6 @@ from tests.cluster.processes import run_tasks
 from tests.stressed import but
 from tests.tensorflow.estimator.v1_model import trained
 
-pytestmark = pytest.mark.exact
-
 STRATEGIES = {
     "mirrored": lambda: sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(8)]),
     "central": lambda: sx.distribute.CentralStorageStrategy([f"/cpu:{index}" for index in range(1, 5)]),

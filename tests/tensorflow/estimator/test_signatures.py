@@ -43,7 +43,6 @@ def test_an_export_has_tensorflows_signatures(name, tmp_path):
     check(name, tmp_path)
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("name", sorted(set(CASES) - set(QUICK)))
 def test_exports_of_all_kinds_have_tensorflows_signatures(name, tmp_path):
     check(name, tmp_path)

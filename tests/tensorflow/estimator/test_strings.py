@@ -59,13 +59,11 @@ def _check_same(found, variables, wanted):
         np.testing.assert_allclose(variables[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-@pytest.mark.exact
 def test_eight_replicas_are_one_device(of_one_device, tmp_path):
     strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(8)])
     _check_same(*strings_model.trained(tmp_path, strategy), of_one_device)
 
 
-@pytest.mark.exact
 @pytest.mark.stress
 @pytest.mark.processes
 def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path):

@@ -63,10 +63,7 @@ def test_attributes_are_loaded_with_their_structure(scale):
     "kind",
     [
         "mirrored",
-        *(
-            pytest.param(each, marks=[pytest.mark.exact, pytest.mark.stress])
-            for each in ("central storage", "one device")
-        ),
+        *(pytest.param(each, marks=pytest.mark.stress) for each in ("central storage", "one device")),
     ],
 )
 def test_a_loaded_function_runs_in_the_replicas_of_another_strategy(kind, tmp_path):
@@ -91,7 +88,6 @@ def test_a_loaded_function_runs_in_the_replicas_of_another_strategy(kind, tmp_pa
 
 
 @pytest.mark.stress
-@pytest.mark.exact
 def test_a_loaded_model_is_trained_further_as_the_model_is(tmp_path):
     model = model_of_numbers()
     loaded = reloaded(model, tmp_path)

@@ -10,8 +10,6 @@ import stratax.tf as tf
 from stratax.tensorflow.v1 import train
 from tests.golden import v1_cases, v1_references
 
-pytestmark = pytest.mark.exact
-
 REFERENCES = v1_references.read()
 NAMES = sorted({name for name, _ in v1_cases.DECAYS.values()})
 

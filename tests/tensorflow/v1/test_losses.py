@@ -12,8 +12,6 @@ from stratax.tensorflow.v1 import losses
 from tests.golden import v1_cases, v1_references
 from tests.tensorflow.v1.test_scope import Step
 
-pytestmark = pytest.mark.exact
-
 REFERENCES = v1_references.read()
 NAMES = sorted({key.split("|")[0] for key in v1_cases.LOSSES})
 

@@ -2,15 +2,12 @@
 
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 import stratax as sx
 from stratax.tensorflow import v1
 from stratax.tensorflow.v1 import metrics
 from tests.tensorflow.v1.evaluated import evaluated
 from tests.tensorflow.v1.test_scope import Step
-
-pytestmark = pytest.mark.exact
 
 
 def test_a_number_of_each_step_counts_once_for_each_replica():

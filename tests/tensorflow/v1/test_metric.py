@@ -3,12 +3,9 @@
 import jax.numpy as jnp
 import keras
 import numpy as np
-import pytest
 
 from stratax.tensorflow.v1 import metrics
 from tests.tensorflow.v1.test_scope import Step
-
-pytestmark = pytest.mark.exact
 
 
 def test_variables_are_called_as_tensorflows_and_collected():

@@ -12,8 +12,6 @@ from tests.stressed import but
 from tests.tensorflow.v1.evaluated import evaluated
 from tests.tensorflow.v1.test_scope import Step
 
-pytestmark = pytest.mark.exact
-
 REFERENCES = v1_references.read()
 NAMES = sorted({name for name, *_ in v1_cases.METRICS.values()})
 # Those with programs that take long to compile.

@@ -134,7 +134,6 @@ def test_crosses_of_examples_are_computed_as_they_were_trained(tmp_path):
     np.testing.assert_allclose(found, [each["logits"] for each in rows], atol=1e-6)
 
 
-@pytest.mark.exact
 def test_crosses_of_arrays_are_computed_as_they_were_trained(tmp_path):
     made = crossing(tmp_path / "model")
     raw = tf.estimator.export.build_raw_serving_input_receiver_fn(

@@ -7,8 +7,6 @@ import stratax as sx
 from tests.cluster.processes import run_tasks
 from tests.tensorflow.estimator.canned.canned_model import trained
 
-pytestmark = pytest.mark.exact
-
 PROGRAM = """
 import sys
 import numpy as np

@@ -7,8 +7,6 @@ from stratax.tensorflow.estimator.tpu import InputPipelineConfig
 from tests.cluster.processes import run_tasks
 from tests.tensorflow.estimator.tpu_model import trained
 
-pytestmark = pytest.mark.exact
-
 PROGRAM = """
 import sys
 import numpy as np
