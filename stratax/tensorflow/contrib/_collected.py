@@ -28,8 +28,8 @@ def collect_variables(variables: Mapping[str, Any], collections: Collections) ->
     scope = v1.current()
     for name, variable in variables.items():
         for key in (_MODEL_VARIABLES, *collections_of(collections, name)):
-            if not any(each is variable for each in scope.get_collection_ref(key)):
-                scope.add_to_collection(key, variable)
+            if not any(each is variable for each in scope.collections.ref(key)):
+                scope.collections.add(key, variable)
 
 
 def collect_named_outputs(collections: str | Sequence[str] | None, alias: str, outputs: Any) -> Any:
@@ -38,20 +38,20 @@ def collect_named_outputs(collections: str | Sequence[str] | None, alias: str, o
     if keys:
         append_tensor_alias(outputs, alias)
     for key in keys:
-        v1.current().add_to_collection(key, outputs)
+        v1.current().collections.add(key, outputs)
     return outputs
 
 
 def append_tensor_alias(tensor: Any, alias: str) -> Any:
     """Give a result one more name in collections, and return it."""
-    v1.current().add_to_collection(_ALIASES, (tensor, alias.removesuffix("/")))
+    v1.current().collections.add(_ALIASES, (tensor, alias.removesuffix("/")))
     return tensor
 
 
 def get_tensor_aliases(tensor: Any) -> list[str]:
     """Return the names of a result in collections; the tensor's own where it has none."""
-    names = [alias for each, alias in v1.current().get_collection_ref(_ALIASES) if each is tensor]
-    return names or [v1.current().name_of(tensor).removesuffix(":0")]
+    names = [alias for each, alias in v1.current().collections.ref(_ALIASES) if each is tensor]
+    return names or [v1.current().names.of(tensor).removesuffix(":0")]
 
 
 def gather_tensors_aliases(tensors: Iterable[Any]) -> list[str]:
@@ -68,8 +68,8 @@ def convert_collection_to_dict(collection: str, clear_collection: bool = False) 
     """
     scope = v1.current()
     found = {
-        alias: tensor for tensor in scope.get_collection(collection) for alias in get_tensor_aliases(tensor)
+        alias: tensor for tensor in scope.collections.get(collection) for alias in get_tensor_aliases(tensor)
     }
     if clear_collection:
-        scope.get_collection_ref(collection).clear()
+        scope.collections.ref(collection).clear()
     return found

@@ -82,7 +82,7 @@ def get_variables(
         collection: Where they are looked for.
     """
     begin = getattr(scope, "name", scope)
-    found = v1.current().get_collection(collection, begin)
+    found = v1.current().collections.get(collection, begin)
     if suffix is None:
         return found
     end = re.compile(f"(.*/)?{re.escape(suffix.removesuffix(':0'))}")

@@ -80,7 +80,7 @@ def _of_batches(model: EstimatorModel) -> list[str]:
     return [
         name
         for name, metric in (model.spec.eval_metric_ops or {}).items()
-        if _is_plain(metric) and scope is not None and not scope.is_known(metric[0])
+        if _is_plain(metric) and scope is not None and not scope.values.is_known(metric[0])
     ]
 
 
@@ -124,7 +124,7 @@ def value_of(scope: ModelScope, metric: Any) -> Any:
         return value.value
     if hasattr(value, "result"):
         return value.result()
-    return scope.value_later(value) if scope.is_known(value) else value
+    return scope.values.value_later(value) if scope.values.is_known(value) else value
 
 
 def _is_plain(metric: Any) -> bool:
@@ -146,7 +146,7 @@ def _result(model: EstimatorModel, name: str, outputs: Any) -> Any:
     if isinstance(value, keras.Variable):
         return storage.read_all([value])[0]
     # Behind the last batch, as TensorFlow runs it.
-    return value.result() if hasattr(value, "result") else model.scope.value_later(value)  # type: ignore[union-attr]
+    return value.result() if hasattr(value, "result") else model.scope.values.value_later(value)  # type: ignore[union-attr]
 
 
 def _number(value: Any) -> Any:

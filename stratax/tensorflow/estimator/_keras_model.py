@@ -403,7 +403,7 @@ def _new_metric(metric: Any) -> Any:
 def _train_op(model: Any, loss: Any) -> Any:
     scope = current()
     trained = model.trainable_variables
-    gradients = scope.gradients(model.optimizer.scale_loss(loss), trained)
+    gradients = scope.derivatives.gradients(model.optimizer.scale_loss(loss), trained)
     applied = model.optimizer.apply_gradients(list(zip(gradients, trained, strict=True)))
     step = scope.global_step()
     counted = scope.operation(lambda: keras.Variable.assign(step, step.value + 1), name="AssignAdd")

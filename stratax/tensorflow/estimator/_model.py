@@ -181,9 +181,9 @@ class EstimatorModel:
         """Call the `model_fn` in a scope, then something with it and the spec."""
         features, labels = self._found_layout.placeholders(numbers, rows)
         scope = self._latest = ModelScope(self.state, self.mode)
-        scope.host = host
+        scope.features.trace = host
         with scope.entered(numbers):
-            scope.name_inputs(jax.tree.leaves((features, labels)))
+            scope.names.give_inputs(jax.tree.leaves((features, labels)))
             # First, as in TensorFlow: it is there before the model's own variables.
             scope.global_step()
             spec = self._call(features, labels)
@@ -302,14 +302,14 @@ class EstimatorModel:
             raise errors.ModelScopeError("The model has not been built yet.")
         if isinstance(fetch, str):
             name = fetch.removesuffix(":0")
-            if scope.is_named(name):
+            if scope.names.is_given(name):
                 return "name", name
-            if name in scope.tensors():
+            if name in scope.names.tensors():
                 # Its name was asked for, perhaps in this trace alone.
-                return self.key_of(scope.tensors()[name])
+                return self.key_of(scope.names.tensors()[name])
             if name in self.state.variables:
                 return "variable", name
-            known = [*scope.tensors(), *self.state.variables]
+            known = [*scope.names.tensors(), *self.state.variables]
             raise errors.BadArgumentError(
                 f"The model has no tensor of this name. Expected: one of {', '.join(map(repr, known))}. Received: "
                 f"{shown(fetch)}. Name a tensor with tf.identity(tensor, name=...)."
@@ -330,12 +330,12 @@ class EstimatorModel:
             )
         # A hook that is kept outside of the model_fn has what the last trace of that has given it.
         for trace in (scope, self._latest or scope):
-            if (number := trace.number_of(fetch)) is not None:
+            if (number := trace.values.number_of(fetch)) is not None:
                 return "number", number
-            if (variable := trace.variable_of(fetch)) is not None:
+            if (variable := trace.values.variable_of(fetch)) is not None:
                 return "variable", variable.path
             with contextlib.suppress(LookupError):
-                return "constant", KnownTensor(np.asarray(trace.constant_of(fetch)))
+                return "constant", KnownTensor(np.asarray(trace.values.constant_of(fetch)))
         raise errors.BadTypeError(
             "A hook asked for something that the model_fn did not compute. Expected: a tensor, variable or "
             f"operation of the model_fn, or its name. Received: {shown(fetch)}."
@@ -350,7 +350,7 @@ def _as_results(scope: ModelScope, predictions: Any) -> Any:
         # A constant, by the number of each of its rows, as it comes back in parts.
         rows = jnp.arange(len(predictions)) if predictions.ndim else jnp.zeros((), jnp.int32)
         return after_step(functools.partial(_rows_of, predictions), rows)
-    return scope.as_result(predictions) if isinstance(predictions, HostTensor) else predictions
+    return scope.features.as_result(predictions) if isinstance(predictions, HostTensor) else predictions
 
 
 def _rows_of(constant: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -368,11 +368,11 @@ def _value(scope: ModelScope, key: Key) -> Any:
     """Return what a key stands for in a trace."""
     kind, which = key
     if kind == "name":
-        return jnp.asarray(scope.tensors()[str(which)])
+        return jnp.asarray(scope.names.tensors()[str(which)])
     if kind == "variable":
         return scope.state.variables[str(which)].value
     try:
-        return scope.result(which)  # type: ignore[arg-type]
+        return scope.values.result(which)  # type: ignore[arg-type]
     except IndexError:
         raise errors.TracingError(
             "A tensor that a hook asks for was not found again: the model_fn computes something else each time that it "

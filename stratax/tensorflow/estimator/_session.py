@@ -97,7 +97,7 @@ class Session:
     def _named(self, name: str) -> Any:
         """Return the variable or tensor of a name; the name itself if there is none."""
         found, scope = name.removesuffix(":0"), self._model.scope
-        tensors = {} if scope is None else scope.tensors()
+        tensors = {} if scope is None else scope.names.tensors()
         return self._model.state.variables.get(found, tensors.get(found, name))
 
     def _is_known(self, leaf: object) -> bool:
@@ -106,7 +106,7 @@ class Session:
             return leaf.does_nothing
         if isinstance(leaf, jax.core.Tracer):
             scope = self._model.scope
-            return scope is not None and scope.is_known(leaf)
+            return scope is not None and scope.values.is_known(leaf)
         return isinstance(leaf, jax.Array | keras.Variable | np.ndarray | np.generic)
 
     def _present(self, leaf: Any) -> Any:
@@ -115,7 +115,7 @@ class Session:
             return None
         if isinstance(leaf, keras.Variable):
             (leaf,) = storage.read_all([leaf])
-        return np.asarray(leaf if scope is None else scope.value_later(leaf))
+        return np.asarray(leaf if scope is None else scope.values.value_later(leaf))
 
 
 class SessionHooks(engine.Hook):

@@ -174,7 +174,7 @@ def _reporting(model: EstimatorModel, config: RunConfig) -> list[SessionRunHook]
     if summary_steps and scaffold is not None and scaffold.summary_op is not None:
         found.append(SummarySaverHook(save_steps=summary_steps, output_dir=folder, scaffold=scaffold))
     elif summary_steps:
-        of_model = [] if model.scope is None else model.scope.get_collection(_SUMMARIES)
+        of_model = [] if model.scope is None else model.scope.collections.get(_SUMMARIES)
         # TensorFlow adds the loss where no summary of the model has its name.
         loss = [] if any(record.name == LOSS for record in of_model) else [{LOSS: model.spec.loss}]
         found.append(

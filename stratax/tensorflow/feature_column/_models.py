@@ -62,7 +62,7 @@ class _ScopeWeights(Weights):
     def _shared(self, table: ColumnTable) -> Any:
         # As in TensorFlow the collection of the table's name holds the variable: the first column makes it.
         scope = v1.current()
-        found = scope.get_collection(table.owner)
+        found = scope.collections.get(table.owner)
         if found:
             return found[0]
         if table.is_scoped:
@@ -74,7 +74,7 @@ class _ScopeWeights(Weights):
                 initializer=table.initializer,
                 trainable=self._trainable and table.trainable,
             )
-        scope.add_to_collection(table.owner, made)
+        scope.collections.add(table.owner, made)
         return made
 
 
@@ -322,7 +322,7 @@ def _in_model() -> bool:
 
 def _as_one(compute: Callable[[], Any]) -> Any:
     """Return what a column gives as one result: how many operations it takes depends on how many ids examples have."""
-    return v1.current().as_one_result(compute)
+    return v1.current().values.as_one(compute)
 
 
 def _checked_dense(column: FeatureColumn) -> DenseColumn:

@@ -343,7 +343,7 @@ def _needs_host(column: Any, features: Mapping[str, Any]) -> bool:
         # What the step can't compute, an export's host does: it knows all that the program is given.
         return column.needs_host or not all(map(_is_of_step, values))
     scope = v1.current_or_none()
-    return scope is not None and all(scope.host_name(value) is not None for value in values)
+    return scope is not None and all(scope.features.name_of(value) is not None for value in values)
 
 
 def _computed_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
@@ -381,7 +381,7 @@ def _before_each_step(columns: list[Any], features: Mapping[str, Any]) -> dict[s
             "Features on the host were used in a compiled function. Expected: a model_fn, or features that "
             f"Transformation(columns).host_features gave. Received: {shown(keys)}."
         )
-    names = {key: scope.host_name(features[key]) for key in keys}
+    names = {key: scope.features.name_of(features[key]) for key in keys}
     unknown = [key for key, name in names.items() if name is None]
     if unknown:
         raise errors.BadArgumentError(
@@ -389,7 +389,7 @@ def _before_each_step(columns: list[Any], features: Mapping[str, Any]) -> dict[s
             "features as the input_fn gives them. Compute them in the input_fn's dataset.map."
         )
     asked = [(column, tuple(names[key] for key in column.keys_read)) for column in columns]
-    found = scope.shared_host_inputs(
+    found = scope.features.shared(
         asked,
         lambda new: _on_host([column for column, _ in new], names),
         [str(name) for name in names.values()],

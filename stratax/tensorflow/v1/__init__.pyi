@@ -36,6 +36,7 @@ from ._current import current as current
 from ._current import current_or_none as current_or_none
 from ._current import entering as entering
 from ._current import reading as reading
+from ._derivatives import DerivativesError as DerivativesError
 from ._functions import div as div
 from ._functions import multinomial as multinomial
 from ._functions import to_bfloat16 as to_bfloat16
@@ -65,6 +66,7 @@ from ._host import HostTensor as HostTensor
 from ._host import HostTrace as HostTrace
 from ._host import after_step as after_step
 from ._host import values_after_step as values_after_step
+from ._model_state import ModelState as ModelState
 from ._module import Module as Module
 from ._operations import Operation as Operation
 from ._operations import assign as assign
@@ -84,9 +86,7 @@ from ._scatters import scatter_nd_sub as scatter_nd_sub
 from ._scatters import scatter_nd_update as scatter_nd_update
 from ._scatters import scatter_sub as scatter_sub
 from ._scatters import scatter_update as scatter_update
-from ._scope import DerivativesError as DerivativesError
 from ._scope import ModelScope as ModelScope
-from ._scope import ModelState as ModelState
 from ._variable_scope import AUTO_REUSE as AUTO_REUSE
 from ._variable_scope import VariableScope as VariableScope
 from ._variable_scope import get_variable as get_variable

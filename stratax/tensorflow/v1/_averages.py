@@ -145,8 +145,8 @@ class ExponentialMovingAverage:
 
     def _make(self, scope: ModelScope, averaged: Any) -> keras.Variable:
         if isinstance(averaged, keras.Variable):
-            scope.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
-            first = scope.value_now(averaged.value)
+            scope.collections.add(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
+            first = scope.values.value_now(averaged.value)
             path = scope.variable_scope.full_name(f"{averaged.path}/{self._name}")
             return make_slot(scope, averaged, path, _given(first))
         path = scope.variable_scope.full_name(f"{_path(scope, averaged)}/{self._name}")
@@ -201,9 +201,9 @@ def _path(scope: ModelScope | None, averaged: Any) -> str:
     if isinstance(averaged, keras.Variable):
         return averaged.path
     if scope is None:
-        return readable().unique_name("tensor")
-    names = [name for name, tensor in scope.tensors().items() if tensor is averaged]
-    return names[0] if names else scope.unique_name("tensor")
+        return readable().names.unique("tensor")
+    names = [name for name, tensor in scope.names.tensors().items() if tensor is averaged]
+    return names[0] if names else scope.names.unique("tensor")
 
 
 def _check_float(averaged: Any) -> None:

@@ -60,17 +60,17 @@ def get_collection(key: str, scope: str | None = None) -> list[Any]:
     Returns:
         A new list.
     """
-    return readable().get_collection(key, scope)
+    return readable().collections.get(key, scope)
 
 
 def get_collection_ref(key: str) -> list[Any]:
     """Return the list that a collection is, which may be changed; of variables a new one."""
-    return readable().get_collection_ref(key)
+    return readable().collections.ref(key)
 
 
 def add_to_collection(name: str, value: object) -> None:
     """Add to a collection, as `tf.add_to_collection`."""
-    readable().add_to_collection(name, value)
+    readable().collections.add(name, value)
 
 
 def add_to_collections(names: str | Iterable[str] | None, value: object) -> None:
@@ -190,7 +190,7 @@ def gradients(
         )
     scope = current_or_none()
     if scope is not None:
-        return scope.gradients(ys, xs, grad_ys, stop_gradients, zero=wanted == "zero")
+        return scope.derivatives.gradients(ys, xs, grad_ys, stop_gradients, zero=wanted == "zero")
     targets, sources = _arrays(ys), _arrays(xs)
     given = (
         [None] * len(targets)

@@ -60,10 +60,10 @@ def apply_regularization(regularizer: _Regularizer, weights_list: Sequence[Any] 
         weights_list: The tensors; by default the collection ``"weights"``.
     """
     scope = current()
-    weights = scope.get_collection("weights") if weights_list is None else weights_list
+    weights = scope.collections.get("weights") if weights_list is None else weights_list
     losses = [loss for loss in map(regularizer, weights) if loss is not None]
     for loss in losses:
-        scope.add_to_collection("regularization_losses", loss)
+        scope.collections.add("regularization_losses", loss)
     return sum(losses, keras.ops.zeros(()))
 
 

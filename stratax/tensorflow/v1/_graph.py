@@ -40,7 +40,7 @@ class Graph:
 
     def name_of(self, tensor: Any) -> str:
         """Return the name of a tensor of a `model_fn`, which it gets if it has none."""
-        return self._scope.name_of(tensor)
+        return self._scope.names.of(tensor)
 
     @property
     def seed(self) -> int | None:
@@ -61,28 +61,28 @@ class Graph:
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
         """Return what is in a collection, as `tf.get_collection`."""
-        return self._scope.get_collection(name, scope)
+        return self._scope.collections.get(name, scope)
 
     def get_collection_ref(self, name: str) -> list[Any]:
         """Return the list that a collection is, as `tf.get_collection_ref`."""
-        return self._scope.get_collection_ref(name)
+        return self._scope.collections.ref(name)
 
     def add_to_collection(self, name: str, value: object) -> None:
         """Add to a collection, as `tf.add_to_collection`."""
-        self._scope.add_to_collection(name, value)
+        self._scope.collections.add(name, value)
 
     def add_to_collections(self, names: Sequence[str], value: object) -> None:
         """Add to several collections, to each once."""
         for name in dict.fromkeys(names):
-            self._scope.add_to_collection(name, value)
+            self._scope.collections.add(name, value)
 
     def name_scope(self, name: str) -> AbstractContextManager[str]:
         """Enter a scope of names for tensors, as `tf.name_scope`."""
-        return self._scope.name_scope(name)
+        return self._scope.names.scope(name)
 
     def unique_name(self, name: str) -> str:
         """Return a name that no other operation has."""
-        return self._scope.unique_name(name)
+        return self._scope.names.unique(name)
 
     def get_tensor_by_name(self, name: str) -> Any:
         """Return the tensor, or variable, of a name.
@@ -93,8 +93,8 @@ class Graph:
         Raises:
             UnknownNameError: If there is none.
         """
-        found, tensors = name.removesuffix(":0"), self._scope.tensors()
-        variables = {variable.path: variable for variable in self._scope.get_collection("variables")}
+        found, tensors = name.removesuffix(":0"), self._scope.names.tensors()
+        variables = {variable.path: variable for variable in self._scope.collections.get("variables")}
         for known in (tensors, variables):
             if found in known:
                 return known[found]
@@ -124,9 +124,9 @@ class Graph:
         """Return the operations: of variables, of tensors that have names, and those that run."""
         of_tensors = {
             (operation := TensorOperation(self, tensor)).name: operation
-            for tensor in self._scope.tensors().values()
+            for tensor in self._scope.names.tensors().values()
         }
-        of_variables = [variable.op for variable in self._scope.get_collection("variables")]
+        of_variables = [variable.op for variable in self._scope.collections.get("variables")]
         return [*of_variables, *of_tensors.values(), *self._scope.operations()]
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
@@ -145,7 +145,7 @@ class Graph:
 
     def get_all_collection_keys(self) -> list[str]:
         """Return the names of the collections in which there is something."""
-        return self._scope.collection_keys()
+        return self._scope.collections.keys()
 
 
 class TensorOperation:

@@ -52,7 +52,7 @@ def _apply_gradients(original: Callable[..., Any]) -> Callable[..., Any]:
             name=self.name,
             inputs=operations_of([gradient for gradient, _ in pairs]),
         )
-        scope.add_to_collection("train_op", operation)
+        scope.collections.add("train_op", operation)
         return operation
 
     return apply_gradients

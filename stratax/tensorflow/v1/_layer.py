@@ -113,7 +113,7 @@ class Layer(keras.layers.Layer):
             operation = self._last_operation()
             if operation is not None:
                 # Hooks fetch it as `dense/BiasAdd`.
-                current().name_tensor(operation, result)
+                current().names.give(operation, result)
             return result
 
     def _inferred_dtype(self, inputs: Any) -> str:
@@ -205,7 +205,7 @@ class Layer(keras.layers.Layer):
         scope = current_or_none()
         if scope is not None:
             for each in losses:
-                scope.add_to_collection(_REGULARIZATION_LOSSES, each)
+                scope.collections.add(_REGULARIZATION_LOSSES, each)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
         """Add operations that update the layer's statistics to the collection ``"update_ops"``.
@@ -216,7 +216,7 @@ class Layer(keras.layers.Layer):
         """
         for update in updates if isinstance(updates, list | tuple) else [updates]:
             self.__dict__.setdefault("_update_operations", []).append(update)
-            current().add_to_collection("update_ops", update)
+            current().collections.add("update_ops", update)
 
     def _open_name_scope(self) -> Any:
         # What Keras creates in the layer is named below the variable scope, which has the layer's name already.

@@ -104,7 +104,7 @@ def compute_weighted_loss(
         def reduced() -> Any:
             return _reduced(values, factors, reduction, is_constant=is_constant).astype(given.dtype)
 
-        loss = reduced() if graph is None else graph.as_one_result(reduced)
+        loss = reduced() if graph is None else graph.values.as_one(reduced)
         return _collected(loss, loss_collection, _TENSOR_NAMES[reduction])
 
 
@@ -363,7 +363,7 @@ def add_loss(loss: TensorLike, loss_collection: str | None = _LOSSES) -> None:
     """
     graph = current_or_none()
     if graph is not None and loss_collection:
-        graph.add_to_collection(loss_collection, loss)
+        graph.collections.add(loss_collection, loss)
 
 
 def get_losses(scope: str | None = None, loss_collection: str = _LOSSES) -> list[Any]:
@@ -376,7 +376,7 @@ def get_losses(scope: str | None = None, loss_collection: str = _LOSSES) -> list
     Raises:
         ModelScopeError: If it is called outside of a `model_fn`.
     """
-    return current().get_collection(loss_collection, scope)
+    return current().collections.get(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
@@ -388,7 +388,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Any]:
     Raises:
         ModelScopeError: If it is called outside of a `model_fn`.
     """
-    return current().get_collection(_REGULARIZATION_LOSSES, scope)
+    return current().collections.get(_REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Any:
@@ -447,21 +447,21 @@ def _named(scope: str | None, default: str) -> Iterator[str | None]:
     if graph is None:
         yield scope
         return
-    with graph.name_scope(scope or default) as path:
+    with graph.names.scope(scope or default) as path:
         yield path
 
 
 def _collected(loss: Any, loss_collection: str | None, name: str) -> Any:
     graph = current_or_none()
     if graph is not None:
-        graph.name_tensor(name, loss)
+        graph.names.give(name, loss)
     add_loss(loss, loss_collection)
     return loss
 
 
 def _total(losses: list[Any], name: str) -> Any:
     total = sum(losses[1:], losses[0])
-    current().name_tensor(name, total)
+    current().names.give(name, total)
     return total
 
 

@@ -219,7 +219,7 @@ def _make_metric(
                 f"Collections must be a list or a tuple of names. Received: {shown(collections)}."
             )
     scope = current()
-    path = scope.unique_name(name)
+    path = scope.names.unique(name)
     variables = {
         key: scope.make_variable(
             f"{path}/{key}", jnp.shape(part), "float32", aggregation="sum", synchronization="on_read"
@@ -228,7 +228,7 @@ def _make_metric(
     }
     for variable in variables.values():
         for collection in _COLLECTIONS:
-            scope.add_to_collection(collection, variable)
+            scope.collections.add(collection, variable)
 
     # Once, here: whoever reads the operation's value behind the assignment would add the batch again.
     added = {key: variable.value + sums[key] for key, variable in variables.items()}
@@ -249,9 +249,9 @@ def _make_metric(
         value=lambda: on_device(worth(added)),
     )
     for collection in metrics_collections or ():
-        scope.add_to_collection(collection, value)
+        scope.collections.add(collection, value)
     for collection in updates_collections or ():
-        scope.add_to_collection(collection, operation)
+        scope.collections.add(collection, operation)
     return value, operation
 
 

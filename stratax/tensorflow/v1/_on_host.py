@@ -37,7 +37,7 @@ def of_symbols(function: Function, operands: Sequence[Any], name: str, gives: An
         given = iter(values)
         return function(*(next(given) if each is None else each for each in known))
 
-    names = [scope.host_name(each) for each in symbols]
+    names = [scope.features.name_of(each) for each in symbols]
     if all(each is not None for each in names):
         return _of_features(scope, of_values, symbols, names, name, gives)
     made = after_step(of_values, *(_result(scope, each) for each in symbols))
@@ -61,8 +61,10 @@ def _of_features(
     else:
         shape = np.broadcast_shapes(*(tuple(each.shape) for each in symbols))
     if np.dtype(gives).kind == "O":
-        return scope.host_strings(of_batch, names, shape, name)
-    return scope.host_input(lambda batch: {"value": as_number(of_batch(batch), name)}, names, name)["value"]
+        return scope.features.strings(of_batch, names, shape, name)
+    return scope.features.computed(lambda batch: {"value": as_number(of_batch(batch), name)}, names, name)[
+        "value"
+    ]
 
 
 def as_number(array: np.ndarray, name: str) -> np.ndarray:
@@ -88,4 +90,4 @@ def _blank(symbol: Any) -> np.ndarray:
 
 
 def _result(scope: ModelScope, value: Any) -> Any:
-    return scope.as_result(value) if isinstance(value, HostTensor) else value
+    return scope.features.as_result(value) if isinstance(value, HostTensor) else value

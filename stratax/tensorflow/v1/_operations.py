@@ -87,7 +87,7 @@ class Operation:
         scope = current()
         # A tensor of its own: what is assigned may be one that does not depend on it.
         value = jnp.array(self._value(), copy=True)
-        scope.note_value(value, [self])
+        scope.values.note_behind(value, [self])
         # Whoever uses the value depends on the assignment; in other functions' traces nobody can tell later.
         scope.always(self)
         return value
@@ -221,7 +221,7 @@ def operations_of(values: object) -> list[Operation]:
     if isinstance(values, list | tuple | set | frozenset):
         return [operation for value in values for operation in operations_of(value)]
     scope = current_or_none()
-    return [] if scope is None else scope.operations_behind(values)
+    return [] if scope is None else scope.values.operations_behind(values)
 
 
 def assign(

@@ -175,17 +175,19 @@ class Optimizer(regions.KeepsSlots):
                 "No variables to optimize. Expected: trainable variables in the model_fn, or some in var_list. "
                 f"Received: var_list={shown(var_list)}."
             )
-        gradients = own = scope.gradients(value, variables, None if grad_loss is None else [grad_loss])
+        gradients = own = scope.derivatives.gradients(
+            value, variables, None if grad_loss is None else [grad_loss]
+        )
         syncing, replica = syncing_replicas(), get_replica_context()
         if syncing is not None and syncing.averages_gradients:
             # Means of what is equal on all replicas: computed again, they stay the same.
-            gradients = scope.as_one_result(lambda: reduce_gradients(own))
+            gradients = scope.values.as_one(lambda: reduce_gradients(own))
             self._reduced += gradients
         elif replica is not None and replica.stands_for > 1:
             # The results of the trace are as many as where all replicas compute.
-            gradients = scope.as_one_result(lambda: _copies(own))
+            gradients = scope.values.as_one(lambda: _copies(own))
         for gradient, made in zip(own, gradients, strict=True):
-            scope.note_same_rows(made, gradient)
+            scope.derivatives.note_same_rows(made, gradient)
         return list(zip(gradients, variables, strict=True))
 
     def apply_gradients(
@@ -217,7 +219,7 @@ class Optimizer(regions.KeepsSlots):
         reduced = {id(gradient) for gradient in self._reduced}
         is_reduced = all(id(gradient) in reduced for gradient, _ in present)
         gradients, variables = [on_device(pair[0]) for pair in present], [pair[1] for pair in present]
-        rows = [scope.rows_of(pair[0]) if self._is_by_row else None for pair in present]
+        rows = [scope.derivatives.rows_of(pair[0]) if self._is_by_row else None for pair in present]
         self._make_slots(scope, variables)
         numbers = {key: on_device(_called(number)) for key, number in self._numbers.items()}
 
@@ -227,7 +229,7 @@ class Optimizer(regions.KeepsSlots):
 
         inputs = operations_of([gradients, list(numbers.values())])
         operation = scope.operation(update, name=name or self._name, inputs=inputs)
-        scope.add_to_collection("train_op", operation)
+        scope.collections.add("train_op", operation)
         return operation
 
     def get_slot(self, var: keras.Variable, name: str) -> keras.Variable | None:
@@ -258,7 +260,7 @@ class Optimizer(regions.KeepsSlots):
     def _make_slots(self, scope: ModelScope, variables: Sequence[keras.Variable]) -> None:
         for key, number in self._powers.items():
             if f"{key}_power" not in self._shared:
-                path = scope.unique_name(f"{key}_power")
+                path = scope.names.unique(f"{key}_power")
                 self._shared[f"{key}_power"] = scope.make_variable(
                     path, (), initializer=_constant(_called(number))
                 )

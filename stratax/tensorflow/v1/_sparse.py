@@ -66,7 +66,7 @@ def to_dense(
             )
         return {"value": as_number(sparse_to_dense(given, default_value, validate_indices), "to_dense")}
 
-    made = scope.host_input(dense, [feature], f"{feature}/dense", {"value": fill.item()})
+    made = scope.features.computed(dense, [feature], f"{feature}/dense", {"value": fill.item()})
     return made["value"]
 
 

@@ -28,11 +28,11 @@ class ScopeCollector(forms.Collector):
 
     def path(self) -> str:
         scope = current_or_none()
-        return "" if scope is None else scope.prefix
+        return "" if scope is None else scope.names.path
 
     def entered(self, name: str) -> contextlib.AbstractContextManager[Any]:
         scope = current_or_none()
-        return contextlib.nullcontext() if scope is None else scope.name_scope(name)
+        return contextlib.nullcontext() if scope is None else scope.names.scope(name)
 
     def collect(self, record: forms.SummaryRecord) -> None:
         _collect(record, None)
@@ -253,7 +253,7 @@ def merge_all(key: str = SUMMARIES, scope: str | None = None, name: str | None =
         name: Its name.
     """
     model = current_or_none()
-    found = [] if model is None else model.get_collection(key, scope)
+    found = [] if model is None else model.collections.get(key, scope)
     return merge(found, name=name) if found else None
 
 
@@ -294,7 +294,7 @@ def clean_tag(name: str) -> str:
 def _tag(name: str, family: str | None) -> str:
     base = clean_tag(name) if family is None else f"{clean_tag(family)}/{clean_tag(name)}"
     scope = current_or_none()
-    full = base if scope is None else scope.unique_name(base)
+    full = base if scope is None else scope.names.unique(base)
     # The family twice, as in TensorFlow, where it is part of the unique name, too.
     return full if family is None else f"{clean_tag(family)}/{full}"
 
@@ -303,7 +303,7 @@ def _collect(record: forms.SummaryRecord, collections: Sequence[str] | None) -> 
     scope = current_or_none()
     if scope is not None:
         for key in (SUMMARIES,) if collections is None else collections:
-            scope.add_to_collection(key, record)
+            scope.collections.add(key, record)
     return record
 
 

@@ -105,11 +105,11 @@ class VariableScope:
 
     def trainable_variables(self) -> list[keras.Variable]:
         """Return the trained variables whose names begin with this scope's."""
-        return current().get_collection("trainable_variables", self.original_name_scope)
+        return current().collections.get("trainable_variables", self.original_name_scope)
 
     def global_variables(self) -> list[keras.Variable]:
         """Return the variables whose names begin with this scope's."""
-        return current().get_collection("variables", self.original_name_scope)
+        return current().collections.get("variables", self.original_name_scope)
 
 
 def _inside(getter: Callable[..., Any], outer: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -183,7 +183,7 @@ def variable_scope(
     try:
         with (
             _counted(scope.scope_counts, entered.name, isinstance(name_or_scope, VariableScope)),
-            scope.below(entered.name),
+            scope.names.below(entered.name),
         ):
             yield entered
     finally:
@@ -270,7 +270,7 @@ class name_scope(contextlib.ContextDecorator):
         stack = contextlib.ExitStack()
         scope = current_or_none()
         if scope is not None:
-            full = stack.enter_context(scope.name_scope(self._name))
+            full = stack.enter_context(scope.names.scope(self._name))
         else:
             around = [] if not self._name or self._name.endswith("/") else seam.current_path()
             parts = [*around, *filter(None, self._name.split("/"))]
@@ -414,12 +414,12 @@ def _plain_getter(
     made.constraint = constraint if constraint is not None else around.constraint
     for key in collections or ():
         if key not in ("variables", "trainable_variables"):
-            scope.add_to_collection(key, made)
+            scope.collections.add(key, made)
     regularizer = regularizer if regularizer is not None else around.regularizer
     if regularizer is not None:
         loss = regularizer(made.value)
         if loss is not None:
-            scope.add_to_collection(_REGULARIZATION_LOSSES, loss)
+            scope.collections.add(_REGULARIZATION_LOSSES, loss)
     return made
 
 
@@ -441,7 +441,7 @@ def _first_values(initializer: Any, dtype: str) -> Callable[..., Any]:
             given = made(shape, dtype=dtype)
         except TypeError:
             given = made(shape)
-        return given if not isinstance(given, jax.core.Tracer) else current().value_now(given)
+        return given if not isinstance(given, jax.core.Tracer) else current().values.value_now(given)
 
     return values
 

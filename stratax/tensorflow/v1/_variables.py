@@ -72,7 +72,7 @@ class ModelVariable(Variable):
         if current_or_none() is not None:
             for key in collections or ():
                 if key not in ("variables", "trainable_variables"):
-                    current().add_to_collection(key, self)
+                    current().collections.add(key, self)
         if state.is_made(self):
             return
         if callable(initial_value):
@@ -83,7 +83,7 @@ class ModelVariable(Variable):
         scope = current_or_none()
         if scope is not None and isinstance(value, jax.core.Tracer):
             try:
-                value = scope.value_now(value)
+                value = scope.values.value_now(value)
             except LookupError:
                 raise errors.BadArgumentError(
                     "A variable's initial value can't depend on features or labels: it is computed once, when the "

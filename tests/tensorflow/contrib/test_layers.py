@@ -18,7 +18,7 @@ def test_a_function_gives_tensorflows_numbers_names_and_variables(name):
 
     def body(scope, x):
         made = case(tf, x)
-        scope.run([made, *scope.get_collection("update_ops")])
+        scope.run([made, *scope.collections.get("update_ops")])
         return made
 
     step = Step(body)

@@ -45,7 +45,9 @@ def _computed(case, state, features):
         result = function(features, columns, cols_to_vars=of_columns, **case.arguments)
         trained = scope.trainable_variables()
         total = jnp.sum(jnp.ravel(result) * np.cos(np.arange(result.size)).astype(np.float32))
-        gradients = dict(zip((v.path for v in trained), scope.gradients(total, trained), strict=True))
+        gradients = dict(
+            zip((v.path for v in trained), scope.derivatives.gradients(total, trained), strict=True)
+        )
     return result, gradients, of_columns
 
 

@@ -51,7 +51,7 @@ def _body(scope, features):
     out = tf.compat.v1.feature_column.input_layer(features, COLUMNS)
     logits = tf.compat.v1.feature_column.linear_model(features, [COLOR, TAGS, PAIR, BUCKETS], units=2)
     trained = scope.trainable_variables()
-    return out, logits, scope.gradients(jnp.sum(out) + jnp.sum(logits**2), trained)
+    return out, logits, scope.derivatives.gradients(jnp.sum(out) + jnp.sum(logits**2), trained)
 
 
 def _eagerly(batch, state):
@@ -155,11 +155,11 @@ def test_input_layer_gives_each_columns_part_and_collections():
     parts = {}
     with v1.ModelScope(v1.ModelState(1), "train").entered() as scope:
         out = fc.input_layer(_batch(), COLUMNS, ["mine"], cols_to_output_tensors=parts)
-        assert [v.path for v in scope.get_collection("mine")] == [
+        assert [v.path for v in scope.collections.get("mine")] == [
             "input_layer/color_X_size_bucketized_embedding/embedding_weights",
             "input_layer/tags_embedding/embedding_weights",
         ]
-        assert scope.get_collection("mine") == scope.get_collection("model_variables")
+        assert scope.collections.get("mine") == scope.collections.get("model_variables")
     assert [part.shape for part in parts.values()] == [(3, 2), (3, 3), (3, 1), (3, 3), (3, 2)]
     np.testing.assert_array_equal(jnp.concatenate(list(parts.values()), 1), out)
 

@@ -20,7 +20,7 @@ class HostStep:
 
         def step(numbers, given, example):
             scope = v1.ModelScope(self.state, mode)
-            scope.host = v1.HostTrace(self.inputs, numbers, given, example.batch)
+            scope.features.trace = v1.HostTrace(self.inputs, numbers, given, example.batch)
             features = dict(numbers)
             for name, shape in example.shapes:
                 features[name] = v1.HostTensor(name, shape)

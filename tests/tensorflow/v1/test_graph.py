@@ -270,7 +270,7 @@ def named(body):
 
 def test_tensors_have_names_operations_and_a_graph():
     def body(scope, x):
-        scope.name_inputs([x])
+        scope.names.give_inputs([x])
         graph = tf.get_default_graph()
         assert graph is tf.get_default_graph()
         assert (x.name, x.op.name, x.graph is graph, x.op.graph is graph) == (

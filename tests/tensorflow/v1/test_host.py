@@ -24,7 +24,7 @@ def test_functions_run_on_the_host_before_each_step():
     calls = []
 
     def body(scope, features):
-        made = scope.host_input(_lengths(calls), [scope.host_name(features["s"])], "lengths")
+        made = scope.features.computed(_lengths(calls), [scope.features.name_of(features["s"])], "lengths")
         return made["lengths"] * 10 + made["next"] + features["x"]
 
     step = HostStep(body)
@@ -38,8 +38,8 @@ def test_functions_run_on_the_host_before_each_step():
 
 def test_functions_of_one_name_are_told_apart_by_their_order():
     def body(scope, features):
-        first = scope.host_input(lambda batch: {"n": np.array([1])}, ["s"], "same")["n"]
-        second = scope.host_input(lambda batch: {"n": np.array([2])}, ["s"], "same")["n"]
+        first = scope.features.computed(lambda batch: {"n": np.array([1])}, ["s"], "same")["n"]
+        second = scope.features.computed(lambda batch: {"n": np.array([2])}, ["s"], "same")["n"]
         return first * 10 + second
 
     step = HostStep(body)
@@ -49,33 +49,21 @@ def test_functions_of_one_name_are_told_apart_by_their_order():
 
 def test_numbers_are_read_on_the_host_too_as_long_as_the_model_has_not_changed_them():
     def body(scope, features):
-        assert scope.host_name(features["x"]) == "x"
-        assert scope.host_name(features["x"] + 0) is None
-        return scope.host_input(lambda batch: {"n": batch["x"] * 2}, ["x"], "double")["n"]
+        assert scope.features.name_of(features["x"]) == "x"
+        assert scope.features.name_of(features["x"] + 0) is None
+        return scope.features.computed(lambda batch: {"n": batch["x"] * 2}, ["x"], "double")["n"]
 
     assert HostStep(body)({"x": np.array([4, 5], np.int32)}).tolist() == [8, 10]
 
 
 def test_what_the_host_computes_is_no_constant_of_the_model():
     def body(scope, features):
-        made = scope.host_input(lambda batch: {"n": np.ones(1, np.float32)}, ["s"], "n")["n"]
+        made = scope.features.computed(lambda batch: {"n": np.ones(1, np.float32)}, ["s"], "n")["n"]
         with pytest.raises(errors.BadArgumentError, match="can't depend on features"):
             tf.Variable(made * 2)
         return made
 
     HostStep(body)({"s": np.array([b"a"], object), "x": np.zeros(1, np.float32)})
-
-
-def test_what_was_not_asked_for_in_the_first_trace_is_refused():
-    def body(scope, features):
-        if features["x"].shape[0] == 2:
-            return scope.host_input(lambda batch: {"n": np.zeros(2)}, ["s"], "late")["n"]
-        return features["x"]
-
-    step = HostStep(body)
-    step({"s": np.array([b"a"], object), "x": np.zeros(1)})
-    with pytest.raises(errors.ModelScopeError, match=r"'late' of the host .* Use the same feature columns"):
-        step({"s": np.array([b"a", b"b"], object), "x": np.zeros(2)})
 
 
 def test_a_batch_without_the_features_is_refused():
@@ -85,13 +73,6 @@ def test_a_batch_without_the_features_is_refused():
     assert inputs
     with pytest.raises(errors.BadArgumentError, match=r"Expected: \['s', 't'\]. Received: \['s'\]"):
         inputs.apply({"s": np.array([b""])})
-
-
-def test_without_a_driver_there_is_no_host():
-    with v1.ModelScope(v1.ModelState(1), "train").entered() as scope:
-        assert scope.host_name(v1.HostTensor("s", (2,))) is None
-        with pytest.raises(errors.ModelScopeError, match="Nothing is computed on the host"):
-            scope.host_input(lambda batch: {}, ["s"], "key")
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ def test_results_have_the_names_of_tensorflows_operations():
         layers.max_pooling1d(image[:, 0], 2, 2)
         layers.max_pooling2d(image, 2, 2)
         layers.average_pooling3d(volume, 2, 2)
-        assert layers.flatten(image) is scope.tensors()["flatten/Reshape"]
-        seen[:] = scope.tensors()
+        assert layers.flatten(image) is scope.names.tensors()["flatten/Reshape"]
+        seen[:] = scope.names.tensors()
         return x
 
     seen: list[str] = []

@@ -101,15 +101,19 @@ def test_a_model_function_collects_its_losses():
             second = losses.absolute_difference([1.0], [2.0], scope="own")
         losses.hinge_loss([1.0], [3.0], loss_collection=None)
         losses.add_loss(jnp.asarray(0.5))
-        scope.add_to_collection("regularization_losses", jnp.asarray(10.0))
+        scope.collections.add("regularization_losses", jnp.asarray(10.0))
         assert [loss is found for loss, found in zip((first, second), losses.get_losses()[:2], strict=True)]
         assert len(losses.get_losses()) == 3
         assert len(losses.get_losses(scope="head/")) == 1
         assert len(losses.get_regularization_losses()) == 1
-        assert {"mean_squared_error/value", "head/own/value", "hinge_loss/value"} <= scope.tensors().keys()
+        assert {
+            "mean_squared_error/value",
+            "head/own/value",
+            "hinge_loss/value",
+        } <= scope.names.tensors().keys()
         own = losses.get_losses(scope="head/own")[0]
         totals = losses.get_total_loss(), losses.get_total_loss(add_regularization_losses=False)
-        assert {"total_loss", "total_loss_1"} <= scope.tensors().keys()
+        assert {"total_loss", "total_loss_1"} <= scope.names.tensors().keys()
         return own, *totals, losses.get_regularization_loss()
 
     assert [float(value) for value in traced(body)] == [1.0, 15.5, 5.5, 10.0]

@@ -18,10 +18,10 @@ def test_variables_are_called_as_tensorflows_and_collected():
             metrics.auc(labels, batch),
             metrics.recall_at_k(labels, jnp.stack([batch, batch], -1), 2),
         ]
-        assert scope.get_collection("mine") == [pairs[0][0]]
-        assert scope.get_collection("theirs") == [pairs[0][1]]
-        variables = scope.get_collection("metric_variables")
-        assert scope.get_collection("local_variables") == variables
+        assert scope.collections.get("mine") == [pairs[0][0]]
+        assert scope.collections.get("theirs") == [pairs[0][1]]
+        variables = scope.collections.get("metric_variables")
+        assert scope.collections.get("local_variables") == variables
         assert not any(variable.trainable for variable in variables)
         assert [each.path for each in pairs[0][0].variables] == ["accuracy/total", "accuracy/count"]
         scope.run([update for _, update in pairs])

@@ -106,7 +106,7 @@ def test_ten_averages_are_tensorflows(key):
 
     def body(scope, given):
         step, variable = scope.global_step(), made_variables()["bias"]
-        scope.name_tensor("given", given)
+        scope.names.give("given", given)
         more = {"num_updates": step} if "num_updates" in arguments else {}
         moving = train.ExponentialMovingAverage(**{**arguments, **more})
         with v1.control_dependencies([variable.assign_sub(given)]):
@@ -116,7 +116,7 @@ def test_ten_averages_are_tensorflows(key):
         names.append((moving.average_name(variable), moving.average(variable).path, moving.name))
         assert moving.average(step) is None
         assert moving.average_name(step) == f"global_step/{moving.name}"
-        assert scope.get_collection("moving_average_variables") == [variable]
+        assert scope.collections.get("moving_average_variables") == [variable]
         restored = moving.variables_to_restore()
         assert restored[names[-1][0]] is variable
         assert restored["global_step"] is step
@@ -257,7 +257,7 @@ def test_what_is_minimized_may_be_a_function_of_some_variables():
             grad_loss=2.0,
         )
         assert operation.name == "own"
-        assert scope.get_collection("train_op") == [operation]
+        assert scope.collections.get("train_op") == [operation]
         scope.run(operation)
 
     found = trained(body)
@@ -270,9 +270,9 @@ def keras_regression(optimizer, is_run=True):
 
     def body(scope, x, y):
         kernel = v1.get_variable("kernel", (3, 1), initializer=keras.initializers.Ones())
-        gradients = scope.gradients(losses.mean_squared_error(y, x @ kernel.value), [kernel])
+        gradients = scope.derivatives.gradients(losses.mean_squared_error(y, x @ kernel.value), [kernel])
         operation = optimizer().apply_gradients(zip(gradients, [kernel], strict=True))
-        assert scope.get_collection("train_op") == [operation]
+        assert scope.collections.get("train_op") == [operation]
         scope.run(v1.group(operation, scope.global_step().assign_add(1)) if is_run else None)
 
     return body

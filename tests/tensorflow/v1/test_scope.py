@@ -1,6 +1,5 @@
 """The model scope: variables by name in every trace, deferred operations, gradients."""
 
-import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
@@ -17,7 +16,7 @@ def dense_step(scope, x):
     with v1.variable_scope("inner"):
         bias = v1.get_variable("bias", (2,), initializer=keras.initializers.Ones())
     loss = jnp.mean((x @ kernel.value + bias.value) ** 2)
-    gradients = scope.gradients(loss, [kernel, bias])
+    gradients = scope.derivatives.gradients(loss, [kernel, bias])
     train = [v.assign_sub(0.1 * g) for v, g in zip([kernel, bias], gradients, strict=True)]
     step = scope.global_step()
     scope.run(v1.group(*train, step.assign_add(1)))
@@ -41,7 +40,7 @@ def test_keras_optimizers_may_call_slots_by_the_names_of_variables():
             w = v1.get_variable("w", (3, 2))
         loss = jnp.sum(x @ w.value)
         optimizer = keras.optimizers.Adafactor(0.1)
-        scope.run(optimizer.apply_gradients(zip(scope.gradients(loss, [w]), [w], strict=True)))
+        scope.run(optimizer.apply_gradients(zip(scope.derivatives.gradients(loss, [w]), [w], strict=True)))
         return loss
 
     step = Step(body)
@@ -110,98 +109,3 @@ def test_an_initial_value_that_depends_on_features_is_refused():
     step = Step(lambda scope, x: tf.Variable(x, name="a").value)
     with pytest.raises(errors.BadArgumentError, match="can't depend on features"):
         step(np.float32(0))
-
-
-def test_gradients_of_features_and_none_where_unconnected():
-    def body(scope, x):
-        v = v1.get_variable("v", ())
-        assert scope.gradients(jnp.sum(x * 3), [v]) == [None]
-        return scope.gradients(jnp.sum(x**2), x)[0]
-
-    assert Step(body)(np.float32([1, 2])).tolist() == [2, 4]
-
-
-def penalty(scope, x):
-    v = v1.get_variable("v", (), initializer=keras.initializers.Constant(0.5))
-    (slope,) = scope.gradients(jnp.sum(jnp.tanh(x * v.value)), [x])
-    norm = jnp.sqrt(jnp.sum(slope**2))
-    return scope.gradients((norm - 1) ** 2 + v.value, [v])[0]
-
-
-def test_gradients_of_gradients_are_followed_from_the_next_trace_on():
-    x = np.float32([1, 2])
-
-    def loss(v):
-        slope = jax.grad(lambda x: jnp.sum(jnp.tanh(x * v)))(x)
-        return (jnp.sqrt(jnp.sum(slope**2)) - 1) ** 2 + v
-
-    state = v1.ModelState(1)
-    with pytest.raises(v1.DerivativesError, match="computed of gradients"):
-        Step(penalty, state=state)(x)
-    found = Step(penalty, state=state)(x)
-    np.testing.assert_allclose(found, jax.grad(loss)(0.5), rtol=1e-5)
-
-
-def test_third_derivatives_take_two_more_traces():
-    def third(scope, x):
-        first = scope.gradients(x**4, [x])[0]
-        second = scope.gradients(first * 2, [x])[0]
-        # First and second derivatives together.
-        return scope.gradients(second * first, [x])[0], scope.gradients(first, [x])[0]
-
-    state = v1.ModelState(1)
-    for _ in range(2):
-        with pytest.raises(v1.DerivativesError):
-            Step(third, state=state)(np.float32(2))
-    found = Step(third, state=state)(np.float32(2))
-    # 4x^3 * 24x^2 = 96x^5, whose derivative is 480x^4; 12x^2.
-    assert [float(each) for each in found] == [480 * 16, 48]
-
-
-def test_two_losses_have_gradients_of_their_own():
-    def two(scope, x):
-        v = v1.get_variable("v", (), initializer=keras.initializers.Ones())
-        # The derivative is x itself, which the second loss needs too.
-        (first,) = scope.gradients(v.value * x, [v])
-        (second,) = scope.gradients(v.value * x * 3, [v])
-        return first, second
-
-    assert [float(g) for g in Step(two)(np.float32(2))] == [2, 6]
-
-
-def test_tensors_have_the_same_number_in_every_trace():
-    def body(scope, x):
-        hidden = keras.layers.Dense(2, activation="relu")(x)
-        made = tf.Variable(lambda: tf.ones([2]) * 3, name="made")
-        loss = jnp.sum(hidden * made.value)
-        scope.gradients(loss, x)
-        numbers.append([scope.number_of(tensor) for tensor in (x, hidden, loss)])
-        assert scope.result(numbers[-1][2]) is loss
-        return loss
-
-    numbers = []
-    step = Step(body)
-    step(np.ones((4, 3), np.float32))
-    step(np.ones((2, 3), np.float32))
-    assert len(numbers) >= 2
-    assert None not in numbers[0]
-    assert all(found == numbers[0] for found in numbers)
-
-
-def test_functions_name_their_results():
-    def body(scope, x):
-        tf.nn.softmax(x, name="softmax_tensor")
-        tf.argmax(x, axis=1, name="classes")
-        with v1.name_scope("below"):
-            loss = tf.reduce_mean(x, name="loss")
-            tf.identity(loss, "loss")
-            tf.sigmoid(x)
-            tf.add(x, 1, name="sum")
-        tensors = scope.tensors()
-        assert list(tensors) == ["softmax_tensor", "classes", "below/loss", "below/loss_1", "below/sum"]
-        return tensors["softmax_tensor"], tensors["below/loss"]
-
-    softmax, loss = Step(body)(np.float32([[0, 0]]))
-    assert (softmax.tolist(), float(loss)) == ([[0.5, 0.5]], 0)
-    # Nobody is told outside.
-    assert tf.identity(tf.constant(1), name="eager").item() == 1

@@ -117,7 +117,7 @@ def test_functions_that_rearrange_take_features_and_what_is_made_of_results():
         assert (column.shape, both.shape) == ((*s.shape, 1), (*s.shape, 2))
         is_a = tf.cast(tf.equal(s, "a"), tf.int32)
         names = tf.reshape(tf.gather(["other", "a"], is_a), [-1, 1])
-        return {"is_a": is_a, "both": scope.as_result(both), "names": names}
+        return {"is_a": is_a, "both": scope.features.as_result(both), "names": names}
 
     step = HostStep(body)
     for texts in (["a", "b"], ["b", "c", "a"]):
@@ -133,7 +133,7 @@ def test_sparse_features_are_no_predictions_and_no_dense_strings():
         with pytest.raises(errors.BadTypeError, match="takes dense strings"):
             strings.lower(features["s"])
         with pytest.raises(errors.BadTypeError, match="one row for each example"):
-            scope.as_result(features["s"])
+            scope.features.as_result(features["s"])
         return features["x"]
 
     sparse = sx.data.SparseTensor(np.array([[0, 1]]), np.array([b"b"], object), np.array([1, 2]))

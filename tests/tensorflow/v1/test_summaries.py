@@ -45,7 +45,7 @@ def test_summaries_are_values_of_the_step(tmp_path, read):
         summary.scalar("a", x + 1, collections=["others"])
         with v1.name_scope("inner"):
             summary.scalar("b", x + 2)
-        assert [record.name for record in scope.get_collection("others")] == ["a_1"]
+        assert [record.name for record in scope.collections.get("others")] == ["a_1"]
         return {
             "all": summary.merge_all(),
             "one": summary.merge_all(scope="inner"),

@@ -72,9 +72,9 @@ def test_regularizers_and_collections():
     def body(scope, x):
         with v1.variable_scope("a", regularizer=lambda w: jnp.sum(w) * 2):
             v1.get_variable("v", (2,), initializer=keras.initializers.Ones(), collections=["mine"])
-        losses = scope.get_collection("regularization_losses")
-        assert [v.path for v in scope.get_collection("mine")] == ["a/v"]
-        assert [v.path for v in scope.get_collection("trainable_variables", scope="a/")] == ["a/v"]
+        losses = scope.collections.get("regularization_losses")
+        assert [v.path for v in scope.collections.get("mine")] == ["a/v"]
+        assert [v.path for v in scope.collections.get("trainable_variables", scope="a/")] == ["a/v"]
         return losses[0]
 
     assert float(Step(body)(np.float32(0))) == 4

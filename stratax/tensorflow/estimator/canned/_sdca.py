@@ -308,15 +308,15 @@ def _words(features: Mapping[str, Any], key: str) -> Any:
     """Return the fingerprints of the names of examples, computed on the host: int32, of shape `(batch, 2)`."""
     scope = v1.current()
     value = features.get(key)
-    name = scope.host_name(value) if isinstance(value, v1.HostTensor) else None
+    name = scope.features.name_of(value) if isinstance(value, v1.HostTensor) else None
     if name is None:
         raise errors.BadTypeError(
             "LinearSDCA knows examples by strings. Expected: a feature of strings of shape (batch,). Received: "
             f"features[{shown(key)}]={shown(value)}. Use tf.strings.as_string in the input_fn's dataset.map."
         )
-    return scope.host_input(functools.partial(_fingerprinted, name, Fingerprints()), [name], "sdca_words")[
-        "words"
-    ]
+    return scope.features.computed(
+        functools.partial(_fingerprinted, name, Fingerprints()), [name], "sdca_words"
+    )["words"]
 
 
 def _fingerprinted(name: str, known: Fingerprints, batch: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -166,7 +166,7 @@ def check_range(labels: Any, most: int, what: str = "") -> None:
     """
     scope = v1.current_or_none()
     if isinstance(labels, jax.core.Tracer):
-        labels = () if scope is None else scope.example_of(labels)
+        labels = () if scope is None else scope.features.example_of(labels)
     found = np.asarray(() if labels is None else labels)
     if found.size and not (found.min() >= 0 and found.max() <= most):
         raise errors.BadArgumentError(

@@ -70,7 +70,7 @@ def minimize(
             "The given optimizer is not an optimizer of tf.keras.optimizers or tf.compat.v1.train. Received: "
             f"optimizer={shown(optimizer)} ({type(optimizer).__name__})."
         )
-    pairs = zip(scope.gradients(loss, wanted), wanted, strict=True)
+    pairs = zip(scope.derivatives.gradients(loss, wanted), wanted, strict=True)
     present = [pair for pair in pairs if pair[0] is not None]
     operation = of_this_trace(optimizer).apply_gradients(present)
     return v1.group(operation, scope.global_step().assign_add(1)) if counts else operation

@@ -125,6 +125,6 @@ def _tag(tensor: Any, number: int) -> str:
     if isinstance(tensor, keras.Variable):
         return tensor.path
     scope = current_or_none()
-    named = {} if scope is None else scope.tensors()
+    named = {} if scope is None else scope.names.tensors()
     # In the order of the names, since a tensor may have several.
     return next((name for name, value in named.items() if value is tensor), f"tensor_{number}")

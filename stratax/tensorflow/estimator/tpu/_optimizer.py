@@ -84,7 +84,7 @@ class CrossShardOptimizer(Optimizer):
         """
         pairs = list(grads_and_vars)
         for gradient, _ in pairs:
-            current().note_whole(gradient)
+            current().derivatives.note_whole(gradient)
         return self._opt.apply_gradients(pairs, global_step=global_step, name=name)
 
     def get_slot(self, var: keras.Variable, name: str) -> Any:

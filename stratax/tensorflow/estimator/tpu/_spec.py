@@ -130,7 +130,7 @@ def call(pair: tuple[Callable[..., Any], Any]) -> Any:
 def _named(tensor: Any) -> Any:
     """Return what a hook asks for a tensor by, also in a step that one core computes for all, in other operations."""
     scope = current_or_none()
-    return tensor if scope is None else scope.name_tensor("host_call", tensor)
+    return tensor if scope is None else scope.names.give("host_call", tensor)
 
 
 def _of_all_cores(tensor: Any) -> Any:

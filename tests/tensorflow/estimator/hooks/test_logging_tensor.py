@@ -69,7 +69,7 @@ def test_a_tensor_of_a_list_is_called_by_its_name(lines):
     def traced(x):
         scope = ModelScope(ModelState(), "train")
         with scope.entered():
-            scope.name_tensor("softmax", x)
+            scope.names.give("softmax", x)
             hook = LoggingTensorHook([x, variable, "named:0", x + 1], every_n_iter=1)
         assert list(hook._tensors) == ["softmax", "v", "named:0", "tensor_3"]
         return x
