@@ -270,31 +270,36 @@ def _accumulated(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
     space = [(low, high, 0) for low, high in params["padding"]]
     images = lax.pad(images, np.zeros((), images.dtype), [(0, 0, 0), *space, (0, 0, 0)])
     accumulate = _tap_by_tap if gradients.size < _MIN_UNROLLED else _image_by_image
-    totals = accumulate(images, gradients, taps, params, sums).reshape(
-        math.prod(taps), -1, gradients.shape[-1]
-    )
-    ones = jax.numpy.ones((len(totals), 1, totals.shape[1]), sums)
-    product = (((2,), (1,)), ((0,), (0,)))
-    result = lax.dot_general(ones, totals, product, precision=lax.Precision.HIGHEST)
-    result = result.reshape(1, *taps, -1).astype(result_type)
+    result = accumulate(images, gradients, taps, params, sums).reshape(1, *taps, -1).astype(result_type)
     return lax.transpose(result, _permutation((0, len(taps) + 1, *range(1, len(taps) + 1)), form.out_spec))
 
 
 def _tap_by_tap(images: Any, gradients: Any, taps: list[int], params: dict[str, Any], sums: Any) -> Any:
-    """Sum over the images, each tap with the same operations: there is little to compile."""
+    """Sum over images and pixels, each tap with the same operations: there is little to compile."""
     steps, spread = params["window_strides"], params["rhs_dilation"]
     spans = [(size - 1) * apart + 1 for size, apart in zip(gradients.shape[1:-1], spread, strict=True)]
 
     def add(number: Any, totals: Any) -> Any:
-        tap = jax.numpy.unravel_index(number, taps)
-        starts = [place * step for place, step in zip(tap, steps, strict=True)]
-        part = lax.dynamic_slice(images, (0, *starts, 0), (len(images), *spans, images.shape[-1]))
+        starts = [place * np.uint32(step) for place, step in zip(_tap(number, taps), steps, strict=True)]
+        zero = np.uint32(0)
+        part = lax.dynamic_slice(images, (zero, *starts, zero), (len(images), *spans, images.shape[-1]))
         part = lax.slice(part, [0] * part.ndim, part.shape, (1, *spread, 1))
         total = (part.astype(sums) * gradients.astype(sums)).sum(0)
         return lax.dynamic_update_index_in_dim(totals, total, number, 0)
 
-    count = math.prod(taps)
-    return lax.fori_loop(0, count, add, jax.numpy.zeros((count, *gradients.shape[1:]), sums))
+    count = np.uint32(math.prod(taps))
+    totals = lax.fori_loop(np.uint32(0), count, add, jax.numpy.zeros((count, *gradients.shape[1:]), sums))
+    return totals.reshape(count, -1, gradients.shape[-1]).sum(1)
+
+
+def _tap(number: Any, taps: list[int]) -> list[Any]:
+    """Return the place of a tap with a number below `_MAX_TAPS`, without division: XLA compiles each by itself."""
+    places: list[Any] = []
+    for size in reversed(taps):
+        quotient = (number * np.uint32(-(-(1 << 16) // size))) >> np.uint32(16)
+        places.append(number - quotient * np.uint32(size))
+        number = quotient
+    return places[::-1]
 
 
 def _image_by_image(images: Any, gradients: Any, taps: list[int], params: dict[str, Any], sums: Any) -> Any:
@@ -315,7 +320,10 @@ def _image_by_image(images: Any, gradients: Any, taps: list[int], params: dict[s
         return added, None
 
     totals, _ = lax.scan(add, [jax.numpy.zeros(one, sums)] * math.prod(taps), (images, gradients))
-    return jax.numpy.stack(totals)
+    stacked = jax.numpy.stack(totals).reshape(len(totals), -1, one[-1])
+    ones = jax.numpy.ones((len(totals), 1, stacked.shape[1]), sums)
+    product = (((2,), (1,)), ((0,), (0,)))
+    return lax.dot_general(ones, stacked, product, precision=lax.Precision.HIGHEST)
 
 
 def _permutation(given: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:

@@ -219,6 +219,15 @@ class _Reader:
         dtypes = tuple(array.aval.dtype for array in arrays)
         return Formula(tuple(steps), dtypes, tuple(scalars)), list(arrays)
 
+    def flat(self, atom: Any) -> tuple[Formula, list[Any]] | None:
+        """Return the formula of a small array, and its arrays, which may have another shape."""
+        made = self._made.get(atom)
+        if made is not None and made.primitive.name == "reshape":
+            (atom,) = made.invars
+        if isinstance(atom, jax_core.Literal) or not 0 < math.prod(atom.aval.shape) <= MAX_SIZE:
+            return None
+        return self.formula(atom) if atom.aval.shape else None
+
 
 def _is_filled(equation: Any) -> bool:
     """Return whether an array has the same scalar everywhere."""
@@ -295,6 +304,8 @@ def _joined_here(
     closed: jax_core.ClosedJaxpr, results: Sequence[int], variables: Set[Any]
 ) -> jax_core.ClosedJaxpr:
     reader = _Reader(closed.jaxpr, variables)
+    given = jaxprs.equations(closed.jaxpr)
+    equations = list(itertools.chain.from_iterable(_concatenated(each, reader) for each in given))
     groups: dict[Any, dict[Any, list[Any]]] = {}
     for position in results:
         result: Any = closed.jaxpr.outvars[position]
@@ -313,17 +324,52 @@ def _joined_here(
         operands: list[Any] = [reader.scalars[number] for number in formula.scalars]
         operands += itertools.chain.from_iterable(zip(*members.values(), strict=True))
         added.append((operands, [*new.values()], formula))
-    if not added:
+    if not added and len(equations) == len(given):
         return closed
-    equations = [*jaxprs.equations(closed.jaxpr)]
-    last = equations[-1]
     equations += [
-        copied_equation(last, given, made, joined_p, {"formula": formula}) for given, made, formula in added
+        _joined_equation(equations[-1], operands, made, formula, is_cut=True)
+        for operands, made, formula in added
     ]
     longer = jaxprs.cut(closed, outputs=outvars, equations=equations)
     # Without what computed them one by one. What a program is given stays in its order, used or not.
     used = jaxprs.needed_for(longer.jaxpr, outvars, also=_is_kept)
     return jaxprs.cut(longer, equations=used.equations)
+
+
+def _joined_equation(
+    beside: Any, operands: list[Any], results: list[Any], formula: Formula, *, is_cut: bool
+) -> Any:
+    return copied_equation(beside, operands, results, joined_p, {"formula": formula, "is_cut": is_cut})
+
+
+def _concatenated(equation: Any, reader: _Reader) -> list[Any]:
+    """Have neighbours that are laid end to end and follow from others by the same formula computed together.
+
+    Args:
+        equation: Any operation.
+        reader: Reads formulas.
+
+    Returns:
+        What takes its place: itself, or computing together and laying end to end what is left to be.
+    """
+    if equation.primitive.name != "concatenate" or len(equation.outvars[0].aval.shape) != 1:
+        return [equation]
+    made: list[Any] = []
+    parts: list[Any] = []
+    for formula, neighbours in itertools.groupby(
+        ((reader.flat(atom), atom) for atom in equation.invars), key=lambda pair: pair[0] and pair[0][0]
+    ):
+        members = list(neighbours)
+        if formula is None or len({found[1][0].aval.shape for found, _ in members}) < MIN_SHAPES:
+            parts += [atom for _, atom in members]
+            continue
+        operands: list[Any] = [reader.scalars[number] for number in formula.scalars]
+        operands += itertools.chain.from_iterable(zip(*(found[1] for found, _ in members), strict=True))
+        size = sum(atom.aval.size for _, atom in members)
+        whole = new_variable(jax.core.ShapedArray((size,), equation.outvars[0].aval.dtype))
+        made.append(_joined_equation(equation, operands, [whole], formula, is_cut=False))
+        parts.append(whole)
+    return [*made, equation.replace(invars=parts)] if made else [equation]
 
 
 def _is_kept(equation: Any) -> bool:
@@ -341,13 +387,14 @@ def _divided(operands: Sequence[Any], formula: Formula) -> tuple[Sequence[Any], 
     return scalars, [arrays[start : start + count] for start in range(0, len(arrays), count)]
 
 
-def _each(*operands: Any, formula: Formula) -> list[Any]:
+def _each(*operands: Any, formula: Formula, is_cut: bool) -> list[Any]:
     scalars, arrays = _divided(operands, formula)
-    return [formula.compute(each, scalars) for each in zip(*arrays, strict=True)]
+    results = [formula.compute(each, scalars) for each in zip(*arrays, strict=True)]
+    return results if is_cut else [lax.concatenate([each.reshape(-1) for each in results], 0)]
 
 
 @joined_p.def_abstract_eval
-def _types(*operands: Any, formula: Formula) -> list[Any]:
+def _types(*operands: Any, formula: Formula, is_cut: bool) -> list[Any]:
     scalars, arrays = _divided(operands, formula)
     first = jax.eval_shape(
         lambda *given: formula.compute(given[len(scalars) :], given[: len(scalars)]),
@@ -356,10 +403,13 @@ def _types(*operands: Any, formula: Formula) -> list[Any]:
             for each in (*scalars, *next(zip(*arrays, strict=True)))
         ),
     )
-    return [jax.core.ShapedArray(each.shape, first.dtype) for each in arrays[0]]
+    shapes = [each.shape for each in arrays[0]]
+    if not is_cut:
+        shapes = [(sum(map(math.prod, shapes)),)]
+    return [jax.core.ShapedArray(shape, first.dtype) for shape in shapes]
 
 
-def _lower_together(ctx: mlir.LoweringRuleContext, *operands: Any, formula: Formula) -> Any:
+def _lower_together(ctx: mlir.LoweringRuleContext, *operands: Any, formula: Formula, is_cut: bool) -> Any:
     scalars, arrays = _divided(ctx.avals_in, formula)
     shapes = [each.shape for each in arrays[0]]
     sizes = [math.prod(shape) for shape in shapes]
@@ -375,6 +425,8 @@ def _lower_together(ctx: mlir.LoweringRuleContext, *operands: Any, formula: Form
     within = ctx.replace(avals_in=[*plain[: len(scalars)], *long])
     # Apart, since XLA would compute it again in each of the parts.
     (result,) = lowered_apart(within, compute, *operands[: len(scalars)], *values)
+    if not is_cut:
+        return [result]
     one = jax.core.ShapedArray((sum(sizes),), result_type.dtype)
     return _cut(ctx.replace(avals_in=[one]), result, shapes)
 

@@ -145,6 +145,26 @@ def test_few_shapes_are_left_alone(programs):
     assert not _operations(programs[0])
 
 
+def test_what_is_laid_end_to_end_is_computed_as_one(programs):
+    variables, _ = _made()
+    first, *others = variables
+
+    @sx.function
+    def step():
+        parts = [keras.ops.reshape(each * 2 + 1, -1) for each in others]
+        first.assign(keras.ops.ones(first.shape))
+        return keras.ops.concatenate([keras.ops.ones(2), *parts, first.value])
+
+    found = step()
+    (operation,) = _operations(programs[0])
+    assert not operation.params["is_cut"]
+    whole = np.concatenate([np.asarray(each * 2 + 1).ravel() for each in others])
+    assert [each.aval.shape for each in operation.outvars] == [whole.shape]
+    np.testing.assert_array_equal(
+        found, np.concatenate([np.ones(2, np.float32), whole, np.ones(3, np.float32)])
+    )
+
+
 @pytest.mark.parametrize("num_replicas", [1, 2, 8])
 def test_what_fit_updates_is_as_it_was_bit_by_bit(num_replicas, programs):
     strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(num_replicas)])
@@ -166,7 +186,10 @@ def test_what_fit_updates_is_as_it_was_bit_by_bit(num_replicas, programs):
         return model.get_weights()
 
     found = fitted(strategy.scope())
-    assert any(_operations(closed) for closed in programs)
+    operations = [each for closed in programs for each in _operations(closed)]
+    assert any(each.params["is_cut"] for each in operations)
+    # Moving statistics are averaged over the replicas in one buffer.
+    assert all(each.params["is_cut"] for each in operations) == (num_replicas == 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cpu, "joined", lambda closed, results: closed)
         plain = fitted(strategy.scope())
