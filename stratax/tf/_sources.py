@@ -6,6 +6,7 @@ source. What can't be told that way is `UNKNOWN`, of which anything may be true.
 """
 
 import ast
+import copy
 import dataclasses
 import functools
 import importlib.util
@@ -94,7 +95,8 @@ def _added(function: SourceFunction) -> frozenset[str]:
     """Return the arguments that decorators add: those that they make with `parameter("name", ...)`."""
     names = set()
     for decorator in function.node.decorator_list:
-        maker = _evaluate(function.module, decorator.func) if isinstance(decorator, ast.Call) else None
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        maker = _evaluate(function.module, called)
         for node in ast.walk(maker.node) if isinstance(maker, SourceFunction) else ():
             match node:
                 case ast.Call(func=ast.Name(id="parameter"), args=[ast.Constant(value=str() as name), *_]):
@@ -202,9 +204,17 @@ def _returned(maker: Definition | None) -> SourceFunction | None:
         return None
     body = maker.node.body
     match body[-1]:
-        case ast.Return(value=ast.Name(id=name) | ast.Call(args=[ast.Name(id=name), *_])):
+        case ast.Return(value=ast.Name(id=name) | ast.Call(args=[ast.Name(id=name), *_]) as value):
             inside = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
-            return SourceFunction(maker.module, inside[name]) if name in inside else None
+            if name not in inside:
+                return None
+            # What it is given to adds arguments, as a decorator does.
+            node = copy.copy(inside[name])
+            node.decorator_list = [
+                *node.decorator_list,
+                *([value.func] if isinstance(value, ast.Call) else []),
+            ]
+            return SourceFunction(maker.module, node)
     return None
 
 

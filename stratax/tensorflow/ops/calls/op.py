@@ -107,7 +107,9 @@ def op(
         function.__name__ = function.__qualname__ = name
     if doc is not None:
         function.__doc__ = doc
-    signature, position = _add_name(inspect.signature(function), name_after, name_default)
+    signature, position = _add_name(
+        inspect.signature(function), parameter("name", str | None, name_default), name_after
+    )
     taken = or_text(*text)(function) if text else function
     made = _tell(taken, arrays, position) if is_told else _call(taken, position, is_raw=is_raw)
     functools.update_wrapper(made, function)
@@ -117,13 +119,12 @@ def op(
 
 
 def _add_name(
-    signature: inspect.Signature, after: str | None, default: str | None
+    signature: inspect.Signature, added: inspect.Parameter, after: str | None
 ) -> tuple[inspect.Signature, int]:
     """Return a signature with `name`, and its place among arguments without names."""
     parameters = list(signature.parameters.values())
     by_position = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
     position = len(by_position) if after is None else by_position.index(after) + 1
-    added = parameter("name", str | None, default)
     if any(each.kind is each.VAR_POSITIONAL for each in parameters):
         position, added = sys.maxsize, added.replace(kind=inspect.Parameter.KEYWORD_ONLY)
     parameters.insert(position, added)
