@@ -368,6 +368,8 @@ from stratax.v1 import scatter_update as scatter_update
 from stratax.v1 import set_random_seed as set_random_seed
 from stratax.v1 import tables_initializer as tables_initializer
 from stratax.v1 import to_bfloat16 as to_bfloat16
+from stratax.v1 import to_complex64 as to_complex64
+from stratax.v1 import to_complex128 as to_complex128
 from stratax.v1 import to_double as to_double
 from stratax.v1 import to_float as to_float
 from stratax.v1 import to_int32 as to_int32

@@ -84,7 +84,13 @@ def _operator(name: str, *, is_reversed: bool = False) -> Callable[..., Any]:
 
     def operate(self: Any, *others: Any) -> Any:
         operands = (*others, self) if is_reversed else (self, *others)
-        return map_flat(lambda *values: compute(*map(as_element, values)), *operands)
+        try:
+            return map_flat(lambda *values: compute(*map(as_element, values)), *operands)
+        except BadArgumentError:
+            # As in TensorFlow, rows of different lengths are not equal.
+            if name not in ("eq", "ne"):
+                raise
+            return name == "ne"
 
     operate.__name__ = name
     return operate

@@ -23,7 +23,7 @@ def decode_raw(
     r"""Return the numbers that byte strings hold, as `tf.io.decode_raw`.
 
     Args:
-        input_bytes: `bytes`, or an array (dtype object) or list of equally long ones.
+        input_bytes: `bytes`, or an array (dtype object) or list of equally long ones; text is encoded as UTF-8.
         out_type: The dtype of the numbers; for bool every byte but 0 is True.
         little_endian: The order of bytes within a number.
         fixed_length: Bytes that are taken from each string; shorter ones are filled up with zeros.
@@ -49,6 +49,7 @@ def decode_raw(
             f"Bytes are decoded to numbers. Received: out_type={shown(out_type)}. Pass a dtype of numbers such "
             "as 'uint8'."
         )
+    input_bytes = input_bytes.encode() if isinstance(input_bytes, str) else input_bytes
     if isinstance(input_bytes, bytes):
         return _numbers(_joined([input_bytes], fixed_length, dtype), dtype, little_endian=little_endian)
     strings = np.asarray(input_bytes, object)
@@ -61,7 +62,7 @@ def decode_raw(
 
 
 def _checked(strings: np.ndarray) -> list[bytes]:
-    values = strings.reshape(-1).tolist()
+    values = [value.encode() if isinstance(value, str) else value for value in strings.reshape(-1).tolist()]
     for value in values:
         if not isinstance(value, bytes):
             raise BadTypeError(

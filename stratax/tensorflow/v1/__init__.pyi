@@ -40,6 +40,8 @@ from ._derivatives import DerivativesError as DerivativesError
 from ._functions import div as div
 from ._functions import multinomial as multinomial
 from ._functions import to_bfloat16 as to_bfloat16
+from ._functions import to_complex64 as to_complex64
+from ._functions import to_complex128 as to_complex128
 from ._functions import to_double as to_double
 from ._functions import to_float as to_float
 from ._functions import to_int32 as to_int32

@@ -146,6 +146,8 @@ def _cast(name: str, dtype: str) -> Callable[..., Any]:
 
 
 to_bfloat16 = _cast("to_bfloat16", "bfloat16")
+to_complex64 = _cast("to_complex64", "complex64")
+to_complex128 = _cast("to_complex128", "complex128")
 to_double = _cast("to_double", "float64")
 to_float = _cast("to_float", "float32")
 to_int32 = _cast("to_int32", "int32")

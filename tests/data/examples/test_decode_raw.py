@@ -73,7 +73,14 @@ def test_what_can_not_be_decoded_is_refused():
         decode_raw(b"abcde", "uint16", fixed_length=5)
     with pytest.raises(BadArgumentError, match="decoded to numbers. Received: out_type=<class 'object'>"):
         decode_raw(b"abcde", object)
-    with pytest.raises(BadTypeError, match="takes `bytes`. Received: 'text' of type str"):
-        decode_raw("text", "uint8")
     with pytest.raises(BadTypeError, match="takes `bytes`. Received: 3 of type int"):
         decode_raw([b"a", 3], "uint8")
+
+
+def test_text_is_taken_as_its_bytes():
+    # TensorFlow 2.21.
+    assert decode_raw("1234", "int16").tolist() == [0x3231, 0x3433]
+    assert decode_raw(["12345678", "87654321"], "int32").tolist() == [
+        [875770417, 943142453],
+        [892745528, 825373492],
+    ]

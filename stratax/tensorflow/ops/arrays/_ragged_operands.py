@@ -13,9 +13,9 @@ from stratax.base.indices import check_indices, dim_of
 from stratax.base.shown import shown
 from stratax.base.tracing import is_tracing
 from stratax.data import RaggedTensor
-from stratax.data.elements import as_element, as_values, lengths_of, map_flat, row_ids
+from stratax.data.elements import Rank, as_element, as_values, lengths_of, map_flat, row_ids
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
-from stratax.tensorflow.ops.arrays import ragged
+from stratax.tensorflow.ops.arrays import _ragged_rows, ragged
 
 # Beside those of `stratax.tensorflow.ops.math.elementwise`.
 _ELEMENTWISE = frozenset(
@@ -296,8 +296,8 @@ def _size(input: RaggedTensor, out_type: Any = np.int32, name: str | None = None
     return as_element(np.asarray(np.prod(input.flat_values.shape, dtype=np.int64), out_type)[()])
 
 
-def _rank(input: RaggedTensor, name: str | None = None) -> int:
-    return input.ndim
+def _rank(input: RaggedTensor, name: str | None = None) -> Rank:
+    return Rank(input.ndim)
 
 
 def _convert(value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -327,6 +327,14 @@ _OWN: dict[str, Callable[..., Any]] = {
     "boolean_mask": _boolean_mask,
     "size": _size,
     "rank": _rank,
+    "map_fn": _ragged_rows.map_rows,
+    "split": _ragged_rows.split,
+    "gather_nd": _ragged_rows.gather_nd,
+    "bincount": _ragged_rows.bincount,
+    **{
+        name: _ragged_rows.unsorted_segments(name)
+        for name in ("unsorted_segment_sum", "unsorted_segment_max", "unsorted_segment_min")
+    },
     "convert_to_tensor": _convert,
     "embedding_lookup": lambda params, ids, *args, **kwargs: _gather(params, ids),
 }

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.tracing import as_numbers
+from stratax.base.tracing import as_numbers, is_tracing
 from stratax.base.typing import PyTree
 from stratax.core import autograph, control
 from stratax.data import elements
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tensorflow.ops.arrays import arrays
+from stratax.tensorflow.ops.arrays import _ragged_rows, arrays
 from stratax.tensorflow.ops.calls._host import is_numpy
 from stratax.tensorflow.ops.calls._text import holds_text
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
@@ -100,7 +100,8 @@ def map_fn(
 
     Args:
         fn: Takes one row, in the structure of `elems`.
-        elems: A tensor, or a nested structure of tensors of one first dimension.
+        elems: A tensor, or a nested structure of tensors of one first dimension; outside of compiled functions also
+            RaggedTensors and SparseTensors.
         dtype: The older name of `fn_output_signature`.
         parallel_iterations: Ignored.
         back_prop: Ignored: use `tf.stop_gradient`.
@@ -124,8 +125,12 @@ def map_fn(
         array([1, 5, 9])
     """
     what = "The function of `tf.map_fn`"
-    leaves, structure, count = _rows_of(elems, "`tf.map_fn`")
     signature = dtype if fn_output_signature is None else fn_output_signature
+    if not is_tracing() and (
+        _ragged_rows.declares_composites(signature) or _ragged_rows.has_composites(elems)
+    ):
+        return _ragged_rows.map_rows(fn, elems, fn_output_signature=signature)
+    leaves, structure, count = _rows_of(elems, "`tf.map_fn`")
     dtypes, declared = _specs(signature, structure, leaves)
 
     def of_row(row: Any) -> list[Any]:

@@ -256,8 +256,8 @@ class StaticVocabularyTable(HostConstant):
     """A table from strings to ids, of which others have hashes, as `tf.lookup.StaticVocabularyTable`.
 
     Args:
-        initializer: As of :class:`StaticHashTable`, whose values are 0 to its size; None for hashes only.
-        num_oov_buckets: How many ids behind the last one are for hashes of other keys.
+        initializer: As of :class:`StaticHashTable`, whose values are ids; None for hashes only.
+        num_oov_buckets: How many ids from the table's size on are for hashes of other keys.
         lookup_key_dtype: The dtype of keys to look up: strings, or whole numbers.
         name: Ignored.
         experimental_is_anonymous: Ignored.
@@ -267,7 +267,7 @@ class StaticVocabularyTable(HostConstant):
         value_dtype: The ids' dtype.
 
     Raises:
-        BadArgumentError: The number of buckets is not positive, or the values are no ids.
+        BadArgumentError: The number of buckets is not positive.
 
     Example:
         >>> import stratax.tf as tf
@@ -294,11 +294,6 @@ class StaticVocabularyTable(HostConstant):
         given = np.dtype(object) if initializer is None else initializer.key_dtype
         self.key_dtype = given if lookup_key_dtype is None else as_dtype(lookup_key_dtype)
         self.value_dtype = np.dtype(np.int64)
-        if sorted(self._ids.values()) != list(range(len(self._ids))):
-            raise errors.BadArgumentError(
-                "The values of a vocabulary are ids. Expected: each of 0 to one less than its size, once. Received: "
-                f"{shown(sorted(self._ids.values()))}."
-            )
         self._fingerprints = Fingerprints()
 
     @property
@@ -336,7 +331,16 @@ class StaticVocabularyTable(HostConstant):
         return self.lookup(keys)
 
     def as_constants(self) -> dict[str, Any]:
-        """Return what the table is made of: keys in the order of their ids, and how many buckets are behind them."""
+        """Return what the table is made of: keys in the order of their ids, and how many buckets are behind them.
+
+        Raises:
+            BadArgumentError: Its ids are not those of a list.
+        """
+        if sorted(self._ids.values()) != list(range(len(self._ids))):
+            raise errors.BadArgumentError(
+                "The ids of a vocabulary that is exported are each of 0 to one less than its size, once. Received: "
+                f"{shown(sorted(self._ids.values()))}. Make the table of such values."
+            )
         keys = _flat(sorted(self._ids, key=self._ids.__getitem__), self.key_dtype)
         return {"keys": keys, "num_oov_buckets": self._num_oov_buckets}
 

@@ -70,8 +70,6 @@ def test_tables_refuse_what_is_no_table():
         pairs(["a"], [1], tf.int64)
     with pytest.raises(errors.BadArgumentError, match="oov_buckets must be > 0"):
         lookup.StaticVocabularyTable(pairs(["a"], [0]), 0)
-    with pytest.raises(errors.BadArgumentError, match="values of a vocabulary are ids"):
-        lookup.StaticVocabularyTable(pairs(["a"], [1]), 1)
     for table in (
         lookup.StaticHashTable(pairs(["a"], [0]), -1),
         lookup.StaticVocabularyTable(pairs(["a"], [0]), 1),
@@ -90,3 +88,12 @@ def test_contribs_tables_are_there():
             make(["a"], hasher_spec=5)
     with pytest.raises(errors.BadArgumentError, match="vocabulary_list must not be empty"):
         contrib.index_table_from_tensor([])
+
+
+# TensorFlow 2.21.
+def test_ids_of_a_vocabulary_may_begin_anywhere():
+    given = lookup.KeyValueTensorInitializer(["a", "b", "c"], tf.constant([1, 2, 3], dtype=tf.int64))
+    table = lookup.StaticVocabularyTable(given, num_oov_buckets=1)
+    assert table[tf.constant(["a", "b", "c", "other"])].numpy().tolist() == [1, 2, 3, 3]
+    with pytest.raises(errors.BadArgumentError, match="ids of a vocabulary that is exported"):
+        table.as_constants()
