@@ -7,6 +7,7 @@ from .dataset._options import ExternalStatePolicy as ExternalStatePolicy
 from .dataset._options import OptimizationOptions as OptimizationOptions
 from .dataset._options import Options as Options
 from .dataset._options import ThreadingOptions as ThreadingOptions
+from .elements._dataset_spec import DatasetSpec as DatasetSpec
 from .elements._ragged import RaggedTensor as RaggedTensor
 from .elements._ragged_spec import RaggedTensorSpec as RaggedTensorSpec
 from .elements._sparse import SparseTensor as SparseTensor
@@ -15,7 +16,6 @@ from .elements._sparse import sparse_to_dense as sparse_to_dense
 from .elements._spec import AUTOTUNE as AUTOTUNE
 from .elements._spec import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from .elements._spec import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
-from .elements._spec import DatasetSpec as DatasetSpec
 from .elements._spec import TensorSpec as TensorSpec
 from .elements._tensor_shape import TensorShape as TensorShape
 from .examples._composed import RaggedFeature as RaggedFeature

@@ -14,7 +14,7 @@ from ._plan import plan as plan
 from ._report import Failure as Failure
 from ._report import Memory as Memory
 from ._report import ProgramReport as ProgramReport
-from ._table import as_table as as_table
+from ._report import as_table as as_table
 from ._table import in_seconds as in_seconds
 from ._table import short as short
 from ._topologies import Topology as Topology

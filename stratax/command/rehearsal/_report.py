@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import keras
 from stratax.command.rehearsal._alive import alive
 from stratax.command.rehearsal._estimate import Estimate
 from stratax.command.rehearsal._hlo import Collective
+from stratax.command.rehearsal._table import in_bytes, in_seconds, short
 from stratax.command.rehearsal._topologies import Topology
 from stratax.core import regions
 from stratax.core.regions import MadeProgram
@@ -125,8 +127,6 @@ class ProgramReport:
         return self.examples / self.estimate.seconds
 
     def __str__(self) -> str:
-        from stratax.command.rehearsal._table import as_table
-
         return as_table([self])
 
     def as_dict(self) -> dict[str, Any]:
@@ -203,3 +203,90 @@ def _kinds_of_variables() -> dict[int, str]:
         own = owner.variables() if isinstance(owner, regions.KeepsSlots) else owner.variables
         found.update((id(variable), kind) for variable in own)
     return found
+
+
+def as_table(reports: Sequence[ProgramReport], examples: float = 0) -> str:
+    """Return what was found of each program, a few lines each.
+
+    Args:
+        reports: The reports.
+        examples: How many examples the whole job trains on, to tell its hours; 0 if that is not known.
+    """
+    return "\n".join(_lines(report, examples) for report in reports)
+
+
+def _lines(report: ProgramReport, examples: float) -> str:
+    topology = report.topology
+    used = (
+        f"1 of {topology.num_devices}"
+        if report.num_devices == 1 < topology.num_devices
+        else topology.num_devices
+    )
+    title = f"{report.name} on {topology.name} ({used} devices)"
+    if report.failure is not None:
+        failure = report.failure
+        place = f"\n  at         {failure.place}" if failure.place else ""
+        remedy = f"\n  remedy     {failure.remedy}" if failure.remedy else ""
+        verdict = "does not fit" if failure.kind == "memory" else "does not compile"
+        return f"{title}: {verdict}\n  compiler   {failure.message}{place}{remedy}"
+    lines = [f"{title}: {'fits' if report.fits else 'does not fit'}"]
+    lines += [f"  {label:<10} {text}" for label, text in _rows(report, examples)]
+    return "\n".join(lines)
+
+
+def _rows(report: ProgramReport, examples: float) -> list[tuple[str, str]]:
+    memory, estimate = report.memory, report.estimate
+    rows = [("compiled", f"in {report.compile_seconds:.1f} s")]
+    if memory is not None:
+        parts = {
+            "weights": memory.weights,
+            "slots": memory.slots,
+            "metrics": memory.metrics,
+            "batch": memory.batch,
+            "other": memory.other,
+            "results": memory.results,
+            "temporaries": memory.temporaries,
+            "code": memory.code,
+        }
+        listed = ", ".join(f"{name} {in_bytes(size)}" for name, size in parts.items() if size)
+        available = in_bytes(report.topology.memory_per_device)
+        rows.append(("memory", f"{in_bytes(memory.total)} of {available} on each device: {listed}"))
+    of = "" if report.steps == 1 else f" (a dispatch makes {report.steps} steps; what loops do counts once)"
+    rows.append(
+        (
+            "computes",
+            f"{short(report.flops)}FLOP, {in_bytes(report.bytes_accessed)} read and written{of}",
+        )
+    )
+    rows.append(("links", _collectives(report)))
+    if estimate is not None:
+        times = ", ".join(
+            f"{name} {in_seconds(getattr(estimate, name))}"
+            for name in ("compute", "memory", "links", "latency", "dispatch")
+        )
+        rows.append(("step", f"at least {in_seconds(estimate.seconds)}, bound by {estimate.bound} ({times})"))
+        rows.append(("", f"{in_seconds(estimate.one_by_one)} if none of these overlap"))
+        if estimate.is_shorter_than_latencies:
+            rows.append(("", "what it computes takes less: give a dispatch more steps or a larger batch"))
+    if report.examples:
+        speed = report.examples_per_second
+        rows.append(("examples", f"{report.examples} in a step, at most {short(speed)}/s"))
+        if examples and speed:
+            rows.append(("job", f"at least {examples / speed / 3600:.2f} hours"))
+    return rows
+
+
+def _collectives(report: ProgramReport) -> str:
+    counts = Counter(
+        (
+            each.kind,
+            each.bytes,
+            "" if each.times == 1 else " in a loop" if each.times is None else f" {each.times} times",
+        )
+        for each in report.collectives
+    )
+    if not counts:
+        return "no collectives"
+    return ", ".join(
+        f"{count} {kind} of {in_bytes(size)}{how}" for (kind, size, how), count in counts.items()
+    )

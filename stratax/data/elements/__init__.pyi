@@ -27,7 +27,11 @@ from ._composite import as_numpy_array as as_numpy_array
 from ._composite import is_composites as is_composites
 from ._composite import map_parts as map_parts
 from ._composite import parts_of as parts_of
+from ._dataset_spec import DatasetSpec as DatasetSpec
 from ._dtype import DType as DType
+from ._element_spec import check_same as check_same
+from ._element_spec import spec_of_leaf as spec_of_leaf
+from ._element_spec import spec_of_row as spec_of_row
 from ._keyed import Draws as Draws
 from ._keyed import generator as generator
 from ._keyed import random_integers as random_integers
@@ -55,7 +59,6 @@ from ._sparse import empty_value as empty_value
 from ._spec import AUTOTUNE as AUTOTUNE
 from ._spec import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from ._spec import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
-from ._spec import DatasetSpec as DatasetSpec
 from ._spec import Nested as Nested
 from ._spec import TensorSpec as TensorSpec
 from ._spec import as_dtype as as_dtype
@@ -69,13 +72,10 @@ from ._structure import Structure as Structure
 from ._structure import as_array as as_array
 from ._structure import as_components as as_components
 from ._structure import as_row as as_row
-from ._structure import check_same as check_same
 from ._structure import copied as copied
 from ._structure import flatten as flatten
 from ._structure import leaf_names as leaf_names
 from ._structure import names_of_fields as names_of_fields
-from ._structure import spec_of_leaf as spec_of_leaf
-from ._structure import spec_of_row as spec_of_row
 from ._structure import unflatten as unflatten
 from ._tensor import TensorMethods as TensorMethods
 from ._tensor import check_shape as check_shape

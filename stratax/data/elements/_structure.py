@@ -21,12 +21,12 @@ import optree
 from stratax.base import pytrees
 from stratax.base.shown import cut, shown
 from stratax.base.tracing import TRACING
-from stratax.base.typing import PyTree, TensorLike
+from stratax.base.typing import TensorLike
 from stratax.data.elements._array import Count, ElementArray
-from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, map_parts
-from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
+from stratax.data.elements._composite import NAMESPACE, Composite, map_parts
+from stratax.data.elements._spec import Nested
 from stratax.data.elements._text import as_plain, encoded, without_tensors
-from stratax.errors import BadArgumentError, DataError, TracingError
+from stratax.errors import DataError, TracingError
 
 # An `optree.PyTreeSpec`; two are equal if the same leaves stand in the same places (keys of a dict in any order).
 Structure = Any
@@ -288,55 +288,3 @@ def copied(leaf: Any) -> Any:
     if isinstance(leaf, np.ndarray):
         return leaf.copy()
     return map_parts(copied, leaf) if isinstance(leaf, Composite) else leaf
-
-
-def spec_of_row(row: Row, structure: Structure) -> Any:
-    """Return the structure of specs that describes one element."""
-    return unflatten(structure, [spec_of_leaf(leaf) for leaf in row])
-
-
-def spec_of_leaf(leaf: object) -> TensorSpec | CompositeSpec | DatasetSpec:
-    """Return the spec of one component: of an array, of several, or of an inner Dataset."""
-    if isinstance(leaf, Nested):
-        return DatasetSpec(leaf.element_spec)
-    return leaf.spec if isinstance(leaf, Composite) else TensorSpec.from_array(leaf)
-
-
-def check_same(
-    row: Row,
-    structure: Structure,
-    spec: PyTree,
-    where: str,
-    error: type[BadArgumentError] = DataError,
-) -> None:
-    """Raise unless an element has the structure, dtypes and rank (known sizes may differ) of `spec`.
-
-    Args:
-        row: Leaves of the element.
-        structure: Structure of the element.
-        spec: Structure of TensorSpec that earlier elements had.
-        where: Who made the element, for the message.
-        error: What is raised.
-
-    Raises:
-        BadArgumentError: The two differ; the message names both.
-    """
-    specs, expected = flatten(spec)
-    if structure != expected:
-        raise error(
-            f"{where} gave elements of different structure. Expected, as before: {shown(spec)}. "
-            f"Received: element={shown(spec_of_row(row, structure))}. Return the same structure for every element."
-        )
-    for leaf, want, name in zip(row, specs, leaf_names(structure), strict=True):
-        have: Any = want.of(leaf) if isinstance(want, CompositeSpec) else None
-        have = spec_of_leaf(leaf) if have is None else have
-        # What an inner Dataset gives is checked when it gives it.
-        if isinstance(want, DatasetSpec) or isinstance(have, DatasetSpec):
-            continue
-        ranks_differ = want.shape is not None and len(want.shape) != len(have.shape or ())
-        if not want.is_like(have) or ranks_differ:
-            raise error(
-                f"{where} gave elements of different {'shape rank' if ranks_differ else 'dtype'}. Expected, as "
-                f"before: {name}={shown(want)}. Received: {name}={shown(have)}. Return the same for every element, for "
-                "instance with an explicit dtype."
-            )
