@@ -199,7 +199,7 @@ class _Trace:
         self._scope = scope
         self.region = regions.ProgramRegion()
         self._host = host_part()
-        self.recorder = self._host.HostRecorder(self._host.Arguments(None, None, scope))
+        self.recorder = self._host.HostRecorder(self._host.HostArguments(None, None, scope))
         self.outputs: list[str] = []
         self.host_outputs: dict[str, Any] = {}
         self.results: list[str] = []
@@ -215,7 +215,7 @@ class _Trace:
 
         def body(arrays: list[Any]) -> list[Any]:
             given = None if ids is None else dict(zip(ids, arrays, strict=True))
-            self.arguments = self._host.Arguments(given, arrays[0] if ids is None else None, self._scope)
+            self.arguments = self._host.HostArguments(given, arrays[0] if ids is None else None, self._scope)
             self.recorder = self._host.HostRecorder(self.arguments)
             with self.region, recording_with(self.recorder):
                 inputs = {
@@ -232,7 +232,7 @@ class _Trace:
         """Return what the program gives: the outputs that the host does not know, and what the host needs."""
         self.outputs = list(found)
         self.host_outputs = {
-            name: each for name, each in found.items() if isinstance(each, self._host.HostValue)
+            name: each for name, each in found.items() if isinstance(each, self._host.RecordedValue)
         }
         own = {name: each for name, each in found.items() if name not in self.host_outputs}
         wanted = self.recorder.calls.results_for(self.host_outputs.values())
@@ -272,7 +272,7 @@ def _named(name: str, result: Any) -> dict[str, Any]:
 def _output(value: Any) -> Any:
     """Return an output as an array of the program, or as a value of the host: text is one."""
     host = host_part()
-    if isinstance(value, host.HostValue):
+    if isinstance(value, host.RecordedValue):
         return value
     value = as_numbers(value)
     recorder = RECORDER.get()
