@@ -104,7 +104,8 @@ def make(
 
 
 def _keras_slots(name: str) -> SlotPath:
-    return lambda path, slot, called: f"training/{name}/{path}/{_SLOTS.get(slot, slot)}"
+    # Below the name scope of the head's training.
+    return lambda path, slot, called: f"{v1.current().names.prefix}{name}/{path}/{_SLOTS.get(slot, slot)}"
 
 
 @contextlib.contextmanager

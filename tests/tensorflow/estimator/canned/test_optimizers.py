@@ -33,3 +33,16 @@ def test_optimizers_are_objects_or_functions(tmp_path, optimizer, estimators):
     (weight,) = made.get_variable_value("linear/linear_model/x/weights").ravel()
     assert weight == pytest.approx(0.1 * 2 * np.sum(FEATURES * 3 * FEATURES), rel=1e-5)
     assert made.get_variable_value("global_step") == 1
+
+
+def test_slots_of_optimizers_by_name_are_named_by_the_scope_of_the_heads_training(tmp_path):
+    head = tf.estimator.MultiHead([tf.estimator.RegressionHead(name=name) for name in "ab"])
+    made = tf.estimator.LinearEstimator(head, [X], str(tmp_path))
+    made.train(lambda: data().map(lambda x, y: (x, {"a": y, "b": y})), steps=1)
+    # TensorFlow 2.15.
+    names = [name for name in made.get_variable_names() if "Ftrl" in name]
+    assert names == [
+        f"training_2/Ftrl/linear/linear_model/{path}/{slot}"
+        for path in ("bias_weights", "x/weights")
+        for slot in ("accumulator", "linear")
+    ]
