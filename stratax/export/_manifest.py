@@ -204,7 +204,7 @@ def _as_json(info: SignatureInfo) -> dict[str, Any]:
 
 
 def _plan(values: Any) -> HostPlan | None:
-    return None if values is None else host_part().Plan.from_json(values, _infos)
+    return None if values is None else host_part().CallPlan.from_json(values, _infos)
 
 
 def _infos(values: Mapping[str, Any]) -> dict[str, TensorInfo]:
