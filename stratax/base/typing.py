@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     # What an operation takes: an array on the host or on devices, a variable, a number, or nested lists of numbers.
     TensorLike: TypeAlias = jax.typing.ArrayLike | keras.Variable | Sequence[Any]
+    # What it has made of that: an array of JAX, or one of NumPy, of which it uses what both have.
+    Array: TypeAlias = jax.Array
 else:
+    Array: TypeAlias = Any
     DTypeLike: TypeAlias = Any
     TensorLike: TypeAlias = Any
 

@@ -7,7 +7,7 @@ import array_api_compat
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.image._arrays import as_image, check_image
@@ -35,7 +35,7 @@ def _chosen(image: TensorLike, flip: Callable[[Any], Any], draw: Draw) -> Any:
     return flip(image) if number < 0.5 else image
 
 
-def cropped(value: Any, size: Any, draw: Draw) -> Any:
+def cropped(value: TensorLike, size: Any, draw: Draw) -> Any:
     """Return a part of a given size, all places being equally likely.
 
     Raises:
@@ -57,7 +57,7 @@ def cropped(value: Any, size: Any, draw: Draw) -> Any:
     return value[tuple(slice(a, a + n) for a, n in zip(starts, sizes, strict=True))]
 
 
-def _cropped_on_device(value: Any, sizes: tuple[int, ...], numbers: TensorLike, room: np.ndarray) -> Any:
+def _cropped_on_device(value: Array, sizes: tuple[int, ...], numbers: TensorLike, room: np.ndarray) -> Any:
     import jax  # It is there already: the value is its array.
 
     # A product of float32 can be rounded up to the next whole number.
@@ -65,7 +65,7 @@ def _cropped_on_device(value: Any, sizes: tuple[int, ...], numbers: TensorLike, 
     return jax.lax.dynamic_slice(value, list(starts), sizes)
 
 
-def with_brightness(image: Any, max_delta: Any, draw: Draw) -> Any:
+def with_brightness(image: TensorLike, max_delta: Any, draw: Draw) -> Any:
     """Brightness changed by at most `max_delta`.
 
     Raises:
@@ -76,7 +76,7 @@ def with_brightness(image: Any, max_delta: Any, draw: Draw) -> Any:
     return adjust_brightness(image, between(-max_delta, max_delta, draw))
 
 
-def with_hue(image: Any, max_delta: Any, draw: Draw) -> Any:
+def with_hue(image: TensorLike, max_delta: Any, draw: Draw) -> Any:
     """Hue turned by at most `max_delta`.
 
     Raises:

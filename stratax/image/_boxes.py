@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import element_uniform
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError
@@ -23,7 +23,7 @@ _METHODS = ("bilinear", "nearest")
 _NOISES = ("uniform", "gaussian", "zero")
 
 
-def of_library(values: TensorLike, xp: Namespace, dtype: Any = None) -> Any:
+def of_library(values: TensorLike, xp: Namespace, dtype: DTypeLike | None = None) -> Any:
     """Return values as an array of NumPy or JAX, as another operand is one."""
     return xp.asarray(as_image(values)[0], dtype=dtype)
 
@@ -108,7 +108,7 @@ def crop_and_resize(
     return xp.where(is_inside[..., None], parts, np.float32(extrapolation_value)).astype("float32")
 
 
-def _places(first: Any, last: Any, size: int, count: int, xp: Namespace) -> Any:
+def _places(first: Array, last: Any, size: int, count: int, xp: Namespace) -> Any:
     if count == 1:
         return (0.5 * (first + last) * np.float32(size - 1))[:, None]
     step = (last - first) * np.float32(size - 1) / np.float32(count - 1)
@@ -241,7 +241,7 @@ def extract_image_patches(
     rates: Any = None,
     padding: str = "VALID",
     name: str | None = None,
-    sizes: Any = None,
+    sizes: TensorLike | None = None,
 ) -> Any:
     """Return parts of images as channels, as `tf.compat.v1.image.extract_image_patches`: see `extract_patches`."""
     return extract_patches(images, ksizes if sizes is None else sizes, strides, rates, padding, name)

@@ -194,7 +194,7 @@ def _columns(size: int, count: int, align: bool, half: bool, is_mirrored: bool) 
     return np.ascontiguousarray(indices[:, order] * _CHANNELS), np.ascontiguousarray(shares[order])
 
 
-def _begun(image: Any, scale: np.float32) -> Developed | None:
+def _begun(image: TensorLike, scale: np.float32) -> Developed | None:
     """Return the chain that an image is in, or begin one."""
     if type(image) is Developed:
         return image
@@ -208,14 +208,14 @@ def _begun(image: Any, scale: np.float32) -> Developed | None:
 
 
 def converted(
-    image: Any, dtype: DTypeLike, saturate: bool = False, name: str | None = None
+    image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Developed | None:
     """Stand beside :func:`convert_image_dtype`."""
     return _begun(image, _BYTE_STEP) if as_dtype(dtype) == np.float32 else None
 
 
 def resized(
-    images: Any,
+    images: TensorLike,
     size: TensorLike,
     method: Any = "bilinear",
     preserve_aspect_ratio: bool = False,
@@ -229,7 +229,7 @@ def resized(
 
 
 def resized_bilinear(
-    images: Any,
+    images: TensorLike,
     size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
@@ -255,7 +255,7 @@ def cropped_to_box(
 
 
 def cropped_at_random(
-    value: Any, size: TensorLike, seed: int | None = None, name: str | None = None
+    value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None
 ) -> Developed | None:
     """Stand beside :func:`random_crop`."""
     if type(value) is not Developed or not value.takes_crop or value.size is None:
@@ -268,36 +268,38 @@ def cropped_at_random(
     return value.crop(int(down * (height - rows + 1)), int(along * (width - columns + 1)), rows, columns)
 
 
-def mirrored(image: Any) -> Developed | None:
+def mirrored(image: TensorLike) -> Developed | None:
     """Stand beside :func:`flip_left_right`."""
     return image.mirror() if type(image) is Developed and image.size is not None else None
 
 
-def mirrored_at_random(image: Any, seed: int | None = None) -> Developed | None:
+def mirrored_at_random(image: TensorLike, seed: int | None = None) -> Developed | None:
     """Stand beside :func:`random_flip_left_right`."""
     if type(image) is not Developed or image.size is None:
         return None
     return image.mirror() if draw_of(image.source, seed)(()) < 0.5 else image
 
 
-def brightened(image: Any, delta: Any) -> Developed | None:
+def brightened(image: TensorLike, delta: TensorLike) -> Developed | None:
     """Stand beside :func:`adjust_brightness`."""
     return image.step(1.0, _number(delta)) if type(image) is Developed else None
 
 
-def brightened_at_random(image: Any, max_delta: Any, seed: int | None = None) -> Developed | None:
+def brightened_at_random(image: TensorLike, max_delta: Any, seed: int | None = None) -> Developed | None:
     """Stand beside :func:`random_brightness`."""
     if type(image) is not Developed or not image.takes_step or not 0 <= max_delta <= _LARGEST:
         return None
     return image.step(1.0, _number(between(-max_delta, max_delta, draw_of(image.source, seed))))
 
 
-def stretched(images: Any, contrast_factor: Any) -> Developed | None:
+def stretched(images: TensorLike, contrast_factor: Any) -> Developed | None:
     """Stand beside :func:`adjust_contrast`."""
     return images.stretch(_number(contrast_factor)) if type(images) is Developed else None
 
 
-def stretched_at_random(images: Any, lower: Any, upper: Any, seed: int | None = None) -> Developed | None:
+def stretched_at_random(
+    images: TensorLike, lower: Any, upper: Any, seed: int | None = None
+) -> Developed | None:
     """Stand beside :func:`random_contrast`."""
     if type(images) is not Developed or not images.takes_stretch or not 0 <= lower < upper <= _LARGEST:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image import _chain, _compiled, _loops
@@ -293,7 +293,7 @@ def _colors(images: TensorLike) -> tuple[Any, Namespace]:
     return images, xp
 
 
-def _check_three(image: Any, name: str) -> None:
+def _check_three(image: Array, name: str) -> None:
     if image.ndim < 3:
         raise BadArgumentError(
             "An image has the shape [height, width, channels], several have more axes before. "
@@ -329,16 +329,16 @@ def _by_pixel(function: _compiled.Loop, floats: Any, parameter: Any) -> np.ndarr
     return result
 
 
-def _back(floats: Any, image: Any) -> Any:
+def _back(floats: Any, image: Array) -> Any:
     return floats if floats.dtype == image.dtype else convert_image_dtype(floats, image.dtype, saturate=True)
 
 
-def _saturation(value: Any, least: Any, xp: Namespace) -> Any:
+def _saturation(value: Array, least: Any, xp: Namespace) -> Any:
     is_color = (value > 0) & (value > least)
     return xp.where(is_color, (value - least) / xp.where(is_color, value, xp.ones_like(value)), 0)
 
 
-def _planes(image: Any) -> list[Any]:
+def _planes(image: Array) -> list[Any]:
     """Return the channels; of NumPy's arrays copies, since values that lie side by side are computed with faster."""
     planes = [image[..., i] for i in range(3)]
     # NumPy is several times as fast on planes as on every third number.

@@ -5,7 +5,6 @@ others by Pillow. Both come with `pip install 'stratax-train[images]'` and are i
 """
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -330,7 +329,7 @@ def is_jpeg(contents: bytes | TensorLike, name: str | None = None) -> bool:
 
 @gives_tensors
 def extract_jpeg_shape(
-    contents: bytes | TensorLike, output_type: Any = "int32", name: str | None = None
+    contents: bytes | TensorLike, output_type: DTypeLike = "int32", name: str | None = None
 ) -> np.ndarray:
     """Height, width and channels of a JPEG file, whose pixels are not decoded, as `tf.io.extract_jpeg_shape`.
 

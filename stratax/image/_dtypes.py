@@ -6,7 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import as_dtype
 from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.errors import BadArgumentError
@@ -93,7 +93,7 @@ def to_float(image: Any) -> Any:
     return convert_image_dtype(image, np.float32)
 
 
-def _to_float(image: Any, target: np.dtype) -> Any:
+def _to_float(image: Array, target: np.dtype) -> Any:
     scale = _step(np.dtype(image.dtype), target)
     if target == np.float32 and (loop := _compiled.loop_for(_loops.to_floats, image)):
         result = np.empty(image.shape, np.float32)
@@ -111,7 +111,7 @@ def _step(dtype: np.dtype, target: np.dtype) -> Any:
     return target.type(1.0 / np.iinfo(dtype).max)
 
 
-def _from_float(image: Any, target: np.dtype, xp: Namespace, *, saturate: bool) -> Any:
+def _from_float(image: Array, target: np.dtype, xp: Namespace, *, saturate: bool) -> Any:
     if saturate and target == np.uint8 and (loop := _compiled.loop_for(_loops.to_bytes, image)):
         result = np.empty(image.shape, np.uint8)
         loop(np.ascontiguousarray(image).reshape(-1), result.reshape(-1))
@@ -124,10 +124,10 @@ def _from_float(image: Any, target: np.dtype, xp: Namespace, *, saturate: bool) 
     return _saturated(scaled, target, xp) if saturate else _wrapped(scaled, target)
 
 
-def _between_integers(image: Any, target: np.dtype, xp: Namespace, *, saturate: bool) -> Any:
+def _between_integers(image: Array, target: np.dtype, xp: Namespace, *, saturate: bool) -> Any:
     largest_in, largest_out = int(np.iinfo(image.dtype).max), int(np.iinfo(target).max)
 
-    def cast(value: Any) -> Any:
+    def cast(value: Array) -> Any:
         return _saturated(value, target, xp) if saturate else value.astype(target)
 
     if largest_in > largest_out:
@@ -135,13 +135,13 @@ def _between_integers(image: Any, target: np.dtype, xp: Namespace, *, saturate: 
     return cast(image) * target.type((largest_out + 1) // (largest_in + 1))
 
 
-def _wrapped(value: Any, target: np.dtype) -> Any:
+def _wrapped(value: Array, target: np.dtype) -> Any:
     """Return a cast of floats without checks and without NumPy's warning that some of them do not fit."""
     with np.errstate(invalid="ignore"):
         return value.astype(target)
 
 
-def _saturated(value: Any, target: np.dtype, xp: Namespace) -> Any:
+def _saturated(value: Array, target: np.dtype, xp: Namespace) -> Any:
     if is_floating(target):
         if is_floating(value.dtype) and (most := float(_finfo(target).max)) < float(_finfo(value.dtype).max):
             value = xp.clip(value, value.dtype.type(-most), value.dtype.type(most))

@@ -7,6 +7,7 @@ import numpy as np
 
 from stratax.base.bounds import claim_pixels
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 
 _BEGINNINGS = (
@@ -124,7 +125,7 @@ def check_claim(
     claim_pixels(height * width * images)
 
 
-def check_choice(name: str, value: Any, choices: Any) -> None:
+def check_choice(name: str, value: TensorLike, choices: Any) -> None:
     """Raise unless a value is one of some.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image._arrays import Namespace, as_image
@@ -51,7 +51,7 @@ def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = N
         return 20 * xp.log(largest) / np.float32(math.log(10)) - np.float32(10 / math.log(10)) * xp.log(error)
 
 
-def _blurred(images: Any, size: int, sigma: float) -> Any:
+def _blurred(images: Array, size: int, sigma: float) -> Any:
     """Return means weighted by a bell: of two factors, one for rows and one for columns."""
     places = np.arange(size, dtype=np.float32) - np.float32((size - 1) / 2)
     weights = np.exp(np.square(places) * np.float32(-0.5 / sigma**2))
@@ -62,7 +62,7 @@ def _blurred(images: Any, size: int, sigma: float) -> Any:
 
 
 def _similarity(
-    a: Any, b: Any, largest: Any, size: int, sigma: float, k1: float, k2: float
+    a: Array, b: Array, largest: Any, size: int, sigma: float, k1: float, k2: float
 ) -> tuple[Any, Any]:
     """Return the similarity at each place, and of it the part of contrast and structure."""
     if min(*a.shape[-3:-1], *b.shape[-3:-1]) < size:
@@ -149,7 +149,7 @@ def ssim_multiscale(
     return xp.mean(math.prod(parts), axis=-1)
 
 
-def _halved(images: Any, xp: Namespace) -> Any:
+def _halved(images: Array, xp: Namespace) -> Any:
     height, width = images.shape[-3:-1]
     if height % 2 or width % 2:
         more = [(0, 0)] * (images.ndim - 3) + [(0, height % 2), (0, width % 2), (0, 0)]

@@ -1,6 +1,7 @@
 """Applying the weights of a resize to the rows and columns of images (image layer)."""
 
 import functools
+from types import ModuleType
 from typing import Any, Literal
 
 import array_api_compat
@@ -16,7 +17,7 @@ _FEW_TAPS = 6
 _QUICKLY: Literal["wrap"] = "wrap"
 
 
-def take_pixels(image: Any, rows: np.ndarray, columns: np.ndarray, xp: Any) -> Any:
+def take_pixels(image: TensorLike, rows: np.ndarray, columns: np.ndarray, xp: ModuleType) -> Any:
     """Return the pixels at some rows and columns of `[..., height, width, channels]`."""
     return xp.take(xp.take(image, rows, axis=-3), columns, axis=-2)
 
@@ -74,7 +75,7 @@ def _blend(first: np.ndarray, second: np.ndarray, share: np.ndarray) -> np.ndarr
     return second
 
 
-def _interpolated(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
+def _interpolated(image: TensorLike, taps: Taps, axis: int, xp: ModuleType) -> Any:
     first, second = (xp.take(image, places, axis=axis) for places in taps.indices.T)
     # In this form, as TensorFlow computes it; two weights would round otherwise.
     return first + (second - first) * _along(taps.weights[:, 1], axis)
@@ -85,7 +86,7 @@ def weigh(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
     return _weighed(_weighed(image.astype(np.float32), rows, -3, xp), columns, -2, xp)
 
 
-def _weighed(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
+def _weighed(image: TensorLike, taps: Taps, axis: int, xp: ModuleType) -> Any:
     # Many taps are one product with a matrix; few are cheaper one by one.
     if taps.indices.shape[1] > _FEW_TAPS:
         return xp.moveaxis(_product(taps.matrix(), xp.moveaxis(image, axis, -1)), -1, axis)

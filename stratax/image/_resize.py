@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image import _chain, _kernels, _resample
@@ -103,7 +103,7 @@ def resize(
 
 @gives_tensors
 def resize_images(
-    images: Any,
+    images: TensorLike,
     size: TensorLike,
     method: Any = 0,
     align_corners: bool = False,
@@ -296,7 +296,7 @@ def _placed(
 
 
 def _few_pixels(
-    method: str, images: Any, rows: int, columns: int, xp: object, *, align: bool, half: bool
+    method: str, images: Array, rows: int, columns: int, xp: object, *, align: bool, half: bool
 ) -> Any:
     height, width = images.shape[-3:-1]
     kernel, apply = _FEW_PIXELS[method]
@@ -304,7 +304,7 @@ def _few_pixels(
     return apply(images, kernel(height, rows, **corners), kernel(width, columns, **corners), xp)
 
 
-def _area(images: Any, rows: int, columns: int, xp: object, *, align: bool) -> Any:
+def _area(images: Array, rows: int, columns: int, xp: object, *, align: bool) -> Any:
     height, width = images.shape[-3:-1]
     return _resample.weigh(
         images,

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image._arrays import Namespace
@@ -35,7 +35,7 @@ class CombinedNonMaxSuppression(NamedTuple):
     valid_detections: Any
 
 
-def _overlaps(one: Any, boxes: Any, xp: Namespace) -> Any:
+def _overlaps(one: Any, boxes: Array, xp: Namespace) -> Any:
     """Return intersection over union of a box and each of others."""
     y1, y2 = xp.minimum(boxes[:, 0], boxes[:, 2]), xp.maximum(boxes[:, 0], boxes[:, 2])
     x1, x2 = xp.minimum(boxes[:, 1], boxes[:, 3]), xp.maximum(boxes[:, 1], boxes[:, 3])
@@ -49,7 +49,7 @@ def _overlaps(one: Any, boxes: Any, xp: Namespace) -> Any:
 
 
 def _chosen(
-    scores: Any,
+    scores: Array,
     overlaps_with: Any,
     count: int,
     threshold: Any,
@@ -60,7 +60,7 @@ def _chosen(
     """Return the places and scores of the boxes to keep, `count` of them, and how many of these count."""
     numbers = xp.arange(scores.shape[0])
 
-    def step(turn: Any, state: Any) -> Any:
+    def step(turn: Any, state: Array) -> Any:
         scores, places, kept, num = state
         best = xp.argmax(scores)
         is_found = scores[best] > score_threshold
@@ -110,7 +110,7 @@ def _of_boxes(
     )
 
 
-def _check(scores: Any, shape: tuple[int, ...], threshold: Any) -> None:
+def _check(scores: Array, shape: tuple[int, ...], threshold: Any) -> None:
     is_known = not is_traced(threshold)
     if tuple(scores.shape) != shape or (is_known and not 0 <= float(np.asarray(threshold)) <= 1):
         raise BadArgumentError(

@@ -34,7 +34,7 @@ def _has_ending(path: object) -> bool:
 def _save(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def save(
-        self: Any, filepath: Any, overwrite: bool = True, zipped: bool | None = None, **kwargs: Any
+        self: Any, filepath: Any, overwrite: bool = True, zipped: bool | None = None, **kwargs: object
     ) -> Any:
         kept = kwargs.pop("save_format", None)
         # TensorFlow's own, of a SavedModel.
@@ -53,7 +53,9 @@ def _save(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _save_weights(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def save_weights(self: Any, filepath: Any, overwrite: bool = True, *args: Any, **kwargs: Any) -> Any:
+    def save_weights(
+        self: Any, filepath: Any, overwrite: bool = True, *args: object, **kwargs: object
+    ) -> Any:
         for name in ("save_format", "options"):
             kwargs.pop(name, None)
         if not _has_ending(filepath):
@@ -80,7 +82,7 @@ def with_ending(path: Any) -> str:
 
 def _load_weights(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def load_weights(self: Any, filepath: Any, *args: Any, **kwargs: Any) -> Any:
+    def load_weights(self: Any, filepath: Any, *args: object, **kwargs: object) -> Any:
         kwargs.pop("options", None)
         if not os.path.isfile(filepath) and conversion.has_tensorflow_weights(filepath):
             return conversion.load_weights(self, filepath)

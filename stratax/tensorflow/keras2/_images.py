@@ -8,6 +8,7 @@ import numpy as np
 from keras.ops import convert_to_tensor
 
 from stratax import image as images
+from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops.control.whole_files import read_file
 
 
@@ -53,7 +54,7 @@ def taking_lists(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(original)
-    def call(self: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, data: TensorLike, *args: object, **kwargs: object) -> Any:
         data = convert_to_tensor(data, self.compute_dtype) if isinstance(data, (list, tuple)) else data
         return original(self, data, *args, **kwargs)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from stratax.base import callers, tracebacks
 from stratax.base.shown import shown
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.keras2 import _files, _images, exported
@@ -74,13 +75,13 @@ def _learning_rate(self: Any) -> Any:
     return self.learning_rate
 
 
-def _set_learning_rate(self: Any, value: Any) -> None:
+def _set_learning_rate(self: Any, value: TensorLike) -> None:
     self.learning_rate = value
 
 
 def minimize(
     self: Any,
-    loss: Any,
+    loss: TensorLike,
     var_list: Sequence[keras.Variable] | Callable[[], Sequence[keras.Variable]],
     grad_loss: Any = None,
     name: str | None = None,
@@ -122,7 +123,7 @@ def minimize(
 def _of_generator(name: str) -> Callable[..., Any]:
     """Return Keras 2's method for generators, which is the one for everything now."""
 
-    def method(self: Any, generator: Any, steps: int | None = None, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, generator: Any, steps: int | None = None, *args: object, **kwargs: object) -> Any:
         # `fit_generator` calls its second argument steps_per_epoch, and has the epochs as the third.
         step_name = "steps_per_epoch" if name == "fit" else "steps"
         kwargs.setdefault(step_name, steps)
@@ -140,7 +141,7 @@ def _of_generator(name: str) -> Callable[..., Any]:
 
 def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def method(self: Any, x: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, x: TensorLike | None = None, *args: object, **kwargs: object) -> Any:
         given = {name: kwargs.pop(name) for name in _PREPARATION if name in kwargs}
         if given and isinstance(x, keras.utils.PyDataset):
             for name, value in given.items():
@@ -152,13 +153,15 @@ def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _predict_probabilities(
-    self: keras.Sequential, x: Any, batch_size: int | None = None, verbose: Any = 0
+    self: keras.Sequential, x: TensorLike, batch_size: int | None = None, verbose: Any = 0
 ) -> Any:
     """Predict, as `predict`."""
     return self.predict(x, batch_size=batch_size, verbose=verbose)
 
 
-def _predict_classes(self: keras.Sequential, x: Any, batch_size: int | None = None, verbose: Any = 0) -> Any:
+def _predict_classes(
+    self: keras.Sequential, x: TensorLike, batch_size: int | None = None, verbose: Any = 0
+) -> Any:
     """Return the class of the largest prediction; of a single output, whether it is over 0.5."""
     predicted = self.predict(x, batch_size=batch_size, verbose=verbose)
     if predicted.shape[-1] > 1:
@@ -178,7 +181,7 @@ def _output_shape(self: keras.Layer) -> Any:
 
 def _with_lr_and_decay(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def __init__(self: Any, learning_rate: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: Any, learning_rate: Array, *args: Any, **kwargs: Any) -> None:
         learning_rate = kwargs.pop("lr", learning_rate)
         # Adam of Keras 2's `legacy` module has these names, too.
         if decay := kwargs.pop("decay", None):
@@ -231,7 +234,7 @@ def _with_pool_size(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _as_add_weight(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def add_variable(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def add_variable(self: Any, *args: object, **kwargs: object) -> Any:
         return self.add_weight(*args, **kwargs)
 
     return add_variable
@@ -244,7 +247,7 @@ def _with_batch_input_shape(original: Callable[..., Any]) -> Callable[..., Any]:
         *,
         activity_regularizer: Any = None,
         trainable: bool = True,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         autocast: bool = True,
         name: str | None = None,
         **kwargs: Any,
@@ -273,7 +276,7 @@ def _with_batch_input_shape(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _of_datasets(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def adapt(self: Any, data: Any, *args: Any, **kwargs: Any) -> None:
+    def adapt(self: Any, data: Any, *args: object, **kwargs: object) -> None:
         if hasattr(data, "element_spec"):
             data = np.concatenate([np.asarray(batch) for batch in data])
         return original(self, data, *args, **kwargs)
@@ -283,7 +286,7 @@ def _of_datasets(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _refusing_host_layers(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def add(self: Any, layer: Any, *args: Any, **kwargs: Any) -> None:
+    def add(self: Any, layer: Any, *args: object, **kwargs: object) -> None:
         # Not before: it imports pipelines. Who has such a layer has imported it.
         from stratax.tensorflow.keras2 import lookups
 
@@ -310,7 +313,7 @@ def _with_training_by_position(original: Callable[..., Any]) -> Callable[..., An
 
 def _without_tensorflow(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def adapt(self: Any, data: Any, steps: int | None = None) -> None:
+    def adapt(self: Any, data: Array, steps: int | None = None) -> None:
         if self.num_bins is None:
             raise BadArgumentError(
                 "A Discretization that was made with bin_boundaries has nothing to learn. Make it with num_bins."
@@ -326,7 +329,7 @@ def _without_tensorflow(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _without_tensorflows_options(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def compile(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def compile(self: Any, *args: object, **kwargs: object) -> Any:
         kwargs.pop("experimental_run_tf_function", None)
         if (steps := kwargs.pop("experimental_steps_per_execution", None)) is not None:
             kwargs["steps_per_execution"] = steps

@@ -11,6 +11,7 @@ import numpy as np
 from keras import ops
 
 from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.ops.arrays import arrays
@@ -22,7 +23,7 @@ _MISSING = object()
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that reduces an array over some of its axes."""
 
-    def reduce(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    def reduce(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
         return function(x, axis=axis, keepdims=keepdims)
 
     return _named(reduce, function)
@@ -31,7 +32,7 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 def _along(function: Callable[..., Any], default: int) -> Callable[..., Any]:
     """Return a function that works along one axis."""
 
-    def compute(x: Any, axis: int = default) -> Any:
+    def compute(x: TensorLike, axis: int = default) -> Any:
         return function(x, axis=axis)
 
     return _named(compute, function)
@@ -40,7 +41,7 @@ def _along(function: Callable[..., Any], default: int) -> Callable[..., Any]:
 def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of one array."""
 
-    def compute(x: Any) -> Any:
+    def compute(x: TensorLike) -> Any:
         return function(x)
 
     return _named(compute, function)
@@ -49,7 +50,7 @@ def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
 def _binary(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of two arrays."""
 
-    def compute(x: Any, y: Any) -> Any:
+    def compute(x: TensorLike, y: TensorLike) -> Any:
         return function(x, y)
 
     return _named(compute, function)
@@ -82,27 +83,27 @@ equal, greater, greater_equal, less, less_equal, maximum, minimum, not_equal, po
 )
 
 
-def sqrt(x: Any) -> Any:
+def sqrt(x: TensorLike) -> Any:
     """Return the square root, and 0 for negative numbers."""
     return ops.sqrt(ops.maximum(x, 0.0))
 
 
-def elu(x: Any, alpha: float = 1.0) -> Any:
+def elu(x: TensorLike, alpha: float = 1.0) -> Any:
     """Return `x` where it is positive, else `alpha * (exp(x) - 1)`."""
     return ops.elu(x, alpha=alpha)
 
 
-def hard_sigmoid(x: Any) -> Any:
+def hard_sigmoid(x: TensorLike) -> Any:
     """Return `0.2 * x + 0.5` between 0 and 1, Keras 2's slope; Keras 3's is 1/6."""
     return ops.clip(0.2 * ops.convert_to_tensor(x) + 0.5, 0.0, 1.0)
 
 
-def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
+def relu(x: TensorLike, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
     """Return `x` above a threshold, and `alpha * (x - threshold)` below it."""
     return keras.activations.relu(x, negative_slope=alpha, max_value=max_value, threshold=threshold)
 
 
-def clip(x: Any, min_value: Any, max_value: Any) -> Any:
+def clip(x: TensorLike, min_value: Any, max_value: Any) -> Any:
     """Limit values; a bound of None is none."""
     if min_value is not None and max_value is not None:
         return elementwise.clip_by_value(x, min_value, max_value)
@@ -110,28 +111,33 @@ def clip(x: Any, min_value: Any, max_value: Any) -> Any:
     return ops.clip(x, low, ops.maximum(low, high) if ops.is_tensor(high) else np.maximum(low, high))
 
 
-def l2_normalize(x: Any, axis: int | None = None) -> Any:
+def l2_normalize(x: TensorLike, axis: int | None = None) -> Any:
     """Divide by the Euclidean norm along an axis, or of all."""
     return x * ops.rsqrt(ops.maximum(ops.sum(ops.square(x), axis=axis, keepdims=True), 1e-12))
 
 
-def cast(x: Any, dtype: Any) -> Any:
+def cast(x: TensorLike, dtype: DTypeLike) -> Any:
     """Convert to a dtype."""
     return arrays.cast(x, keras.backend.standardize_dtype(dtype))
 
 
-def cast_to_floatx(x: Any) -> Any:
+def cast_to_floatx(x: TensorLike) -> Any:
     """Convert to `keras.backend.floatx()`; a list or NumPy array stays on the host."""
     return ops.cast(x, keras.backend.floatx()) if ops.is_tensor(x) else np.asarray(x, keras.backend.floatx())
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Any:
+def arange(
+    start: TensorLike, stop: TensorLike | None = None, step: Any = 1, dtype: DTypeLike = "int32"
+) -> Any:
     """Return numbers from `start`, or 0, up to `stop`."""
     return ops.arange(start, stop, step, dtype=dtype)
 
 
 def constant(
-    value: Any, dtype: Any = None, shape: Sequence[int] | None = None, name: str | None = None
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    name: str | None = None,
 ) -> Any:
     """Return an array of a constant, of `keras.backend.floatx()` unless it says otherwise."""
     result = ops.convert_to_tensor(value, dtype or keras.backend.floatx())
@@ -139,7 +145,7 @@ def constant(
 
 
 def variable(
-    value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, constraint: Any = None
 ) -> keras.Variable:
     """Return a variable with an initial value."""
     result = keras.Variable(value, dtype=dtype or keras.backend.floatx(), name=name)
@@ -150,7 +156,7 @@ def variable(
 def _filled(name: str) -> Callable[..., Any]:
     """Return a function that makes a variable, as Keras 2's `zeros` and `ones` do."""
 
-    def fill(shape: Sequence[int], dtype: Any = None, name: str | None = None) -> keras.Variable:
+    def fill(shape: Sequence[int], dtype: DTypeLike | None = None, name: str | None = None) -> keras.Variable:
         return variable(getattr(np, kind)(shape), dtype=dtype, name=name)
 
     kind = name
@@ -162,17 +168,17 @@ def _filled(name: str) -> Callable[..., Any]:
 zeros, ones = _filled("zeros"), _filled("ones")
 
 
-def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+def zeros_like(x: TensorLike, dtype: DTypeLike | None = None, name: str | None = None) -> Any:
     """Return zeros of the shape of another array."""
     return ops.zeros_like(x, dtype=dtype)
 
 
-def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+def ones_like(x: TensorLike, dtype: DTypeLike | None = None, name: str | None = None) -> Any:
     """Return ones of the shape of another array."""
     return ops.ones_like(x, dtype=dtype)
 
 
-def eye(size: int | Sequence[int], dtype: Any = None, name: str | None = None) -> keras.Variable:
+def eye(size: int | Sequence[int], dtype: DTypeLike | None = None, name: str | None = None) -> keras.Variable:
     """Return a variable that holds an identity matrix."""
     rows, columns = (size, size) if isinstance(size, int) else size
     return variable(np.eye(rows, columns), dtype=dtype, name=name)
@@ -188,7 +194,7 @@ def shape(x: Any) -> Any:
     return ops.shape(x)
 
 
-def int_shape(x: Any) -> tuple[int | None, ...] | None:
+def int_shape(x: TensorLike) -> tuple[int | None, ...] | None:
     """Return the shape as a tuple, with None for sizes that a symbolic tensor leaves open."""
     found = getattr(x, "shape", None)
     return None if found is None else tuple(found)
@@ -204,12 +210,12 @@ def count_params(x: Any) -> int:
     return int(np.prod(x.shape))
 
 
-def is_sparse(tensor: Any) -> bool:
+def is_sparse(tensor: TensorLike) -> bool:
     """Return whether a tensor is sparse."""
     return bool(getattr(tensor, "sparse", False))
 
 
-def eval(x: Any) -> np.ndarray:
+def eval(x: TensorLike) -> np.ndarray:
     """Return the values as a NumPy array."""
     return ops.convert_to_numpy(x)
 
@@ -222,7 +228,7 @@ def batch_get_value(tensors: Sequence[Any]) -> list[np.ndarray]:
     return [eval(each) for each in tensors]
 
 
-def set_value(x: keras.Variable, value: Any) -> None:
+def set_value(x: keras.Variable, value: TensorLike) -> None:
     """Assign to a variable."""
     if not hasattr(x, "assign"):
         raise BadTypeError(
@@ -253,7 +259,7 @@ def update_sub(x: keras.Variable, decrement: Any) -> Any:
     return x.assign_sub(decrement)
 
 
-def moving_average_update(x: keras.Variable, value: Any, momentum: Any) -> Any:
+def moving_average_update(x: keras.Variable, value: TensorLike, momentum: Any) -> Any:
     """Assign `x * momentum + value * (1 - momentum)` to a variable, and return it."""
     return x.assign(x * momentum + value * (1.0 - momentum))
 
@@ -278,13 +284,13 @@ def set_learning_phase(value: int | bool) -> None:
         )
 
 
-def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
+def in_train_phase(x: TensorLike, alt: Any, training: Any = None) -> Any:
     """Return `x`, or what it returns, in training, else `alt`."""
     chosen = x if (learning_phase() if training is None else training) else alt
     return chosen() if callable(chosen) else chosen
 
 
-def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
+def in_test_phase(x: TensorLike, alt: Any, training: Any = None) -> Any:
     """Return `x`, or what it returns, outside of training, else `alt`."""
     return in_train_phase(alt, x, training=training)
 
@@ -298,7 +304,7 @@ def manual_variable_initialization(value: bool) -> None:
     """Accept what has no effect: variables have a value from the beginning."""
 
 
-def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Any:
+def print_tensor(x: TensorLike, message: str = "", summarize: int = 3) -> Any:
     """Print an array when the program reaches this place, and return it."""
     from stratax.core import print as print_array
 
@@ -325,7 +331,9 @@ class _Function:
         return keras.tree.map_structure(eval, self._model([ops.convert_to_tensor(each) for each in values]))
 
 
-def function(inputs: Any, outputs: Any, updates: Any = None, name: str | None = None) -> Callable[..., Any]:
+def function(
+    inputs: TensorLike, outputs: TensorLike, updates: TensorLike | None = None, name: str | None = None
+) -> Callable[..., Any]:
     """Return a function that computes symbolic tensors from the values of others.
 
     Args:
@@ -347,7 +355,7 @@ def function(inputs: Any, outputs: Any, updates: Any = None, name: str | None = 
 def placeholder(
     shape: Any = None,
     ndim: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     sparse: bool = False,
     name: str | None = None,
     ragged: bool = False,

@@ -5,12 +5,12 @@ import os
 import pathlib
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import keras
 
 from stratax import checkpoint as checkpoints
 from stratax.base.shown import shown
+from stratax.base.typing import Array
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 _POLL_SECONDS = 1.0
@@ -51,7 +51,7 @@ class SidecarEvaluator:
     def __init__(
         self,
         model: keras.Model,
-        data: Any,
+        data: Array,
         checkpoint_dir: str | os.PathLike[str],
         steps: int | None = None,
         max_evaluations: int | None = None,

@@ -11,6 +11,7 @@ from typing import Any
 import keras
 
 from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import TensorSpec
 from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
@@ -34,7 +35,7 @@ def _export(original: Callable[..., Any]) -> Callable[..., Any]:
         format: str = _FORMAT,
         verbose: bool | None = None,
         input_signature: Any = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         if format != _FORMAT:
             original(self, filepath, format, verbose, input_signature, **kwargs)
@@ -93,7 +94,7 @@ class TFSMLayer(keras.layers.Layer):
         call_training_endpoint: str | None = None,
         trainable: bool = True,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__(trainable=trainable, name=name, dtype=dtype)
         self.filepath = str(filepath)
@@ -110,7 +111,7 @@ class TFSMLayer(keras.layers.Layer):
             self._track_variable(variable)
         self.built = True
 
-    def call(self, inputs: Any, training: bool = False) -> Any:
+    def call(self, inputs: TensorLike, training: bool = False) -> Any:
         """Return what the endpoint gives."""
         return (self.call_training_endpoint_fn if training else self.call_endpoint_fn)(inputs)
 

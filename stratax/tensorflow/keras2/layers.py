@@ -8,6 +8,7 @@ import numpy as np
 from keras import ops
 
 from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 
 # The parent of layers that prepare data; Keras 3 has no class of its own for them.
@@ -36,7 +37,7 @@ class ThresholdedReLU(keras.Layer):
         """Return what the layer is made of."""
         return {**super().get_config(), "theta": float(self.theta)}
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: TensorLike) -> Any:
         """Return the shape of the input."""
         return input_shape
 
@@ -57,7 +58,7 @@ class AbstractRNNCell(keras.Layer):
         """The size of the output."""
         raise NotImplementedError(f"{type(self).__name__} needs a property output_size.")
 
-    def get_initial_state(self, batch_size: Any = None, dtype: Any = None) -> Any:
+    def get_initial_state(self, batch_size: Any = None, dtype: DTypeLike | None = None) -> Any:
         """Return states of zeros.
 
         Args:
@@ -95,7 +96,7 @@ def model_from_config(config: dict[str, Any], custom_objects: dict[str, Any] | N
     return keras.saving.deserialize_keras_object(config, custom_objects=custom_objects)
 
 
-def to_ordinal(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> np.ndarray:
+def to_ordinal(y: TensorLike, num_classes: int | None = None, dtype: DTypeLike = "float32") -> np.ndarray:
     """Return ones up to each class, and zeros from it on, as `tf.keras.utils.to_ordinal`.
 
     Args:

@@ -15,6 +15,7 @@ import numpy as np
 
 from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import RaggedTensor, as_array, map_flat
 from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError, BadTypeError
@@ -49,7 +50,7 @@ class HostLayer(keras.Layer):
             return map_flat(self._of_flat, inputs)
         return made_tensors(self.compute(np.asarray(as_array(inputs))))
 
-    def _of_flat(self, values: Any) -> Any:
+    def _of_flat(self, values: TensorLike) -> Any:
         """Return what becomes of the values of rows, one for each.
 
         Raises:
@@ -241,7 +242,7 @@ class _Lookup(HostLayer):
         self._known.documents.clear()
         self._known.num_documents = 0
 
-    def adapt(self, data: Any, steps: int | None = None) -> None:
+    def adapt(self, data: TensorLike, steps: int | None = None) -> None:
         """Learn the vocabulary: the most frequent terms first.
 
         Args:
@@ -255,7 +256,7 @@ class _Lookup(HostLayer):
             self.update_state(batch)
         self.finalize_state()
 
-    def update_state(self, data: Any) -> None:
+    def update_state(self, data: TensorLike) -> None:
         """Count the terms of a batch.
 
         Args:
@@ -304,7 +305,7 @@ class _Lookup(HostLayer):
         )
         return encoded(ids, self.output_mode, self._depth(), "int64", self._known.weights)
 
-    def _place(self, value: Any) -> int:
+    def _place(self, value: TensorLike) -> int:
         term = self._plain(value)
         place = self._known.places.get(term)
         if place is not None:
@@ -348,7 +349,7 @@ class _Lookup(HostLayer):
         }
 
 
-def batches_of(data: Any) -> Iterable[Any]:
+def batches_of(data: TensorLike) -> Iterable[Any]:
     """Return the batches to learn from: those of a Dataset, or an array as one.
 
     Args:

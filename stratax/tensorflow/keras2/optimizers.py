@@ -5,6 +5,8 @@ from typing import Any, cast
 import keras
 from keras import ops
 
+from stratax.base.typing import DTypeLike, TensorLike
+
 # The base of Dozat's schedule of momentum; legacy optimizers raise it to a part of the number of steps.
 _BASE = 0.96
 
@@ -40,17 +42,17 @@ class Nadam(keras.optimizers.Nadam):
         super().__init__(learning_rate, beta_1, beta_2, epsilon, name=name, **kwargs)
         self.schedule_decay = schedule_decay
 
-    def _momentum_at(self, step: Any, dtype: Any) -> Any:
+    def _momentum_at(self, step: Any, dtype: DTypeLike) -> Any:
         power = ops.cast(self.schedule_decay, dtype) * ops.cast(step, dtype)
         return self.beta_1 * (1.0 - 0.5 * ops.power(ops.cast(_BASE, dtype), power))
 
-    def _backend_update_step(self, grads: Any, trainable_variables: Any, learning_rate: Any) -> None:
+    def _backend_update_step(self, grads: Any, trainable_variables: Any, learning_rate: TensorLike) -> None:
         product = self._u_product
         self.assign(product, product * self._momentum_at(self.iterations + 1, product.dtype))
         # Past Keras' own method, which would multiply it again.
         super(keras.optimizers.Nadam, self)._backend_update_step(grads, trainable_variables, learning_rate)
 
-    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+    def update_step(self, gradient: TensorLike, variable: Any, learning_rate: TensorLike) -> None:
         """Change a variable by the gradient of the loss, as Keras 3's does with another schedule."""
         dtype = variable.dtype
         rate, gradient = ops.cast(learning_rate, dtype), ops.cast(gradient, dtype)
@@ -75,7 +77,7 @@ class RMSprop(keras.optimizers.RMSprop):
     Keras 3 adds it to what the root is taken of, which makes steps along small gradients smaller.
     """
 
-    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+    def update_step(self, gradient: TensorLike, variable: Any, learning_rate: TensorLike) -> None:
         """Change a variable by the gradient of the loss."""
         if self.momentum > 0:
             super().update_step(gradient, variable, learning_rate)

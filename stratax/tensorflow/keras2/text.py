@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import RaggedTensor, as_array, as_objects
 from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError
@@ -91,7 +92,7 @@ class TextVectorization(HostLayer):
         )
         self.built = True
 
-    def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
+    def adapt(self, data: TensorLike, batch_size: int | None = None, steps: int | None = None) -> None:
         """Learn the vocabulary: the most frequent terms first.
 
         Args:

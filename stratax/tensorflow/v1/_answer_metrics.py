@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Pair, Sums, metric, only
 from stratax.tensorflow.v1._weights import aligned, check_broadcastable
@@ -59,7 +59,7 @@ def _counts(labels: TensorLike, predictions: TensorLike, weights: TensorLike | N
     return {kind: _count(_KINDS[kind](truth, predicted), factors) for kind in kinds}
 
 
-def _count(is_counted: Any, weights: Any) -> Any:
+def _count(is_counted: Any, weights: Array) -> Any:
     counted = is_counted.astype(jnp.float32)
     if weights is None:
         return jnp.sum(counted)

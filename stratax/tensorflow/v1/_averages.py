@@ -186,12 +186,12 @@ class ExponentialMovingAverage:
             keras.Variable.assign(average, moved / (1 - (1 - part) ** step))
 
 
-def _over_replicas(tensor: Any) -> Any:
+def _over_replicas(tensor: TensorLike) -> Any:
     replicas = syncing_replicas()
     return tensor if replicas is None else replicas.all_reduce(ReduceOp.MEAN, tensor)
 
 
-def _given(value: Any) -> Callable[..., Any]:
+def _given(value: TensorLike) -> Callable[..., Any]:
     # A copy: what a program writes is donated to it, and one buffer can't be given twice.
     return lambda shape, dtype: jnp.array(value, dtype, copy=True)
 

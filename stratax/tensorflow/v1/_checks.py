@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops.control import assertions, shape_assertions
 
 _OPERANDS = ("x", "y", "rtol", "atol", "rank", "ranks")
@@ -19,7 +20,7 @@ def _with_data(function: Callable[..., Any]) -> Any:
     ]
     signature = inspect.Signature([*operands, *later])
 
-    def assertion(*args: Any, **kwargs: Any) -> None:
+    def assertion(*args: object, **kwargs: object) -> None:
         given = signature.bind(*args, **kwargs).arguments
         arguments = {name: given[name] for name in given if name in _OPERANDS}
         function(**arguments, message=_message(given.get("message"), given.get("data")))
@@ -63,7 +64,7 @@ assert_rank_at_least = _with_data(shape_assertions.assert_rank_at_least)
 assert_rank_in = _with_data(shape_assertions.assert_rank_in)
 
 
-def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Any:
+def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | None = None) -> Any:
     """Assert that an array has no dimensions, and return it, as `tf.compat.v1.assert_scalar`.
 
     Args:

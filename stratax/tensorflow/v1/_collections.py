@@ -8,6 +8,7 @@ import keras
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.core import UnconnectedGradients, regions
 from stratax.core.gradients import traced_gradients
 from stratax.tensorflow.v1._current import current_or_none, readable
@@ -206,7 +207,7 @@ def gradients(
     ]
 
 
-def _arrays(values: Any) -> list[Any]:
+def _arrays(values: TensorLike) -> list[Any]:
     """Return the arrays of one or several tensors and variables."""
     listed = [] if values is None else list(values) if isinstance(values, list | tuple) else [values]
     return [each.value if isinstance(each, keras.Variable) else jnp.asarray(each) for each in listed]

@@ -8,6 +8,7 @@ import keras
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.tensorflow.v1._current import current
 from stratax.tensorflow.v1._initializers import GlorotNormal, GlorotUniform, Initializer
 
@@ -44,7 +45,7 @@ def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: objec
 def sum_regularizer(regularizer_list: Sequence[_Regularizer | None], scope: object = None) -> _Regularizer:
     """Return a function that gives the sum of what others give, where they give something."""
 
-    def total(weights: Any) -> Any:
+    def total(weights: TensorLike) -> Any:
         losses = [regularizer(weights) for regularizer in regularizer_list if regularizer is not None]
         losses = [loss for loss in losses if loss is not None]
         return sum(losses[1:], losses[0]) if losses else None
@@ -67,7 +68,9 @@ def apply_regularization(regularizer: _Regularizer, weights_list: Sequence[Any] 
     return sum(losses, keras.ops.zeros(()))
 
 
-def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = "float32") -> Initializer:
+def xavier_initializer(
+    uniform: bool = True, seed: int | None = None, dtype: DTypeLike = "float32"
+) -> Initializer:
     """Return Glorot's initializer, evenly or normally distributed."""
     return GlorotUniform(seed, dtype) if uniform else GlorotNormal(seed, dtype)
 

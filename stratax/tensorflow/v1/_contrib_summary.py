@@ -72,7 +72,7 @@ def never_record_summaries() -> contextlib.AbstractContextManager[None]:
 
 
 def record_summaries_every_n_global_steps(
-    n: int, global_step: Any = None
+    n: int, global_step: TensorLike | None = None
 ) -> contextlib.AbstractContextManager[None]:
     """Return a block in which summaries are recorded at every n-th step.
 

@@ -72,7 +72,7 @@ def depthwise_conv2d(
     filter: TensorLike,
     strides: Any,
     padding: Any,
-    rate: Any = None,
+    rate: TensorLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
     dilations: Any = None,
@@ -88,7 +88,7 @@ def separable_conv2d(
     pointwise_filter: TensorLike,
     strides: Any,
     padding: Any,
-    rate: Any = None,
+    rate: TensorLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
     dilations: Any = None,
@@ -124,7 +124,7 @@ def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str
 
 
 def ctc_loss(
-    labels: Any,
+    labels: TensorLike,
     inputs: TensorLike | None = None,
     sequence_length: TensorLike | None = None,
     preprocess_collapse_repeated: bool = False,

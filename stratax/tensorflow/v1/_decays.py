@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core.state import generator_of
 from stratax.distribute.replicas import ReduceOp, syncing_replicas
 from stratax.errors import BadArgumentError
@@ -312,19 +312,19 @@ def _like(rate: Any, value: TensorLike) -> Any:
     return on_device(value).astype(rate.dtype)
 
 
-def _periods(rate: Any, global_step: TensorLike, decay_steps: TensorLike, staircase: bool) -> Any:
+def _periods(rate: TensorLike, global_step: TensorLike, decay_steps: TensorLike, staircase: bool) -> Any:
     """Return how many times `decay_steps` have passed."""
     passed = _like(rate, global_step) / _like(rate, decay_steps)
     return jnp.floor(passed) if staircase else passed
 
 
-def _completed(rate: Any, global_step: TensorLike, decay_steps: TensorLike) -> Any:
+def _completed(rate: TensorLike, global_step: TensorLike, decay_steps: TensorLike) -> Any:
     """Return which part of the decay lies behind, at most 1."""
     steps = _like(rate, decay_steps)
     return jnp.minimum(_like(rate, global_step), steps) / steps
 
 
-def _cosine(fraction: Any, alpha: Any, height: Any = 1) -> Any:
+def _cosine(fraction: Any, alpha: Array, height: Any = 1) -> Any:
     return (1 - alpha) * (0.5 * height * (1 + jnp.cos(math.pi * fraction))) + alpha
 
 
@@ -335,7 +335,7 @@ def _linear_cosine(
     return (_like(linear, alpha) + linear) * cosine + _like(linear, beta)
 
 
-def _common_normal(dtype: Any) -> Any:
+def _common_normal(dtype: DTypeLike) -> Any:
     """Draw one number, the same on every replica."""
     own = keras.random.normal((), dtype=str(dtype), seed=generator_of(None))
     replicas = syncing_replicas()

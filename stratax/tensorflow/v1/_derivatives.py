@@ -10,6 +10,7 @@ import keras
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.core import GradientTape
 from stratax.core.gradients import rows_of_gradient
 from stratax.tensorflow.v1._model_state import ModelState
@@ -120,7 +121,7 @@ class Derivatives:
                 stack.enter_context(tape.stop_recording())
             yield
 
-    def rows_of(self, gradient: Any) -> Any:
+    def rows_of(self, gradient: TensorLike) -> Any:
         """Return the rows that a gradient consists of, as booleans; None for one of a whole variable.
 
         TensorFlow's gradient of a matrix whose rows are looked up (`IndexedSlices`) consists of these rows, also where
@@ -132,7 +133,7 @@ class Derivatives:
         found = self._rows.get(id(gradient))
         return None if found is None or found[0] is not gradient else found[1]()
 
-    def note_whole(self, gradient: Any) -> None:
+    def note_whole(self, gradient: TensorLike) -> None:
         """Take note that a gradient counts as one of the whole variable."""
         self._rows.pop(id(gradient), None)
 
@@ -142,7 +143,7 @@ class Derivatives:
         if found is not None and found[0] is source:
             self._rows[id(made)] = made, found[1]
 
-    def _followed(self, gradient: Any, source: Any, level: int, *, zero: bool) -> Any:
+    def _followed(self, gradient: TensorLike, source: Any, level: int, *, zero: bool) -> Any:
         """Return a gradient as a value of its own, which its tape follows: what is computed of it is known then."""
         if gradient is None:
             return jax.numpy.zeros_like(getattr(source, "value", source)) if zero else None
@@ -156,5 +157,5 @@ class Derivatives:
         return made
 
 
-def _as_list(values: Any) -> list[Any]:
+def _as_list(values: TensorLike) -> list[Any]:
     return list(values) if isinstance(values, list | tuple) else [values]

@@ -8,6 +8,7 @@ import keras
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.checkpoint import load_checkpoint
 from stratax.tensorflow.checkpoints.values import NamedValues
 from stratax.tensorflow.v1._current import current
@@ -88,7 +89,7 @@ def _name(pair: tuple[str, Any]) -> str:
     return pair[0]
 
 
-def _pairs(scope: ModelScope, name: str, target: Any) -> Iterator[tuple[str, keras.Variable]]:
+def _pairs(scope: ModelScope, name: str, target: TensorLike) -> Iterator[tuple[str, keras.Variable]]:
     if isinstance(target, list | tuple) and len(target) == 1:
         target = target[0]
     if isinstance(target, keras.Variable):

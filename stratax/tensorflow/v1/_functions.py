@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Axis, DTypeLike, TensorLike
 from stratax.tensorflow.ops.arrays import arrays
 from stratax.tensorflow.ops.calls import creation
 from stratax.tensorflow.ops.calls.op import op
@@ -70,7 +70,7 @@ def argmax(
     axis: int | None = None,
     name: str | None = None,
     dimension: int | None = None,
-    output_type: Any = "int64",
+    output_type: DTypeLike = "int64",
 ) -> Any:
     """Return where the largest elements are, as `tf.compat.v1.argmax`; `dimension` is the older name of `axis`."""
     return reductions.argmax(input, either("axis", axis, "dimension", dimension), output_type, name=name)
@@ -81,7 +81,7 @@ def argmin(
     axis: int | None = None,
     name: str | None = None,
     dimension: int | None = None,
-    output_type: Any = "int64",
+    output_type: DTypeLike = "int64",
 ) -> Any:
     """Return where the smallest elements are, as `tf.compat.v1.argmin`; `dimension` is the older name of `axis`."""
     return reductions.argmin(input, either("axis", axis, "dimension", dimension), output_type, name=name)
@@ -106,7 +106,7 @@ def shape(input: TensorLike, name: str | None = None, out_type: Any = "int32") -
     return arrays.shape(input, out_type, name=name)
 
 
-def size(input: TensorLike, name: str | None = None, out_type: Any = "int32") -> Any:
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Any:
     """Return how many elements a tensor has, as `tf.compat.v1.size`."""
     return arrays.size(input, out_type, name=name)
 
@@ -178,7 +178,7 @@ def multinomial(
     num_samples: int,
     seed: int | None = None,
     name: str | None = None,
-    output_dtype: Any = None,
+    output_dtype: DTypeLike | None = None,
 ) -> Any:
     """Draw classes with the probabilities that `logits` say, as `tf.multinomial`."""
     return random.categorical(logits, num_samples, output_dtype, seed, name=name)
@@ -201,10 +201,10 @@ def log_softmax(
 def dropout(
     x: TensorLike,
     keep_prob: Any = None,
-    noise_shape: Any = None,
+    noise_shape: TensorLike | None = None,
     seed: int | None = None,
     name: str | None = None,
-    rate: Any = None,
+    rate: TensorLike | None = None,
 ) -> Any:
     """Set elements to 0 by chance, as `tf.compat.v1.nn.dropout`.
 
@@ -269,7 +269,7 @@ def conv2d(
 
 def moments(
     x: TensorLike,
-    axes: Any,
+    axes: Axis,
     shift: object = None,
     name: str | None = None,
     keep_dims: bool | None = None,
@@ -283,7 +283,7 @@ def moments(
 
 @op(name_after="partition_strategy")
 def embedding_lookup(
-    params: Any,
+    params: TensorLike,
     ids: TensorLike,
     partition_strategy: str = "mod",
     validate_indices: bool = True,
@@ -303,7 +303,7 @@ def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | N
 
 
 def l2_normalize(
-    x: TensorLike, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+    x: TensorLike, axis: Axis = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Any:
     """Divide by the length, as `tf.compat.v1.nn.l2_normalize`; `dim` is the older name of `axis`."""
     return arithmetic.l2_normalize(x, either("axis", axis, "dim", dim), epsilon, name=name)

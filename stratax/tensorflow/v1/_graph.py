@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from stratax import errors
 from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.core import print as print_when_run
 from stratax.core.regions import executing_eagerly
 from stratax.tensorflow.ops.arrays import arrays
@@ -38,7 +38,7 @@ class Graph:
         """Whether it is that of a `model_fn`, in which something is computed."""
         return isinstance(self._scope, ModelScope)
 
-    def name_of(self, tensor: Any) -> str:
+    def name_of(self, tensor: TensorLike) -> str:
         """Return the name of a tensor of a `model_fn`, which it gets if it has none."""
         return self._scope.names.of(tensor)
 
@@ -129,7 +129,7 @@ class Graph:
         of_variables = [variable.op for variable in self._scope.collections.get("variables")]
         return [*of_variables, *of_tensors.values(), *self._scope.operations()]
 
-    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """Return the tensor or operation of a name, or what is one already, as `tf.Graph.as_graph_element`.
 
         Args:
@@ -174,7 +174,7 @@ class TensorOperation:
         """An empty text: a strategy places what is computed."""
         return ""
 
-    def name_of(self, tensor: Any) -> str:
+    def name_of(self, tensor: TensorLike) -> str:
         """Return the name of the tensor, such as `"softmax:0"`."""
         name = self.graph.name_of(tensor)
         return name if ":" in name else f"{name}:0"
@@ -189,7 +189,7 @@ class TensorOperation:
         return f"<operation {self.name!r}>"
 
 
-def operation_of(tensor: Any) -> TensorOperation | None:
+def operation_of(tensor: TensorLike) -> TensorOperation | None:
     """Return the operation of a tensor of a `model_fn`; None where there is none."""
     graph = get_default_graph()
     return TensorOperation(graph, tensor) if graph.has_tensors else None
@@ -323,7 +323,7 @@ _FEATURES = (
 _RUN = "An Estimator runs a `model_fn`; everything else computes when it is called, so leave the session out."
 
 
-def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) -> Any:
+def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> Any:
     """Return what stands for an input of an export, as `tf.compat.v1.placeholder` in a serving input function.
 
     Args:

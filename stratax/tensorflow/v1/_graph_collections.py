@@ -6,6 +6,7 @@ from typing import Any
 
 import keras
 
+from stratax.base.typing import TensorLike
 from stratax.tensorflow.v1._tensor_names import TensorNames
 
 GLOBAL_STEP = "global_step"
@@ -61,7 +62,7 @@ class GraphCollections:
         of_variables = [key for key in OF_VARIABLES if self._variables_of(key)]
         return [*of_variables, *(key for key, values in self._collections.items() if values)]
 
-    def _item_name(self, value: Any) -> str:
+    def _item_name(self, value: TensorLike) -> str:
         if isinstance(value, keras.Variable):
             return value.path
         return value.name if isinstance(value, self._named) else self._item_names.get(id(value), "")

@@ -19,6 +19,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.data.elements import TensorShape
 from stratax.tensorflow.ops.calls import labels, naming
 from stratax.tensorflow.v1 import _names
@@ -44,7 +45,7 @@ class HostTensor(labels.TextSymbol):
         dtype: Its dtype.
     """
 
-    def __init__(self, name: str, shape: Sequence[int] | None, dtype: Any = object) -> None:
+    def __init__(self, name: str, shape: Sequence[int] | None, dtype: DTypeLike | None = object) -> None:
         self.name = name
         self.shape = None if shape is None else TensorShape(shape)
         self.dtype = np.dtype(dtype)

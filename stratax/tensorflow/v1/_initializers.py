@@ -14,6 +14,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import Array, DTypeLike
 from stratax.data.elements import sizes_of
 
 _NUM_SEEDS = 2**31 - 1
@@ -26,7 +27,7 @@ class Initializer(abc.ABC):
         dtype: The dtype where the call gives none.
     """
 
-    def __init__(self, dtype: Any = "float32") -> None:
+    def __init__(self, dtype: DTypeLike | None = "float32") -> None:
         self.dtype = keras.backend.standardize_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: object = None) -> Any:
@@ -107,7 +108,7 @@ class _Random(Initializer):
         dtype: The dtype where the call gives none.
     """
 
-    def __init__(self, seed: int | None, dtype: Any) -> None:
+    def __init__(self, seed: int | None, dtype: DTypeLike | None) -> None:
         super().__init__(dtype)
         self.seed = seed
         # As Keras draws them. A model has seeded Python's generator while it is built, but first values may be
@@ -134,7 +135,11 @@ class RandomUniform(_Random):
     """
 
     def __init__(
-        self, minval: Any = 0.0, maxval: Any = None, seed: int | None = None, dtype: Any = "float32"
+        self,
+        minval: Any = 0.0,
+        maxval: Array | None = None,
+        seed: int | None = None,
+        dtype: DTypeLike | None = "float32",
     ) -> None:
         super().__init__(seed, dtype)
         self.minval = minval
@@ -162,7 +167,11 @@ class RandomNormal(_Random):
     """
 
     def __init__(
-        self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = "float32"
+        self,
+        mean: float = 0.0,
+        stddev: float = 1.0,
+        seed: int | None = None,
+        dtype: DTypeLike | None = "float32",
     ) -> None:
         super().__init__(seed, dtype)
         self.mean = mean
@@ -195,7 +204,9 @@ class UniformUnitScaling(_Random):
         dtype: The dtype where the call gives none.
     """
 
-    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = "float32") -> None:
+    def __init__(
+        self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike | None = "float32"
+    ) -> None:
         super().__init__(seed, dtype)
         self.factor = factor
 
@@ -225,7 +236,7 @@ class VarianceScaling(_Random):
         mode: str = "fan_in",
         distribution: str = "truncated_normal",
         seed: int | None = None,
-        dtype: Any = "float32",
+        dtype: DTypeLike | None = "float32",
     ) -> None:
         super().__init__(seed, dtype)
         self.scale = scale
@@ -255,7 +266,9 @@ class Orthogonal(_Random):
         dtype: The dtype where the call gives none.
     """
 
-    def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: Any = "float32") -> None:
+    def __init__(
+        self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike | None = "float32"
+    ) -> None:
         super().__init__(seed, dtype)
         self.gain = gain
 
@@ -271,7 +284,7 @@ class Identity(Initializer):
         dtype: The dtype where the call gives none.
     """
 
-    def __init__(self, gain: float = 1.0, dtype: Any = "float32") -> None:
+    def __init__(self, gain: float = 1.0, dtype: DTypeLike | None = "float32") -> None:
         super().__init__(dtype)
         self.gain = gain
 
@@ -289,7 +302,7 @@ class _Scaling(VarianceScaling):
 
     _own: tuple[float, str, str]
 
-    def __init__(self, seed: int | None = None, dtype: Any = "float32") -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike | None = "float32") -> None:
         super().__init__(*self._own, seed=seed, dtype=dtype)
 
     def get_config(self) -> dict[str, Any]:

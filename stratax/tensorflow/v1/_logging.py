@@ -81,7 +81,7 @@ def fatal(msg: str, *args: Any, **kwargs: Any) -> None:
     _logger.critical(msg, *args, **kwargs)
 
 
-def log_if(level: int, msg: str, condition: object, *args: Any) -> None:
+def log_if(level: int, msg: str, condition: object, *args: object) -> None:
     """Log a message if a condition holds."""
     if condition:
         _logger.log(level, msg, *args)

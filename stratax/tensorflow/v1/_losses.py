@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.distribute.replicas import ReplicaContext, sum_over_replicas, syncing_replicas
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
@@ -451,7 +451,7 @@ def _named(scope: str | None, default: str) -> Iterator[str | None]:
         yield path
 
 
-def _collected(loss: Any, loss_collection: str | None, name: str) -> Any:
+def _collected(loss: TensorLike, loss_collection: str | None, name: str) -> Any:
     graph = current_or_none()
     if graph is not None:
         graph.names.give(name, loss)
@@ -465,7 +465,7 @@ def _total(losses: list[Any], name: str) -> Any:
     return total
 
 
-def _reduced(losses: Any, weights: Any, reduction: str, is_constant: bool) -> Any:
+def _reduced(losses: Array, weights: Array, reduction: str, is_constant: bool) -> Any:
     weighted = losses * weights
     if reduction == Reduction.NONE:
         return weighted
@@ -501,7 +501,7 @@ def _is_constant(weights: object) -> bool:
     return isinstance(weights, int | float | np.ndarray | np.generic | list | tuple)
 
 
-def _present(losses: Any, weights: Any) -> Any:
+def _present(losses: Array, weights: Array) -> Any:
     return jnp.broadcast_to((weights != 0).astype(jnp.float32), losses.shape)
 
 

@@ -155,7 +155,7 @@ def mean_per_class_accuracy(
     return Measure(sums, lambda given: jnp.mean(_by_class(given)), _by_class)
 
 
-def _mean(values: Any, weights: Any) -> Measure:
+def _mean(values: TensorLike, weights: TensorLike) -> Measure:
     replica = get_replica_context()
     if (
         weights is None
@@ -168,7 +168,7 @@ def _mean(values: Any, weights: Any) -> Measure:
     return Measure(_sums_of_mean(values, weights), mean_of)
 
 
-def _sums_of_mean(values: Any, weights: Any) -> Sums:
+def _sums_of_mean(values: TensorLike, weights: TensorLike) -> Sums:
     values, _, factors = aligned(values, None, weights)
     values = values.astype(jnp.float32)
     if factors is None:
@@ -177,7 +177,7 @@ def _sums_of_mean(values: Any, weights: Any) -> Sums:
     return {"total": jnp.sum(values * factors), "count": jnp.sum(factors)}
 
 
-def _flat_weights(weights: TensorLike | None, values: Any) -> Any:
+def _flat_weights(weights: TensorLike | None, values: TensorLike) -> Any:
     factors = jnp.ones(()) if weights is None else on_device(weights).astype(jnp.float32)
     return broadcast(factors.ravel() if factors.ndim else factors, values)
 

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.described import docstring, make_function, parameter, parameters_of
@@ -61,44 +62,44 @@ class MetricValue:
     def __float__(self) -> float:
         return float(self.result())
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: TensorLike) -> Any:
         return self._with(other, operator.add)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: TensorLike) -> Any:
         return self._with(other, lambda own, given: given + own)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: TensorLike) -> Any:
         return self._with(other, operator.sub)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: TensorLike) -> Any:
         return self._with(other, lambda own, given: given - own)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: TensorLike) -> Any:
         return self._with(other, operator.mul)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: TensorLike) -> Any:
         return self._with(other, lambda own, given: given * own)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: TensorLike) -> Any:
         return self._with(other, operator.truediv)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: TensorLike) -> Any:
         return self._with(other, lambda own, given: given / own)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: TensorLike) -> Any:
         return self._with(other, operator.pow)
 
     def __neg__(self) -> "MetricValue":
         return MetricValue(lambda: -self.result(), self._variables)
 
-    def __getitem__(self, index: Any) -> "MetricValue":
+    def __getitem__(self, index: TensorLike) -> "MetricValue":
         return MetricValue(lambda: self.result()[index], self._variables)
 
     def __iter__(self) -> Any:
         # Python would ask for one index after the other, without an end.
         return iter(self.result())
 
-    def _with(self, other: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    def _with(self, other: TensorLike, combine: Callable[[Any, Any], Any]) -> Any:
         if isinstance(other, jax.core.Tracer):
             return combine(jnp.asarray(self), other)
         if isinstance(other, MetricValue):

@@ -99,7 +99,7 @@ class Module(Trackable):
         """Return a method that enters the name scope of its module."""
 
         @functools.wraps(method)
-        def in_scope(self: "Module", *args: Any, **kwargs: Any) -> Any:
+        def in_scope(self: "Module", *args: object, **kwargs: object) -> Any:
             with self.name_scope:
                 return method(self, *args, **kwargs)
 

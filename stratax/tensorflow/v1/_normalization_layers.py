@@ -117,7 +117,7 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
         )
         self.fused = fused
 
-    def _inferred_dtype(self, inputs: Any) -> str:
+    def _inferred_dtype(self, inputs: TensorLike) -> str:
         # Statistics and factors have no use for fewer bits, as in TensorFlow.
         dtype = super()._inferred_dtype(inputs)
         return "float32" if dtype in ("float16", "bfloat16") else dtype

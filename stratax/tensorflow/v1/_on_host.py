@@ -7,6 +7,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops.calls.on_host import array_of, is_symbol, not_known
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._host import HostTensor, after_step
@@ -33,7 +34,7 @@ def of_symbols(function: Function, operands: Sequence[Any], name: str, gives: An
         raise not_known(name, symbols[0])
     known = [None if is_symbol(each) else array_of(each) for each in operands]
 
-    def of_values(*values: Any) -> np.ndarray:
+    def of_values(*values: object) -> np.ndarray:
         given = iter(values)
         return function(*(next(given) if each is None else each for each in known))
 
@@ -89,5 +90,5 @@ def _blank(symbol: Any) -> np.ndarray:
     return np.zeros(symbol.shape, symbol.dtype)
 
 
-def _result(scope: ModelScope, value: Any) -> Any:
+def _result(scope: ModelScope, value: TensorLike) -> Any:
     return scope.features.as_result(value) if isinstance(value, HostTensor) else value

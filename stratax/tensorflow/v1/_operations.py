@@ -9,6 +9,7 @@ import keras
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import Array, TensorLike
 from stratax.tensorflow.v1._current import current, current_or_none
 
 if TYPE_CHECKING:
@@ -92,64 +93,64 @@ class Operation:
         scope.always(self)
         return value
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Array) -> Any:
         return jnp.asarray(self) + other
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Array) -> Any:
         return other + jnp.asarray(self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Array) -> Any:
         return jnp.asarray(self) - other
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Array) -> Any:
         return other - jnp.asarray(self)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Array) -> Any:
         return jnp.asarray(self) * other
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: Array) -> Any:
         return other * jnp.asarray(self)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Array) -> Any:
         return jnp.asarray(self) / other
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Array) -> Any:
         return other / jnp.asarray(self)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: Array) -> Any:
         return jnp.asarray(self) // other
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: Array) -> Any:
         return other // jnp.asarray(self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: Array) -> Any:
         return jnp.asarray(self) % other
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: Array) -> Any:
         return other % jnp.asarray(self)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Array) -> Any:
         return jnp.asarray(self) ** other
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: Array) -> Any:
         return other ** jnp.asarray(self)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: Array) -> Any:
         return jnp.asarray(self) @ other
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: Array) -> Any:
         return other @ jnp.asarray(self)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Array) -> Any:
         return jnp.asarray(self) < other
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Array) -> Any:
         return jnp.asarray(self) <= other
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Array) -> Any:
         return jnp.asarray(self) > other
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Array) -> Any:
         return jnp.asarray(self) >= other
 
     def __neg__(self) -> Any:
@@ -158,7 +159,7 @@ class Operation:
     def __abs__(self) -> Any:
         return abs(jnp.asarray(self))
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: TensorLike) -> Any:
         return jnp.asarray(self)[index]
 
     def __iter__(self) -> Iterator[Any]:

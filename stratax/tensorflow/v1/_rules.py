@@ -11,30 +11,36 @@ from typing import Any, TypeAlias
 import jax
 import jax.numpy as jnp
 
+from stratax.base.typing import TensorLike
+
 Slots: TypeAlias = dict[str, Any]
 Numbers: TypeAlias = dict[str, Any]
 Rule: TypeAlias = Callable[[Any, Slots, Any, Numbers], tuple[Any, Slots]]
 
 
-def gradient_descent(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def gradient_descent(
+    value: TensorLike, slots: Slots, gradient: TensorLike, numbers: Numbers
+) -> tuple[Any, Slots]:
     """Step against the gradient."""
     return value - numbers["learning_rate"] * gradient, slots
 
 
-def momentum(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def momentum(value: TensorLike, slots: Slots, gradient: TensorLike, numbers: Numbers) -> tuple[Any, Slots]:
     """Step against a decaying sum of gradients."""
     total = slots["momentum"] * numbers["momentum"] + gradient
     return value - numbers["learning_rate"] * total, {"momentum": total}
 
 
-def nesterov_momentum(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def nesterov_momentum(
+    value: TensorLike, slots: Slots, gradient: TensorLike, numbers: Numbers
+) -> tuple[Any, Slots]:
     """Step against the gradient and the decaying sum that contains it (Sutskever et al., 2013)."""
     rate = numbers["learning_rate"]
     total = slots["momentum"] * numbers["momentum"] + gradient
     return value - (gradient * rate + total * numbers["momentum"] * rate), {"momentum": total}
 
 
-def adam(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def adam(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step by the first moment over the root of the second (Kingma & Ba, 2014, "epsilon hat").
 
     `beta1_power` and `beta2_power` are the betas to the power of this step's number.
@@ -45,7 +51,7 @@ def adam(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any
     return value - m * rate / (jnp.sqrt(v) + numbers["epsilon"]), {"m": m, "v": v}
 
 
-def adagrad(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def adagrad(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step by the gradient over the root of the sum of all squares (Duchi et al., 2011)."""
     accumulator = slots["accumulator"] + jnp.square(gradient)
     return value - gradient * numbers["learning_rate"] * jax.lax.rsqrt(accumulator), {
@@ -53,7 +59,7 @@ def adagrad(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[
     }
 
 
-def adagrad_da(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def adagrad_da(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Set the variable from all gradients there were, by dual averaging (Duchi et al., 2011).
 
     `global_step` counts this step.
@@ -66,7 +72,7 @@ def adagrad_da(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tup
     return -rate * shrunk / divisor, {"gradient_accumulator": total, "gradient_squared_accumulator": squares}
 
 
-def adadelta(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def adadelta(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step by the gradient times the ratio of past steps to past gradients (Zeiler, 2012)."""
     rho, epsilon = numbers["rho"], numbers["epsilon"]
     squares = slots["accum"] * rho + jnp.square(gradient) * (1 - rho)
@@ -75,7 +81,7 @@ def adadelta(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple
     return value - step * numbers["learning_rate"], {"accum": squares, "accum_update": updates}
 
 
-def rms_prop(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def rms_prop(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step by the gradient over the root of a moving mean of its squares, with momentum (Tieleman & Hinton, 2012)."""
     squares = slots["rms"] + (jnp.square(gradient) - slots["rms"]) * (1 - numbers["decay"])
     step = numbers["learning_rate"] * gradient * jax.lax.rsqrt(squares + numbers["epsilon"])
@@ -83,7 +89,7 @@ def rms_prop(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple
     return value - total, {"rms": squares, "momentum": total}
 
 
-def centered_rms_prop(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def centered_rms_prop(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step as :func:`rms_prop`, by the gradients' variance instead of their mean square (Graves, 2013)."""
     squares = slots["rms"] + (jnp.square(gradient) - slots["rms"]) * (1 - numbers["decay"])
     mean = slots["mg"] + (gradient - slots["mg"]) * (1 - numbers["decay"])
@@ -92,7 +98,7 @@ def centered_rms_prop(value: Any, slots: Slots, gradient: Any, numbers: Numbers)
     return value - total, {"rms": squares, "mg": mean, "momentum": total}
 
 
-def ftrl(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def ftrl(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Set the variable by follow-the-regularized-leader (McMahan et al., 2013).
 
     `beta` is a part of the L2 regularization; the shrinkage of the L2 norm is one that the sums don't remember.
@@ -107,20 +113,22 @@ def ftrl(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any
     return (jnp.clip(linear, -l1, l1) - linear) / (new / rate + 2 * l2), {"accum": accum, "linear": linear}
 
 
-def proximal_adagrad(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def proximal_adagrad(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step as :func:`adagrad`, then shrink the variable (Duchi & Singer, 2009)."""
     accumulator = slots["accumulator"] + jnp.square(gradient)
     rate = numbers["learning_rate"] * jax.lax.rsqrt(accumulator)
     return _proximal(value - gradient * rate, rate, numbers), {"accumulator": accumulator}
 
 
-def proximal_gradient_descent(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def proximal_gradient_descent(
+    value: TensorLike, slots: Slots, gradient: TensorLike, numbers: Numbers
+) -> tuple[Any, Slots]:
     """Step as :func:`gradient_descent`, then shrink the variable (Duchi & Singer, 2009)."""
     rate = numbers["learning_rate"]
     return _proximal(value - gradient * rate, rate, numbers), slots
 
 
-def _proximal(value: Any, rate: Any, numbers: Numbers) -> Any:
+def _proximal(value: TensorLike, rate: TensorLike, numbers: Numbers) -> Any:
     shrunk = _shrink(value, rate * numbers["l1_regularization_strength"])
     return shrunk / (1 + numbers["l2_regularization_strength"] * rate)
 

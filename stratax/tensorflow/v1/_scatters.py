@@ -7,6 +7,7 @@ import keras
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.core.state import IndexedSlices
 
 
@@ -18,7 +19,7 @@ def _checked(name: str, ref: Any) -> Any:
 
 def _of_rows(name: str, what: str) -> Callable[..., Any]:
     def scatter(
-        ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+        ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
     ) -> Any:
         return getattr(_checked(own_name, ref), own_name)(IndexedSlices(updates, indices))
 
@@ -32,7 +33,7 @@ def _of_rows(name: str, what: str) -> Callable[..., Any]:
 
 def _of_elements(name: str, what: str) -> Callable[..., Any]:
     def scatter(
-        ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+        ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
     ) -> Any:
         return getattr(_checked(own_name, ref), own_name)(indices, updates)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.surroundings import Surroundings
+from stratax.base.typing import Array, TensorLike
 from stratax.core import Variable, control, regions
 from stratax.core.state import Creator, creating_by, drawing_from, is_made_now, last_name
 from stratax.seams import keras as seam
@@ -51,7 +52,7 @@ def _of_symbols(function: Callable[..., Any], operands: Sequence[Any], name: str
     return of_symbols(function, operands, name, gives)
 
 
-def _operation_of(tensor: Any) -> Any:
+def _operation_of(tensor: TensorLike) -> Any:
     # That module needs this one.
     from stratax.tensorflow.v1._graph import operation_of
 
@@ -319,7 +320,7 @@ class ModelScope(Creator):
         """Return the operations of this trace."""
         return list(self._operations)
 
-    def _note(self, name: str | None, result: Any) -> Any:
+    def _note(self, name: str | None, result: Array) -> Any:
         """Take note of what a function of `stratax.tensorflow.ops` gives: its name, and what it has to run behind."""
         if isinstance(result, jax.Array):
             result = self.note_behind(result)
@@ -416,7 +417,7 @@ class ModelScope(Creator):
                     with _as_equal(is_equal=id(variable) in equal):
                         keras.Variable.assign(variable, value)
 
-    def note_behind(self, tensor: Any) -> Any:
+    def note_behind(self, tensor: TensorLike) -> Any:
         """Return a tensor as one that depends on the control dependencies that are entered."""
         operations = self._controlling()
         if not operations or set(operations) <= set(self.values.operations_behind(tensor)):

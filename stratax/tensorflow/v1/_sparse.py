@@ -7,6 +7,7 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
+from stratax.base.typing import TensorLike
 from stratax.data import SparseTensor, sparse_to_dense
 from stratax.data.vectorise import gives_tensors
 from stratax.tensorflow.ops.arrays.sparse import check_known
@@ -17,7 +18,10 @@ from stratax.tensorflow.v1._on_host import as_number
 
 @gives_tensors
 def to_dense(
-    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+    sp_input: Any,
+    default_value: TensorLike | None = None,
+    validate_indices: bool = True,
+    name: str | None = None,
 ) -> Any:
     """Return the dense array of a SparseTensor, as `tf.sparse.to_dense`; in a `model_fn` also of a sparse feature.
 

@@ -172,7 +172,7 @@ def audio(
     return _collect(forms.SummaryRecord(tag, [value[:max_outputs]], encode), collections)
 
 
-def text(name: str, tensor: Any, collections: Sequence[str] | None = None) -> Any:
+def text(name: str, tensor: TensorLike, collections: Sequence[str] | None = None) -> Any:
     """Return a summary of text, as `tf.compat.v1.summary.text`; see :func:`scalar`.
 
     Args:
@@ -196,7 +196,7 @@ def text(name: str, tensor: Any, collections: Sequence[str] | None = None) -> An
 
 def tensor_summary(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     summary_description: Any = None,
     collections: Sequence[str] | None = None,
     summary_metadata: Any = None,
@@ -319,7 +319,7 @@ def _forwarded(name: str, family: str | None, write: Any) -> bytes:
     return b""
 
 
-def numbers(tensor: Any, kind: str) -> Any:
+def numbers(tensor: TensorLike, kind: str) -> Any:
     """Return a tensor of numbers.
 
     Raises:
@@ -338,7 +338,7 @@ def numbers(tensor: Any, kind: str) -> Any:
     return value
 
 
-def _strings(tensor: Any) -> Any:
+def _strings(tensor: TensorLike) -> Any:
     array = np.asarray(tensor, object if isinstance(tensor, bytes) else None)
     flat = [each.encode() if isinstance(each, str) else each for each in array.ravel().tolist()]
     if not all(isinstance(each, bytes) for each in flat):

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from stratax.base.typing import TensorLike
 from stratax.seams import keras as seam
 from stratax.tensorflow.v1 import _names
 
@@ -54,13 +55,13 @@ class TensorNames:
             stack.enter_context(self.scope(f"{path}/"))
             yield
 
-    def give(self, name: str, tensor: Any) -> str:
+    def give(self, name: str, tensor: TensorLike) -> str:
         """Give a tensor a name by which hooks fetch it; return the name, made unique."""
         name = self.unique(name)
         self._note_name(name, tensor)
         return name
 
-    def _note_name(self, name: str, tensor: Any) -> None:
+    def _note_name(self, name: str, tensor: TensorLike) -> None:
         self._tensors[name] = tensor
         # The first one stays.
         self._tensor_names.setdefault(id(tensor), (tensor, name))
@@ -71,7 +72,7 @@ class TensorNames:
         for index, tensor in enumerate(tensors):
             self._note_name(f"{operation}:{index}" if index else operation, tensor)
 
-    def of(self, tensor: Any) -> str:
+    def of(self, tensor: TensorLike) -> str:
         """Return the name of a tensor, without the number of a first output; it gets one if it has none."""
         found = self._tensor_names.get(id(tensor))
         if found is None or found[0] is not tensor:
@@ -85,7 +86,7 @@ class TensorNames:
         """Return whether the `model_fn` gave a tensor this name, which is in every trace of it then."""
         return name in self._tensors and name not in self._own_names
 
-    def has(self, tensor: Any) -> bool:
+    def has(self, tensor: TensorLike) -> bool:
         """Return whether a tensor has a name."""
         return id(tensor) in self._tensor_names
 

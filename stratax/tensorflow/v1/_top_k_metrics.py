@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Pair, Sums, mean_of, metric
@@ -134,7 +134,7 @@ def _at_k_name(name: str, k: int | None = None, class_id: int | None = None) -> 
     return f"{name}_at_{'k' if k is None else k}{of_class}"
 
 
-def _labels_of(labels: TensorLike, indices: Any) -> Any:
+def _labels_of(labels: TensorLike, indices: Array) -> Any:
     """Return labels with one dimension for those of an example, as integers."""
     found = on_device(labels)
     if found.ndim == indices.ndim - 1:
@@ -161,13 +161,13 @@ def _set_sizes(labels: TensorLike, predictions_idx: TensorLike, class_id: int | 
     return hits, misses, rest
 
 
-def _is_first(values: Any) -> Any:
+def _is_first(values: Array) -> Any:
     """Return for each element along the last dimension whether none before it is equal."""
     is_equal = values[..., :, None] == values[..., None, :]
     return ~jnp.any(jnp.tril(is_equal, -1), -1)
 
 
-def _weighted_sum(values: Any, weights: TensorLike | None) -> Any:
+def _weighted_sum(values: Array, weights: TensorLike | None) -> Any:
     if weights is None:
         return jnp.sum(values)
     factors = on_device(weights).astype(jnp.float32)
@@ -175,7 +175,7 @@ def _weighted_sum(values: Any, weights: TensorLike | None) -> Any:
     return jnp.sum(values * factors)
 
 
-def _average_precision(labels: TensorLike, indices: Any, num_classes: int) -> Any:
+def _average_precision(labels: TensorLike, indices: Array, num_classes: int) -> Any:
     """Return the average precision of each example's top predictions."""
     truth = _labels_of(labels, indices)
     is_label = (truth >= 0) & (truth < num_classes)

@@ -13,6 +13,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.seams import keras as seam
 from stratax.tensorflow.v1._current import current, current_or_none
 from stratax.tensorflow.v1._variables import ModelVariable, is_local
@@ -347,7 +348,7 @@ def get_variable(
 
 def _plain_getter(
     full: str,
-    shape: Any = None,
+    shape: TensorLike | None = None,
     dtype: object = None,
     initializer: Any = None,
     regularizer: Any = None,
@@ -423,7 +424,7 @@ def _plain_getter(
     return made
 
 
-def _sizes(shape: Any) -> tuple[int, ...]:
+def _sizes(shape: TensorLike) -> tuple[int, ...]:
     if hasattr(shape, "as_list"):
         shape = shape.as_list()
     return tuple(int(size) for size in (shape if isinstance(shape, list | tuple) else np.atleast_1d(shape)))

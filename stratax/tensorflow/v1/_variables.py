@@ -12,6 +12,7 @@ import numpy as np
 from stratax import errors
 from stratax.base.callers import is_library
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.core import Variable, regions, state
 from stratax.data.elements import DType
 from stratax.tensorflow.checkpoints.values import give
@@ -183,7 +184,7 @@ class ModelVariable(Variable):
             delta, lambda: regions.held(self) - keras.ops.cast(delta, self.dtype), name or "AssignSub"
         )
 
-    def _updated(self, how: str, place: Any, values: Any) -> Any:
+    def _updated(self, how: str, place: Any, values: TensorLike) -> Any:
         # Computed of what the variable has when the operation runs, as others may have updated it.
         return self._assigned(values, lambda: self._with_rows(how, place, values), "Scatter")
 

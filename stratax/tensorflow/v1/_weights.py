@@ -4,6 +4,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
 
@@ -54,7 +55,7 @@ def broadcast(weights: Any, values: Any) -> Any:
     return jnp.broadcast_to(weights.astype(jnp.float32), values.shape)
 
 
-def squeezed(labels: Any, predictions: Any, expected_rank_diff: int = 0) -> tuple[Any, Any]:
+def squeezed(labels: TensorLike, predictions: TensorLike, expected_rank_diff: int = 0) -> tuple[Any, Any]:
     """Drop a last dimension of size 1 that labels or predictions have too many.
 
     Args:
@@ -74,7 +75,7 @@ def squeezed(labels: Any, predictions: Any, expected_rank_diff: int = 0) -> tupl
     return labels, predictions
 
 
-def aligned(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
+def aligned(predictions: TensorLike, labels: TensorLike, weights: TensorLike) -> tuple[Any, Any, Any]:
     """Make the ranks of predictions, labels and weights one, where they differ by one.
 
     Args:

@@ -10,6 +10,7 @@ from typing import Any
 
 import keras
 
+from stratax.base.typing import DTypeLike
 from stratax.tensorflow.v1 import _initializers, _losses, _mean_metrics
 from stratax.tensorflow.v1._current import current_or_none
 
@@ -19,7 +20,7 @@ _DEVIATION = 0.05
 
 def _either(version_1: Callable[..., Any], version_2: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(version_1)
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         is_newer = any(name in kwargs for name in _NEWER) or (
             current_or_none() is None and not kwargs and len(args) == len(_NEWER)
         )
@@ -54,7 +55,11 @@ class RandomNormal(_initializers.RandomNormal):
     """
 
     def __init__(
-        self, mean: float = 0.0, stddev: float | None = None, seed: int | None = None, dtype: Any = "float32"
+        self,
+        mean: float = 0.0,
+        stddev: float | None = None,
+        seed: int | None = None,
+        dtype: DTypeLike | None = "float32",
     ) -> None:
         super().__init__(mean, _by_default(stddev, 1.0, _DEVIATION), seed, dtype)
 
@@ -70,7 +75,11 @@ class TruncatedNormal(_initializers.TruncatedNormal):
     """
 
     def __init__(
-        self, mean: float = 0.0, stddev: float | None = None, seed: int | None = None, dtype: Any = "float32"
+        self,
+        mean: float = 0.0,
+        stddev: float | None = None,
+        seed: int | None = None,
+        dtype: DTypeLike | None = "float32",
     ) -> None:
         super().__init__(mean, _by_default(stddev, 1.0, _DEVIATION), seed, dtype)
 

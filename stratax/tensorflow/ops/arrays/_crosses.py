@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data import SparseTensor
 from stratax.data.elements import as_array
 from stratax.errors import BadArgumentError, BadTypeError
@@ -65,7 +66,7 @@ def _pairs(one: _Rows, other: _Rows) -> _Rows:
     return _Rows(words.reshape(shape), present.reshape(shape))
 
 
-def _rows(value: Any) -> _Rows:
+def _rows(value: TensorLike) -> _Rows:
     if not isinstance(value, SparseTensor):
         array = _two_dims(np.asarray(as_array(value)), value)
         return _Rows(_words(array.reshape(-1)).reshape(array.shape), np.ones(array.shape, np.bool_))

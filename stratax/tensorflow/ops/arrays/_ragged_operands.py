@@ -12,6 +12,7 @@ import numpy as np
 from stratax.base.indices import check_indices, dim_of
 from stratax.base.shown import shown
 from stratax.base.tracing import is_tracing
+from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data import RaggedTensor
 from stratax.data.elements import Rank, as_element, as_values, lengths_of, map_flat, row_ids
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
@@ -87,7 +88,7 @@ def _of_flat_values(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     places = [i for i, value in enumerate(args) if _is_operand(value)]
     others = {key: value for key, value in kwargs.items() if key not in names}
 
-    def of_values(*values: Any) -> Any:
+    def of_values(*values: object) -> Any:
         given = list(args)
         for i, value in zip(places, values, strict=False):
             given[i] = as_element(value)
@@ -97,7 +98,7 @@ def _of_flat_values(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     return map_flat(of_values, *(args[i] for i in places), *(kwargs[key] for key in names))
 
 
-def _is_operand(value: Any) -> bool:
+def _is_operand(value: TensorLike) -> bool:
     return isinstance(value, RaggedTensor | np.ndarray) or hasattr(value, "aval")
 
 
@@ -204,7 +205,7 @@ def _variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name:
     return square - mean * mean
 
 
-def _std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+def _std(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Any:
     found = _variance(input_tensor, axis, keepdims)
     return (
         found.with_flat_values(np.sqrt(found.flat_values))
@@ -214,8 +215,8 @@ def _std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str 
 
 
 def _gather(
-    params: Any,
-    indices: Any,
+    params: Array,
+    indices: Array,
     validate_indices: object = None,
     axis: int | None = None,
     batch_dims: int = 0,
@@ -248,7 +249,7 @@ def _concat(values: Any, axis: int = 0, name: str | None = None) -> Any:
     return made if isinstance(made, RaggedTensor) else as_element(made)
 
 
-def _tile(input: RaggedTensor, multiples: Any, name: str | None = None) -> Any:
+def _tile(input: RaggedTensor, multiples: TensorLike, name: str | None = None) -> Any:
     counts = [int(each) for each in np.asarray(multiples)]
     made: Any = input
     for axis, count in enumerate(counts):
@@ -256,7 +257,7 @@ def _tile(input: RaggedTensor, multiples: Any, name: str | None = None) -> Any:
     return made
 
 
-def _reverse(tensor: RaggedTensor, axis: Any, name: str | None = None) -> Any:
+def _reverse(tensor: RaggedTensor, axis: Axis, name: str | None = None) -> Any:
     made: Any = tensor
     for each in np.atleast_1d(np.asarray(axis)).tolist():
         place = dim_of(each, tensor.ndim)
@@ -264,7 +265,7 @@ def _reverse(tensor: RaggedTensor, axis: Any, name: str | None = None) -> Any:
     return made
 
 
-def _squeeze(input: RaggedTensor, axis: Any = None, name: str | None = None) -> Any:
+def _squeeze(input: RaggedTensor, axis: Axis = None, name: str | None = None) -> Any:
     made: Any = input
     axes = np.atleast_1d(np.asarray(axis)).tolist() if axis is not None else []
     for each in sorted((a + input.ndim if a < 0 else a for a in axes), reverse=True):
@@ -272,7 +273,7 @@ def _squeeze(input: RaggedTensor, axis: Any = None, name: str | None = None) -> 
     return made
 
 
-def _squeezed(rows: Any, axis: int) -> Any:
+def _squeezed(rows: Array, axis: int) -> Any:
     if axis == 0:
         return rows[0]
     if not isinstance(rows, RaggedTensor):
@@ -282,17 +283,21 @@ def _squeezed(rows: Any, axis: int) -> Any:
     return rows.with_values(_squeezed(rows.values, axis - 1))
 
 
-def _where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def _where(
+    condition: Any, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
+) -> Any:
     if x is None and y is None:
         return as_element(condition.to_sparse().indices[np.asarray(condition.flat_values, bool)])
     return map_flat(np.where, condition, x, y)
 
 
-def _boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask") -> Any:
+def _boolean_mask(
+    tensor: TensorLike, mask: TensorLike, axis: int | None = None, name: str = "boolean_mask"
+) -> Any:
     return ragged.boolean_mask(tensor, mask)
 
 
-def _size(input: RaggedTensor, out_type: Any = np.int32, name: str | None = None) -> Any:
+def _size(input: RaggedTensor, out_type: DTypeLike = np.int32, name: str | None = None) -> Any:
     return as_element(np.asarray(np.prod(input.flat_values.shape, dtype=np.int64), out_type)[()])
 
 
@@ -300,7 +305,7 @@ def _rank(input: RaggedTensor, name: str | None = None) -> Rank:
     return Rank(input.ndim)
 
 
-def _convert(value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _convert(value: TensorLike, dtype: DTypeLike | None = None, *args: object, **kwargs: object) -> Any:
     if dtype is None or not isinstance(value, RaggedTensor):
         return value
     return value.with_flat_values(as_values(value.flat_values).astype(dtype))

@@ -42,7 +42,7 @@ def _are_on_host(*operands: object) -> bool:
     return is_on_host(*operands) or any(map(holds_text, operands))
 
 
-def _array(value: Any) -> Any:
+def _array(value: TensorLike) -> Any:
     """Return a list of numbers as an array; anything else as it is."""
     if not isinstance(value, list | tuple) or _are_on_host(value):
         return value
@@ -50,7 +50,7 @@ def _array(value: Any) -> Any:
 
 
 @op
-def cast(x: Any, dtype: Any) -> Any:
+def cast(x: TensorLike, dtype: DTypeLike) -> Any:
     """Return `x` with another dtype, as `tf.cast`.
 
     Args:
@@ -132,7 +132,7 @@ def shape(input: Any, out_type: DTypeLike = "int32") -> Any:
 
 
 @op
-def rank(input: Any) -> int:
+def rank(input: TensorLike) -> int:
     """Return the number of dimensions of `input`, an int, as `tf.rank`."""
     return Rank(len(input.shape) if hasattr(input, "shape") else np.ndim(input))
 
@@ -169,7 +169,7 @@ def reshape(tensor: TensorLike, shape: TensorLike) -> Any:
 
 
 @op(text=["input"])
-def expand_dims(input: TensorLike, axis: Any) -> Any:
+def expand_dims(input: TensorLike, axis: Axis) -> Any:
     """`input` with a dimension of size 1 at `axis`, a number or a list of one, as `tf.expand_dims`."""
     places = np.reshape(if_constant(axis), -1)
     if len(places) != 1:
@@ -341,7 +341,11 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0, num: int | None = 
 
 @op
 def gather(
-    params: Any, indices: Any, validate_indices: object = None, axis: int | None = None, batch_dims: int = 0
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices: object = None,
+    axis: int | None = None,
+    batch_dims: int = 0,
 ) -> Any:
     """Return the slices of `params` that `indices` says, as `tf.gather`.
 
@@ -373,7 +377,7 @@ def gather(
 
 
 @or_text("params")
-def _gather(params: Any, indices: Any, axis: int) -> Any:
+def _gather(params: TensorLike, indices: TensorLike, axis: int) -> Any:
     check_indices([indices], [np.shape(params)[axis]])
     return _library(params, indices).take(params, indices, axis=axis)
 
@@ -416,7 +420,7 @@ def one_hot(
     on_value: Any = None,
     off_value: Any = None,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Any:
     """Return vectors that are `on_value` at an index and `off_value` elsewhere, as `tf.one_hot`.
 

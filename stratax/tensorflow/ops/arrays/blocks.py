@@ -18,7 +18,7 @@ from stratax.tensorflow.ops.calls.op import op
 _LAYOUTS = ("NHWC", "NCHW")
 
 
-def _images(input: Any, block_size: int, data_format: str) -> Any:
+def _images(input: TensorLike, block_size: int, data_format: str) -> Any:
     """Return images with their channels last."""
     array = np.asarray(input) if is_on_host(input) else on_device(input)
     if array.ndim != 4 or data_format not in _LAYOUTS or int(block_size) < 2:

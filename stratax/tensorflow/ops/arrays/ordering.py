@@ -1,12 +1,13 @@
 """Functions of `tf` that order elements, or look for equal ones (ops layer). NumPy arrays stay on the host."""
 
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stratax.base.indices import is_known
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import (
     checked_axis,
@@ -61,7 +62,7 @@ class UniqueWithCounts(NamedTuple):
     count: Any
 
 
-def _order(xp: Any, values: Any, axis: int, direction: str) -> Any:
+def _order(xp: ModuleType, values: Array, axis: int, direction: str) -> Any:
     """Return the indices that sort `values`; equal ones stay in their order in both directions."""
     if xp is not np:
         return xp.argsort(values, axis=axis, stable=True, descending=direction == "DESCENDING")
@@ -96,7 +97,7 @@ def sort(values: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
     """
     _check_direction(direction)
 
-    def ordered(xp: Any, values: Any) -> Any:
+    def ordered(xp: ModuleType, values: Any) -> Any:
         dim = checked_axis(axis, values.ndim)
         return xp.take_along_axis(values, _order(xp, values, dim, direction), axis=dim)
 
@@ -104,7 +105,7 @@ def sort(values: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
 
 
 @op
-def argsort(values: Any, axis: int = -1, direction: str = "ASCENDING", stable: bool = False) -> Any:
+def argsort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", stable: bool = False) -> Any:
     """Return the indices that put `values` in order along a dimension, as `tf.argsort`.
 
     Args:
@@ -144,7 +145,7 @@ def top_k(input: TensorLike, k: Any = 1, sorted: bool = True, index_type: DTypeL
     """
     count = whole_number("k", k)
 
-    def largest(xp: Any, input: Any) -> TopKV2:
+    def largest(xp: ModuleType, input: Any) -> TopKV2:
         if not input.ndim or not 0 <= count <= input.shape[-1]:
             raise BadArgumentError(
                 f"The last dimension must have at least k elements. Received: k={count}, an array of shape "
@@ -201,7 +202,9 @@ approx_min_k = _approximate("approx_min_k", "approx_min_k", "smallest")
 
 
 @op
-def searchsorted(sorted_sequence: Any, values: Any, side: Any = "left", out_type: DTypeLike = "int32") -> Any:
+def searchsorted(
+    sorted_sequence: TensorLike, values: Any, side: Any = "left", out_type: DTypeLike = "int32"
+) -> Any:
     """Return where values would have to be inserted to keep sequences in order, as `tf.searchsorted`.
 
     Args:
@@ -238,7 +241,7 @@ def searchsorted(sorted_sequence: Any, values: Any, side: Any = "left", out_type
 
 
 @op(text=["x"])
-def unique(x: Any, out_idx: DTypeLike = "int32") -> Unique:
+def unique(x: TensorLike, out_idx: DTypeLike = "int32") -> Unique:
     """Return the different elements of a vector in the order in which they come first, as `tf.unique`.
 
     Args:
@@ -256,7 +259,7 @@ def unique(x: Any, out_idx: DTypeLike = "int32") -> Unique:
 
 
 @op(text=["x"])
-def unique_with_counts(x: Any, out_idx: DTypeLike = "int32") -> UniqueWithCounts:
+def unique_with_counts(x: TensorLike, out_idx: DTypeLike = "int32") -> UniqueWithCounts:
     """Return what :func:`unique` does, and how often each element comes, as `tf.unique_with_counts`.
 
     Args:
@@ -273,7 +276,7 @@ def unique_with_counts(x: Any, out_idx: DTypeLike = "int32") -> UniqueWithCounts
     return UniqueWithCounts(*_unique(x, out_idx))
 
 
-def _unique(x: Any, dtype: DTypeLike) -> list[Any]:
+def _unique(x: TensorLike, dtype: DTypeLike) -> list[Any]:
     values = known("x", x, "Count with tf.math.bincount, which takes the number of classes.")
     if values.ndim != 1:
         raise BadArgumentError(
@@ -289,7 +292,7 @@ def _unique(x: Any, dtype: DTypeLike) -> list[Any]:
 
 
 @op(text=["x", "y"])
-def setdiff1d(x: Any, y: Any, index_dtype: DTypeLike = "int32") -> tuple[Any, Any]:
+def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = "int32") -> tuple[Any, Any]:
     """Return the elements of `x` that `y` does not have, and their places, as `tf.compat.v1.setdiff1d`.
 
     Args:

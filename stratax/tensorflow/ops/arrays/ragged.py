@@ -10,7 +10,7 @@ import numpy as np
 from stratax.base.indices import dim_of
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import (
     as_array,
@@ -82,7 +82,7 @@ def constant(
     return RaggedTensor.from_nested_row_lengths(flat, lengths) if lengths else as_element(flat)
 
 
-def _array(values: Any, dtype: DTypeLike | None) -> np.ndarray:
+def _array(values: TensorLike, dtype: DTypeLike | None) -> np.ndarray:
     if isinstance(values, list) and len({isinstance(value, str | bytes) for value in values}) > 1:
         raise BadTypeError(f"Text goes together with text only. Received: {shown(values)}.")
     made = as_array(values)
@@ -109,9 +109,9 @@ def _depths(nested: Any) -> tuple[int, int | None]:
 
 @op(name_after="dtype", is_told=False, is_raw=True)
 def range(
-    starts: Any,
-    limits: Any = None,
-    deltas: Any = 1,
+    starts: TensorLike,
+    limits: TensorLike | None = None,
+    deltas: TensorLike = 1,
     dtype: DTypeLike | None = None,
     row_splits_dtype: DTypeLike = np.int64,
 ) -> RaggedTensor:
@@ -150,7 +150,7 @@ def range(
 
 
 @op(name_after="splits", is_told=False, is_raw=True)
-def row_splits_to_segment_ids(splits: Any, out_type: DTypeLike | None = None) -> Any:
+def row_splits_to_segment_ids(splits: TensorLike, out_type: DTypeLike | None = None) -> Any:
     """Return the number of each value's row, as `tf.ragged.row_splits_to_segment_ids`."""
     ids = row_ids(as_splits("splits", splits))
     return as_element(ids if out_type is None else ids.astype(as_dtype(out_type)))
@@ -158,14 +158,14 @@ def row_splits_to_segment_ids(splits: Any, out_type: DTypeLike | None = None) ->
 
 @op(is_told=False, is_raw=True)
 def segment_ids_to_row_splits(
-    segment_ids: Any, num_segments: Any = None, out_type: DTypeLike | None = None
+    segment_ids: TensorLike, num_segments: TensorLike | None = None, out_type: DTypeLike | None = None
 ) -> Any:
     """Return where rows begin, of the number of each value's row, as `tf.ragged.segment_ids_to_row_splits`."""
     rows = RaggedTensor.from_value_rowids(np.zeros(np.shape(segment_ids)), segment_ids, num_segments)
     return as_element(rows.row_splits if out_type is None else rows.row_splits.astype(as_dtype(out_type)))
 
 
-def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def map_flat_values(op: Callable[..., Any], *args: object, **kwargs: object) -> Any:
     """Return rows of what a function makes of the flat values of RaggedTensors, as `tf.ragged.map_flat_values`.
 
     Args:
@@ -196,7 +196,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def boolean_mask(data: Any, mask: Any) -> Any:
+def boolean_mask(data: TensorLike, mask: TensorLike) -> Any:
     """Return the values at which a mask holds, in their rows, as `tf.ragged.boolean_mask`.
 
     Args:
@@ -269,7 +269,7 @@ def stack(values: Sequence[Any], axis: int = 0) -> Any:
     return concat(widened, axis)
 
 
-def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
+def expand_dims(input: TensorLike, axis: int, name: str | None = None) -> Any:
     """Return rows with a new dimension of size 1, as `tf.expand_dims`."""
     if not isinstance(input, RaggedTensor):
         return np.expand_dims(input, int(axis))
@@ -281,7 +281,7 @@ def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
     return input.with_values(expand_dims(input.values, place - 1))
 
 
-def _as_ragged(part: Any) -> RaggedTensor:
+def _as_ragged(part: object) -> RaggedTensor:
     if isinstance(part, RaggedTensor):
         return part
     return RaggedTensor.from_tensor(part)
@@ -373,7 +373,7 @@ def _cells(column: Any) -> list[list[bytes]]:
 
 
 @op(is_told=False, is_raw=True)
-def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: int) -> Any:
+def stack_dynamic_partitions(data: TensorLike, partitions: Any, num_partitions: int) -> Any:
     """Return a row for each number of a part, with the values that have it, as `tf.ragged.stack_dynamic_partitions`.
 
     Args:

@@ -1,6 +1,7 @@
 """`tf.range` and `tf.linspace` (ops layer)."""
 
 import math
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,11 @@ from stratax.tensorflow.ops.calls.op import op
 
 
 def range(
-    start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range"
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str = "range",
 ) -> Any:
     """Return the numbers from `start` up to but not `limit`, as `tf.range`.
 
@@ -55,7 +60,7 @@ def range(
     return numbers
 
 
-def _check_bounds(first: Any, last: Any, step: Any) -> None:
+def _check_bounds(first: TensorLike, last: Any, step: Any) -> None:
     if step == 0:
         raise BadArgumentError(f"The range would never end. Received: delta={step}. Leave it out.")
     if first != last and (first < last) != (step > 0):
@@ -117,7 +122,7 @@ def linspace(start: TensorLike, stop: TensorLike, num: Any, axis: int = 0) -> An
     if count < 0:
         raise BadArgumentError(f"num must not be negative. Received: num={count}.")
 
-    def spaced(xp: Any, start: Any, stop: Any) -> Any:
+    def spaced(xp: ModuleType, start: Any, stop: TensorLike) -> Any:
         kind = start.dtype if np.dtype(start.dtype).kind not in "iu" else np.dtype("float32")
         return xp.linspace(start, stop, count, axis=axis).astype(kind)
 

@@ -5,6 +5,7 @@ compiled function its length has to be given.
 """
 
 import functools
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from stratax.base.indices import Bound, check_bound, is_known
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, dtype_in, known, scattered, whole_number
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
@@ -21,7 +22,7 @@ from stratax.tensorflow.ops.calls.op import op
 _REMEDY = "Use tf.math.unsorted_segment_{}, which takes the number of segments."
 
 
-def _limit(dtype: Any, *, is_lowest: bool) -> Any:
+def _limit(dtype: DTypeLike, *, is_lowest: bool) -> Any:
     import ml_dtypes
 
     kind = np.dtype(dtype)
@@ -54,7 +55,7 @@ def _totals(xp: Any, data: Any, ids: Any, count: int, how: str) -> Any:
     return totals / (sizes if how == "mean" else xp.sqrt(sizes.astype("float32"))).astype(data.dtype)
 
 
-def _products(data: Any, ids: Any, count: int) -> Any:
+def _products(data: Array, ids: Array, count: int) -> Any:
     """Return the product of each segment: of JAX' own there is no gradient."""
     import jax
     import jax.numpy as jnp
@@ -62,11 +63,11 @@ def _products(data: Any, ids: Any, count: int) -> Any:
     shape = (count, *data.shape[1:])
 
     @jax.custom_jvp
-    def product(data: Any) -> Any:
+    def product(data: Array) -> Any:
         return scattered(jnp, jnp.ones(shape, data.dtype), ids, data, "multiply")
 
     @product.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
+    def _(primals: Array, tangents: Array) -> Any:
         (data,) = primals
         is_zero = data == 0
         zeros = _totals(jnp, is_zero.astype(data.dtype), ids, count, "sum")[ids]
@@ -79,15 +80,15 @@ def _products(data: Any, ids: Any, count: int) -> Any:
     return product(data)
 
 
-def _sizes(xp: Any, ids: Any, count: int) -> Any:
+def _sizes(xp: ModuleType, ids: TensorLike, count: int) -> Any:
     return scattered(xp, xp.zeros(count, "int32"), ids, xp.ones_like(ids, dtype="int32"), "add")
 
 
 def _unsorted(name: str, how: str, what: str) -> Any:
-    def function(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    def function(data: Array, segment_ids: Array, num_segments: TensorLike) -> Any:
         count = whole_number("num_segments", num_segments)
 
-        def combine(xp: Any, data: Any, ids: Any) -> Any:
+        def combine(xp: ModuleType, data: Array, ids: Array) -> Any:
             if tuple(data.shape[: ids.ndim]) != tuple(ids.shape):
                 raise BadArgumentError(
                     "The shape of data must begin with that of segment_ids. Received: data of shape "
@@ -130,7 +131,7 @@ Raises:
 
 
 def _sorted_segments(name: str, how: str, what: str) -> Any:
-    def function(data: Any, segment_ids: Any) -> Any:
+    def function(data: TensorLike, segment_ids: TensorLike) -> Any:
         numbers = known("segment_ids", segment_ids, _REMEDY.format(how))
         if numbers.ndim != 1 or np.shape(data)[:1] != numbers.shape:
             raise BadArgumentError(
@@ -145,7 +146,7 @@ def _sorted_segments(name: str, how: str, what: str) -> Any:
         count = int(numbers[-1]) + 1 if numbers.size else 0
         is_empty = np.bincount(numbers, minlength=count)[:count] == 0
 
-        def combine(xp: Any, data: Any, ids: Any) -> Any:
+        def combine(xp: ModuleType, data: TensorLike, ids: TensorLike) -> Any:
             totals = _totals(xp, data, ids, count, how)
             if how not in ("max", "min") or not is_empty.any():
                 return totals
@@ -235,7 +236,7 @@ def bincount(
     return computed(count, arr, weights)
 
 
-def _num_bins(arr: Any, minlength: Any, maxlength: Any) -> int:
+def _num_bins(arr: TensorLike, minlength: Any, maxlength: Any) -> int:
     least = 0 if minlength is None else whole_number("minlength", minlength)
     most = None if maxlength is None else whole_number("maxlength", maxlength)
     if most is not None and (most == least or (is_traced(arr) and least >= most)):
@@ -309,7 +310,7 @@ def confusion_matrix(
 
 @op
 def histogram_fixed_width_bins(
-    values: Any, value_range: Any, nbins: int = 100, dtype: DTypeLike = "int32"
+    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = "int32"
 ) -> Any:
     """Return the bin that each value is in, of bins of equal width, as `tf.histogram_fixed_width_bins`.
 
@@ -333,7 +334,7 @@ def histogram_fixed_width_bins(
             f"value_range must be two numbers in order. Received: value_range={shown(value_range)}."
         )
 
-    def bins(xp: Any, values: Any, ends: Any) -> Any:
+    def bins(xp: ModuleType, values: TensorLike, ends: Any) -> Any:
         low, high = ends[0], ends[1]
         places = xp.floor(count * ((values - low) / (high - low)))
         return xp.clip(places, 0, count - 1).astype(dtype_in(xp, dtype))
@@ -342,7 +343,9 @@ def histogram_fixed_width_bins(
 
 
 @op
-def histogram_fixed_width(values: Any, value_range: Any, nbins: int = 100, dtype: DTypeLike = "int32") -> Any:
+def histogram_fixed_width(
+    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = "int32"
+) -> Any:
     """Return how many values are in each of `nbins` bins of equal width, as `tf.histogram_fixed_width`.
 
     Args:

@@ -22,7 +22,7 @@ from stratax.tensorflow.ops.calls.op import op
 
 @op
 def ctc_loss(
-    labels: Any,
+    labels: TensorLike,
     logits: TensorLike,
     label_length: TensorLike | None,
     logit_length: TensorLike,
@@ -80,7 +80,7 @@ def _dense(labels: Any) -> tuple[Any, Any]:
     return dense, jnp.zeros(rows, "int32").at[places[:, 0]].add(1)
 
 
-def _known(name: str, *arrays: Any) -> list[np.ndarray]:
+def _known(name: str, *arrays: object) -> list[np.ndarray]:
     if any(map(is_traced, arrays)):
         raise BadTypeError(
             f"tf.nn.{name} finds as many labels as there are, which no compiled program can return. Received: traced "

@@ -63,7 +63,7 @@ def identity_n(input: Sequence[Any]) -> list[Any]:
 
 
 @op
-def ensure_shape(x: Any, shape: Any) -> Any:
+def ensure_shape(x: TensorLike, shape: Any) -> Any:
     """Return `x`, having checked that its shape is `shape`, as `tf.ensure_shape`.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 from stratax.base.indices import check_indices, dim_of, is_known
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import Axis, DTypeLike, TensorLike
 from stratax.data import SparseTensor
 from stratax.data.elements import as_element, empty_value
 from stratax.data.vectorise import gives_tensors
@@ -47,7 +47,7 @@ def parts_of(name: str, sparse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return indices, values, shape
 
 
-def check_known(name: str, *arrays: Any) -> None:
+def check_known(name: str, *arrays: object) -> None:
     """Check that arrays have values, as those of a SparseTensor on the host do.
 
     Raises:
@@ -64,7 +64,7 @@ def check_known(name: str, *arrays: Any) -> None:
 
 
 @op(is_told=False)
-def from_dense(tensor: Any) -> SparseTensor:
+def from_dense(tensor: TensorLike) -> SparseTensor:
     """Return the SparseTensor of the elements that are not 0 or empty, as `tf.sparse.from_dense`.
 
     Example:
@@ -103,7 +103,7 @@ def reorder(sp_input: SparseTensor) -> SparseTensor:
 
 
 @gives_tensors
-def reset_shape(sp_input: SparseTensor, new_shape: Any = None) -> SparseTensor:
+def reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = None) -> SparseTensor:
     """Return the same values in a larger dense shape, or in the smallest one, as `tf.sparse.reset_shape`.
 
     Raises:
@@ -145,12 +145,12 @@ def expand_dims(sp_input: SparseTensor, axis: int | None = None) -> SparseTensor
     return SparseTensor(np.insert(indices, place, 0, axis=1), values, np.insert(shape, place, 1))
 
 
-def _axis(axis: Any, rank: int) -> int:
+def _axis(axis: Axis, rank: int) -> int:
     return dim_of(axis.item() if isinstance(axis, np.ndarray) else axis, rank)
 
 
 @op(is_told=False)
-def transpose(sp_input: SparseTensor, perm: Any = None) -> SparseTensor:
+def transpose(sp_input: SparseTensor, perm: TensorLike | None = None) -> SparseTensor:
     """Return the same with dimensions in another order, as `tf.sparse.transpose`.
 
     Raises:
@@ -199,7 +199,7 @@ def concat(axis: int, sp_inputs: Sequence[SparseTensor], expand_nonconcat_dims: 
 
 
 @op(is_told=False)
-def slice(sp_input: SparseTensor, start: Any, size: Any) -> SparseTensor:
+def slice(sp_input: SparseTensor, start: TensorLike, size: Any) -> SparseTensor:
     """Return the part from `start` on of some size, as `tf.sparse.slice`; it ends where the whole does.
 
     Raises:
@@ -250,7 +250,7 @@ def retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
 
 
 @op(is_told=False)
-def fill_empty_rows(sp_input: SparseTensor, default_value: Any) -> tuple[SparseTensor, Any]:
+def fill_empty_rows(sp_input: SparseTensor, default_value: TensorLike) -> tuple[SparseTensor, Any]:
     """Return the same with a value in each row that has none, and which these were; as `tf.sparse.fill_empty_rows`."""
     indices, values, shape = parts_of("fill_empty_rows", sp_input)
     is_empty = np.ones(int(shape[0]), bool)
@@ -274,7 +274,7 @@ def to_indicator(sp_input: SparseTensor, vocab_size: int) -> Any:
     return as_element(made)
 
 
-def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
+def map_values(op: Callable[..., Any], *args: object, **kwargs: object) -> SparseTensor:
     """Return what a function makes of the values of SparseTensors of the same indices, as `tf.sparse.map_values`."""
     given = [*args, *kwargs.values()]
     sparse = [each for each in given if isinstance(each, SparseTensor)]
@@ -368,7 +368,7 @@ def minimum(sp_a: SparseTensor, sp_b: SparseTensor) -> SparseTensor:
 def _reduction(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
     def reduce(
         sp_input: SparseTensor,
-        axis: Any = None,
+        axis: Axis = None,
         keepdims: bool | None = None,
         output_is_sparse: bool = False,
         name: str | None = None,
@@ -425,7 +425,7 @@ def softmax(sp_input: SparseTensor) -> SparseTensor:
 
 
 @op(is_told=False)
-def sparse_dense_matmul(sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
+def sparse_dense_matmul(sp_a: Any, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
     """Return the product of a SparseTensor and a matrix, as `tf.sparse.sparse_dense_matmul`.
 
     Args:
@@ -517,25 +517,35 @@ def cross_hashed(inputs: Sequence[Any], num_buckets: int = 0, hash_key: int | No
 
 
 @op(is_told=False)
-def segment_sum(data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
+def segment_sum(
+    data: TensorLike, indices: TensorLike, segment_ids: TensorLike, num_segments: int | None = None
+) -> Any:
     """Return the sums of rows of each number, as `tf.sparse.segment_sum`."""
     return _segments(data, indices, segment_ids, num_segments, lambda count: np.ones_like(count))
 
 
 @op(is_told=False)
-def segment_mean(data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
+def segment_mean(
+    data: TensorLike, indices: TensorLike, segment_ids: TensorLike, num_segments: int | None = None
+) -> Any:
     """Return the means of rows of each number, as `tf.sparse.segment_mean`."""
     return _segments(data, indices, segment_ids, num_segments, lambda count: count)
 
 
 @op(is_told=False)
-def segment_sqrt_n(data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
+def segment_sqrt_n(
+    data: TensorLike, indices: TensorLike, segment_ids: TensorLike, num_segments: int | None = None
+) -> Any:
     """Return the sums of rows of each number over the root of their count, as `tf.sparse.segment_sqrt_n`."""
     return _segments(data, indices, segment_ids, num_segments, np.sqrt)
 
 
 def _segments(
-    data: Any, indices: Any, segment_ids: Any, num_segments: int | None, divisor: Callable[..., Any]
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: int | None,
+    divisor: Callable[..., Any],
 ) -> Any:
     numbers = np.asarray(segment_ids)
     if (np.diff(numbers) < 0).any():

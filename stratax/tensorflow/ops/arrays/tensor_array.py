@@ -137,7 +137,7 @@ class TensorArray(Growing):
             "A TensorArray has no array of gradients. Use tf.GradientTape, which follows it."
         )
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> "TensorArray":
+    def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> "TensorArray":
         """Give an element a value; returns the array with it: eagerly this one.
 
         Raises:
@@ -166,7 +166,7 @@ class TensorArray(Growing):
             made._items[number] = value
         return made
 
-    def read(self, index: Any, name: str | None = None) -> Any:
+    def read(self, index: TensorLike, name: str | None = None) -> Any:
         """Return an element; zeros where nothing was written, if the shape is known.
 
         Raises:
@@ -203,13 +203,13 @@ class TensorArray(Growing):
             return jnp.reshape(self._buffer, (-1, *self._buffer.shape[2:]))
         return arrays.concat([self._item(number) for number in range(len(self._items))], 0)
 
-    def gather(self, indices: Any, name: str | None = None) -> Any:
+    def gather(self, indices: TensorLike, name: str | None = None) -> Any:
         """Return some elements as one tensor."""
         if is_traced(indices) or self._buffer is not None:
             return arrays.gather(self._whole(), indices)
         return arrays.stack([self.read(index) for index in np.asarray(indices).tolist()])
 
-    def unstack(self, value: Any, name: str | None = None) -> "TensorArray":
+    def unstack(self, value: TensorLike, name: str | None = None) -> "TensorArray":
         """Make the rows of a tensor the elements; returns the array with them.
 
         Raises:
@@ -229,7 +229,7 @@ class TensorArray(Growing):
             made._items, made._buffer = [], value
         return made
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> "TensorArray":
+    def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> "TensorArray":
         """Give elements the rows of a tensor as values; returns the array with them."""
         value = self._tensor(value)
         if is_traced(indices):
@@ -356,7 +356,7 @@ class TensorArray(Growing):
         if (missing := size - self._size()) > 0:
             self._buffer = jnp.pad(self._buffer, [(0, missing)] + [(0, 0)] * (self._buffer.ndim - 1))
 
-    def _reserve(self, index: Any, shape: tuple[int, ...]) -> None:
+    def _reserve(self, index: TensorLike, shape: tuple[int, ...]) -> None:
         """Make one array of it that has an element for every value of a traced index."""
         self._allocate(shape)
         if not self._is_dynamic:
@@ -372,7 +372,7 @@ class TensorArray(Growing):
         self._grow(largest + 1)
 
 
-def _known(name: str, value: Any) -> int:
+def _known(name: str, value: TensorLike) -> int:
     value = if_constant(value)
     if is_traced(value):
         raise BadTypeError(

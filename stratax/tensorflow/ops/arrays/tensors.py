@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from stratax.base.callers import is_library
+from stratax.base.typing import DTypeLike
 from stratax.core import storage
 from stratax.core.known import take_text
 from stratax.data.elements import DType, TensorMethods, TensorShape, as_array, as_tensor
@@ -66,7 +67,7 @@ _OF_GRAPHS = {
 }
 
 
-def _dtype_of(dtype: Any) -> Any:
+def _dtype_of(dtype: DTypeLike) -> Any:
     """Return the dtype that a `model_fn` sees: TensorFlow's, with its attributes; to libraries it is NumPy's."""
     if not naming.is_told() or not isinstance(dtype, np.dtype):
         return dtype

@@ -13,7 +13,7 @@ import numpy as np
 from stratax.base.indices import dim_of
 from stratax.base.shown import shown
 from stratax.base.tracing import is_symbolic_size, is_traced
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import Axis, DTypeLike, TensorLike
 from stratax.data.elements import as_array, if_constant
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.calls._host import is_made_on_host, is_on_host
@@ -29,7 +29,7 @@ def is_host_call(*operands: object) -> bool:
     return is_on_host(*operands) or any(map(holds_text, operands)) or is_made_on_host(list(operands))
 
 
-def computed(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+def computed(function: Callable[..., Any], *operands: object, **options: Any) -> Any:
     """Return `function(library, *arrays, **options)`.
 
     Args:
@@ -52,7 +52,7 @@ def computed(function: Callable[..., Any], *operands: Any, **options: Any) -> An
     return compute(*arrays)
 
 
-def computed_alike(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+def computed_alike(function: Callable[..., Any], *operands: object, **options: Any) -> Any:
     """Return :func:`computed` of operands of which numbers and lists take the dtype of the arrays among them."""
     dtypes = [operand.dtype for operand in operands if hasattr(operand, "dtype")]
     if dtypes and len(dtypes) < len(operands):
@@ -71,7 +71,7 @@ def _like(operand: Any, dtype: np.dtype, *, on_host: bool) -> Any:
     return operand if array.dtype.kind in "fc" and dtype.kind in "iub" else array.astype(dtype)
 
 
-def _host(operand: Any) -> Any:
+def _host(operand: TensorLike) -> Any:
     if operand is None or isinstance(operand, np.ndarray) or hasattr(type(operand), "column"):
         return operand
     return as_array(operand)
@@ -88,10 +88,10 @@ def _symbolic() -> Any:
             super().__init__()
             self.function = function
 
-        def call(self, *arrays: Any) -> Any:
+        def call(self, *arrays: object) -> Any:
             return self.function(*arrays)
 
-        def compute_output_spec(self, *arrays: Any) -> Any:
+        def compute_output_spec(self, *arrays: object) -> Any:
             return keras.backend.compute_output_spec(self.function, *arrays)
 
     return Computed
@@ -116,7 +116,7 @@ def array_function(
     operands = parameters.split()
     signature = inspect.Signature([parameter(each, TensorLike) for each in operands], return_annotation=Any)
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         return computed_alike(compute, *(given[each] for each in operands))
 
@@ -178,7 +178,7 @@ def whole_number(name: str, value: Any, remedy: str = "Pass an int.") -> int:
     return int(array)
 
 
-def checked_axis(axis: Any, rank: int, name: str = "axis") -> int:
+def checked_axis(axis: Axis, rank: int, name: str = "axis") -> int:
     """Return a dimension's number, counted from the first.
 
     Raises:

@@ -100,7 +100,7 @@ class EagerPrograms:
         if len(self._programs) >= _MOST:
             raise LookupError
 
-        def compute(*operands: Any) -> Any:
+        def compute(*operands: object) -> Any:
             return self._function(*operands, *options, **named)
 
         compute.__name__ = compute.__qualname__ = self._function.__name__

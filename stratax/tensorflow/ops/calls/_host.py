@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.tracing import is_symbolic_size
-from stratax.base.typing import TensorLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_array
 from stratax.data.vectorise import in_pipeline
 from stratax.tensorflow.ops.calls._text import holds_text
@@ -45,7 +45,7 @@ def is_made_of_numbers(value: object) -> bool:
     return all(isinstance(leaf, _NUMBERS) for leaf in leaves_of(value))
 
 
-def host_array(value: Any, dtype: Any = None) -> Any:
+def host_array(value: TensorLike, dtype: DTypeLike | None = None) -> Any:
     """Return an array of numbers on the host; the default dtypes are TensorFlow's for Python's numbers.
 
     Raises:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data.elements import as_array
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.calls.labels import TextSymbol
@@ -113,7 +114,7 @@ def _of_symbols(
     def compute(*arrays: np.ndarray) -> Any:
         given = iter(arrays)
 
-        def known(name: str, value: Any) -> Any:
+        def known(name: str, value: TensorLike) -> Any:
             if isinstance(value, TextSymbol):
                 return next(given)
             if isinstance(value, list | tuple) and _symbols([value]):

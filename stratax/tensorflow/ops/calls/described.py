@@ -26,7 +26,7 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return [*inspect.signature(function).parameters.values()]
 
 
-def bind(signature: inspect.Signature, function: str, /, *args: Any, **kwargs: Any) -> dict[str, Any]:
+def bind(signature: inspect.Signature, function: str, /, *args: object, **kwargs: object) -> dict[str, Any]:
     """Return all arguments of a call by name, defaults as well.
 
     Raises:
@@ -60,7 +60,7 @@ def make_function(
     """
     signature = inspect.Signature([*parameters], return_annotation=returns)
 
-    def function(*args: Any, **kwargs: Any) -> Result:
+    def function(*args: object, **kwargs: object) -> Result:
         return call(bind(signature, name, *args, **kwargs))
 
     describe(function, name, module, signature, doc)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax.base.surroundings import Slot, Surroundings
+from stratax.base.typing import TensorLike
 
 NOTE: Slot[Callable[[str | None, Any], Any] | None] = Slot("listener to names", None)
 _NOTE_ROWS: Slot[Callable[[Any, Any], object] | None] = Slot("listener to rows", None)
@@ -36,7 +37,7 @@ def find_operations_by(function: Callable[[Any], Any]) -> None:
     _Graphs.operation_of = staticmethod(function)
 
 
-def operation_of(tensor: Any) -> Any:
+def operation_of(tensor: TensorLike) -> Any:
     """Return the operation that a tensor of a graph is the result of; None for others."""
     return None if _Graphs.operation_of is None else _Graphs.operation_of(tensor)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import as_array, as_element, map_flat
 from stratax.errors import BadTypeError
@@ -15,7 +16,7 @@ from stratax.tensorflow.ops.calls import labels
 Function = Callable[..., np.ndarray]
 
 
-def on_host(function: Function, *operands: Any, name: str, gives: Any = object) -> Any:
+def on_host(function: Function, *operands: object, name: str, gives: Any = object) -> Any:
     """Apply a function to strings, example by example.
 
     Args:
@@ -68,20 +69,20 @@ def _of_sparse(function: Function, operands: tuple[Any, ...], name: str, gives: 
     return SparseTensor.of_parts((sparse.indices, values, sparse.dense_shape))
 
 
-def array_of(value: Any) -> np.ndarray:
+def array_of(value: TensorLike) -> np.ndarray:
     """Return a value as an array on the host; a string as one without dimensions."""
     made = as_array(value)
     return np.asarray(made, object if isinstance(made, bytes) else None)
 
 
-def as_result(result: Any) -> Any:
+def as_result(result: TensorLike) -> Any:
     """Return an array as a function of `tf` returns it on the host: one string as `bytes`."""
     if not isinstance(result, np.ndarray):
         return result
     return as_element(result[()] if not result.ndim and result.dtype.hasobject else result)
 
 
-def each(function: Callable[..., Any], *arrays: np.ndarray, dtype: Any = object) -> np.ndarray:
+def each(function: Callable[..., Any], *arrays: np.ndarray, dtype: DTypeLike = object) -> np.ndarray:
     """Return what a function of Python makes of each string; of one that comes again it is called once.
 
     Args:

@@ -13,6 +13,7 @@ import numpy as np
 from stratax.base.indices import Bound, check_bound, is_known
 from stratax.base.shown import cut, shown
 from stratax.base.tracing import as_numbers, is_traced
+from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import if_constant
 from stratax.errors import BadArgumentError, BadTypeError, OperandError
 from stratax.tensorflow.ops.calls.creation import on_device
@@ -63,7 +64,7 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
     symbol, divides, is_reflected = _SYMBOLS[name], name.removeprefix("r") in _DIVISIONS, name in _REFLECTED
     compares, is_product = name in ("eq", "ne"), name.endswith("matmul")
 
-    def function(self: Any, other: Any) -> Any:
+    def function(self: Any, other: TensorLike) -> Any:
         if type(other) is list or type(other) is tuple:
             try:
                 other = _beside(self, other)
@@ -102,7 +103,7 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
 _REFLECTED = tuple(name for name in _SYMBOLS if name.startswith("r") and name[1:] in _SYMBOLS)
 
 
-def _what(operand: Any) -> str:
+def _what(operand: TensorLike) -> str:
     return f"one of {operand.dtype}" if hasattr(operand, "dtype") else shown(operand)
 
 
@@ -123,7 +124,7 @@ def _broadcast(first: Any, second: Any) -> bool:
     return True
 
 
-def _beside(array: Any, values: Any) -> Any:
+def _beside(array: Array, values: TensorLike) -> Any:
     other = on_device(values)
     # Fractions beside whole numbers stay what they are.
     if other.dtype.kind in "fc" and array.dtype.kind in "iub":
@@ -150,14 +151,14 @@ def check_divisor(divisor: Any, dividend: Any) -> None:
         )
 
 
-def _kind(value: Any) -> str:
+def _kind(value: TensorLike) -> str:
     return str(value.dtype.kind) if hasattr(value, "dtype") else "f" if isinstance(value, float) else "i"
 
 
 def getitem(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return `array[index]` of tensors, made of that of JAX' arrays."""
 
-    def __getitem__(self: Any, index: Any) -> Any:
+    def __getitem__(self: Any, index: TensorLike) -> Any:
         # A list is what a tuple is, as in TensorFlow.
         index = tuple(index) if type(index) is list else index
         index = tuple(map(_known_slice, index)) if type(index) is tuple else _known_slice(index)
@@ -167,7 +168,7 @@ def getitem(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return __getitem__
 
 
-def _known_slice(part: Any) -> Any:
+def _known_slice(part: object) -> Any:
     """Return a slice whose bounds are known, if they follow from constants; of a symbol for a size, a number."""
     if type(part) is not slice:
         return as_numbers(part)

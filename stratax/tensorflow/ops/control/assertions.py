@@ -81,7 +81,7 @@ Raises:
     BadArgumentError: It does not hold. A compiled function raises it when its program has run."""
 
 
-def _operands(*values: Any) -> list[Any]:
+def _operands(*values: object) -> list[Any]:
     """Return values as arrays of NumPy if all are on the host, else as arrays that JAX computes with."""
     if any(map(holds_text, values)):
         return [as_text("x", value) for value in values]
@@ -99,7 +99,7 @@ def _operands(*values: Any) -> list[Any]:
     return [jnp.asarray(value) for value in values]
 
 
-def _is_on_device(value: Any) -> bool:
+def _is_on_device(value: TensorLike) -> bool:
     if isinstance(value, list | tuple):
         return any(map(_is_on_device, value))
     return (
@@ -111,7 +111,7 @@ def _is_on_device(value: Any) -> bool:
 
 
 def _check_pairs(
-    x: Any, y: Any, compare: Callable[[Any, Any], Any], condition: str, message: str | None
+    x: TensorLike, y: TensorLike, compare: Callable[[Any, Any], Any], condition: str, message: str | None
 ) -> None:
     first, second = _operands(x, y)
     try:
@@ -161,7 +161,7 @@ def _are_true(holds: Any) -> bool:
     return bool(np.all(holds) if hasattr(type(holds), "__array_ufunc__") else np.asarray(holds).all())
 
 
-def _equal(x: Any, y: Any) -> Any:
+def _equal(x: TensorLike, y: TensorLike) -> Any:
     return x == y
 
 
@@ -238,7 +238,9 @@ def assert_near(
     _check_pairs(x, y, lambda a, b: abs(a - b) <= absolute + relative * abs(b), condition, message)
 
 
-def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> None:
+def Assert(
+    condition: TensorLike, data: TensorLike, summarize: int | None = None, name: str | None = None
+) -> None:
     """Raise an error with some values unless a condition holds, as `tf.debugging.Assert`.
 
     Args:
@@ -279,7 +281,7 @@ def _raise(describe: Callable[..., str], traced: Sequence[Any]) -> None:
     host.check(False, traced, describe)
 
 
-def _summary(value: Any, count: int) -> tuple[Any, bool]:
+def _summary(value: TensorLike, count: int) -> tuple[Any, bool]:
     """Return the first elements of a value as a flat array, or text, and whether there are more."""
     if isinstance(value, str | bytes):
         return value, False
@@ -288,7 +290,7 @@ def _summary(value: Any, count: int) -> tuple[Any, bool]:
     return (flat, False) if count < 0 else (flat[:count], flat.size > count)
 
 
-def _text(value: Any, has_more: bool) -> str:
+def _text(value: TensorLike, has_more: bool) -> str:
     if isinstance(value, str | bytes):
         return value if isinstance(value, str) else value.decode("utf-8", "replace")
     elements = [str(element) for element in np.asarray(value).tolist()]

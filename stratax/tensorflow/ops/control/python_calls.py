@@ -12,6 +12,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
+from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.core import host, regions
 from stratax.data import elements
 from stratax.data.vectorise import in_pipeline, on_host
@@ -121,7 +122,7 @@ def _decorator(caller: Callable[..., Any], types: Any) -> Callable[..., Any]:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def called(*args: Any) -> Any:
+        def called(*args: object) -> Any:
             return caller(function, list(args), types)
 
         return called
@@ -144,15 +145,15 @@ def _is_compiled(given: list[Any]) -> bool:
     return regions.current_region() is not None
 
 
-def _tensor(value: Any) -> Any:
+def _tensor(value: TensorLike) -> Any:
     return elements.as_tensor(as_text("inp", value)) if holds_text(value) else convert_to_tensor(value)
 
 
-def _array(value: Any) -> Any:
+def _array(value: TensorLike) -> Any:
     return as_text("inp", value)[()] if holds_text(value) else np.array(value)
 
 
-def _as_list(result: Any, count: int) -> list[Any]:
+def _as_list(result: Array, count: int) -> list[Any]:
     """Return what a function gave as a list of as many parts as were declared."""
     if result is None:
         parts: list[Any] = []
@@ -167,7 +168,7 @@ def _as_list(result: Any, count: int) -> list[Any]:
     return parts
 
 
-def _declared(result: Any, declared: Any) -> Any:
+def _declared(result: Array, declared: Any) -> Any:
     """Return a result as a tensor of what was declared: a tensor keeps its dtype, and has to have that one."""
     dtype = as_dtype(getattr(declared, "dtype", declared))
     if holds_text(result) or dtype.hasobject:
@@ -181,7 +182,7 @@ def _declared(result: Any, declared: Any) -> Any:
     return convert_to_tensor(result, dtype) if narrow is None else result
 
 
-def _cast(result: Any, declared: Any) -> Any:
+def _cast(result: Array, declared: Any) -> Any:
     dtype = as_dtype(getattr(declared, "dtype", declared))
     if holds_text(result) or dtype.hasobject:
         return elements.as_element(convert_to_tensor(result, dtype))
@@ -191,7 +192,7 @@ def _cast(result: Any, declared: Any) -> Any:
 def _on_elements(func: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of NumPy arrays that calls one of tensors on the host."""
 
-    def called(*arrays: Any) -> Any:
+    def called(*arrays: object) -> Any:
         # As a pipeline does: on the host, where nothing waits for a device that waits for this function.
         with on_host():
             return func(*(elements.as_element(array) for array in arrays))
@@ -227,7 +228,7 @@ def _dtype(what: str, declared: Any) -> Any:
     return dtype
 
 
-def _shape(what: str, declared: Any) -> tuple[int, ...]:
+def _shape(what: str, declared: PyTree) -> tuple[int, ...]:
     sizes = getattr(declared, "shape", None) if hasattr(declared, "is_compatible_with") else None
     if sizes is None or None in sizes:
         raise BadArgumentError(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 
@@ -87,7 +87,7 @@ def assert_scalar(tensor: TensorLike, message: str | None = None, name: str | No
 
 def assert_shapes(
     shapes: Mapping[Any, Any] | Iterable[tuple[Any, Any]],
-    data: Any = None,
+    data: TensorLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -114,7 +114,7 @@ def assert_shapes(
             _check_shape(tuple(np.shape(array)), _symbols(array, given, message), sizes, message)
 
 
-def _symbols(array: Any, given: Any, message: str | None) -> tuple[Any, ...]:
+def _symbols(array: Array, given: object, message: str | None) -> tuple[Any, ...]:
     if not hasattr(given, "__iter__"):
         raise BadArgumentError(
             f"{_prefix(message)}Specified shape must be an iterable. Received: {shown(given)} for an array of shape "
@@ -207,7 +207,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
         )
 
 
-def assert_proper_iterable(values: Any) -> None:
+def assert_proper_iterable(values: TensorLike) -> None:
     """Assert that a value is a collection of tensors, and no tensor or text itself.
 
     Follows `tf.debugging.assert_proper_iterable`.
@@ -248,7 +248,7 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: DTypeLi
     return as_dtype(found[0])
 
 
-def is_numeric_tensor(tensor: Any) -> bool:
+def is_numeric_tensor(tensor: TensorLike) -> bool:
     """Return whether a value is an array of numbers, as `tf.debugging.is_numeric_tensor`; Python's numbers are none.
 
     Args:
@@ -260,7 +260,7 @@ def is_numeric_tensor(tensor: Any) -> bool:
     return np.dtype(_dtype_of(tensor)).kind in "iufc" or np.dtype(_dtype_of(tensor)).name == "bfloat16"
 
 
-def _dtype_of(value: Any) -> Any:
+def _dtype_of(value: TensorLike) -> Any:
     # Keras names dtypes by strings.
     return as_dtype(value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype)
 
@@ -271,7 +271,7 @@ def _rank(rank: Any) -> int:
     return int(rank)
 
 
-def _wrong_rank(x: Any, expected: str, message: str | None) -> BadArgumentError:
+def _wrong_rank(x: TensorLike, expected: str, message: str | None) -> BadArgumentError:
     return _wrong_rank_of(tuple(np.shape(x)), expected, message)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from absl.testing import absltest
 
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError, StrataxError
 from stratax.tensorflow.ops.random.random import set_seed
 
@@ -57,7 +58,7 @@ class TestCase(absltest.TestCase):
         return tensors if tensors is None or isinstance(tensors, str | bytes) else np.asarray(tensors)[()]
 
     def assertAllClose(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+        self, a: TensorLike, b: TensorLike, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
     ) -> None:
         """Fail unless two structures have arrays of the same shapes with close values; NaN is close to NaN.
 
@@ -72,8 +73,8 @@ class TestCase(absltest.TestCase):
 
     def assertAllCloseAccordingToType(
         self,
-        a: Any,
-        b: Any,
+        a: TensorLike,
+        b: TensorLike,
         rtol: float = 1e-6,
         atol: float = 1e-6,
         float_rtol: float = 1e-6,
@@ -111,38 +112,38 @@ class TestCase(absltest.TestCase):
         self.assertAllClose(a, b, rtol, atol, msg)
 
     def assertNotAllClose(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+        self, a: TensorLike, b: TensorLike, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
     ) -> None:
         """Fail if two structures are close, as `assertAllClose` has it."""
         self._assert_fails(lambda: self.assertAllClose(a, b, rtol, atol), "close", a, b, msg)
 
-    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+    def assertAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
         """Fail unless two structures have arrays of the same shapes and values; NaN is equal to NaN."""
         self._compare(a, b, "", lambda x, y, where: _check_equal(x, y, where, msg))
 
-    def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+    def assertNotAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
         """Fail if two structures are equal, as `assertAllEqual` has it."""
         self._assert_fails(lambda: self.assertAllEqual(a, b), "equal", a, b, msg)
 
-    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
+    def assertAllGreater(self, a: TensorLike, comparison_target: TensorLike) -> None:
         """Fail unless each value is greater than a number."""
         _check_all(np.asarray(a) > comparison_target, a, f"greater than {comparison_target}")
 
-    def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
+    def assertAllGreaterEqual(self, a: TensorLike, comparison_target: TensorLike) -> None:
         """Fail unless each value is a number or greater."""
         _check_all(np.asarray(a) >= comparison_target, a, f"at least {comparison_target}")
 
-    def assertAllLess(self, a: Any, comparison_target: Any) -> None:
+    def assertAllLess(self, a: TensorLike, comparison_target: TensorLike) -> None:
         """Fail unless each value is less than a number."""
         _check_all(np.asarray(a) < comparison_target, a, f"less than {comparison_target}")
 
-    def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
+    def assertAllLessEqual(self, a: TensorLike, comparison_target: TensorLike) -> None:
         """Fail unless each value is a number or less."""
         _check_all(np.asarray(a) <= comparison_target, a, f"at most {comparison_target}")
 
     def assertAllInRange(
         self,
-        target: Any,
+        target: TensorLike,
         lower_bound: Any,
         upper_bound: Any,
         open_lower_bound: bool = False,
@@ -165,7 +166,7 @@ class TestCase(absltest.TestCase):
         interval = f"{'(' if open_lower_bound else '['}{lower_bound}, {upper_bound}{')' if open_upper_bound else ']'}"
         _check_all(above & below, array, f"in {interval}")
 
-    def assertAllInSet(self, target: Any, expected_set: Any) -> None:
+    def assertAllInSet(self, target: TensorLike, expected_set: Any) -> None:
         """Fail unless each value is one of a set."""
         array = np.asarray(target)
         allowed = set(expected_set)
@@ -194,7 +195,7 @@ class TestCase(absltest.TestCase):
         """Fail unless two arrays have the same shape."""
         _check_same(np.shape(input_a), np.shape(input_b), "shapes", "", msg)
 
-    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
+    def assertDTypeEqual(self, target: TensorLike, expected_dtype: Any) -> None:
         """Fail unless an array has a dtype."""
         _check_same(np.asarray(target).dtype, np.dtype(expected_dtype), "dtypes")
 
@@ -245,7 +246,9 @@ class TestCase(absltest.TestCase):
         else:
             check(np.asarray(a), np.asarray(b), where)
 
-    def _assert_fails(self, check: Callable[[], None], what: str, a: Any, b: Any, msg: str | None) -> None:
+    def _assert_fails(
+        self, check: Callable[[], None], what: str, a: TensorLike, b: TensorLike, msg: str | None
+    ) -> None:
         try:
             check()
         except AssertionError:
@@ -253,7 +256,7 @@ class TestCase(absltest.TestCase):
         raise AssertionError(f"{_prefix(msg)}The two are {what}: {shown(a)} and {shown(b)}.")
 
 
-def _is_ragged_structure(value: Any) -> bool:
+def _is_ragged_structure(value: TensorLike) -> bool:
     """Return whether a list or tuple is no array: it holds mappings, or parts of different shapes."""
     if not isinstance(value, list | tuple):
         return False
@@ -266,7 +269,7 @@ def _prefix(msg: str | None) -> str:
     return f"{msg} " if msg else ""
 
 
-def _check_same(a: Any, b: Any, what: str, where: str = "", msg: str | None = None) -> None:
+def _check_same(a: TensorLike, b: TensorLike, what: str, where: str = "", msg: str | None = None) -> None:
     if a != b:
         raise AssertionError(f"{_prefix(msg)}The {what} differ{where}: {a} and {b}.")
 
@@ -299,7 +302,7 @@ def _wide(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64) if array.dtype.kind == "V" or array.dtype.name == "bfloat16" else array
 
 
-def _check_all(holds: Any, array: Any, what: str) -> None:
+def _check_all(holds: Any, array: TensorLike, what: str) -> None:
     if not np.all(holds):
         wrong = np.argwhere(~np.asarray(holds))
         first = tuple(wrong[0].tolist())
@@ -319,7 +322,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def compute_gradient(
-    f: Callable[..., Any], x: Any, delta: float | None = None
+    f: Callable[..., Any], x: TensorLike, delta: float | None = None
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Compute the Jacobians of a function twice: as it is derived, and of differences, as `tf.test.compute_gradient`.
 

@@ -1,13 +1,14 @@
 """Functions of `tf.math` on numbers that `ops/elementwise.py` does not have in its tables (ops layer)."""
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from stratax.base.indices import is_known
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data.elements import check_divisor
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._computed import array_function, computed, computed_alike
@@ -15,41 +16,41 @@ from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.op import op
 
 
-def _multiply_no_nan(xp: Any, x: Any, y: Any) -> Any:
+def _multiply_no_nan(xp: ModuleType, x: TensorLike, y: TensorLike) -> Any:
     is_zero = y == 0
     # Chosen before and after the product: else the gradient would be NaN where x is infinite, too.
     safe = xp.where(is_zero, xp.zeros_like(x), x)
     return xp.where(is_zero, xp.zeros_like(safe * y), safe * y)
 
 
-def _reciprocal_no_nan(xp: Any, x: Any) -> Any:
+def _reciprocal_no_nan(xp: Any, x: Array) -> Any:
     is_zero = x == 0
     return xp.where(is_zero, xp.zeros_like(x), 1 / xp.where(is_zero, xp.ones_like(x), x)).astype(x.dtype)
 
 
-def _check_divisor(name: str, x: Any, y: Any) -> None:
+def _check_divisor(name: str, x: TensorLike, y: TensorLike) -> None:
     # XLA gives any number for a whole number divided by zero.
     if is_known(x) and is_known(y):
         check_divisor(name, x, y)
 
 
-def _truncated_quotient(xp: Any, x: Any, y: Any) -> Any:
+def _truncated_quotient(xp: Any, x: Array, y: Array) -> Any:
     _check_divisor("truncatediv", x, y)
     if np.dtype(x.dtype).kind not in "iu":
         return xp.trunc(x / y)
     return (x - xp.fmod(x, y)) // y
 
 
-def _truncated_remainder(xp: Any, x: Any, y: Any) -> Any:
+def _truncated_remainder(xp: ModuleType, x: TensorLike, y: TensorLike) -> Any:
     _check_divisor("truncatemod", x, y)
     return xp.fmod(x, y)
 
 
-def _log_sigmoid(xp: Any, x: Any) -> Any:
+def _log_sigmoid(xp: Any, x: Array) -> Any:
     return -xp.logaddexp(xp.zeros_like(x), -x)
 
 
-def _angle(xp: Any, x: Any) -> Any:
+def _angle(xp: Any, x: Array) -> Any:
     if np.dtype(x.dtype).kind == "c":
         return xp.angle(x)
     return xp.where(x < 0, np.float32(np.pi), np.float32(0)).astype(x.dtype)
@@ -87,7 +88,7 @@ def complex(real: TensorLike, imag: TensorLike) -> Any:
         BadTypeError: If a part is not of a floating-point dtype.
     """
 
-    def combine(xp: Any, real: Any, imag: Any) -> Any:
+    def combine(xp: ModuleType, real: Any, imag: Any) -> Any:
         for part in (real, imag):
             if part.dtype not in (np.float32, np.float64):
                 raise BadTypeError(
@@ -116,7 +117,7 @@ def polyval(coeffs: Sequence[Any], x: TensorLike) -> Any:
     if not isinstance(coeffs, list):
         raise BadArgumentError(f"The coefficients are a list. Received: coeffs={shown(coeffs)}. Use list().")
 
-    def horner(xp: Any, x: Any, *coeffs: Any) -> Any:
+    def horner(xp: ModuleType, x: TensorLike, *coeffs: Any) -> Any:
         value = xp.zeros_like(x)
         for coefficient in coeffs:
             value = value * x + coefficient
@@ -126,7 +127,7 @@ def polyval(coeffs: Sequence[Any], x: TensorLike) -> Any:
 
 
 @op
-def add_n(inputs: Any) -> Any:
+def add_n(inputs: TensorLike) -> Any:
     """Return the sum of arrays of one shape and dtype, as `tf.add_n`.
 
     Args:
@@ -151,7 +152,9 @@ def add_n(inputs: Any) -> Any:
 
 
 @op
-def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: DTypeLike | None = None) -> Any:
+def accumulate_n(
+    inputs: TensorLike, shape: TensorLike | None = None, tensor_dtype: DTypeLike | None = None
+) -> Any:
     """Return the sum of a list of arrays, as `tf.math.accumulate_n`; see :func:`add_n`.
 
     Args:
@@ -194,7 +197,7 @@ def is_strictly_increasing(x: TensorLike) -> Any:
 
 
 @op
-def l2_normalize(x: TensorLike, axis: Any = None, epsilon: float = 1e-12) -> Any:
+def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12) -> Any:
     """Return `x` divided by its norm along dimensions, as `tf.math.l2_normalize`.
 
     Args:
@@ -207,7 +210,7 @@ def l2_normalize(x: TensorLike, axis: Any = None, epsilon: float = 1e-12) -> Any
     """
     from stratax.tensorflow.ops.math.reductions import axes_of
 
-    def normalize(xp: Any, x: Any) -> Any:
+    def normalize(xp: ModuleType, x: Any) -> Any:
         squares = xp.sum(xp.square(xp.abs(x)), axis=axes_of(axis), keepdims=True)
         scale = 1 / xp.sqrt(xp.maximum(squares, squares.dtype.type(epsilon)))
         return x * scale.astype(x.dtype)

@@ -1,10 +1,11 @@
 """`tf.bitcast`: the bytes of elements as elements of another dtype (ops layer). NumPy arrays stay on the host."""
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, dtype_in
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
@@ -12,7 +13,7 @@ from stratax.tensorflow.ops.calls.op import op
 
 
 @op
-def bitcast(input: Any, type: DTypeLike) -> Any:
+def bitcast(input: TensorLike, type: DTypeLike) -> Any:
     """Return the bytes of elements as elements of another dtype, as `tf.bitcast`.
 
     Args:
@@ -24,7 +25,7 @@ def bitcast(input: Any, type: DTypeLike) -> Any:
     """
     target = as_dtype(type)
 
-    def reinterpreted(xp: Any, array: Any) -> Any:
+    def reinterpreted(xp: ModuleType, array: Any) -> Any:
         kind = np.dtype(dtype_in(xp, target))
         have, want = np.dtype(array.dtype).itemsize, kind.itemsize
         if want > have and (not array.ndim or array.shape[-1] != want // have):

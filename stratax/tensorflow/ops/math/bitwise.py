@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.typing import Array
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.calls._computed import array_function
 
@@ -23,7 +24,7 @@ def _bitwise(name: str, parameters: str, compute: Callable[..., Any], what: str)
     return array_function(f"bitwise.{name}", parameters, checked, what, "Whole numbers.")
 
 
-def _shifted(xp: Any, shift: Callable[..., Any], x: Any, y: Any) -> Any:
+def _shifted(xp: Any, shift: Callable[..., Any], x: Array, y: Array) -> Any:
     # What lies outside of the bits is moved to their ends, as TensorFlow does on a CPU; hardware differs.
     return shift(x, xp.clip(y, 0, np.dtype(x.dtype).itemsize * 8 - 1))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import check_divisor, quotient_dtype
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._host import is_on_host
@@ -97,7 +97,7 @@ def _extreme(name: str, numpy_function: Callable[..., Any], what: str) -> Any:
     )(function)
 
 
-def _of_one_dtype(*operands: Any) -> tuple[Any, ...] | None:
+def _of_one_dtype(*operands: object) -> tuple[Any, ...] | None:
     """Return operands as arrays of one dtype, if that is floating-point and they have values."""
     import jax
     import keras
@@ -123,7 +123,7 @@ def _magnitude() -> Any:
     magnitude = jax.custom_jvp(jnp.abs)
 
     @magnitude.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
+    def _(primals: Array, tangents: Array) -> Any:
         return jnp.abs(*primals), jnp.sign(*primals) * tangents[0]
 
     return magnitude
@@ -138,11 +138,11 @@ def _choice(name: str) -> Any:
     compute, is_first = getattr(jnp, name), jnp.greater_equal if name == "maximum" else jnp.less_equal
 
     @jax.custom_jvp
-    def choose(x: Any, y: Any) -> Any:
+    def choose(x: TensorLike, y: TensorLike) -> Any:
         return compute(x, y)
 
     @choose.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
+    def _(primals: Array, tangents: Array) -> Any:
         # The first operand's, all of it: JAX shares it between both.
         return compute(*primals), jnp.where(is_first(*primals), *tangents)
 
@@ -197,7 +197,7 @@ def _rsqrt(x: TensorLike) -> Any:
     return np.reciprocal(np.sqrt(x))
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array) -> Any:
     return np.reciprocal(1 + np.exp(-x))
 
 

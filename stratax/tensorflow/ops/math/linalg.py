@@ -4,13 +4,14 @@ Products of what a pipeline's function has on the host stay there.
 """
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._computed import computed, whole_number
 from stratax.tensorflow.ops.calls._host import host_array, is_made_on_host, is_numpy
@@ -33,7 +34,7 @@ def matmul(
     adjoint_b: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
-    output_type: Any = None,
+    output_type: DTypeLike | None = None,
     grad_a: bool = False,
     grad_b: bool = False,
 ) -> Any:
@@ -174,7 +175,7 @@ def _check_terms(equation: Any, arrays: Sequence[Any]) -> None:
 
 
 @op
-def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None) -> Any:
+def norm(tensor: TensorLike, ord: Any = "euclidean", axis: Axis = None, keepdims: bool | None = None) -> Any:
     """Return the norm of vectors or matrices, as `tf.norm`.
 
     Args:
@@ -206,7 +207,7 @@ def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool |
 _MATRIX_NORMS = ("euclidean", "fro", 1, 2, np.inf)
 
 
-def _norm(library: Any, array: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
+def _norm(library: ModuleType, array: Array, ord: Any, axes: Axis, keepdims: bool) -> Any:
     sizes = library.abs(array)
     if ord in ("euclidean", "fro") or (ord == 2 and not isinstance(axes, tuple)):
         # Of complex numbers TensorFlow's is complex.
@@ -221,7 +222,7 @@ def _norm(library: Any, array: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None) -> tuple[Any, Any]:
+def normalize(tensor: TensorLike, ord: Any = "euclidean", axis: Axis = None) -> tuple[Any, Any]:
     """Return an array divided by its norm, and the norm, as `tf.linalg.normalize`; arguments as :func:`norm`."""
     length = norm(tensor, ord, axis, keepdims=True)
     return divide(tensor, length), length
@@ -284,6 +285,6 @@ def clip_by_global_norm(
     return clipped, norm
 
 
-def _scaled(array: Any, scale: Any) -> Any:
+def _scaled(array: Array, scale: TensorLike) -> Any:
     # The norm may have a wider dtype; the arrays keep theirs.
     return array * ops.cast(scale, array.dtype)

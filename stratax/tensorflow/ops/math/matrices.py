@@ -3,13 +3,14 @@
 NumPy arrays stay on the host (see `stratax.tensorflow.ops.calls._host`).
 """
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from stratax.base.indices import is_known
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, computed_alike
@@ -45,7 +46,7 @@ def matrix_transpose(a: TensorLike, conjugate: bool = False) -> Any:
     return computed(_transposed, a, conjugate=conjugate)
 
 
-def _transposed(library: Any, matrix: Any, conjugate: bool = False) -> Any:
+def _transposed(library: ModuleType, matrix: Array, conjugate: bool = False) -> Any:
     check_matrices(matrix, "a")
     moved = library.swapaxes(matrix, -1, -2)
     return library.conj(moved) if conjugate else moved
@@ -69,7 +70,7 @@ def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike) -
         BadArgumentError: If `input` has less than two dimensions, or not as many diagonals.
     """
 
-    def compute(library: Any, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Any) -> Any:
         check_matrices(matrix)
         _check_band("num_lower", num_lower, matrix.shape[-2])
         _check_band("num_upper", num_upper, matrix.shape[-1])
@@ -122,13 +123,13 @@ class _Band:
         self.number = np.where(self.is_inside, self.high - above, 0)
         self.place = np.where(self.is_inside, np.minimum(row, column) + first, 0)
 
-    def spread(self, library: Any, diagonals: Any, outside: Any) -> Any:
+    def spread(self, library: Any, diagonals: Array, outside: Any) -> Any:
         """Return matrices of diagonals, with `outside` elsewhere."""
         if self.is_one:
             diagonals = diagonals[..., None, :]
         return library.where(self.is_inside, diagonals[..., self.number, self.place], outside)
 
-    def gathered(self, library: Any, matrix: Any, padding: Any) -> Any:
+    def gathered(self, library: ModuleType, matrix: Array, padding: Any) -> Any:
         """Return the diagonals of matrices, with `padding` where they are shorter than the longest."""
         shape = (self.high - self.low + 1, max(self.width, 0))
         rows, columns = np.zeros(shape, int), np.zeros(shape, int)
@@ -172,7 +173,7 @@ def diag(
         BadArgumentError: If shapes don't fit.
     """
 
-    def compute(library: Any, array: Any) -> Any:
+    def compute(library: ModuleType, array: Any) -> Any:
         low, high = _diagonals(k)
         longest = array.shape[-1] if array.ndim else 0
         least_rows, least_columns = longest - min(high, 0), longest + max(low, 0)
@@ -191,7 +192,7 @@ def diag(
     return computed(compute, diagonal)
 
 
-def _count(array: Any) -> int:
+def _count(array: Array) -> int:
     return array.shape[-2] if array.ndim > 1 else 0
 
 
@@ -218,7 +219,7 @@ def diag_part(
         BadArgumentError: If there is no such diagonal.
     """
 
-    def compute(library: Any, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Any) -> Any:
         check_matrices(matrix)
         band = _Band(k, matrix.shape[-2], matrix.shape[-1], align)
         return band.gathered(library, matrix, library.asarray(padding_value, matrix.dtype))
@@ -246,7 +247,7 @@ def set_diag(
         BadArgumentError: If shapes don't fit.
     """
 
-    def compute(library: Any, matrix: Any, diagonals: Any) -> Any:
+    def compute(library: ModuleType, matrix: Any, diagonals: Any) -> Any:
         check_matrices(matrix)
         band = _Band(k, matrix.shape[-2], matrix.shape[-1], align)
         own = () if band.is_one else (band.high - band.low + 1,)
@@ -276,7 +277,7 @@ def tensor_diag_part(input: TensorLike) -> Any:
         BadArgumentError: If the tensor has another shape.
     """
 
-    def compute(library: Any, array: Any) -> Any:
+    def compute(library: ModuleType, array: Any) -> Any:
         half = array.ndim // 2
         sizes = array.shape[:half]
         if not half or array.shape != (*sizes, *sizes):
@@ -293,7 +294,7 @@ def tensor_diag_part(input: TensorLike) -> Any:
 def trace(x: TensorLike) -> Any:
     """Return the sums of the main diagonals of matrices, as `tf.linalg.trace`."""
 
-    def compute(library: Any, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Any) -> Any:
         check_matrices(matrix, "x")
         return library.trace(matrix, axis1=-2, axis2=-1, dtype=matrix.dtype)
 
@@ -308,7 +309,7 @@ def cross(a: TensorLike, b: TensorLike) -> Any:
         BadArgumentError: If vectors have not three numbers, or the shapes are different.
     """
 
-    def compute(library: Any, first: Any, second: Any) -> Any:
+    def compute(library: ModuleType, first: Any, second: Any) -> Any:
         if first.shape != second.shape or first.shape[-1:] != (3,):
             raise BadArgumentError(
                 "Both operands are vectors of three numbers, in arrays of one shape. Received: shapes "

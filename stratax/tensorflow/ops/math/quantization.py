@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed
 from stratax.tensorflow.ops.calls.op import op
@@ -83,14 +83,14 @@ def fake_quant_with_min_max_args(
     return _rounded(inputs, np.float32(min), np.float32(max), num_bits, narrow_range)
 
 
-def _rounded(inputs: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> Any:
+def _rounded(inputs: TensorLike, low: TensorLike, high: TensorLike, num_bits: int, narrow_range: bool) -> Any:
     if not 2 <= num_bits <= _MOST_BITS:
         raise BadArgumentError(
             f"num_bits must be from 2 to {_MOST_BITS}. Received: num_bits={shown(num_bits)}."
         )
     first, last = int(narrow_range), 2**num_bits - 1
 
-    def rounded(xp: Any, x: Any, low: Any, high: Any) -> Any:
+    def rounded(xp: Any, x: Array, low: TensorLike, high: TensorLike) -> Any:
         stop = _stop_gradient if xp is not np else np.asarray
         start, end = stop(low), stop(high)
         scale = (end - start) / np.float32(last - first)
@@ -108,7 +108,7 @@ def _rounded(inputs: Any, low: Any, high: Any, num_bits: int, narrow_range: bool
     return computed(rounded, inputs, low, high)
 
 
-def _stop_gradient(array: Any) -> Any:
+def _stop_gradient(array: TensorLike) -> Any:
     from jax import lax
 
     return lax.stop_gradient(array)

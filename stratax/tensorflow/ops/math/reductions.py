@@ -7,12 +7,13 @@ is summed: a mean of whole numbers is a whole number, rounded towards zero.
 import functools
 import warnings
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import Axis, DTypeLike, TensorLike
+from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data.elements import if_constant
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.calls._computed import checked_axis, computed, dtype_in
@@ -25,7 +26,7 @@ from stratax.tensorflow.ops.calls.op import op
 
 
 def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) -> Callable[..., Any]:
-    def function(input_tensor: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    def function(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False) -> Any:
         if is_on_host(input_tensor):
             x, reduce = (
                 np.asanyarray(input_tensor) if _is_nested(input_tensor) else input_tensor,
@@ -77,21 +78,21 @@ def axes_of(axis: Axis) -> Any:
     return int(axes) if axes.ndim == 0 else tuple(int(one) for one in axes)
 
 
-def _sum_on_host(x: Any, axis: Any, keepdims: bool) -> Any:
+def _sum_on_host(x: Array, axis: Any, keepdims: bool) -> Any:
     # NumPy would sum small integers in 64 bits; TensorFlow keeps the dtype.
     return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
-def _prod_on_host(x: Any, axis: Any, keepdims: bool) -> Any:
+def _prod_on_host(x: Array, axis: Any, keepdims: bool) -> Any:
     return np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
-def _mean_on_host(x: Any, axis: Any, keepdims: bool) -> Any:
+def _mean_on_host(x: Array, axis: Any, keepdims: bool) -> Any:
     # Cast at the end: the mean of integers is computed in floats and rounded towards zero.
     return _of_some(np.mean, x, axis, keepdims).astype(x.dtype)
 
 
-def _of_some(function: Callable[..., Any], x: Any, axis: Any, keepdims: bool) -> Any:
+def _of_some(function: Callable[..., Any], x: Array, axis: Axis, keepdims: bool) -> Any:
     """Return a mean or what follows from one; NaN of no elements, of which NumPy warns and TensorFlow does not."""
     if 0 not in x.shape:
         return function(x, axis=axis, keepdims=keepdims)
@@ -120,7 +121,7 @@ def _keep_dtype(x: Any, result: Any) -> Any:
 def _or_limit(function: Any, limit: str) -> Callable[..., Any]:
     """Return a function that gives the dtype's limit where there is nothing to choose from, as TensorFlow's."""
 
-    def reduce(x: Any, axis: Any, keepdims: bool) -> Any:
+    def reduce(x: Array, axis: Axis, keepdims: bool) -> Any:
         sizes = tuple(x.shape)
         dims = range(len(sizes)) if axis is None else np.atleast_1d(axis).tolist()
         if all(sizes[dim] != 0 for dim in dims):
@@ -131,7 +132,7 @@ def _or_limit(function: Any, limit: str) -> Callable[..., Any]:
     return reduce
 
 
-def _limit_of(dtype: Any, which: str) -> Any:
+def _limit_of(dtype: DTypeLike, which: str) -> Any:
     """Return the smallest ("min") or largest ("max") value of a dtype: of floats an infinity."""
     kind = np.dtype(dtype)
     if kind.kind in "iu":
@@ -165,7 +166,7 @@ reduce_variance = _reduction(
 
 
 @op
-def argmax(input: Any, axis: int | None = None, output_type: Any = "int64") -> Any:
+def argmax(input: TensorLike, axis: int | None = None, output_type: DTypeLike = "int64") -> Any:
     """Return where the largest elements are along a dimension, as `tf.argmax`.
 
     Args:
@@ -180,12 +181,12 @@ def argmax(input: Any, axis: int | None = None, output_type: Any = "int64") -> A
 
 
 @op
-def argmin(input: Any, axis: int | None = None, output_type: Any = "int64") -> Any:
+def argmin(input: TensorLike, axis: int | None = None, output_type: DTypeLike = "int64") -> Any:
     """Return where the smallest elements are along a dimension, as `tf.argmin`; see :func:`argmax`."""
     return _arg(np.argmin, ops.argmin, input, axis, output_type)
 
 
-def _arg(numpy_function: Any, device_function: Any, x: Any, axis: int | None, dtype: Any) -> Any:
+def _arg(numpy_function: Any, device_function: Any, x: TensorLike, axis: int | None, dtype: DTypeLike) -> Any:
     axis = 0 if axis is None else axis
     if is_on_host(x):
         return numpy_function(x, axis=axis).astype(as_dtype(dtype))
@@ -195,7 +196,7 @@ def _arg(numpy_function: Any, device_function: Any, x: Any, axis: int | None, dt
 def _cumulative(
     name: str, numpy_function: Any, device_function: Any, start: float, what: str, own: str
 ) -> Callable[..., Any]:
-    def function(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
+    def function(x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
         is_host = is_on_host(x)
         library: Any = np if is_host else ops
         x = np.asanyarray(x) if is_host else _on_device(x)
@@ -227,11 +228,11 @@ Returns:
 
 
 @np.errstate(all="ignore")
-def _accumulated_logsumexp(x: Any, axis: int) -> Any:
+def _accumulated_logsumexp(x: TensorLike, axis: int) -> Any:
     return np.logaddexp.accumulate(x, axis=axis)
 
 
-def _cumulative_logsumexp(x: Any, axis: int) -> Any:
+def _cumulative_logsumexp(x: TensorLike, axis: int) -> Any:
     from jax import lax
 
     return lax.cumlogsumexp(on_device(x), axis=axis)
@@ -252,7 +253,7 @@ cumulative_logsumexp = _cumulative(
 
 @op
 def count_nonzero(
-    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: DTypeLike = "int64"
+    input: Any, axis: Axis = None, keepdims: bool | None = None, dtype: DTypeLike = "int64"
 ) -> Any:
     """Return how many elements are not 0, as `tf.math.count_nonzero`.
 
@@ -266,7 +267,7 @@ def count_nonzero(
         An array without these dimensions, where `input` is.
     """
 
-    def count(xp: Any, input: Any) -> Any:
+    def count(xp: ModuleType, input: Any) -> Any:
         is_there = input.astype(bool) if np.dtype(input.dtype).hasobject else input != 0
         return xp.sum(is_there, axis=axes_of(axis), keepdims=bool(keepdims), dtype=dtype_in(xp, dtype))
 
@@ -274,7 +275,7 @@ def count_nonzero(
 
 
 @op
-def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def reduce_euclidean_norm(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False) -> Any:
     """Return the roots of sums of squares, as `tf.math.reduce_euclidean_norm`.
 
     Args:

@@ -6,6 +6,7 @@ TensorFlow; on a device the result has NaN or infinity.
 
 import contextlib
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from stratax.base.indices import is_known
 from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, computed_alike
 from stratax.tensorflow.ops.calls.dtypes import device_dtype
@@ -31,12 +32,12 @@ def _solvable(name: str) -> Iterator[None]:
         ) from e
 
 
-def _adjoint(library: Any, matrix: Any) -> Any:
+def _adjoint(library: Any, matrix: TensorLike) -> Any:
     return library.conj(library.swapaxes(matrix, -1, -2))
 
 
 def _of_squares(name: str, what: str, compute: Callable[..., Any]) -> Callable[..., Any]:
-    def checked(library: Any, matrix: Any) -> Any:
+    def checked(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix, is_square=True)
         with _solvable(name):
             return compute(library, matrix)
@@ -57,7 +58,7 @@ def _of_squares(name: str, what: str, compute: Callable[..., Any]) -> Callable[.
     )(function)
 
 
-def _cholesky(library: Any, matrix: Any) -> Any:
+def _cholesky(library: ModuleType, matrix: Array) -> Any:
     if library is np:
         return np.vectorize(_cholesky_of_one, signature="(n,n)->(n,n)")(matrix) if matrix.size else matrix
     return library.linalg.cholesky(matrix)
@@ -103,7 +104,7 @@ def inv(input: TensorLike, adjoint: bool = False) -> Any:
         BadArgumentError: If they are not square or are known to have no inverse.
     """
 
-    def compute(library: Any, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Any) -> Any:
         check_matrices(matrix, is_square=True)
         with _solvable("inv"):
             result = library.linalg.inv(_adjoint(library, matrix) if adjoint else matrix)
@@ -113,7 +114,7 @@ def inv(input: TensorLike, adjoint: bool = False) -> Any:
     return computed(compute, input)
 
 
-def _check_invertible(library: Any, result: Any, matrix: Any) -> None:
+def _check_invertible(library: Any, result: TensorLike, matrix: Any) -> None:
     """Raise for matrices that have no inverse, where that is known: NumPy raises by itself, JAX gives infinite numbers.
 
     Raises:
@@ -126,7 +127,7 @@ def _check_invertible(library: Any, result: Any, matrix: Any) -> None:
     _check_pivots(jax.lax.linalg.lu(matrix)[0])
 
 
-def _check_pivots(factors: Any) -> None:
+def _check_pivots(factors: TensorLike) -> None:
     if is_known(factors) and not (np.abs(np.diagonal(np.asarray(factors), axis1=-2, axis2=-1)) > 0).all():
         raise BadArgumentError(
             "Input is not invertible. Expected: matrices that have an inverse. Received: a matrix whose determinant is "
@@ -157,7 +158,7 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False) -> Any:
         BadArgumentError: If shapes don't fit or a matrix is known to have no inverse.
     """
 
-    def compute(library: Any, left: Any, right: Any) -> Any:
+    def compute(library: ModuleType, left: TensorLike, right: TensorLike) -> Any:
         _check_system(left, right)
         with _solvable("solve"):
             result = library.linalg.solve(_adjoint(library, left) if adjoint else left, right)
@@ -238,7 +239,7 @@ def lstsq(matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: 
         Shape `(..., n, k)`; the shortest of several solutions.
     """
 
-    def compute(library: Any, left: Any, right: Any) -> Any:
+    def compute(library: Any, left: Any, right: TensorLike) -> Any:
         _check_system(left, right, is_square=False)
         if not fast:
             return _pinv(library, left, None) @ right
@@ -292,7 +293,7 @@ def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False) -> 
         validate_args: Ignored.
     """
 
-    def compute(library: Any, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Any) -> Any:
         check_matrices(matrix, "a")
         sizes = library.linalg.svd(matrix, compute_uv=False)
         least = np.finfo(sizes.dtype).eps * max(matrix.shape[-2:]) * library.max(sizes, -1, keepdims=True)
@@ -314,7 +315,7 @@ def lu(input: TensorLike, output_idx_type: Any = "int32") -> tuple[Any, Any]:
         `tf.gather(input, order) = lower @ upper`.
     """
 
-    def compute(library: Any, matrix: Any) -> tuple[Any, Any]:
+    def compute(library: ModuleType, matrix: Any) -> tuple[Any, Any]:
         check_matrices(matrix, is_square=True)
         if library is not np:
             import jax
@@ -387,7 +388,7 @@ def lu_reconstruct(lower_upper: TensorLike, perm: TensorLike, validate_args: boo
 _FORMATS = ("compact", "sequence", "matrix")
 
 
-def _tridiagonal(library: Any, diagonals: Any, form: str) -> tuple[Any, Any, Any]:
+def _tridiagonal(library: ModuleType, diagonals: Array, form: str) -> tuple[Any, Any, Any]:
     """Return the diagonals above, on and below the main one, each of full length."""
     if form not in _FORMATS:
         raise BadArgumentError(
@@ -413,7 +414,7 @@ def _together(diagonals: Any, form: str) -> Any:
     if form != "sequence" or hasattr(diagonals, "shape"):
         return diagonals
 
-    def compute(library: Any, above: Any, main: Any, below: Any) -> Any:
+    def compute(library: ModuleType, above: Any, main: Any, below: Any) -> Any:
         size, edges = main.shape[-1], [(0, 0)] * (main.ndim - 1)
         if above.shape[-1] == size - 1:
             above = library.pad(above, [*edges, (0, 1)])
@@ -425,7 +426,7 @@ def _together(diagonals: Any, form: str) -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def tridiagonal_matmul(diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact") -> Any:
+def tridiagonal_matmul(diagonals: TensorLike, rhs: TensorLike, diagonals_format: str = "compact") -> Any:
     """Multiply matrices of three diagonals by others, as `tf.linalg.tridiagonal_matmul`.
 
     Args:

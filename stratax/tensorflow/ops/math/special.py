@@ -6,10 +6,12 @@ Of float16 and bfloat16 they are computed in float32.
 import functools
 import importlib
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from stratax.base.typing import Array, TensorLike
 from stratax.tensorflow.ops.calls._computed import array_function, computed_alike
 from stratax.tensorflow.ops.calls.op import op
 
@@ -37,7 +39,7 @@ def _special(
         what: What it gives, for the docstring.
     """
 
-    def compute(library: Any, *arrays: Any) -> Any:
+    def compute(library: ModuleType, *arrays: Any) -> Any:
         of = host if library is np else device
         function = library_function(of) if isinstance(of, str) else of
         dtype = library.result_type(*arrays)
@@ -55,13 +57,13 @@ def _of_nonzero(
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return what is 0, and its gradients too, where the first operand is 0; for the host and for devices."""
 
-    def function(xp: Any, x: Any, y: Any) -> Any:
+    def function(xp: ModuleType, x: TensorLike, y: TensorLike) -> Any:
         is_zero = x == 0
         # Chosen before and after: else the gradient would be NaN where the other operand is 0, too.
         result = compute(xp, x, xp.where(is_zero, xp.full_like(y, harmless), y))
         return xp.where(is_zero, xp.zeros_like(result), result)
 
-    def on_device(x: Any, y: Any) -> Any:
+    def on_device(x: TensorLike, y: TensorLike) -> Any:
         import jax.numpy as jnp
 
         return function(jnp, x, y)
@@ -133,7 +135,7 @@ xlogy = _special(
 zeta = _special("zeta", "x q", _S + "zeta", _J + "zeta", "The Hurwitz zeta function")
 
 
-def _polygamma(a: Any, x: Any) -> Any:
+def _polygamma(a: Array, x: Array) -> Any:
     import jax.numpy as jnp
 
     # JAX takes orders that are whole numbers by their dtype, TensorFlow by their value.
@@ -141,7 +143,7 @@ def _polygamma(a: Any, x: Any) -> Any:
 
 
 @op
-def lbeta(x: Any) -> Any:
+def lbeta(x: TensorLike) -> Any:
     """Return the logarithm of the absolute value of Beta over the last dimension, as `tf.math.lbeta`.
 
     Args:

@@ -5,13 +5,14 @@ than TensorFlow's.
 """
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from stratax.base.indices import is_known
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, computed_alike
 from stratax.tensorflow.ops.calls.op import op
@@ -32,7 +33,7 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
         `s` alone without vectors.
     """
 
-    def compute(library: Any, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Any) -> Any:
         check_matrices(matrix, "tensor")
         if not compute_uv:
             return library.linalg.svd(matrix, compute_uv=False)
@@ -51,7 +52,7 @@ def qr(input: TensorLike, full_matrices: bool = False) -> tuple[Any, Any]:
         full_matrices: Whether the first one is square.
     """
 
-    def compute(library: Any, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Any) -> Any:
         check_matrices(matrix)
         return tuple(library.linalg.qr(matrix, mode="complete" if full_matrices else "reduced"))
 
@@ -59,7 +60,7 @@ def qr(input: TensorLike, full_matrices: bool = False) -> tuple[Any, Any]:
 
 
 def _values(name: str, what: str, compute: Callable[..., Any]) -> Callable[..., Any]:
-    def checked(library: Any, matrix: Any) -> Any:
+    def checked(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix, "tensor", is_square=True)
         _check_finite(name, matrix)
         return compute(library, matrix)
@@ -80,7 +81,7 @@ def _values(name: str, what: str, compute: Callable[..., Any]) -> Callable[..., 
     )(function)
 
 
-def _check_finite(name: str, matrix: Any) -> None:
+def _check_finite(name: str, matrix: Array) -> None:
     if is_known(matrix) and not np.isfinite(np.asarray(matrix)).all():
         raise BadArgumentError(
             f"tf.linalg.{name} was not successful. The input might not be valid: it has NaN or infinite numbers. "
@@ -89,19 +90,19 @@ def _check_finite(name: str, matrix: Any) -> None:
         )
 
 
-def _complex(array: Any) -> Any:
+def _complex(array: Array) -> Any:
     narrow = array.dtype in (np.float32, np.complex64)
     return array.astype("complex64" if narrow else "complex128")
 
 
-def _lower(library: Any, matrix: Any) -> Any:
+def _lower(library: ModuleType, matrix: Array) -> Any:
     """Return the matrices whose lower halves these are: the upper ones don't count."""
     low = library.tril(matrix, -1)
     main = library.tril(matrix) - low
     return low + main + library.conj(library.swapaxes(low, -1, -2))
 
 
-def _eigh(library: Any, matrix: Any) -> tuple[Any, Any]:
+def _eigh(library: ModuleType, matrix: Array) -> tuple[Any, Any]:
     values, vectors = library.linalg.eigh(_lower(library, matrix))
     # Of complex matrices TensorFlow's values are complex.
     return values.astype(matrix.dtype), vectors
@@ -153,7 +154,7 @@ def eigh_tridiagonal(
             f'select={shown(select)}, select_range={shown(select_range)}. For "v", choose among all values.'
         )
 
-    def compute(library: Any, main: Any, above: Any) -> Any:
+    def compute(library: ModuleType, main: Any, above: Any) -> Any:
         size = main.shape[-1]
         if tuple(above.shape) != (*main.shape[:-1], max(size - 1, 0)):
             raise BadArgumentError(

@@ -41,7 +41,12 @@ class CandidateSamples(NamedTuple):
 
 
 def _sampled(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, chances: Any, seed: Any
+    true_classes: TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    chances: Any,
+    seed: TensorLike | None,
 ) -> CandidateSamples:
     """Draw classes.
 
@@ -258,14 +263,14 @@ def _logits(
 
 @op(name_default="sampled_softmax_loss")
 def sampled_softmax_loss(
-    weights: Any,
+    weights: TensorLike,
     biases: TensorLike,
     labels: TensorLike,
     inputs: TensorLike,
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: TensorLike | None = None,
     remove_accidental_hits: bool = True,
     seed: int | None = None,
 ) -> Any:
@@ -293,14 +298,14 @@ def sampled_softmax_loss(
 
 @op(name_default="nce_loss")
 def nce_loss(
-    weights: Any,
+    weights: TensorLike,
     biases: TensorLike,
     labels: TensorLike,
     inputs: TensorLike,
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: TensorLike | None = None,
     remove_accidental_hits: bool = False,
 ) -> Any:
     """Return the loss of noise-contrastive estimation, as `tf.nn.nce_loss`.

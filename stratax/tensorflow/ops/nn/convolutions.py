@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
@@ -77,8 +77,8 @@ def edges_of(padding: _Padding, layout: str) -> Any:
 
 
 def _convolved(
-    image: Any,
-    kernel: Any,
+    image: Array,
+    kernel: Array,
     strides: Any,
     padding: Any,
     layout: str,
@@ -102,7 +102,7 @@ def _convolved(
     )
 
 
-def _checked(image: Any, num: int) -> Any:
+def _checked(image: Array, num: int) -> Any:
     """Return the image with one dimension for the batch, and the sizes that the batch had."""
     if image.ndim < num + 2:
         raise BadArgumentError(
@@ -114,7 +114,13 @@ def _checked(image: Any, num: int) -> Any:
 
 
 def _convolution(
-    num: int, input: Any, filters: Any, strides: Any, padding: Any, data_format: Any, dilations: Any
+    num: int,
+    input: TensorLike,
+    filters: TensorLike,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    dilations: Any,
 ) -> Any:
     image, batch = _checked(on_device(input), num)
     layout = layout_of(data_format, num)
@@ -208,9 +214,9 @@ def convolution(
 
 def _transposed(
     num: int,
-    input: Any,
-    filters: Any,
-    output_shape: Any,
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
     strides: Any,
     padding: Any,
     data_format: Any,
@@ -309,7 +315,7 @@ def atrous_conv2d_transpose(
     return _transposed(2, value, filters, output_shape, 1, padding, "NHWC", rate)
 
 
-def _depthwise(image: Any, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any) -> Any:
+def _depthwise(image: Array, kernel: Array, strides: Any, padding: Any, layout: str, dilations: Any) -> Any:
     channels = image.shape[layout.index("C")]
     if kernel.ndim != 4 or kernel.shape[2] != channels:
         raise BadArgumentError(

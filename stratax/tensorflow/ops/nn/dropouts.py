@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._keras_ops import ops
@@ -54,7 +54,7 @@ def stateless_dropout(
         noise_shape: The shape of the decisions, which are broadcast.
     """
 
-    def sampler(shape: Any, dtype: Any) -> Any:
+    def sampler(shape: TensorLike, dtype: DTypeLike) -> Any:
         return stateless_uniform(shape, seed, dtype=dtype)
 
     return general_dropout(x, rate, sampler, noise_shape)

@@ -9,7 +9,7 @@ import numpy as np
 from stratax.base.indices import check_indices
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError, TracingError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.op import op
@@ -18,7 +18,7 @@ _STRATEGIES = ("div", "mod")
 
 
 @op
-def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None) -> Any:
+def embedding_lookup(params: TensorLike, ids: TensorLike, max_norm: float | None = None) -> Any:
     """Return rows of a matrix, as `tf.nn.embedding_lookup`.
 
     Args:
@@ -35,7 +35,7 @@ def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None
     return rows_of(params, ids, max_norm, "div")
 
 
-def rows_of(params: Any, ids: Any, max_norm: float | None, partition_strategy: str) -> Any:
+def rows_of(params: TensorLike, ids: TensorLike, max_norm: float | None, partition_strategy: str) -> Any:
     """Return rows of a matrix that may be cut into parts.
 
     Args:
@@ -67,7 +67,7 @@ def rows_of(params: Any, ids: Any, max_norm: float | None, partition_strategy: s
     return rows if max_norm is None else _shortened(rows, max_norm, numbers.ndim)
 
 
-def _shortened(rows: Any, max_norm: float, first: int) -> Any:
+def _shortened(rows: Array, max_norm: float, first: int) -> Any:
     squares = jnp.sum(jnp.square(rows), tuple(range(first, rows.ndim)), keepdims=True)
     # A norm of 0 has no gradient; its own square root is never used.
     length = jnp.sqrt(jnp.where(squares > 0, squares, 1.0))
@@ -76,9 +76,9 @@ def _shortened(rows: Any, max_norm: float, first: int) -> Any:
 
 @op(name_after="max_norm", is_told=False, is_raw=True)
 def embedding_lookup_sparse(
-    params: Any,
-    sp_ids: Any,
-    sp_weights: Any,
+    params: TensorLike,
+    sp_ids: TensorLike,
+    sp_weights: TensorLike,
     combiner: str | None = None,
     max_norm: float | None = None,
     allow_fast_lookup: bool = False,

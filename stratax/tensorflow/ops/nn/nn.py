@@ -10,7 +10,7 @@ from keras import random
 from stratax.base.indices import check_labels
 from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
-from stratax.base.typing import PyTree, TensorLike
+from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._keras_ops import ops
@@ -71,12 +71,12 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
     return ops.where((numbers < 0) | (numbers >= num_classes), np.nan, losses)
 
 
-def _gathered(numbers: Any, values: Any) -> Any:
+def _gathered(numbers: Array, values: TensorLike) -> Any:
     """Return the value of each row that a number says. On a CPU up to twice as fast as choosing."""
     return ops.squeeze(ops.take_along_axis(values, ops.expand_dims(numbers, -1), axis=-1), -1)
 
 
-def _chosen(numbers: Any, values: Any) -> Any:
+def _chosen(numbers: TensorLike, values: Array) -> Any:
     """Return the same where a compiler fuses this with what is around it; a gather, and its gradient, need copies."""
     is_own = ops.expand_dims(numbers, -1) == ops.arange(values.shape[-1], dtype="int32")
     return ops.sum(ops.where(is_own, values, 0.0), axis=-1)
@@ -268,7 +268,7 @@ def log_poisson_loss(targets: TensorLike, log_input: TensorLike, compute_full_lo
     return loss + ops.where(is_some, stirling, 0.0)
 
 
-def _check_same_shape(labels: Any, logits: Any) -> None:
+def _check_same_shape(labels: Array, logits: Array) -> None:
     if labels.shape != logits.shape:
         raise BadArgumentError(
             f"What is true and what is predicted must have one shape. Received: {labels.shape} and {logits.shape}."

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import Axis, TensorLike
+from stratax.base.typing import Array, Axis, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.op import op
@@ -63,7 +63,7 @@ def moments(x: TensorLike, axes: Axis, shift: object = None, keepdims: bool = Fa
     return results[0].astype(array.dtype), results[1].astype(array.dtype)
 
 
-def _wide(array: Any) -> Any:
+def _wide(array: Array) -> Any:
     return array.astype("float32") if array.dtype == "float16" else array
 
 

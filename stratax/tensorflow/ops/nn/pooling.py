@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.dtypes import device_dtype
@@ -33,8 +33,8 @@ def _least(dtype: Any) -> Any:
 
 
 def _windows(
-    array: Any,
-    start: Any,
+    array: Array,
+    start: TensorLike,
     reduce: Any,
     ksize: Any,
     strides: Any,
@@ -58,17 +58,17 @@ def _windows(
     )
 
 
-def _largest(array: Any, *given: Any) -> Any:
+def _largest(array: Array, *given: Any) -> Any:
     return _windows(array, _least(array.dtype), jax.lax.max, *given)
 
 
-def _mean(array: Any, *given: Any) -> Any:
+def _mean(array: Array, *given: Any) -> Any:
     total = _windows(array, 0.0, jax.lax.add, *given)
     # What lies outside of the input does not count.
     return total / _windows(jnp.ones_like(array), 0.0, jax.lax.add, *given)
 
 
-def _array_of(input: Any, rank: int | None) -> Any:
+def _array_of(input: TensorLike, rank: int | None) -> Any:
     array = on_device(input)
     if rank is not None and array.ndim != rank:
         raise BadArgumentError(
@@ -147,7 +147,7 @@ def pool(
 
 
 def _shifted(
-    array: Any, sizes: tuple[int, int], strides: Any, padding: Any, dilations: Any, outside: Any
+    array: Array, sizes: tuple[int, int], strides: Any, padding: Any, dilations: Any, outside: Any
 ) -> Iterator[tuple[int, int, Any]]:
     """Yield for each place in a window of images its row, its column and what all windows have there."""
     steps, spread = inner("strides", strides, "NHWC"), inner("dilations", dilations, "NHWC")
@@ -175,7 +175,7 @@ def max_pool_with_argmax(
     strides: _Sizes,
     padding: str,
     data_format: str = "NHWC",
-    output_dtype: Any = "int64",
+    output_dtype: DTypeLike = "int64",
     include_batch_in_index: bool = False,
 ) -> tuple[Any, Any]:
     """Return the largest element of each window of images and where it is, as `tf.nn.max_pool_with_argmax`.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.tracing import is_tracing
+from stratax.base.typing import TensorLike
 from stratax.core.state import generator_of, reset
 from stratax.data.elements import element_turn
 from stratax.errors import TracingError
@@ -72,11 +73,11 @@ def source_of(seed: Any) -> Any:
     return int(word) >> 1
 
 
-def _is_number(seed: Any) -> bool:
+def _is_number(seed: TensorLike | None) -> bool:
     return isinstance(seed, int | np.integer) and not isinstance(seed, bool)
 
 
-def _check_traced(seed: Any) -> None:
+def _check_traced(seed: TensorLike | None) -> None:
     """Refuse to make the numbers of one element those of a compiled function: it runs in Python in a pipeline then.
 
     Raises:

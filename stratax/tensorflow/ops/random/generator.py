@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core.state import generator_of, replace
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls.creation import lengths_of
@@ -27,7 +27,7 @@ class Algorithm(enum.Enum):
     AUTO_SELECT = 3
 
 
-def create_rng_state(seed: Any, alg: object) -> np.ndarray:
+def create_rng_state(seed: TensorLike | None, alg: object) -> np.ndarray:
     """Return the state of a generator that begins with `seed`, two words, as `tf.random.create_rng_state`.
 
     Args:
@@ -86,12 +86,12 @@ class Generator(keras.random.SeedGenerator):
             self.state.assign(words)
 
     @classmethod
-    def from_seed(cls, seed: Any, alg: Any = None) -> "Generator":
+    def from_seed(cls, seed: TensorLike | None, alg: Any = None) -> "Generator":
         """Return a generator that begins with a whole number, or several."""
         return cls(state=create_rng_state(seed, alg))
 
     @classmethod
-    def from_state(cls, state: Any, alg: Any) -> "Generator":
+    def from_state(cls, state: TensorLike, alg: Any) -> "Generator":
         """Return a generator that begins with a state, such as another one's."""
         return cls(state=state)
 
@@ -119,11 +119,11 @@ class Generator(keras.random.SeedGenerator):
         """Return what :meth:`from_config` makes the generator of."""
         return {"state": np.asarray(self.state).tolist()}
 
-    def reset(self, state: Any) -> None:
+    def reset(self, state: TensorLike) -> None:
         """Go to a state."""
         self.state.assign(_words(state) if not isinstance(state, jax.core.Tracer) else state[:2])
 
-    def reset_from_seed(self, seed: Any) -> None:
+    def reset_from_seed(self, seed: TensorLike | None) -> None:
         """Go to where :meth:`from_seed` begins."""
         self.reset(create_rng_state(seed, None))
 
@@ -168,9 +168,9 @@ class Generator(keras.random.SeedGenerator):
 
     def truncated_normal(
         self,
-        shape: Any,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
+        shape: TensorLike,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
         dtype: DTypeLike = "float32",
         name: str | None = None,
     ) -> Any:
@@ -188,7 +188,9 @@ class Generator(keras.random.SeedGenerator):
         """Draw evenly distributed numbers, as `tf.random.uniform`."""
         return stateless.stateless_uniform(shape, self._seed(), minval, maxval, dtype, name)
 
-    def uniform_full_int(self, shape: Any, dtype: DTypeLike = "uint64", name: str | None = None) -> Any:
+    def uniform_full_int(
+        self, shape: TensorLike, dtype: DTypeLike = "uint64", name: str | None = None
+    ) -> Any:
         """Draw whole numbers of all that the dtype has; of those of 64 bits a device has 32."""
         if as_dtype(dtype).kind not in "iu":
             raise BadTypeError(f"Expected: a dtype of whole numbers. Received: dtype={shown(dtype)}.")
@@ -206,7 +208,7 @@ class Generator(keras.random.SeedGenerator):
         return stateless.as_seed(self.next())
 
 
-def _words(state: Any) -> np.ndarray:
+def _words(state: TensorLike) -> np.ndarray:
     words = np.asarray(state)
     if words.ndim != 1 or words.size < 2 or words.dtype.kind not in "iu":
         raise BadArgumentError(
@@ -215,7 +217,7 @@ def _words(state: Any) -> np.ndarray:
     return (words[:2].astype(np.int64) & _WORD).astype(np.uint32)
 
 
-def _key_counter(key: Any, counter: Any) -> list[int]:
+def _key_counter(key: Array, counter: Array) -> list[int]:
     return [int(np.asarray(key)) & _WORD, int(np.atleast_1d(np.asarray(counter))[0]) & _WORD]
 
 

@@ -1,12 +1,13 @@
 """Fourier and cosine transforms of `tf.signal` (ops layer). NumPy arrays stay on the host (see `ops/_host.py`)."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._computed import computed
@@ -16,7 +17,7 @@ from stratax.tensorflow.ops.math.reductions import axes_of
 _COMPLEX = ("complex64", "complex128")
 
 
-def _check(array: Any, num: int, kinds: tuple[str, ...]) -> None:
+def _check(array: Array, num: int, kinds: tuple[str, ...]) -> None:
     if array.dtype.name not in kinds:
         raise BadTypeError(
             f"This transform takes an array of {' or '.join(kinds)}. Received: one of {array.dtype}. Cast it."
@@ -28,7 +29,7 @@ def _check(array: Any, num: int, kinds: tuple[str, ...]) -> None:
 
 
 def _complex_transform(name: str, num: int) -> Callable[..., Any]:
-    def compute(library: Any, array: Any) -> Any:
+    def compute(library: ModuleType, array: Array) -> Any:
         _check(array, num, _COMPLEX)
         transform = library.fft.ifftn if name.startswith("i") else library.fft.fftn
         return transform(array, axes=tuple(range(-num, 0))).astype(array.dtype)
@@ -67,7 +68,7 @@ def _named(function: Callable[..., Any], name: str, where: str) -> Callable[...,
 def _real_transform(name: str, num: int) -> Callable[..., Any]:
     is_inverse = name.startswith("i")
 
-    def compute(library: Any, array: Any, sizes: tuple[int, ...] | None) -> Any:
+    def compute(library: ModuleType, array: Array, sizes: tuple[int, ...] | None) -> Any:
         _check(array, num, _COMPLEX if is_inverse else ("float32", "float64", "bfloat16", "float16"))
         if sizes is not None and len(sizes) != num:
             raise BadArgumentError(
@@ -97,7 +98,7 @@ irfft, irfft2d, irfft3d = (
 
 
 def _general(name: str) -> Callable[..., Any]:
-    def compute(library: Any, array: Any, sizes: Any, axes: Any) -> Any:
+    def compute(library: ModuleType, array: Array, sizes: TensorLike, axes: Axis) -> Any:
         return getattr(library.fft, name.removesuffix("nd") + "n")(array, s=sizes, axes=axes)
 
     def function(
@@ -131,7 +132,7 @@ fftnd, ifftnd, rfftnd, irfftnd = (_general(name) for name in ("fftnd", "ifftnd",
 
 
 def _shift(name: str, what: str) -> Callable[..., Any]:
-    def function(x: TensorLike, axes: Any = None) -> Any:
+    def function(x: TensorLike, axes: Axis = None) -> Any:
         return computed(
             lambda library, array: getattr(library.fft, function.__name__)(array, axes=axes_of(axes)), x
         )
@@ -151,7 +152,7 @@ fftshift = _shift("fftshift", "Return what a transform gives, with frequency 0 m
 ifftshift = _shift("ifftshift", "Return what `fftshift` made, with frequency 0 moved to the beginning")
 
 
-def _filled(library: Any, array: Any, size: int | None) -> Any:
+def _filled(library: ModuleType, array: Array, size: int | None) -> Any:
     """Return an array cut, or filled up with zeros, to a size of its last dimension."""
     if size is None or size == array.shape[-1]:
         return array
@@ -160,12 +161,12 @@ def _filled(library: Any, array: Any, size: int | None) -> Any:
     return library.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, size - array.shape[-1])])
 
 
-def _turns(size: int, sign: int, dtype: Any) -> np.ndarray:
+def _turns(size: int, sign: int, dtype: DTypeLike) -> np.ndarray:
     turns = 2 * np.exp(sign * 0.5j * np.pi * np.arange(size) / size)
     return turns.astype("complex128" if dtype == np.float64 else "complex64")
 
 
-def _dct(library: Any, array: Any, type: int, size: int | None, norm: str | None) -> Any:
+def _dct(library: ModuleType, array: Array, type: int, size: int | None, norm: str | None) -> Any:
     array = _filled(library, array, size)
     count = array.shape[-1]
     if type == 1:

@@ -4,12 +4,13 @@ NumPy arrays stay on the host (see `stratax.tensorflow.ops.calls._host`).
 """
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import computed, scattered
@@ -31,7 +32,7 @@ def _one(name: str, size: Any, least: int = 1) -> int:
     return sizes[0]
 
 
-def _framed(library: Any, signal: Any, length: int, step: int, padding: Any, axis: int) -> Any:
+def _framed(library: ModuleType, signal: Array, length: int, step: int, padding: Any, axis: int) -> Any:
     if not -signal.ndim <= axis < signal.ndim:
         raise BadArgumentError(
             f"There is no such dimension. Received: axis={axis} of a signal of shape {signal.shape}."
@@ -80,7 +81,7 @@ def frame(
     )
 
 
-def _overlapped(library: Any, signal: Any, step: int) -> Any:
+def _overlapped(library: Any, signal: Array, step: int) -> Any:
     if signal.ndim < 2:
         raise BadArgumentError(
             f"A signal of frames has the shape [..., frames, frame_length]. Received: shape {signal.shape}."
@@ -103,14 +104,14 @@ def overlap_and_add(signal: TensorLike, frame_step: TensorLike) -> Any:
     return computed(_overlapped, signal, step=_one("frame_step", frame_step))
 
 
-def _weighted(frames: Any, window_fn: Window) -> Any:
+def _weighted(frames: Array, window_fn: Window) -> Any:
     if window_fn is None:
         return frames
     window = window_fn(frames.shape[-1], dtype=np.dtype(frames.dtype))
     return computed(_times, frames, np.asarray(window) if isinstance(frames, np.ndarray) else window)
 
 
-def _times(library: Any, frames: Any, window: Any) -> Any:
+def _times(library: ModuleType, frames: TensorLike, window: Any) -> Any:
     return frames * window
 
 
@@ -167,7 +168,7 @@ def inverse_stft(
     return overlap_and_add(_weighted(frames, window_fn), frame_step)
 
 
-def _cut_or_filled(library: Any, frames: Any, size: int) -> Any:
+def _cut_or_filled(library: Any, frames: Array, size: int) -> Any:
     more = max(0, size - frames.shape[-1])
     return library.pad(frames[..., :size], [(0, 0)] * (frames.ndim - 1) + [(0, more)])
 
@@ -202,7 +203,7 @@ def mdct(
     return dct(computed(_folded, frames, factor=1.0 if window_fn else np.sqrt(0.5)), 4, norm=norm)
 
 
-def _folded(library: Any, frames: Any, factor: float) -> Any:
+def _folded(library: Any, frames: Array, factor: float) -> Any:
     first, second, third, fourth = library.split(frames, 4, axis=-1)
     halves = [-third[..., ::-1] - fourth, first - second[..., ::-1]]
     return library.concatenate(halves, axis=-1) * frames.dtype.type(factor)
@@ -223,7 +224,7 @@ def inverse_mdct(mdcts: TensorLike, window_fn: Window = vorbis_window, norm: str
     return overlap_and_add(_weighted(computed(_unfolded, halves, factor=factor), window_fn), half)
 
 
-def _unfolded(library: Any, halves: Any, factor: float) -> Any:
+def _unfolded(library: ModuleType, halves: Any, factor: float) -> Any:
     first, second = library.split(halves, 2, axis=-1)
     parts = [second, -second[..., ::-1], -first[..., ::-1], -first]
     return library.concatenate(parts, axis=-1) * halves.dtype.type(factor)
@@ -287,5 +288,5 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike) -> Any:
     return computed(_cepstral, dct(log_mel_spectrograms, 2))
 
 
-def _cepstral(library: Any, spectra: Any) -> Any:
+def _cepstral(library: ModuleType, spectra: Any) -> Any:
     return spectra * spectra.dtype.type(1 / np.sqrt(2 * spectra.shape[-1]))

@@ -5,6 +5,7 @@ They are on a device, and on the host in functions that a `Dataset` calls, as ot
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def _inverse(step: int, forward_window_fn: Callable[..., Any], frame_length: Any
     return computed(_divided, forward_window_fn(frame_length, dtype=dtype), step=step)
 
 
-def _divided(library: Any, forward: Any, step: int) -> Any:
+def _divided(library: ModuleType, forward: Any, step: int) -> Any:
     """Divide by the sum of squares of all windows that overlap: equation 7 of Griffin and Lim."""
     overlaps = -(-len(forward) // step)
     squares = library.pad(forward**2, (0, overlaps * step - len(forward))).reshape(overlaps, step)

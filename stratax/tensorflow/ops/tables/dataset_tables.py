@@ -6,7 +6,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import TensorSpec
 from stratax.tensorflow.ops.tables.lookup import (
     KeyValueTensorInitializer,
@@ -43,7 +43,7 @@ def table_from_dataset(
     dataset: Any = None,
     num_oov_buckets: int = 0,
     vocab_size: int | None = None,
-    default_value: Any = None,
+    default_value: TensorLike | None = None,
     hasher_spec: object = None,
     key_dtype: DTypeLike | None = None,
     name: str | None = None,

@@ -7,7 +7,7 @@ import numpy as np
 from stratax import errors
 from stratax.base.recording import recordable
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike, StrPath
+from stratax.base.typing import Array, DTypeLike, StrPath, TensorLike
 from stratax.core.storage import HostConstant
 from stratax.data.elements import as_array, if_constant
 from stratax.data.vectorise import made_tensors
@@ -45,7 +45,7 @@ class KeyValueTensorInitializer:
 
     def __init__(
         self,
-        keys: Any,
+        keys: object,
         values: Any,
         key_dtype: DTypeLike | None = None,
         value_dtype: DTypeLike | None = None,
@@ -225,14 +225,14 @@ class StaticHashTable(HostConstant):
             return numeric_tables.on_device(self._in_program, keys)
         return on_host(self._looked_up, keys, name="lookup", gives=self.value_dtype)
 
-    def _in_program(self, keys: Any) -> Any:
+    def _in_program(self, keys: Array) -> Any:
         numeric_tables.check_kind(keys, self.key_dtype)
         if self._sorted is None:
             made = self.as_constants()
             self._sorted = numeric_tables.SortedKeys(made["keys"], made["values"], made["default_value"])
         return self._sorted.find(keys)
 
-    def __getitem__(self, keys: Any) -> Any:
+    def __getitem__(self, keys: Array) -> Any:
         return self.lookup(keys)
 
     def as_constants(self) -> dict[str, Any]:
@@ -322,12 +322,12 @@ class StaticVocabularyTable(HostConstant):
             return numeric_tables.on_device(self._in_program, keys)
         return on_host(self._looked_up, keys, name="lookup", gives=np.int64)
 
-    def _in_program(self, keys: Any) -> Any:
+    def _in_program(self, keys: Array) -> Any:
         numeric_tables.check_kind(keys, self.key_dtype)
         # Ids of other keys are hashes of text.
         return numeric_tables.found_by_host(self._looked_up, keys, np.int64)
 
-    def __getitem__(self, keys: Any) -> Any:
+    def __getitem__(self, keys: Array) -> Any:
         return self.lookup(keys)
 
     def as_constants(self) -> dict[str, Any]:
@@ -442,7 +442,9 @@ def index_to_string_table_from_tensor(
     return StaticHashTable(KeyValueTensorInitializer(np.arange(len(entries)), entries), default_value)
 
 
-def _indexed(made: Any, num_oov_buckets: int, default_value: int) -> StaticHashTable | StaticVocabularyTable:
+def _indexed(
+    made: TensorLike, num_oov_buckets: int, default_value: int
+) -> StaticHashTable | StaticVocabularyTable:
     return (
         StaticVocabularyTable(made, num_oov_buckets)
         if num_oov_buckets
@@ -450,7 +452,7 @@ def _indexed(made: Any, num_oov_buckets: int, default_value: int) -> StaticHashT
     )
 
 
-def _flat(values: Any, dtype: DTypeLike | None) -> np.ndarray:
+def _flat(values: TensorLike, dtype: DTypeLike | None) -> np.ndarray:
     array = np.asarray(as_array(if_constant(values)))
     wanted = None if dtype is None else as_dtype(dtype)
     if wanted is not None and (array.dtype.kind == "O") != (wanted.kind == "O"):

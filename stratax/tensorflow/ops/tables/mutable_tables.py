@@ -6,7 +6,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced, is_tracing
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core.storage import HostState
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError, BadTypeError
@@ -48,7 +48,7 @@ class MutableHashTable(HostState):
         self,
         key_dtype: DTypeLike,
         value_dtype: DTypeLike,
-        default_value: Any,
+        default_value: Array,
         name: str = "MutableHashTable",
         checkpoint: bool = True,
         experimental_is_anonymous: bool = False,
@@ -67,7 +67,7 @@ class MutableHashTable(HostState):
         self._calls.wait()
         return as_element(np.int64(len(self._values)))
 
-    def insert(self, keys: Any, values: Any, name: str | None = None) -> None:
+    def insert(self, keys: Any, values: TensorLike, name: str | None = None) -> None:
         """Give keys values, instead of those they had.
 
         Args:
@@ -81,7 +81,7 @@ class MutableHashTable(HostState):
         """
         self._change(self._insert, keys, values)
 
-    def _insert(self, keys: Any, values: Any) -> None:
+    def _insert(self, keys: Array, values: TensorLike) -> None:
         listed = self._keys(keys)
         made = _converted(values, self.value_dtype, "values")
         expected = (*np.shape(array_of(keys)), *self._default.shape)
@@ -100,7 +100,7 @@ class MutableHashTable(HostState):
         """Take keys out, those that are there."""
         self._change(self._remove, keys)
 
-    def _remove(self, keys: Any) -> None:
+    def _remove(self, keys: Array) -> None:
         for key in self._keys(keys):
             self._values.pop(key, None)
 
@@ -131,23 +131,23 @@ class MutableHashTable(HostState):
             return on_device(self._in_program, keys)
         return on_host(self._looked_up, keys, name="lookup", gives=self.value_dtype)
 
-    def _in_program(self, keys: Any) -> Any:
+    def _in_program(self, keys: Array) -> Any:
         shape = (*np.shape(keys), *self._default.shape)
         return self._calls.make(
             lambda given: self._looked_up(array_of(given)), [keys], self.value_dtype, shape
         )
 
-    def __getitem__(self, keys: Any) -> Any:
+    def __getitem__(self, keys: Array) -> Any:
         return self.lookup(keys)
 
-    def _with_defaults(self, keys: Any, defaults: Any) -> Any:
+    def _with_defaults(self, keys: Array, defaults: Any) -> Any:
         if is_tracing():
             return self._calls.make(
                 self._found_or_given, [keys, defaults], self.value_dtype, np.shape(defaults)
             )
         return as_element(self._found_or_given(keys, defaults))
 
-    def _found_or_given(self, keys: Any, defaults: Any) -> np.ndarray:
+    def _found_or_given(self, keys: Array, defaults: Any) -> np.ndarray:
         listed, given = self._keys(keys), _converted(defaults, self.value_dtype, "dynamic_default_values")
         rows = given.reshape((len(listed), *self._default.shape))
         found = [self._values.get(key, row) for key, row in zip(listed, rows, strict=True)]
@@ -192,7 +192,7 @@ class MutableHashTable(HostState):
         keys = _of_plain(state["keys"], self.key_dtype, (count,)).tolist()
         self._values = dict(zip(keys, (np.array(row)[()] for row in values), strict=True))
 
-    def _keys(self, keys: Any) -> list[Any]:
+    def _keys(self, keys: TensorLike) -> list[Any]:
         array = array_of(keys)
         if array.size:
             check_kind(array, self.key_dtype)
@@ -222,7 +222,7 @@ class DenseHashTable(MutableHashTable):
         self,
         key_dtype: DTypeLike,
         value_dtype: DTypeLike,
-        default_value: Any,
+        default_value: Array,
         empty_key: Any,
         deleted_key: Any,
         initial_num_buckets: int | None = None,
@@ -244,20 +244,20 @@ class DenseHashTable(MutableHashTable):
             )
 
 
-def _is_feature(value: Any) -> bool:
+def _is_feature(value: TensorLike) -> bool:
     return is_symbol(value) and not is_traced(value)
 
 
-def _packed(value: Any) -> Any:
+def _packed(value: TensorLike) -> Any:
     """Return a list in which there is what a program computes as one array, as TensorFlow; others as they are."""
     return convert_to_tensor(value) if isinstance(value, list | tuple) and _has_traced(value) else value
 
 
-def _has_traced(value: Any) -> bool:
+def _has_traced(value: TensorLike) -> bool:
     return any(map(_has_traced, value)) if isinstance(value, list | tuple) else is_traced(value)
 
 
-def _refuse_features(*operands: Any) -> None:
+def _refuse_features(*operands: object) -> None:
     feature = next(filter(_is_feature, operands), None)
     if feature is not None:
         raise BadTypeError(

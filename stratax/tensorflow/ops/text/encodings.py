@@ -7,6 +7,7 @@ from typing import Any
 
 from stratax.base.bounds import check_bytes, most_bytes
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.on_host import each, on_host
 from stratax.tensorflow.ops.calls.op import op
@@ -16,7 +17,7 @@ _WINDOWS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
 
 
 @op(is_told=False, is_raw=True)
-def encode_base64(input: Any, pad: bool = False) -> Any:
+def encode_base64(input: TensorLike, pad: bool = False) -> Any:
     """Return strings in base64 for web addresses, as `tf.io.encode_base64`.
 
     Args:
@@ -37,7 +38,7 @@ def encode_base64(input: Any, pad: bool = False) -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def decode_base64(input: Any) -> Any:
+def decode_base64(input: TensorLike) -> Any:
     """Return what strings in base64 for web addresses stand for, as `tf.io.decode_base64`.
 
     Args:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 
 # How many bytes a character of UTF-8 has, by the greatest first byte that says so.
@@ -76,7 +77,7 @@ def _length_of_character(text: bytes, at: int) -> int:
     return length
 
 
-def _bytes(value: Any) -> bytes:
+def _bytes(value: TensorLike) -> bytes:
     if hasattr(value, "item"):
         value = value.item()
     return value if isinstance(value, bytes) else str(value).encode()

@@ -7,7 +7,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.on_host import each, on_host
 from stratax.tensorflow.ops.calls.op import op
@@ -18,7 +18,7 @@ _KEY_WORDS = 2
 
 
 @op(is_told=False, is_raw=True)
-def to_hash_bucket_fast(input: Any, num_buckets: int) -> Any:
+def to_hash_bucket_fast(input: TensorLike, num_buckets: int) -> Any:
     """Return strings' hashes, as `tf.strings.to_hash_bucket_fast`.
 
     Args:
@@ -47,7 +47,7 @@ def to_hash_bucket_fast(input: Any, num_buckets: int) -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def to_hash_bucket_strong(input: Any, num_buckets: int, key: Sequence[int]) -> Any:
+def to_hash_bucket_strong(input: TensorLike, num_buckets: int, key: Sequence[int]) -> Any:
     """Return strings' keyed hashes, as `tf.strings.to_hash_bucket_strong`.
 
     Args:
@@ -69,7 +69,7 @@ def to_hash_bucket_strong(input: Any, num_buckets: int, key: Sequence[int]) -> A
 
 
 @op(is_told=False, is_raw=True)
-def to_hash_bucket(input: Any, num_buckets: int) -> Any:
+def to_hash_bucket(input: TensorLike, num_buckets: int) -> Any:
     """Return strings' hashes, as `tf.strings.to_hash_bucket`.
 
     Args:
@@ -99,7 +99,7 @@ def string_to_hash_bucket(string_tensor: Any, num_buckets: int, name: str | None
 
 @op(is_told=False, is_raw=True)
 def as_string(
-    input: Any,
+    input: TensorLike,
     precision: int = -1,
     scientific: bool = False,
     shortest: bool = False,
@@ -180,7 +180,7 @@ def join(inputs: Sequence[Any], separator: str = "") -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def lower(input: Any, encoding: str = "") -> Any:
+def lower(input: TensorLike, encoding: str = "") -> Any:
     """Return strings in lower case, as `tf.strings.lower`.
 
     Args:
@@ -191,7 +191,7 @@ def lower(input: Any, encoding: str = "") -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def upper(input: Any, encoding: str = "") -> Any:
+def upper(input: TensorLike, encoding: str = "") -> Any:
     """Return strings in upper case, as `tf.strings.upper`.
 
     Args:
@@ -202,7 +202,7 @@ def upper(input: Any, encoding: str = "") -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def strip(input: Any) -> Any:
+def strip(input: TensorLike) -> Any:
     """Return strings without white space at their ends, as `tf.strings.strip`.
 
     Args:
@@ -212,7 +212,7 @@ def strip(input: Any) -> Any:
 
 
 @op(name_after="input", is_told=False, is_raw=True)
-def length(input: Any, unit: str = "BYTE") -> Any:
+def length(input: TensorLike, unit: str = "BYTE") -> Any:
     """Return how long strings are, as `tf.strings.length`.
 
     Args:
@@ -228,7 +228,7 @@ def length(input: Any, unit: str = "BYTE") -> Any:
 
 
 @op(name_after="len", is_told=False, is_raw=True)
-def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE") -> Any:
+def substr(input: TensorLike, pos: Any, len: Any, unit: str = "BYTE") -> Any:
     """Return parts of strings, as `tf.strings.substr`.
 
     Args:
@@ -262,7 +262,7 @@ def _check_unit(unit: str) -> None:
 
 
 @op(is_told=False, is_raw=True)
-def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True) -> Any:
+def regex_replace(input: TensorLike, pattern: Any, rewrite: Any, replace_global: bool = True) -> Any:
     r"""Return strings in which what a pattern matches is replaced, as `tf.strings.regex_replace`.
 
     Args:
@@ -279,7 +279,7 @@ def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool =
 
 
 @op(is_told=False, is_raw=True)
-def regex_full_match(input: Any, pattern: Any) -> Any:
+def regex_full_match(input: TensorLike, pattern: Any) -> Any:
     """Return whether a pattern matches the whole of strings, as `tf.strings.regex_full_match`.
 
     Args:
@@ -296,7 +296,7 @@ def regex_full_match(input: Any, pattern: Any) -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def to_number(input: Any, out_type: DTypeLike = "float32") -> Any:
+def to_number(input: TensorLike, out_type: DTypeLike = "float32") -> Any:
     """Return the numbers that strings are, as `tf.strings.to_number`.
 
     Args:
@@ -331,11 +331,11 @@ def _fits(number: int, dtype: np.dtype) -> bool:
     return bool(limits.min <= number <= limits.max)
 
 
-def _mapped(function: Callable[[bytes], bytes], input: Any, name: str) -> Any:
+def _mapped(function: Callable[[bytes], bytes], input: TensorLike, name: str) -> Any:
     return on_host(lambda texts: each(function, texts), input, name=name)
 
 
-def _hashed(function: Callable[[bytes], int], input: Any, name: str) -> Any:
+def _hashed(function: Callable[[bytes], int], input: TensorLike, name: str) -> Any:
     return on_host(lambda texts: each(function, texts, dtype=np.int64), input, name=name, gives=np.int64)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data import RaggedTensor
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.on_host import as_result, each, on_host
@@ -20,7 +21,7 @@ _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"
 
 @op(is_told=False, is_raw=True)
 def unicode_decode(
-    input: Any,
+    input: TensorLike,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = _REPLACEMENT,
@@ -52,7 +53,7 @@ def unicode_decode(
 
 @op(is_told=False, is_raw=True)
 def unicode_decode_with_offsets(
-    input: Any,
+    input: TensorLike,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = _REPLACEMENT,
@@ -65,7 +66,7 @@ def unicode_decode_with_offsets(
 
 @op(is_told=False, is_raw=True)
 def unicode_split(
-    input: Any, input_encoding: str, errors: str = "replace", replacement_char: int = _REPLACEMENT
+    input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int = _REPLACEMENT
 ) -> Any:
     """Return the characters of strings, in their encoding, as `tf.strings.unicode_split`.
 
@@ -82,7 +83,7 @@ def unicode_split(
 
 @op(is_told=False, is_raw=True)
 def unicode_split_with_offsets(
-    input: Any, input_encoding: str, errors: str = "replace", replacement_char: int = _REPLACEMENT
+    input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int = _REPLACEMENT
 ) -> tuple[Any, Any]:
     """Return characters, and the byte at which each begins, as `tf.strings.unicode_split_with_offsets`."""
     parts = unicode_split(input, input_encoding, errors, replacement_char)
@@ -91,7 +92,7 @@ def unicode_split_with_offsets(
 
 @op(is_told=False, is_raw=True)
 def unicode_encode(
-    input: Any, output_encoding: str, errors: str = "replace", replacement_char: int = _REPLACEMENT
+    input: TensorLike, output_encoding: str, errors: str = "replace", replacement_char: int = _REPLACEMENT
 ) -> Any:
     """Return the strings of rows of code points, as `tf.strings.unicode_encode`.
 
@@ -122,7 +123,7 @@ def unicode_encode(
 
 @op(is_told=False, is_raw=True)
 def unicode_transcode(
-    input: Any,
+    input: TensorLike,
     input_encoding: str,
     output_encoding: str,
     errors: str = "replace",
@@ -172,7 +173,7 @@ def _decoder(
     return decode
 
 
-def _offsets(input: Any, encoding: str, handling: str) -> Any:
+def _offsets(input: TensorLike, encoding: str, handling: str) -> Any:
     codec = _codec(encoding)
 
     def found(text: bytes) -> list[int]:
