@@ -243,7 +243,10 @@ def in_cross_replica_context() -> bool:
 def in_replica() -> bool:
     """Return whether the caller runs in a function that `strategy.run` calls, `merge_call` included."""
     # Any frame, as `merge_call` puts a cross-replica one on top.
-    return any(frame.replica is not None and frame.strategy is not _default[0]() for frame in _FRAMES.get())
+    frames = _FRAMES.get()
+    return bool(frames) and any(
+        frame.replica is not None and frame.strategy is not _default[0]() for frame in frames
+    )
 
 
 def num_participants(strategy: "Strategy") -> int | None:
