@@ -45,6 +45,7 @@ _PLACES = {
     "ops.init_ops": "stratax.tf._inside.init_ops",
     "ops.init_ops_v2": "stratax.tf._inside.init_ops_v2",
     "ops.lookup_ops": "stratax.tf.lookup",
+    "ops.metrics_impl": "stratax.tf._metrics_inside",
     "ops.nn": "stratax.tf.compat.v1.nn",
     "ops.nn_ops": "stratax.tf.compat.v1.nn",
     "platform.app": "stratax.tf.compat.v1.app",

@@ -151,4 +151,99 @@ def cells(tf):
     return [lstm, layers, static, static_bidirectional, own, old, twice]
 
 
-GROUPS = {"cells": cells}
+def contrib_cells(tf):
+    """`tf.contrib.rnn`."""
+    rnn, nn = tf.contrib.rnn, tf.nn
+
+    def block(x, lengths):
+        """Cells of fused kernels."""
+        cells = [
+            rnn.LSTMBlockCell(2, use_peephole=True, cell_clip=0.4),
+            rnn.GRUBlockCell(2),
+            rnn.GRUBlockCellV2(3),
+        ]
+        return nn.dynamic_rnn(rnn.MultiRNNCell(cells), x, lengths, dtype=tf.float32)
+
+    def fused(x, lengths):
+        """Whole sequences at once, forward and backward."""
+        t = tf.transpose(x, [1, 0, 2])
+        forward = rnn.LSTMBlockFusedCell(2, use_peephole=True, cell_clip=0.3)
+        backward = rnn.TimeReversedFusedRNN(rnn.LSTMBlockFusedCell(3))
+        start = (tf.ones([2, 2]), tf.zeros([2, 2]))
+        found, last = forward(t, initial_state=start, sequence_length=lengths)
+        assert tuple(found.get_shape().as_list()) == (4, 2, 2)
+        whole = rnn.LSTMBlockFusedCell(2, forget_bias=0.0)(t, dtype=tf.float32)
+        return found, last, backward(t, dtype=tf.float32, sequence_length=lengths), whole
+
+    def adaptors(x, lengths):
+        t = tf.transpose(x, [1, 0, 2])
+        static = rnn.FusedRNNCellAdaptor(rnn.GRUCell(2))
+        dynamic = rnn.TimeReversedFusedRNN(rnn.FusedRNNCellAdaptor(rnn.BasicRNNCell(2), use_dynamic_rnn=True))
+        return (
+            static(t, dtype=tf.float32, sequence_length=lengths, scope="a"),
+            dynamic(t, dtype=tf.float32, sequence_length=lengths, scope="b"),
+        )
+
+    def normalized(x, lengths):
+        cell = rnn.LayerNormBasicLSTMCell(4, norm_gain=0.7, norm_shift=0.1)
+        plain = rnn.LayerNormBasicLSTMCell(2, layer_norm=False)
+        return nn.bidirectional_dynamic_rnn(cell, plain, x, lengths, dtype=tf.float32)
+
+    def projected(x, lengths):
+        inner = rnn.InputProjectionWrapper(rnn.GRUCell(2), 4, activation=tf.nn.relu)
+        return nn.dynamic_rnn(rnn.OutputProjectionWrapper(inner, 3), x, lengths, dtype=tf.float32)
+
+    def embedded(x, lengths):
+        cell = rnn.EmbeddingWrapper(rnn.GRUCell(2), 5, 3)
+        return nn.static_rnn(cell, [tf.constant([0, 4]), tf.constant([2, 2])], dtype=tf.float32)
+
+    def stack(x, lengths):
+        return rnn.stack_bidirectional_dynamic_rnn(
+            [rnn.GRUCell(2), rnn.GRUCell(2)],
+            [rnn.GRUCell(2), rnn.GRUCell(3)],
+            x,
+            dtype=tf.float32,
+            sequence_length=lengths,
+        )
+
+    def static_stack(x, lengths):
+        return rnn.stack_bidirectional_rnn(
+            [rnn.GRUCell(2)], [rnn.GRUCell(2)], tf.unstack(x, axis=1), dtype=tf.float32
+        )
+
+    return [block, fused, adaptors, normalized, projected, embedded, stack, static_stack]
+
+
+def crf(tf):
+    """`tf.contrib.crf`."""
+    fields = tf.contrib.crf
+    tags = np.array([[0, 2, 1, 1], [2, 0, 0, 0]], np.int32)
+
+    def likelihood(x, lengths):
+        found, transitions = fields.crf_log_likelihood(x, tf.constant(tags), lengths)
+        given, _ = fields.crf_log_likelihood(x, tf.constant(tags), tf.constant([0, 1]), transitions)
+        return found, transitions, given
+
+    def scores(x, lengths):
+        transitions = tf.get_variable("t", [3, 3])
+        allowed = tf.constant(np.arange(24).reshape(2, 4, 3) % 5 > 0)
+        return (
+            fields.crf_unary_score(tf.constant(tags), lengths, x),
+            fields.crf_binary_score(tf.constant(tags), lengths, transitions),
+            fields.crf_sequence_score(x[:, :1], tf.constant(tags[:, :1]), tf.constant([1, 0]), transitions),
+            fields.crf_log_norm(x[:, :1], tf.constant([1, 0]), transitions),
+            fields.crf_multitag_sequence_score(x, allowed, lengths, transitions),
+        )
+
+    def decoded(x, lengths):
+        transitions = tf.get_variable("t", [3, 3])
+        return (
+            fields.crf_decode(x, transitions, lengths),
+            fields.crf_decode(x, transitions, tf.constant([3, 0])),
+            fields.crf_decode(x[:, :1], transitions, tf.constant([1, 1])),
+        )
+
+    return [likelihood, scores, decoded]
+
+
+GROUPS = {"cells": cells, "contrib_cells": contrib_cells, "crf": crf}

@@ -122,16 +122,31 @@ def mean_iou(
     labels: TensorLike, predictions: TensorLike, num_classes: int, weights: TensorLike | None = None
 ) -> Measure:
     """Return the classes' mean intersection over union, as `tf.compat.v1.metrics.mean_iou`."""
+    counts = _confusion(labels, predictions, num_classes, weights)
+    return Measure(
+        {"total_confusion_matrix": counts}, _mean_iou, lambda given: given["total_confusion_matrix"]
+    )
+
+
+@metric({**_CLASSES, "num_classes": "How many classes there are."}, default="confusion_matrix")
+def streaming_confusion_matrix(
+    labels: TensorLike, predictions: TensorLike, num_classes: int, weights: TensorLike | None = None
+) -> Measure:
+    """Return how often each class (the row) was taken for each (the column), of `metrics_impl`."""
+    counts = _confusion(labels, predictions, num_classes, weights)
+    return Measure({"total_confusion_matrix": counts}, lambda given: given["total_confusion_matrix"])
+
+
+def _confusion(
+    labels: TensorLike, predictions: TensorLike, num_classes: int, weights: TensorLike | None
+) -> Any:
     labels, predictions = on_device(labels), on_device(predictions)
     check_same_shape(predictions, labels)
     rows, columns = labels.astype(jnp.int32).ravel(), predictions.astype(jnp.int32).ravel()
     factors = _flat_weights(weights, rows)
     is_known = (rows >= 0) & (columns >= 0)
     counts = jnp.zeros((num_classes, num_classes))
-    counts = counts.at[rows, columns].add(jnp.where(is_known, factors, 0), mode="drop")
-    return Measure(
-        {"total_confusion_matrix": counts}, _mean_iou, lambda given: given["total_confusion_matrix"]
-    )
+    return counts.at[rows, columns].add(jnp.where(is_known, factors, 0), mode="drop")
 
 
 @metric(

@@ -71,7 +71,8 @@ def check_cell(name: str, cell: object) -> None:
 
 def sizes_of(size: Any) -> list[int]:
     """Return the sizes behind the batch's, of a part of `state_size` or `output_size`."""
-    return [int(each) for each in (list(size) if isinstance(size, TensorShape) else [size])]
+    parts: Any = size if isinstance(size, TensorShape) else [size]
+    return [int(each) for each in parts]
 
 
 class RNNCell(Layer):

@@ -204,6 +204,9 @@ class LSTMCell(LayerRNNCell):
         self._state_is_tuple = state_is_tuple
         self._activation = activation_of(activation)
 
+    # In the order in which they are made.
+    _peepholes: tuple[str, ...] = ("w_f_diag", "w_i_diag", "w_o_diag")
+
     @property
     def state_size(self) -> Any:
         """The sizes of the state's parts, or their sum."""
@@ -221,7 +224,7 @@ class LSTMCell(LayerRNNCell):
         self._kernel = self.add_variable("kernel", [rows, 4 * units], initializer=self._initializer)
         self._bias = self.add_variable("bias", [4 * units], initializer=Zeros())
         if self._use_peepholes:
-            for name in ("w_f_diag", "w_i_diag", "w_o_diag"):
+            for name in self._peepholes:
                 setattr(self, f"_{name}", self.add_variable(name, [units], initializer=self._initializer))
         if self._num_proj:
             self._proj_kernel = self.add_variable(
@@ -236,7 +239,7 @@ class LSTMCell(LayerRNNCell):
         new = jax.nn.sigmoid(f + self._forget_bias + self._peep("f", before)) * before + jax.nn.sigmoid(
             i + self._peep("i", before)
         ) * self._activation(j)
-        new = clipped(new, self._cell_clip)
+        new = self._clipped(new)
         output = jax.nn.sigmoid(o + self._peep("o", new)) * self._activation(new)
         if self._num_proj:
             output = clipped(jnp.matmul(output, on_device(self._proj_kernel)), self._proj_clip)
@@ -252,6 +255,9 @@ class LSTMCell(LayerRNNCell):
                 f"The state of an LSTM is a pair (c, h). Received: state={shown(state)}."
             )
         return state[0], state[1]
+
+    def _clipped(self, state: Any) -> Any:
+        return clipped(state, self._cell_clip)
 
     def _peep(self, gate: str, state: Any) -> Any:
         return on_device(getattr(self, f"_w_{gate}_diag")) * state if self._use_peepholes else 0

@@ -15,6 +15,7 @@ from ._mean_metrics import mean_squared_error as mean_squared_error
 from ._mean_metrics import mean_tensor as mean_tensor
 from ._mean_metrics import percentage_below as percentage_below
 from ._mean_metrics import root_mean_squared_error as root_mean_squared_error
+from ._mean_metrics import streaming_confusion_matrix as streaming_confusion_matrix
 from ._threshold_metrics import auc as auc
 from ._threshold_metrics import false_negatives_at_thresholds as false_negatives_at_thresholds
 from ._threshold_metrics import false_positives_at_thresholds as false_positives_at_thresholds

@@ -34,6 +34,7 @@ from ._rnn import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
 from ._rnn import dynamic_rnn as dynamic_rnn
 from ._rnn import static_bidirectional_rnn as static_bidirectional_rnn
 from ._rnn import static_rnn as static_rnn
+from ._rnn import transpose_batch_time as transpose_batch_time
 
 avg_pool_v2 = stratax.tensorflow.ops.nn.pooling.avg_pool
 max_pool_v2 = stratax.tensorflow.ops.nn.pooling.max_pool

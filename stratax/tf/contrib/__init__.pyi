@@ -1,4 +1,5 @@
 from . import cluster_resolver as cluster_resolver
+from . import crf as crf
 from . import data as data
 from . import distribute as distribute
 from . import estimator as estimator
@@ -6,6 +7,7 @@ from . import framework as framework
 from . import layers as layers
 from . import lookup as lookup
 from . import losses as losses
+from . import rnn as rnn
 from . import slim as slim
 from . import summary as summary
 from . import tpu as tpu
