@@ -95,7 +95,7 @@ def rewritten(name: str, plan: _measure.Plan) -> _measure.Figure:
     function, operands = _prepared(name)
     ours = jax.jit(function).lower(*operands).compile()
     with (
-        unittest.mock.patch.object(_convolutions, "rewritten", return_value=None),
+        unittest.mock.patch.object(_convolutions, "find_rewriting", return_value=None),
         unittest.mock.patch.object(_pooling, "_is_rewritable", return_value=False),
         unittest.mock.patch.object(_sums, "is_rewritable", return_value=False),
     ):

@@ -99,13 +99,13 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
 
 def _no_attribute(door: str, name: str, names: list[str]) -> AttributeError:
     said = f"module {shown(door)} has no attribute {shown(name)}"
-    meant = [] if name.startswith("_") else _meant(door, name, names)
+    meant = [] if name.startswith("_") else _find_meant(door, name, names)
     if meant:
         said = f"{said}. Did you mean {' or '.join(meant)}?"
     return AttributeError(said, name=name)
 
 
-def _meant(door: str, name: str, names: list[str]) -> list[str]:
+def _find_meant(door: str, name: str, names: list[str]) -> list[str]:
     """Return the paths of what has just this name in a door for users, and of what is most like it in its own."""
     import difflib
 

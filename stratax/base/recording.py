@@ -62,12 +62,12 @@ def recordable(function: _Function) -> _Function:
     """
 
     @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def call_recorded(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
-            made = recorder.called(called, args, kwargs)
+            made = recorder.called(call_recorded, args, kwargs)
             if made is not NOT_RECORDED:
                 return made
         return function(*args, **kwargs)
 
-    return cast(_Function, called)
+    return cast(_Function, call_recorded)

@@ -32,7 +32,7 @@ _LIBRARIES = ("builtins", "numpy")
 _PUBLIC_NAME = re.compile(r"`(tf\.[\w.]+)`")
 
 
-def refused(
+def explain_refusal(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
 ) -> Exception | None:
     """Return the error to raise in place of one that another library raised; None if it is to be raised as it is.
@@ -52,7 +52,7 @@ def refused(
         return None
     found = _PUBLIC_NAME.search(function.__doc__ or "")
     reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-    received = ", ".join(f"{name}={_described(value)}" for name, value in given.items())
+    received = ", ".join(f"{name}={_describe(value)}" for name, value in given.items())
     return OperandError(
         f"{found[1] if found else function.__name__} can't compute with these arguments. {cut(reason)}. Received: "
         f"{cut(received)}. Correct their values, shapes or dtypes."
@@ -63,30 +63,30 @@ def raises_named(function: _Function) -> _Function:
     """Have a function raise errors that name it."""
 
     @functools.wraps(function)
-    def named(*args: Any, **kwargs: Any) -> Any:
+    def call_named(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
-            recorded = recorder.called(named, args, kwargs)
+            recorded = recorder.called(call_named, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
         try:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                if (other := refused(function, args, kwargs, error)) is None:
+                if (other := explain_refusal(function, args, kwargs, error)) is None:
                     raise
                 raise other from error
         except Exception as error:
             tracebacks.shorten(error)
             raise
 
-    return cast(_Function, named)
+    return cast(_Function, call_named)
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     """Return what there is to know of an argument: of an array its shape and dtype."""
     if isinstance(value, list | tuple) and any(hasattr(part, "dtype") for part in value):
-        return f"[{', '.join(map(_described, value))}]"
+        return f"[{', '.join(map(_describe, value))}]"
     if hasattr(value, "dtype") and hasattr(value, "shape") and value.shape:
         return f"{value.dtype}{tuple(value.shape)}"
     return shown(value)

@@ -11,7 +11,7 @@ _DIGITS_OF_FLOAT32 = (6, 9)
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}
 
 
-def summarized(array: np.ndarray, count: int) -> str:
+def summarize_array(array: np.ndarray, count: int) -> str:
     """Return an array's elements in brackets.
 
     Args:
@@ -45,7 +45,7 @@ def _number(array: np.ndarray) -> str:
     value: Any = array.reshape(-1)[0]
     kind = array.dtype.kind
     if isinstance(value, bytes):
-        return f'"{escaped(value)}"'
+        return f'"{escape_text(value)}"'
     if kind == "b":
         return str(int(value))
     if kind == "c":
@@ -65,7 +65,7 @@ def _float(value: Any) -> str:
     return text if kept == exact else f"{exact:.{all_of_it}g}"
 
 
-def escaped(text: bytes) -> str:
+def escape_text(text: bytes) -> str:
     """Return text as C writes it: control characters by their escapes, or their octal numbers."""
     letters = text.decode(errors="surrogateescape")
     return "".join(

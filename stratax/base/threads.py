@@ -67,7 +67,7 @@ class Threads(concurrent.futures.Executor):
         """See `concurrent.futures.Executor.shutdown`."""
         self._has_ended = True
         if cancel_futures:
-            for call in _taken(self._calls):
+            for call in _take_calls(self._calls):
                 call.future.cancel()
         self._end()
         if wait:
@@ -137,7 +137,7 @@ def _work(calls: "queue.SimpleQueue[_Call | None]") -> None:
         del call
 
 
-def _taken(calls: "queue.SimpleQueue[_Call | None]") -> list[_Call]:
+def _take_calls(calls: "queue.SimpleQueue[_Call | None]") -> list[_Call]:
     taken: list[_Call] = []
     while True:
         try:

@@ -46,7 +46,7 @@ def shorten(error: BaseException) -> None:
         return
     for (each, _), frames in zip(chain, shown, strict=True):
         # Tracebacks are linked lists without a way to remove a link, so they are made anew.
-        each.__traceback__ = _linked(frames)
+        each.__traceback__ = _link(frames)
         setattr(each, _MARK, True)
     _tell(error, [each for each, _ in chain])
 
@@ -89,7 +89,7 @@ def is_filtering_enabled() -> bool:
     return mode != "off" and (keras is None or bool(keras.is_traceback_filtering_enabled()))
 
 
-def _linked(frames: list[types.TracebackType]) -> types.TracebackType | None:
+def _link(frames: list[types.TracebackType]) -> types.TracebackType | None:
     traceback = None
     for frame in reversed(frames):
         traceback = types.TracebackType(traceback, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)

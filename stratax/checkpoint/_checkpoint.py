@@ -152,7 +152,7 @@ class Checkpoint(_graph.Trackable):
                 could not be written, or the tasks of a cluster save different things.
             ClusterTimeoutError: If not all tasks of the cluster save; the missing ones are named.
         """
-        return self._write(file_prefix, _checked(options), then)
+        return self._write(file_prefix, _check(options), then)
 
     def save(self, file_prefix: str | os.PathLike, options: CheckpointOptions | None = None) -> str:
         """Write a numbered checkpoint: ``prefix-1``, ``prefix-2`` and so on.
@@ -187,9 +187,9 @@ class Checkpoint(_graph.Trackable):
             then: What to do in the chief when the checkpoint is whole, in the thread that writes it.
             number: The number; None for what `save_counter` counts.
         """
-        checked = _checked(options)
+        checked = _check(options)
         # Checked before the counter moves.
-        _folder.located(file_prefix)
+        _folder.locate(file_prefix)
         # The counter must not move while an earlier write may still fail.
         self.sync()
         count = int(self.save_counter) + 1
@@ -234,7 +234,7 @@ class Checkpoint(_graph.Trackable):
             DataError: If input can't go to its saved position.
             ClusterTimeoutError: If not all tasks of the cluster restore; the missing ones are named.
         """
-        checked = _checked(options)
+        checked = _check(options)
         if save_path is None:
             return CheckpointLoadStatus(None)
         path = _folder.absolute(save_path)
@@ -249,7 +249,7 @@ class Checkpoint(_graph.Trackable):
             CheckpointError: If it could not be written.
             PeerLostError: If another task of the cluster was lost meanwhile.
         """
-        _checked(None)
+        _check(None)
         if self._own.write is None:
             return
         with phase("saving"):
@@ -386,7 +386,7 @@ def _callbacks(options: CheckpointOptions, path: str) -> list[Callable[[], objec
     ]
 
 
-def _checked(options: object) -> CheckpointOptions:
+def _check(options: object) -> CheckpointOptions:
     """Return the options of a call; refuse the call while a function is compiled."""
     if regions.current_region() is not None:
         raise errors.TracingError(

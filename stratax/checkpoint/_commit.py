@@ -15,7 +15,7 @@ import crc32c
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.io import sealed, unsealed
+from stratax.io import seal_text, unseal_text
 
 # Written last: a folder without it is no checkpoint, whatever is in it.
 FILE = "commit.json"
@@ -62,17 +62,17 @@ def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
     # All but the lock, which is removed when the checkpoint is in its place.
     found = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / without]
 
-    def described(path: pathlib.Path) -> dict[str, Any]:
+    def describe(path: pathlib.Path) -> dict[str, Any]:
         # The hash first: what is flushed is then on its way to the disk already.
         entry = {"size": path.stat().st_size, "sha256": _sha256(path)}
         flush(path)
         return entry
 
     names = [path.relative_to(folder).as_posix() for path in found]
-    files = dict(zip(names, _on_threads(described, found), strict=True))
+    files = dict(zip(names, _on_threads(describe, found), strict=True))
     body = {"format": _FORMAT, "sequence": sequence, "saved_at": time.time(), "files": files}
     # With a checksum of its own, as nothing else vouches for it.
-    (folder / FILE).write_bytes(sealed(body))
+    (folder / FILE).write_bytes(seal_text(body))
     flush(folder / FILE)
     for path in folder.rglob("*"):
         # A file's name is on the disk when its folder is: fsync of the file alone does not promise it.
@@ -81,7 +81,7 @@ def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
     flush(folder)
 
 
-def located(folder: pathlib.Path) -> pathlib.Path:
+def locate_files(folder: pathlib.Path) -> pathlib.Path:
     """Return where the files of a checkpoint are: in its folder, or aside if a program was killed as it replaced it.
 
     Raises:
@@ -126,9 +126,9 @@ def read(folder: pathlib.Path) -> Commit:
     """
     with _reading(folder, FILE):
         content = (folder / FILE).read_bytes()
-    commit = _parsed(content)
+    commit = _parse(content)
     if commit is None:
-        raise _damaged(folder, FILE, "it is not what was written")
+        raise _make_damage_error(folder, FILE, "it is not what was written")
     return commit
 
 
@@ -154,7 +154,7 @@ def check_sizes(folder: pathlib.Path) -> Commit:
         with _reading(folder, name):
             size = (folder / name).stat().st_size
         if size != file["size"]:
-            raise _damaged(folder, name, f"it has {size} bytes instead of {file['size']}")
+            raise _make_damage_error(folder, name, f"it has {size} bytes instead of {file['size']}")
     return commit
 
 
@@ -177,7 +177,7 @@ def check_contents(folder: pathlib.Path) -> None:
         with _reading(folder, name):
             checksum = _CHECKSUMS[kind](folder / name)
         if checksum != commit.files[name][kind]:
-            raise _damaged(folder, name, "its checksum is wrong")
+            raise _make_damage_error(folder, name, "its checksum is wrong")
 
     _on_threads(check, commit.files)
     with _whole_lock:
@@ -223,7 +223,7 @@ def _reading(folder: pathlib.Path, name: str) -> Iterator[None]:
             raise errors.FileMissingError(
                 f"There is no checkpoint (any more). Received: path={shown(os.fspath(folder))}."
             ) from error
-        raise _damaged(folder, name, "it is missing") from error
+        raise _make_damage_error(folder, name, "it is missing") from error
     except PermissionError as error:
         raise errors.FileAccessError(
             f"The checkpoint may not be read. Received: path={shown(os.fspath(folder / name))}. Give this user "
@@ -231,19 +231,19 @@ def _reading(folder: pathlib.Path, name: str) -> Iterator[None]:
             "to read it, and to enter the folders that it is in."
         ) from error
     except OSError as error:
-        raise _damaged(folder, name, f"the disk says: {error.strerror}") from error
+        raise _make_damage_error(folder, name, f"the disk says: {error.strerror}") from error
 
 
-def _parsed(content: bytes) -> Commit | None:
+def _parse(content: bytes) -> Commit | None:
     for number in (_FORMAT, _WITH_CRC):
         with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
-            found = unsealed(content, format=number)
+            found = unseal_text(content, format=number)
             del found["format"]
             return Commit(**found)
     return None
 
 
-def _damaged(folder: pathlib.Path, name: str, why: str) -> errors.DataLossError:
+def _make_damage_error(folder: pathlib.Path, name: str, why: str) -> errors.DataLossError:
     return errors.DataLossError(
         f"A checkpoint is damaged: of the file {shown(name)}, {why}. Restore an earlier one. "
         f"Received: path={shown(os.fspath(folder))}.",

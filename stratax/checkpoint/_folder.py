@@ -44,7 +44,7 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike, latest_filename: str | 
         True
     """
     state = get_checkpoint_state(checkpoint_dir)
-    return _last_weights(located(checkpoint_dir)) if state is None else state.model_checkpoint_path
+    return _last_weights(locate(checkpoint_dir)) if state is None else state.model_checkpoint_path
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +82,7 @@ def get_checkpoint_state(
         >>> get_checkpoint_state("/nowhere") is None
         True
     """
-    folder = located(checkpoint_dir)
+    folder = locate(checkpoint_dir)
     unfinished.wait_for(folder)
     found = {path: commit.saved_at for path, commit in without_damage(complete_checkpoints(folder)).items()}
     # Where a training of TensorFlow goes on here, the checkpoints of both are in one folder, and ours are newer.
@@ -119,7 +119,7 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:
         >>> checkpoint_exists("/nowhere/ckpt-1")
         False
     """
-    path = located(checkpoint_prefix)
+    path = locate(checkpoint_prefix)
     unfinished.wait_for(path)
     return _commit_of(path) is not None or any(kind.has(path) for kind in formats())
 
@@ -153,7 +153,7 @@ def without_damage(found: dict[pathlib.Path, _commit.Commit]) -> dict[pathlib.Pa
     left = dict(found)
     for path in reversed(found):
         try:
-            _commit.check_contents(_commit.located(path))
+            _commit.check_contents(_commit.locate_files(path))
             break
         except errors.FileMissingError:
             pass  # Another program has just removed it.
@@ -163,7 +163,7 @@ def without_damage(found: dict[pathlib.Path, _commit.Commit]) -> dict[pathlib.Pa
     return left
 
 
-def located(path: StrPath) -> pathlib.Path:
+def locate(path: StrPath) -> pathlib.Path:
     """Return the path of a checkpoint, or of a folder of checkpoints, in this machine's file system.
 
     Raises:
@@ -185,7 +185,7 @@ def located(path: StrPath) -> pathlib.Path:
 
 def absolute(path: StrPath) -> pathlib.Path:
     """Return a path from the root, which does not change with the working directory."""
-    return pathlib.Path(os.path.abspath(located(path)))
+    return pathlib.Path(os.path.abspath(locate(path)))
 
 
 def _places(folder: pathlib.Path) -> set[pathlib.Path]:
@@ -206,7 +206,7 @@ def _places(folder: pathlib.Path) -> set[pathlib.Path]:
 def _commit_of(path: pathlib.Path) -> _commit.Commit | None:
     """Return what says that a checkpoint is complete; None if it is not."""
     try:
-        return _commit.check_sizes(_commit.located(path))
+        return _commit.check_sizes(_commit.locate_files(path))
     except errors.FileMissingError:
         return None  # It is none, or another program has just removed it.
     except (errors.DataLossError, errors.FileAccessError) as error:

@@ -53,7 +53,7 @@ def checkpoints_iterator(
                 f"{name} is a number of seconds. Received: {name}={shown(seconds)}."
             )
     # A generator of its own, so that wrong arguments are refused at the call and not at the first `next`.
-    return _follow(_folder.located(checkpoint_dir), min_interval_secs, timeout, timeout_fn)
+    return _follow(_folder.locate(checkpoint_dir), min_interval_secs, timeout, timeout_fn)
 
 
 def _follow(

@@ -173,7 +173,7 @@ class _Walk:
         if (merged := value.merged()) is not None:
             self._kind_of(key_path, merged)(key_path, merged)
         for name, child in value.children().items():
-            self.visit(_join(key_path, _escaped(name)), child)
+            self.visit(_join(key_path, _escape(name)), child)
 
     def _named(self, key_path: str, value: NamedVariables) -> None:
         for name, variable in value.children().items():
@@ -181,7 +181,7 @@ class _Walk:
 
     def _mapping(self, key_path: str, mapping: Mapping[Any, Any]) -> None:
         for name, child in mapping.items():
-            self.visit(_join(key_path, _escaped(str(name))), child)
+            self.visit(_join(key_path, _escape(str(name))), child)
 
     def _sequence(self, key_path: str, values: Sequence[Any]) -> None:
         for index, child in enumerate(values):
@@ -302,14 +302,14 @@ def _leaves(key_path: str, value: object) -> Iterator[tuple[str, Any]]:
         yield key_path, value
         return
     for name, child in pairs:
-        yield from _leaves(f"{key_path}/{_escaped(str(name))}", child)
+        yield from _leaves(f"{key_path}/{_escape(str(name))}", child)
 
 
 def _join(key_path: str, name: str) -> str:
     return f"{key_path}/{name}" if key_path else name
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """Return a name as one part of a key path."""
     # The percent sign first, or the others' escapes would be escaped.
     return name.replace("%", "%25").replace("/", "%2F").replace("@", "%40")

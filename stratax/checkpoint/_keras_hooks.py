@@ -17,7 +17,7 @@ def install() -> None:
         {
             "keras:layers.Layer._maybe_build": _then_settle,
             "keras.src.trainers.trainer:Trainer._symbolic_build": _then_settle,
-            "keras.src.optimizers.base_optimizer:BaseOptimizer.apply": _built_before,
+            "keras.src.optimizers.base_optimizer:BaseOptimizer.apply": _build_before,
         },
     )
 
@@ -35,7 +35,7 @@ def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
     return build
 
 
-def _built_before(original: Callable[..., None]) -> Callable[..., None]:
+def _build_before(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def apply(self: Any, grads: object, trainable_variables: Any = None) -> None:
         if host.is_anything_waiting() and not self.built and trainable_variables is not None:

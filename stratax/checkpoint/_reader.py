@@ -123,7 +123,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
         >>> load_checkpoint(path).get_tensor("step")
         array(3, dtype=int32)
     """
-    path = _folder.located(ckpt_dir_or_file)
+    path = _folder.locate(ckpt_dir_or_file)
     # A checkpoint that is still being written is waited for; its failure is raised here.
     if (error := _writer.wait_for(path)) is not None:
         raise error

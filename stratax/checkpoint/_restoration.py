@@ -134,7 +134,7 @@ class Restoration:
     def _key_of(self, key_path: str, others: Mapping[str, Sequence[str]]) -> str | None:
         # The first path to an object may be another in this program than in the one that saved.
         for candidate in candidates(key_path, others):
-            key = _resolved(candidate, self._index.aliases)
+            key = _resolve(candidate, self._index.aliases)
             if key in self._index.shapes or key in self._index.inputs:
                 return key
         return None
@@ -217,7 +217,7 @@ class Restoration:
 
     def _resolved_all(self, key_paths: Iterable[str]) -> set[str]:
         """Return key paths as they were saved."""
-        return {_resolved(key_path, self._index.aliases) for key_path in key_paths}
+        return {_resolve(key_path, self._index.aliases) for key_path in key_paths}
 
     def _note(self) -> None:
         self._notice.text = ""
@@ -289,11 +289,11 @@ def candidates(key_path: str, others: Mapping[str, Sequence[str]]) -> Iterator[s
             yield f"{alias}/{key_path[len(first) :].lstrip('/')}".rstrip("/")
 
 
-def _resolved(key_path: str, aliases: Mapping[str, str]) -> str:
+def _resolve(key_path: str, aliases: Mapping[str, str]) -> str:
     """Return the first saved key path of what `key_path` leads to."""
     before, slot, after = key_path.partition(_graph.SLOT)
     if slot:
-        return f"{_resolved(before, aliases)}{slot}{_resolved(after, aliases)}"
+        return f"{_resolve(before, aliases)}{slot}{_resolve(after, aliases)}"
     found = ""
     for part in key_path.split("/"):
         found = f"{found}/{part}" if found else part

@@ -107,7 +107,7 @@ def write(folder: pathlib.Path, contents: Contents) -> None:
         _check_place(folder)
         # Here and not at the start of a program: only who writes knows which names are its own.
         remove_stale(folder)
-        with _hidden_folder(folder) as hidden:
+        with _make_hidden_folder(folder) as hidden:
             _fill(hidden, contents)
             _commit.seal(hidden, _next_sequence(folder.parent), without=_LOCK)
             # The lock goes last: whoever finds a hidden folder without one may remove it.
@@ -163,7 +163,7 @@ def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
     how = {key: ocp.RestoreArgs(restore_type=np.ndarray) for key in rest}
     # `partial_restore`, as other arrays of the checkpoint are left alone; 0 stands for a leaf of any kind.
     request = ocp.args.PyTreeRestore(item=dict.fromkeys(rest, 0), restore_args=how, partial_restore=True)
-    with _unchanged(index.folder, index.commit), contextlib.closing(_orbax()) as orbax:
+    with _check_unchanged(index.folder, index.commit), contextlib.closing(_orbax()) as orbax:
         try:
             found = orbax.restore(index.folder / _ARRAYS, args=request)
         except (ValueError, KeyError) as error:
@@ -176,9 +176,9 @@ def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
 
 
 def _read_index(folder: pathlib.Path) -> Index:
-    located = _commit.located(folder.absolute())
+    located = _commit.locate_files(folder.absolute())
     commit = _commit.read(located)
-    with _unchanged(located, commit):
+    with _check_unchanged(located, commit):
         _commit.check_contents(located)
         found = json.loads((located / _INDEX).read_text())
     shapes = {key: tuple(shape) for key, shape in found.pop("shapes").items()}
@@ -186,7 +186,7 @@ def _read_index(folder: pathlib.Path) -> Index:
 
 
 @contextlib.contextmanager
-def _unchanged(folder: pathlib.Path, commit: _commit.Commit) -> Iterator[None]:
+def _check_unchanged(folder: pathlib.Path, commit: _commit.Commit) -> Iterator[None]:
     """Check that what is read in a block is of one checkpoint: another process may replace it meanwhile."""
     failure: Exception | None = None
     try:
@@ -225,7 +225,7 @@ def remove_stale(folder: pathlib.Path) -> None:
     Args:
         folder: A checkpoint's place. What belongs to other numbers of the same name is removed too.
     """
-    # The names that `_hidden_folder` and `remove` make; eight digits are the four bytes of `token_hex`.
+    # The names that `_make_hidden_folder` and `remove` make; eight digits are the four bytes of `token_hex`.
     # Of all numbers of this name: who saves `ckpt-7` also clears what `ckpt-6` left.
     stem = re.escape(re.sub(r"-\d+$", "", folder.name))
     pattern = re.compile(rf"\.{stem}(-\d+)?\.[0-9a-f]{{8}}\.(writing|removed)")
@@ -312,7 +312,7 @@ def _next_sequence(parent: pathlib.Path) -> int:
 
 
 @contextlib.contextmanager
-def _hidden_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+def _make_hidden_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     """Make the folder to write into, held until the block or this process ends; remove it if the block fails."""
 
     def make() -> pathlib.Path:

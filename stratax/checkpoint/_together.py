@@ -70,11 +70,11 @@ def exchange(action: str, value: object, timeout: float) -> list[Any]:
             # JSON: values of other processes are never unpickled.
             found = cluster.all_gather(f"checkpoint/{action}", json.dumps(value).encode(), timeout)
     except errors.ClusterTimeoutError as error:
-        raise errors.ClusterTimeoutError(f"{_missed(action)} {error}", tasks=error.tasks) from error
+        raise errors.ClusterTimeoutError(f"{_describe_missed(action)} {error}", tasks=error.tasks) from error
     return [json.loads(each) for each in found]
 
 
-def _missed(action: str) -> str:
+def _describe_missed(action: str) -> str:
     if action == RESTORED:
         return (
             "A task has not come to the end of restoring a checkpoint, in as long as a step may take: its files or its "
@@ -179,7 +179,7 @@ def _first_failure(failures: Sequence[Any], own: BaseException | None) -> BaseEx
     # This task's own error has a traceback, and is of the kind that is raised everywhere.
     if own is not None and type(own).__name__ == found[0][0]:
         return own
-    failure = _made_again(found[0])
+    failure = _make_again(found[0])
     # The first failure is raised in all tasks; this one's own is kept as its cause.
     failure.__cause__ = own
     return failure
@@ -230,10 +230,10 @@ def wait_for_chief(token: str, path: str) -> None:
             tasks=error.tasks,
         ) from error
     if failure is not None:
-        raise _made_again(failure)
+        raise _make_again(failure)
 
 
-def _made_again(failure: Sequence[str]) -> Exception:
+def _make_again(failure: Sequence[str]) -> Exception:
     """Return the error of another task, to be raised here."""
     return _KINDS.get(failure[0], errors.CheckpointError)(failure[1])
 

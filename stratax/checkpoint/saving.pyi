@@ -3,7 +3,7 @@ from ._commit import FILE as FILE
 from ._folder import absolute as absolute
 from ._folder import checkpoint_exists as checkpoint_exists
 from ._folder import complete_checkpoints as complete_checkpoints
-from ._folder import located as located
+from ._folder import locate as locate
 from ._graph import SLOT as SLOT
 from ._graph import NamedVariables as NamedVariables
 from ._graph import Trackable as Trackable

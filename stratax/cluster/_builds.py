@@ -94,11 +94,11 @@ def get_build_info() -> dict[str, Any]:
         "is_tensorrt_build": False,
     }
     if found["is_cuda_build"]:
-        found |= {key: version for key, names in _NVIDIA.items() if (version := _installed(names))}
+        found |= {key: version for key, names in _NVIDIA.items() if (version := _find_installed(names))}
     return found
 
 
-def _installed(packages: tuple[str, ...]) -> str | None:
+def _find_installed(packages: tuple[str, ...]) -> str | None:
     for package in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             return importlib.metadata.version(package)

@@ -90,7 +90,9 @@ def check_task(cluster: ClusterSpec, task_type: str, task_id: int, jobs: tuple[s
         ClusterError: If it is not.
     """
     if task_type not in jobs:
-        raise wrong(f"task.type must be one of {_listed(tuple(dict.fromkeys(jobs)))}", "task.type", task_type)
+        raise wrong(
+            f"task.type must be one of {_list_names(tuple(dict.fromkeys(jobs)))}", "task.type", task_type
+        )
     if task_type == "evaluator" and task_type not in cluster.jobs:
         return
     if task_type not in cluster.jobs:
@@ -119,12 +121,12 @@ def check_jobs(cluster: ClusterSpec, allowed: tuple[str, ...], user: str) -> Non
         if job not in allowed:
             hint = " Use ParameterServerStrategy, or take ps out of the cluster." if job == "ps" else ""
             raise ClusterError(
-                f"{user} has no use for the job {shown(job)} of the cluster; it takes {_listed(allowed)}.{hint} "
+                f"{user} has no use for the job {shown(job)} of the cluster; it takes {_list_names(allowed)}.{hint} "
                 f"Received: cluster.{job}={shown(cluster.job_tasks(job))}."
             )
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _list_names(names: tuple[str, ...]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
@@ -141,7 +143,7 @@ def _check_job(job: str, cluster: ClusterSpec, jobs: tuple[str, ...]) -> None:
     if job not in jobs:
         meant = difflib.get_close_matches(job.lower(), JOBS, n=1, cutoff=0.5)
         hint = f"{meant[0]!r} must be meant." if meant else ""
-        raise wrong(f"cluster has an unknown job; the jobs are {_listed(JOBS)}", "job", job, hint)
+        raise wrong(f"cluster has an unknown job; the jobs are {_list_names(JOBS)}", "job", job, hint)
     if cluster.num_tasks(job) == 0:
         raise wrong(f"cluster.{job} is empty; leave out a job that has no tasks", f"cluster.{job}", [])
     if job == "chief" and cluster.task_indices(job) != [0]:
@@ -197,4 +199,4 @@ def _missing_job(cluster: ClusterSpec, task_type: str) -> str:
         return (
             "task.type is 'chief' but cluster has none; without one, worker 0 is the chief and says 'worker'"
         )
-    return f"task.type is {shown(task_type)} but cluster has only {_listed(tuple(cluster.jobs))}"
+    return f"task.type is {shown(task_type)} but cluster has only {_list_names(tuple(cluster.jobs))}"

@@ -42,7 +42,7 @@ class ClusterSpec:
                 "A cluster must be a dictionary from a job's name to its addresses, or a ClusterSpec. "
                 f"Received: cluster={shown(cluster)}."
             )
-        self._tasks = {_job_name(job): _numbered(job, tasks) for job, tasks in cluster.items()}
+        self._tasks = {_job_name(job): _number(job, tasks) for job, tasks in cluster.items()}
 
     @property
     def jobs(self) -> list[str]:
@@ -154,7 +154,7 @@ def _job_name(job: object) -> str:
     return job
 
 
-def _numbered(job: str, tasks: object) -> dict[int, str]:
+def _number(job: str, tasks: object) -> dict[int, str]:
     # A string is a sequence, whose characters would be taken for addresses.
     if isinstance(tasks, str) or not isinstance(tasks, Mapping | Sequence):
         raise BadTypeError(

@@ -158,7 +158,7 @@ class Coordinator:
             return self._different(hello)
         if not isinstance(index, int) or not 0 <= index < len(self._membership.names):
             return f"{name} has an impossible number, {shown(index)}"
-        return _joined_twice(name) if self._complete and index in self._members else ""
+        return _describe_second_join(name) if self._complete and index in self._members else ""
 
     def _different(self, hello: dict[str, Any]) -> str:
         field = difference(self._membership.cluster.as_dict(), hello.get("cluster"))
@@ -191,7 +191,7 @@ class Coordinator:
         Once the cluster is complete nobody takes a task's place.
         """
         if older is not None:
-            older.channel.write(encode({"t": "refused", "message": _joined_twice(name)}))
+            older.channel.write(encode({"t": "refused", "message": _describe_second_join(name)}))
             older.channel.close()
 
     def _gone(self, index: int, member: _Member) -> None:
@@ -375,7 +375,7 @@ class Coordinator:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-def _joined_twice(name: object) -> str:
+def _describe_second_join(name: object) -> str:
     return f"{name} has joined already: two processes were started as the same task, or two jobs have the same cluster"
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 
 from stratax.base.shown import shown
-from stratax.cluster._physical import known_count
+from stratax.cluster._physical import find_known_count
 from stratax.cluster._simulate import KINDS, simulated_kind
 from stratax.errors import BadTypeError, DeviceError
 
@@ -73,7 +73,7 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """
     return [
         LogicalDevice(_logical_name(kind, index, device.process_index), kind)
-        for kind in _asked_kinds(device_type)
+        for kind in _find_asked_kinds(device_type)
         for index, device in enumerate(local_devices(kind))
     ]
 
@@ -96,13 +96,13 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     """
     return [
         PhysicalDevice(f"/physical_device:{kind}:{index}", kind)
-        for kind in _asked_kinds(device_type)
+        for kind in _find_asked_kinds(device_type)
         for index in range(_count_physical(kind))
     ]
 
 
 def _count_physical(kind: str) -> int:
-    known = known_count(kind)
+    known = find_known_count(kind)
     return len(local_devices(kind)) if known is None else known
 
 
@@ -321,7 +321,7 @@ def _logical_name(kind: str, index: int, task: int) -> str:
     return f"{prefix}/device:{kind}:{index}"
 
 
-def _asked_kinds(device_type: object) -> tuple[str, ...]:
+def _find_asked_kinds(device_type: object) -> tuple[str, ...]:
     if device_type is None:
         return KINDS
     if not isinstance(device_type, str) or device_type.upper() not in KINDS:

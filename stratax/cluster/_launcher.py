@@ -120,7 +120,7 @@ class LocalLauncher(Launcher):
                 pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
                 left = self._plan.restarts - attempt
                 self._screen.tell(
-                    f"{outcome.task} {outcome.ending()}; all tasks are started again in {pause:g} s {_counted(left)}."
+                    f"{outcome.task} {outcome.ending()}; all tasks are started again in {pause:g} s {_say_left(left)}."
                 )
                 self._pause(pause)
                 # A signal during the pause ends the run, which must not begin another attempt.
@@ -217,7 +217,7 @@ class LocalLauncher(Launcher):
             is_done = is_trained and not self._others_end_by_themselves()
             if any(task.has_failed for task in self._tasks):
                 self._wait_for_others()
-                return _judged(self._tasks)
+                return _judge(self._tasks)
             if is_done or any(task.unshown for task in self._tasks):
                 return self._done()
             if self._is_late():
@@ -245,7 +245,7 @@ class LocalLauncher(Launcher):
             pause = _PAUSES[min(number, len(_PAUSES) - 1)]
             self._renewals[task.name] += 1
             self._renew_at[task] = time.monotonic() + pause
-            self._screen.tell(f"{ending}; it is started again alone in {pause:g} s {_counted(left)}.")
+            self._screen.tell(f"{ending}; it is started again alone in {pause:g} s {_say_left(left)}.")
 
     def _is_dispensable(self, task: StartedTask) -> bool:
         """Return whether the others go on without a task."""
@@ -382,11 +382,11 @@ def describe(code: int) -> str:
     return f"exit code {code} ({names[code]})" if code in names else f"exit code {code}"
 
 
-def _counted(left: int) -> str:
+def _say_left(left: int) -> str:
     return f"({left} {'restart' if left == 1 else 'restarts'} left)"
 
 
-def _judged(tasks: list[StartedTask]) -> Outcome:
+def _judge(tasks: list[StartedTask]) -> Outcome:
     """Find the task that failed first: where those that ended have only lost another, one that still runs."""
     failed = min((task for task in tasks if task.has_failed), key=_blame)
     code = failed.process.returncode

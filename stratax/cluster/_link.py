@@ -176,7 +176,7 @@ class Link:
         is_ahead = stop is not None and threading.get_ident() != progress.thread
         request = {"t": "gather", "name": name, "id": number, "all": everything, "ahead": is_ahead}
         self._loop.call_soon_threadsafe(self._ask, number, answer, encode(request, value))
-        is_late = not _settled(answer, timeout, stop)
+        is_late = not _wait_settled(answer, timeout, stop)
         if is_late:
             self.send({"t": "withdraw", "name": name, "id": number})
         try:
@@ -312,7 +312,7 @@ class Link:
             self._joined = True
             self._complete.set_result(header["token"])
         elif kind == "refused" and not self._complete.done():
-            self._complete.set_exception(ClusterError(_refused_text(header["message"], self._membership)))
+            self._complete.set_exception(ClusterError(_describe_refusal(header["message"], self._membership)))
         elif kind == "limit":
             self._limits = dataclasses.replace(self._limits, step=float(header["step"]))
         elif kind == "stop":
@@ -404,7 +404,7 @@ class Link:
             return
         if not self._joined:
             if not self._complete.done():
-                self._complete.set_exception(ClusterError(_refused_text(message, self._membership)))
+                self._complete.set_exception(ClusterError(_describe_refusal(message, self._membership)))
             return
         names = tuple(self._membership.names[index] for index in tasks)
         self.failure_kind, self.failed_tasks = kind, tasks
@@ -450,7 +450,7 @@ class Link:
         return task
 
 
-def _settled(answer: concurrent.futures.Future, timeout: float, stop: threading.Event | None) -> bool:
+def _wait_settled(answer: concurrent.futures.Future, timeout: float, stop: threading.Event | None) -> bool:
     """Wait for an answer, until the time is over or the wait is no longer wanted; say whether it is there."""
     deadline = time.monotonic() + timeout
     # `concurrent.futures` can't wait for an event as well, so this looks at it now and then.
@@ -461,5 +461,5 @@ def _settled(answer: concurrent.futures.Future, timeout: float, stop: threading.
     return bool(concurrent.futures.wait([answer], remaining).done)
 
 
-def _refused_text(message: str, membership: Membership) -> str:
+def _describe_refusal(message: str, membership: Membership) -> str:
     return f"{message}. Received: this task is {membership.name} of {shown(membership.cluster.as_dict())}."

@@ -172,7 +172,7 @@ def _change(name: str, step: int | None, waits_for: str | None) -> None:
     progress.since = time.monotonic()
 
 
-def step_dispatched(result: Pending) -> None:
+def note_step_dispatched(result: Pending) -> None:
     """Note what the step that was handed to the devices computes: the step lasts until it is there.
 
     Args:

@@ -14,7 +14,7 @@ import re
 
 import jax
 
-from stratax.cluster._simulate import simulated
+from stratax.cluster._simulate import find_simulated
 from stratax.seams.jax import hardware_utils, xla_bridge
 
 _FORCED_CPUS = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
@@ -42,7 +42,7 @@ def keep_count(kind: str, count: int) -> None:
     _counts.kept.setdefault(kind, count)
 
 
-def known_count(kind: str) -> int | None:
+def find_known_count(kind: str) -> int | None:
     """Return how many devices of a kind this host has; None if only JAX, once it has started, can say.
 
     Args:
@@ -50,7 +50,7 @@ def known_count(kind: str) -> int | None:
     """
     if kind in _counts.kept:
         return _counts.kept[kind]
-    if (pretended := simulated()) is not None:
+    if (pretended := find_simulated()) is not None:
         return pretended.count if kind == pretended.kind else int(kind == "CPU")
     if has_started():
         return None

@@ -22,7 +22,7 @@ def check_reachable(membership: Membership) -> None:
         ClusterError: If it is.
     """
     own = membership.addresses[membership.index]
-    here = [address[0] for _, address in _found(own)]
+    here = [address[0] for _, address in _resolve_address(own)]
     # A name that is not known yet is no reason to stop: it may be soon.
     if not here or not all(ipaddress.ip_address(each.partition("%")[0]).is_loopback for each in here):
         return
@@ -39,7 +39,7 @@ def check_reachable(membership: Membership) -> None:
 def _is_elsewhere(address: str) -> bool:
     """Return whether an address is known here, and is not one of this machine."""
     # Nothing found means nothing known, and says nothing about where it is.
-    found = _found(address)
+    found = _resolve_address(address)
     return bool(found) and not any(_is_own(family, each) for family, each in found)
 
 
@@ -53,7 +53,7 @@ def _is_own(family: int, address: Any) -> bool:
     return True
 
 
-def _found(address: str) -> list[tuple[int, Any]]:
+def _resolve_address(address: str) -> list[tuple[int, Any]]:
     """Return what a host's name means here, with any port; nothing where it is not known yet."""
     try:
         found = socket.getaddrinfo(host_and_port(address)[0], 0, type=socket.SOCK_STREAM)

@@ -67,7 +67,7 @@ def read_credentials(cluster: ClusterSpec, job_id: str) -> Credentials:
     secret = os.fsencode(value) if given[0] == SECRET_VARIABLE else _read_file(value)
     source = given[0] if given[0] == SECRET_VARIABLE else f"{given[0]}={value}"
     return Credentials(
-        key=_derive(_checked(secret.strip(), source), b"stratax: a cluster's key"), source=source
+        key=_derive(_check(secret.strip(), source), b"stratax: a cluster's key"), source=source
     )
 
 
@@ -75,7 +75,7 @@ def _derive(key: bytes, text: bytes) -> bytes:
     return hmac.digest(key, text, "sha256")
 
 
-def _checked(secret: bytes, source: str) -> bytes:
+def _check(secret: bytes, source: str) -> bytes:
     if not _LEAST_BYTES <= len(secret) <= _MOST_BYTES:
         raise ClusterError(
             f"The secret of {source} must have {_LEAST_BYTES} to {_MOST_BYTES} characters. {_REMEDY}. "

@@ -126,7 +126,7 @@ def parse_specification(specification: str) -> SimulatedDevices:
     return SimulatedDevices(kind=match["kind"].upper(), count=int(match["count"]))
 
 
-def simulated() -> SimulatedDevices | None:
+def find_simulated() -> SimulatedDevices | None:
     """Return what is simulated in this process; None if nothing is."""
     return _state.simulated
 

@@ -94,7 +94,7 @@ def parse_tf_config(text: str) -> TFConfig:
         ('worker', 1, 2)
     """
     with naming_tf_config():
-        return _parsed(_fields(text))
+        return _parse(_fields(text))
 
 
 @contextlib.contextmanager
@@ -106,7 +106,7 @@ def naming_tf_config() -> Iterator[None]:
         raise ClusterError(f"{ENVIRONMENT_VARIABLE}: {error}") from error.__cause__
 
 
-def _parsed(fields: dict[str, Any]) -> TFConfig:
+def _parse(fields: dict[str, Any]) -> TFConfig:
     cluster = _cluster(fields.get("cluster"))
     task_type, task_id = _task(fields.get("task"))
     return TFConfig(
@@ -187,10 +187,10 @@ def _cluster(value: object) -> ClusterSpec:
         return ClusterSpec({})
     if not isinstance(value, dict):
         raise wrong("cluster must be an object from a job's name to its addresses", "cluster", value)
-    return ClusterSpec({name: _tasks(job, value[job]) for job, name in _renamed(value).items()})
+    return ClusterSpec({name: _tasks(job, value[job]) for job, name in _rename_jobs(value).items()})
 
 
-def _renamed(jobs: dict[str, Any]) -> dict[str, str]:
+def _rename_jobs(jobs: dict[str, Any]) -> dict[str, str]:
     """Rename the jobs of TF_CONFIG: TensorFlow 1 called the chief "master"."""
     if "master" in jobs and "chief" in jobs:
         raise wrong(

@@ -8,7 +8,7 @@ import urllib.request
 from typing import NamedTuple
 
 from stratax.base.shown import shown
-from stratax.cluster._physical import known_count, may_have_tpus
+from stratax.cluster._physical import find_known_count, may_have_tpus
 from stratax.cluster._simulate import is_simulated
 from stratax.errors import ClusterError
 
@@ -48,7 +48,7 @@ def hosts_from_metadata() -> TPUHosts | None:
     Raises:
         ClusterError: If there is a server that does not answer.
     """
-    if is_simulated() or _SKIP_VARIABLE in os.environ or not may_have_tpus() or known_count("TPU") == 0:
+    if is_simulated() or _SKIP_VARIABLE in os.environ or not may_have_tpus() or find_known_count("TPU") == 0:
         return None
     index = _attribute(_INDEX)
     listed = None if index is None else _attribute(_HOSTS)

@@ -89,7 +89,7 @@ def judge(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
     """
     # In this order: the last that is known of a silent task is old, so the checks of progress would blame it, or
     # another, for the wrong thing.
-    return _silent(heartbeats, limits) or _left(heartbeats, limits) or _stalled(heartbeats, limits)
+    return _silent(heartbeats, limits) or _find_left(heartbeats, limits) or _find_stalled(heartbeats, limits)
 
 
 def longest_silence(index: int, heartbeats: list[Heartbeat], limits: Limits) -> float:
@@ -118,7 +118,7 @@ def _silent(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
     return None
 
 
-def _left(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
+def _find_left(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
     # Leaving is no fault as such: tasks come to their ends at slightly different times.
     gone = tuple(
         i
@@ -142,7 +142,7 @@ def reason_of_leaving(heartbeat: Heartbeat, meanwhile: str) -> str:
     return f"left the program {when} while others were {meanwhile}"
 
 
-def _stalled(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
+def _find_stalled(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
     here = list(enumerate(heartbeats))
     waiting = [heartbeat for heartbeat in heartbeats if _waits(heartbeat, limits.step)]
     # A task that compiles or saves may take its time, and those that wait for it look as if they stood still.

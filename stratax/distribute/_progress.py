@@ -47,4 +47,4 @@ class StepsForOthers(storage.Observer):
         """Let the step last until its result is there."""
         # A program without results can't be waited for.
         if result is not None:
-            phases.step_dispatched(result)
+            phases.note_step_dispatched(result)

@@ -13,7 +13,7 @@ from ._passes import DatasetPasses as DatasetPasses
 from ._passes import NumberedPasses as NumberedPasses
 from ._plan import describe as describe
 from ._program import StepProgram as StepProgram
-from ._program import unstacked as unstacked
+from ._program import unstack_batches as unstack_batches
 from ._resumption import InputPosition as InputPosition
 from ._resumption import Resumption as Resumption
 from ._staleness import NewStaleness as NewStaleness

@@ -32,7 +32,7 @@ def update_block(
     Returns:
         What the last step returned, averaged over the replicas, or `results()` after it.
     """
-    own = _on_replicas(strategy, _repeated(step, steps), _by_replica(element, steps))
+    own = _on_replicas(strategy, _repeat_step(step, steps), _by_replica(element, steps))
     # The step returns nothing: what its metrics hold is asked for behind all steps.
     if own is None:
         return results()
@@ -56,17 +56,17 @@ def each_step_block(
     Returns:
         A structure of arrays whose first dimension counts steps.
     """
-    outputs = _on_replicas(strategy, _repeated(step, steps, keep=True), _by_replica(element, steps))
+    outputs = _on_replicas(strategy, _repeat_step(step, steps, keep=True), _by_replica(element, steps))
 
-    def stacked(combine: Callable[[Any], Any], output: object) -> Any:
+    def stack(combine: Callable[[Any], Any], output: object) -> Any:
         combined = jnp.asarray(combine(output))
         return strategy.extended.execution.to_all(combined[None] if steps == 1 else combined)
 
     if not of_first:
-        return jax.tree.map(functools.partial(stacked, _mean), outputs, is_leaf=is_per_replica)
+        return jax.tree.map(functools.partial(stack, _mean), outputs, is_leaf=is_per_replica)
     return {
         key: jax.tree.map(
-            functools.partial(stacked, _first if key in of_first else _mean), output, is_leaf=is_per_replica
+            functools.partial(stack, _first if key in of_first else _mean), output, is_leaf=is_per_replica
         )
         for key, output in outputs.items()
     }
@@ -89,7 +89,7 @@ def predict_block(
         A structure of arrays whose first dimension counts examples; of `StepsPerReplica` where each replica keeps its
         own rows of several steps, which :func:`stratax.engine._rows.as_rows` puts in order.
     """
-    outputs = _on_replicas(strategy, _repeated(step, steps, keep=True), _by_replica(element, steps))
+    outputs = _on_replicas(strategy, _repeat_step(step, steps, keep=True), _by_replica(element, steps))
     to_all = strategy.extended.execution.to_all
     # A process reads its own devices only, so that rows of several have to travel anyway.
     may_keep = steps > 1 and not isinstance(strategy.extended.membership, InStep)
@@ -155,7 +155,7 @@ def _first(value: Any) -> Any:
     return value.array if value.solo else value.array[0]
 
 
-def _repeated(step: Step, steps: int, *, keep: bool = False) -> Step:
+def _repeat_step(step: Step, steps: int, *, keep: bool = False) -> Step:
     """Repeat a step for several stacked batches: one loop; the last result, or, with `keep`, all of them stacked."""
     if steps == 1:
         return step

@@ -69,7 +69,7 @@ class EverySteps(Hook):
             self._function(loop, outputs)
 
 
-def overridden(hooks: Iterable[Hook], name: str) -> list[Callable[..., None]]:
+def find_overridden(hooks: Iterable[Hook], name: str) -> list[Callable[..., None]]:
     """Return the methods of this name of those hooks that have one of their own, in the order of the hooks."""
     default = getattr(Hook, name)
     # Looked up once, so that a joint without hooks costs one test of an empty list.

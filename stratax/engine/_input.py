@@ -11,7 +11,7 @@ from stratax.core import OutOfRangeError
 from stratax.data import Dataset
 from stratax.distribute import DistributedDataset, Strategy
 from stratax.engine._passes import DatasetPasses, NumberedPasses
-from stratax.engine._resumption import Resumption, random_before, resumed
+from stratax.engine._resumption import Resumption, open_resumed, random_before
 from stratax.engine._step_iterator import StepIterator
 
 # The share of the time spent waiting for input from which on the input is what bounds the speed.
@@ -216,7 +216,7 @@ class StepInput:
         done = 0 if resumption is None else resumption.steps
         # At the beginning of a pass there is no position within one.
         if resumption is not None and resumption.position["steps"]:
-            iterator = resumed(self, resumption)
+            iterator = open_resumed(self, resumption)
         if iterator is None or not done:
             iterator = self._going_on(iterator)
         if resumption is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.distribute import Strategy
-from stratax.engine._hooks import Hook, overridden
+from stratax.engine._hooks import Hook, find_overridden
 from stratax.engine._input import StepInput
 from stratax.engine._resumption import InputPosition, Resumption
 from stratax.engine._step_iterator import StepIterator
@@ -93,8 +93,8 @@ class StepLoop:
         self._steps_per_dispatch = steps_per_dispatch
         self._hooks = list(hooks)
         # Once: hooks are asked for at every dispatch.
-        self._before = overridden(self._hooks, "before_dispatch")
-        self._after = overridden(self._hooks, "after_dispatch")
+        self._before = find_overridden(self._hooks, "before_dispatch")
+        self._after = find_overridden(self._hooks, "after_dispatch")
         self._phase = phase
         self._count = count
         self._stop: CommonStop | None = None
@@ -253,11 +253,11 @@ class StepLoop:
         return (until is not None and self.step >= until) or (passes is not None and self.passes >= passes)
 
     def _call(self, name: str) -> None:
-        for call in overridden(self._hooks, name):
+        for call in find_overridden(self._hooks, name):
             call(self)
 
     def _tell_of(self, error: BaseException) -> None:
-        for call in overridden(self._hooks, "on_error"):
+        for call in find_overridden(self._hooks, "on_error"):
             try:
                 call(self, error)
             except Exception:

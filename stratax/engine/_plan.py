@@ -24,18 +24,18 @@ def describe(
         steps_per_dispatch: How many steps one program runs.
     """
     replicas = strategy.num_replicas_in_sync
-    parts = [f"{replicas} replicas", f"global batch {_divided(batch_size, replicas)}"]
+    parts = [f"{replicas} replicas", f"global batch {_describe_division(batch_size, replicas)}"]
     parts.append(
         "steps per epoch unknown" if steps_per_epoch is None else f"{steps_per_epoch} steps per epoch"
     )
     if last_batch_size and last_batch_size != batch_size:
-        parts.append(f"last batch {_divided(last_batch_size, replicas)}")
+        parts.append(f"last batch {_describe_division(last_batch_size, replicas)}")
     if steps_per_dispatch > 1:
         parts.append(f"{steps_per_dispatch} steps per dispatch")
     return f"{type(strategy).__name__}: {', '.join(parts)}"
 
 
-def _divided(batch: int, replicas: int) -> str:
+def _describe_division(batch: int, replicas: int) -> str:
     if batch % replicas:
         return f"{batch} (does not divide: computed whole on every replica, counted once)"
     return f"{batch} = {replicas} x {batch // replicas}"

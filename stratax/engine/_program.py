@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from stratax.base.typing import PyTree
 from stratax.core import CompiledPrograms, Function, cpu
 from stratax.distribute import Strategy
-from stratax.distribute.replicas import entered
+from stratax.distribute.replicas import enter_contexts
 from stratax.distribute.strategies import StepByStep
 from stratax.engine import _blocks
 from stratax.engine._rows import as_rows
@@ -172,16 +172,16 @@ class StepProgram:
         function, compiling = self._function, _NOTHING
         if self._is_few:
             function, compiling = self._for_few, cpu.few_runs()
-        with entered(self._strategy, None), compiling:
+        with enter_contexts(self._strategy, None), compiling:
             if steps == 1 or not self._is_one_by_one:
                 return as_rows(function(steps, element))
-            outputs = [function(1, each) for each in unstacked(steps, element)]
+            outputs = [function(1, each) for each in unstack_batches(steps, element)]
         if not self._gives_rows:
             return outputs[-1]
         return jax.tree.map(lambda *rows: jnp.concatenate(rows), *outputs)
 
 
-def unstacked(steps: int, element: PyTree) -> list[Any]:
+def unstack_batches(steps: int, element: PyTree) -> list[Any]:
     """Return the batches of several steps, which are stacked on a leading dimension."""
     if steps == 1:
         return [element]

@@ -97,7 +97,7 @@ class InputPosition:
             )
 
 
-def resumed(steps: PassedInput, resumption: Resumption) -> StepIterator:
+def open_resumed(steps: PassedInput, resumption: Resumption) -> StepIterator:
     """Open a pass behind the steps that were taken of it.
 
     Args:

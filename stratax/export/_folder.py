@@ -26,7 +26,7 @@ from stratax.errors import (
     UnimplementedError,
 )
 from stratax.export._manifest import FORMAT, Manifest
-from stratax.io import sealed, unsealed
+from stratax.io import seal_text, unseal_text
 
 MANIFEST = "export.json"
 # What TensorFlow writes.
@@ -142,7 +142,7 @@ def write_manifest(folder: pathlib.Path, manifest: Manifest) -> None:
         if file.is_file()
     }
     body = {"kind": "stratax export", "format": FORMAT, "files": files, **manifest.as_json()}
-    (folder / MANIFEST).write_bytes(sealed(body))
+    (folder / MANIFEST).write_bytes(seal_text(body))
 
 
 def refuse_foreign(path: str) -> None:
@@ -199,7 +199,7 @@ class Folder:
                     f"The export at {shown(self.path)} has a newer format. Expected: at most {FORMAT}. Received: "
                     f"{version}. Install a newer Stratax."
                 )
-            body = unsealed(content, kind="stratax export", format=FORMAT)
+            body = unseal_text(content, kind="stratax export", format=FORMAT)
         except (ValueError, RecursionError) as error:
             if isinstance(error, DataLossError):
                 raise

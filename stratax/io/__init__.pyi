@@ -7,8 +7,8 @@ from ._access import writing as writing
 from ._glob import glob as glob
 from ._glob import is_list as is_list
 from ._messages import make_messages as make_messages
-from ._sealed import sealed as sealed
-from ._sealed import unsealed as unsealed
+from ._sealed import seal_text as seal_text
+from ._sealed import unseal_text as unseal_text
 from ._streams import ByteStream as ByteStream
 from ._streams import as_compression as as_compression
 from ._streams import guess_compression as guess_compression
@@ -18,7 +18,7 @@ from ._tensor_types import TYPES_BY_DTYPE as TYPES_BY_DTYPE
 from ._tensor_types import TYPES_BY_NUMBER as TYPES_BY_NUMBER
 from ._tensor_types import VALUE_FIELDS as VALUE_FIELDS
 from ._tensor_types import DataType as DataType
-from ._tensor_types import listed_values as listed_values
+from ._tensor_types import list_values as list_values
 from ._whole import discard as discard
 from ._whole import join as join
 from ._whole import local_path as local_path
@@ -28,6 +28,6 @@ from ._whole import open_beside as open_beside
 from ._whole import publish as publish
 from ._whole import read_file as read_file
 from ._whole import remove_folder as remove_folder
-from ._whole import replaced_file as replaced_file
+from ._whole import replace_file as replace_file
 from ._whole import size_of as size_of
 from ._whole import write_file as write_file

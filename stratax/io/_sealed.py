@@ -10,14 +10,14 @@ from stratax.base.shown import shown
 _KEY = "crc32c"
 
 
-def sealed(body: dict[str, Any]) -> bytes:
+def seal_text(body: dict[str, Any]) -> bytes:
     """Return a JSON object as text, with its checksum in it."""
     # Indented for those who look into the file; the checksum is of the content, not of this text.
     return json.dumps({**body, _KEY: _checksum(body)}, indent=1).encode()
 
 
-def unsealed(content: bytes, **kind: object) -> dict[str, Any]:
-    """Return what :func:`sealed` was given.
+def unseal_text(content: bytes, **kind: object) -> dict[str, Any]:
+    """Return what :func:`seal_text` was given.
 
     Args:
         content: The text.

@@ -80,7 +80,7 @@ VALUE_FIELDS = {
 }
 
 
-def listed_values(message: Any, kind: DataType) -> np.ndarray:
+def list_values(message: Any, kind: DataType) -> np.ndarray:
     """Return the values that a message lists, in one dimension.
 
     Args:

@@ -82,7 +82,7 @@ def new_file(path: str) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def replaced_file(path: str) -> Iterator[str]:
+def replace_file(path: str) -> Iterator[str]:
     """Yield a hidden path beside a file of this machine; what is written there takes its place when the block ends.
 
     The hidden name ends as the file's own, for writers that choose a format by it. What a killed process of this

@@ -47,7 +47,7 @@ def read_file(filename: StrPath, name: str | None = None) -> bytes:
         >>> read_file(path)
         b'text'
     """
-    return _whole_files.read_file(_settled(filename))
+    return _whole_files.read_file(_settle_path(filename))
 
 
 def write_file(filename: StrPath, contents: str | bytes, name: str | None = None) -> None:
@@ -196,7 +196,7 @@ class GFile:
     def _file(self) -> Any:
         if self._opened is None:
             with (reading if self.mode[0] == "r" else writing)(self.name):
-                raw = _open(_settled(self.name), self.mode.replace("b", "") + "b")
+                raw = _open(_settle_path(self.name), self.mode.replace("b", "") + "b")
             # `newline="\n"`: nothing is translated, so that positions are those of the bytes.
             self._opened = raw if "b" in self.mode else io.TextIOWrapper(raw, "utf-8", newline="\n")
         return self._opened
@@ -213,7 +213,7 @@ def _open(name: str, mode: str) -> IO[Any]:
 
 def exists(path: StrPath) -> bool:
     """Return whether there is a file or folder, as `tf.io.gfile.exists`."""
-    name = _settled(path)
+    name = _settle_path(path)
     if not name:  # For fsspec an empty name is that of the current folder.
         return False
     filesystem, inner = remote_path(name)
@@ -222,7 +222,7 @@ def exists(path: StrPath) -> bool:
 
 def isdir(path: StrPath) -> bool:
     """Return whether there is a folder, as `tf.io.gfile.isdir`."""
-    name = _settled(path)
+    name = _settle_path(path)
     filesystem, inner = remote_path(name)
     return bool(name) and bool(filesystem.isdir(inner))
 
@@ -233,7 +233,7 @@ def listdir(path: StrPath) -> list[str]:
     Raises:
         FileMissingError: If there is no such folder.
     """
-    name = _settled(path)
+    name = _settle_path(path)
     if not isdir(name):
         raise file_missing(name)
     filesystem, inner = remote_path(name)
@@ -253,7 +253,7 @@ def walk(
         topdown: Whether a folder comes before those that are in it.
         onerror: What is called with an error; without it, what can't be read is left out.
     """
-    name = _settled(top)
+    name = _settle_path(top)
     local = local_path(name)
     if local is not None:
         for folder, folders, files in os.walk(local, topdown, onerror, followlinks=True):
@@ -352,7 +352,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
         FileMissingError: If there is no such file.
         FileAccessError: If it can't be read or written.
     """
-    source, target = _settled(src), _settled(dst)
+    source, target = _settle_path(src), _settle_path(dst)
     if not overwrite:
         _check_free(target, "Pass overwrite=True to replace it.")
     with reading(source):
@@ -375,7 +375,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
         FileMissingError: If there is no such file.
         FileAccessError: If it can't be renamed.
     """
-    source, target = _there(src), _settled(dst)
+    source, target = _there(src), _settle_path(dst)
     if not overwrite:
         _check_free(target, "Pass overwrite=True to replace it.")
     here, there = local_path(source), local_path(target)
@@ -393,7 +393,7 @@ def join(path: str, *paths: str) -> str:
     return _whole_files.join(path, *paths)
 
 
-def _settled(path: StrPath) -> str:
+def _settle_path(path: StrPath) -> str:
     """Return the name of a file or folder, once this process has written what it is just writing there."""
     name = as_file_name(path)
     if (local := local_path(name)) is not None:
@@ -407,7 +407,7 @@ def _there(path: StrPath) -> str:
     Raises:
         FileMissingError: If there is none.
     """
-    name = _settled(path)
+    name = _settle_path(path)
     # A link to nothing does not exist, and can be removed.
     if not (exists(name) or _is_link(name)):
         raise file_missing(name)

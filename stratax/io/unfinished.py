@@ -146,7 +146,7 @@ def begin(path: str | os.PathLike, work: Callable[[], None], leave: Leave) -> Wr
     """
     # With the first write only: a program that writes nothing needs no hook.
     _install_exit()
-    resolved = _resolved(path)
+    resolved = _resolve(path)
     with _lock:
         if any(write.is_own for write in _writes):
             raise _within_a_write()
@@ -176,7 +176,7 @@ def wait_for(path: str | os.PathLike) -> BaseException | None:
     # The usual case costs nothing: every file that is read asks.
     if not _writes:
         return None
-    resolved = _resolved(path)
+    resolved = _resolve(path)
     failure = None
     for write in _earlier():
         if _touches(write.path, resolved):
@@ -202,7 +202,7 @@ def _earlier() -> list[Write]:
     return writes[:own]
 
 
-def _resolved(path: str | os.PathLike) -> pathlib.Path:
+def _resolve(path: str | os.PathLike) -> pathlib.Path:
     return pathlib.Path(os.path.realpath(path))
 
 

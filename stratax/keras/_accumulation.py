@@ -6,7 +6,7 @@ import keras
 
 from stratax.core import Function
 from stratax.distribute import Strategy, keras_hooks
-from stratax.distribute.replicas import entered
+from stratax.distribute.replicas import enter_contexts
 from stratax.seams import keras as seam
 
 
@@ -35,7 +35,7 @@ class FlushAccumulatedGradients(keras.callbacks.Callback):
             with keras_hooks.applying(optimizer):
                 keras_hooks.flush(optimizer, _KERAS_APPLY)
 
-        with entered(self._strategy, None):
+        with enter_contexts(self._strategy, None):
             Function(flush, autograph=False)()
 
 

@@ -25,7 +25,7 @@ from stratax.base.shown import cut, shown
 from stratax.checkpoint import random_state, set_random_state
 from stratax.distribute import Strategy, keras_hooks
 from stratax.engine import InputPosition, Resumption, StepInput
-from stratax.io import local_path, replaced_file, write_file
+from stratax.io import local_path, replace_file, write_file
 from stratax.keras._whole_saves import one_state
 
 # Raised when an older reader would misread the state.
@@ -108,7 +108,7 @@ class Backup:
     def _write(self, state: dict[str, Any]) -> None:
         callback, model = self._callback, self._callback.model
         os.makedirs(callback.backup_dir, exist_ok=True)
-        with replaced_file(callback._weights_path) as path, one_state(model):
+        with replace_file(callback._weights_path) as path, one_state(model):
             # A model's own `save_weights` is called, as by Keras.
             model.save_weights(filepath=path, overwrite=True)
             with h5py.File(path, "r+") as file:
@@ -311,7 +311,7 @@ def _named_for_keras(path: str) -> Iterator[str]:
 def _keep(path: str, copy: str) -> None:
     """Give a file's content a second name, which the file that replaces it does not change."""
     if os.path.exists(path):
-        with replaced_file(copy) as temporary:
+        with replace_file(copy) as temporary:
             try:
                 # Two names of one content: replacing one file leaves the other as it was.
                 os.link(path, temporary)

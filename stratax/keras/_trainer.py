@@ -19,7 +19,7 @@ from stratax import engine, errors
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.distribute import Strategy, keras_hooks, strategies
-from stratax.distribute.replicas import entered, get_strategy, has_strategy
+from stratax.distribute.replicas import enter_contexts, get_strategy, has_strategy
 from stratax.distribute.strategies import InStep, ScheduledSteps, workers_of
 from stratax.keras import (
     _accumulation,
@@ -435,7 +435,7 @@ class Trainer:
         if adapter.num_batches == 0:
             adapter.example()  # Raises: Keras would fail later, and not say why.
         # Variables that layers create now belong to the strategy.
-        with entered(self.strategy, None):
+        with enter_contexts(self.strategy, None):
             # `predict` needs the layers only, and their variables' shapes are found without computing.
             if not all(layer.built for layer in model._flatten_layers()) and predicting:
                 x, _, _ = seam.data_adapter_utils.unpack_x_y_sample_weight(

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 
 from stratax.core import storage
-from stratax.io import local_path, replaced_file
+from stratax.io import local_path, replace_file
 from stratax.seams import keras as seam
 
 _SAVES = ("save", "save_weights")
@@ -84,7 +84,7 @@ def _whole(save: Callable[..., Any]) -> Callable[..., Any]:
         # Called in another way than Keras' callbacks do: by the user, whose arguments may mean anything.
         if path is None or args or kwargs != {"overwrite": True} or not _takes_file(path):
             return save(filepath, *args, **kwargs)
-        with replaced_file(path) as temporary:
+        with replace_file(path) as temporary:
             # The hidden file's name ends as the file's, by which Keras chooses the format.
             return save(temporary, overwrite=True)
 

@@ -60,7 +60,7 @@ class ScheduledProgram(ScheduledSteps):
     def __call__(self, steps: int, element: Any) -> Any:
         """Schedule so many steps; see `StepProgram`. Their batches may be `OfWorkers`."""
         if not isinstance(element, OfWorkers):
-            for batch in engine.unstacked(steps, element):
+            for batch in engine.unstack_batches(steps, element):
                 self._schedule(self._block, (1, batch))
             return self._last
         self._source = element

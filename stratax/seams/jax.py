@@ -21,10 +21,10 @@
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
 - `choose_options`: options of XLA that fit some programs only are asked for before a program is known.
 - `index_closed_over_arrays`: an array that lies on the mesh of a `shard_map` can't be indexed inside of it.
-- `called_again`: equal parts of a program are lowered once.
+- `call_again`: equal parts of a program are lowered once.
 - `end_to_end`, `hidden_number`, `reshaped`: `mlir.lower_fun` would trace a function for each of these operations.
-- `new_variable`, `copied_equation`: parts of a program are made of others, and a trace is no place to change one.
-- `lowered_apart`: XLA fuses what it finds side by side, and only a function that it does not inline is compiled alone.
+- `new_variable`, `copy_equation`: parts of a program are made of others, and a trace is no place to change one.
+- `lower_apart`: XLA fuses what it finds side by side, and only a function that it does not inline is compiled alone.
 """
 
 import contextlib
@@ -61,10 +61,10 @@ make_gloo_tcp_collectives = _jax.make_gloo_tcp_collectives
 __all__ = [
     "TracedOperation",
     "ad",
+    "call_again",
     "call_back",
-    "called_again",
     "choose_options",
-    "copied_equation",
+    "copy_equation",
     "core",
     "distributed",
     "end_to_end",
@@ -75,10 +75,10 @@ __all__ = [
     "inputs_of_scan",
     "inside_axis",
     "lines_of",
+    "lower_apart",
     "lower_as_call",
     "lower_as_delivery",
     "lower_as_nothing",
-    "lowered_apart",
     "lowering_for_cpus",
     "make_gloo_tcp_collectives",
     "new_variable",
@@ -224,7 +224,7 @@ def index_closed_over_arrays() -> None:
     indexing.canonicalize_sharding = canonicalize_sharding
 
 
-def lowered_apart(ctx: Any, function: Callable[..., Any], *operands: Any) -> Any:
+def lower_apart(ctx: Any, function: Callable[..., Any], *operands: Any) -> Any:
     """Lower a function of arrays as one that XLA compiles by itself, fused with nothing around it.
 
     XLA computes what is cheap again in each operation that uses it, and compiles each of these formulas: what has many
@@ -243,7 +243,7 @@ def lowered_apart(ctx: Any, function: Callable[..., Any], *operands: Any) -> Any
     return results
 
 
-def called_again(call: Any, *operands: Any) -> Any:
+def call_again(call: Any, *operands: Any) -> Any:
     """Lower a call of the function that another operation calls, which has one result."""
     again = func.CallOp([each.type for each in call.results], call.attributes["callee"], list(operands))
     again.operation.attributes[_ATTRIBUTES] = call.attributes[_ATTRIBUTES]
@@ -272,7 +272,7 @@ def new_variable(aval: Any) -> Any:
     return core.Var(aval)
 
 
-def copied_equation(
+def copy_equation(
     beside: Any, operands: list[Any], results: list[Any], primitive: Any, params: dict[str, Any]
 ) -> Any:
     """Return an operation for a program, in the surroundings of another one and without effects."""

@@ -19,7 +19,7 @@ import numpy as np
 from jax._src import callback, core, debugging, effects, ffi
 from jax._src.interpreters import mlir
 
-__all__ = ["CHECKS", "called_with", "compiled_with", "effects_of", "numbered_call", "print_formatted"]
+__all__ = ["CHECKS", "compile_with", "effects_of", "make_caller", "number_call", "print_formatted"]
 
 # What XLA's calls of Python are named, by platform.
 _TARGETS = {
@@ -104,7 +104,7 @@ _known_p = core.Primitive("stratax_known")
 
 
 @_known_p.def_abstract_eval
-def _known_type(aval: Any, *, functions: Any) -> Any:
+def _find_known_type(aval: Any, *, functions: Any) -> Any:
     del functions
     return aval
 
@@ -121,7 +121,7 @@ mlir.register_lowering(_chain_p, _lower_chain)
 mlir.register_lowering(_known_p, _lower_known)
 
 
-def numbered_call(equation: Any, number: int) -> Any:
+def number_call(equation: Any, number: int) -> Any:
     """Return an operation that calls Python as one that calls the function of a number."""
     types = tuple(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.outvars)
     return equation.replace(primitive=_call_p, params={"number": number, "types": types}, effects={_effect})
@@ -138,7 +138,7 @@ def effects_of(before: Any, is_changed: bool) -> Any:
     return {*others, _effect} if is_changed or len(others) < len(before) else before
 
 
-def called_with(closed: Any) -> Callable[..., list[Any]]:
+def make_caller(closed: Any) -> Callable[..., list[Any]]:
     """Return a function that computes such a jaxpr, to be exported: it gives its results and a number behind them.
 
     Args:
@@ -147,11 +147,11 @@ def called_with(closed: Any) -> Callable[..., list[Any]]:
     return lambda *operands: _chain_p.bind(*closed.consts, *operands, jaxpr=closed.jaxpr)
 
 
-def compiled_with(exported: Any, functions: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+def compile_with(exported: Any, functions: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
     """Return an exported function, compiled with the functions that it calls.
 
     Args:
-        exported: The function. The last one of its results is the number that :func:`called_with` has given.
+        exported: The function. The last one of its results is the number that :func:`make_caller` has given.
         functions: The functions, by their numbers. Each takes a token and NumPy arrays, views of the program's memory,
             and gives the token and its results.
     """

@@ -64,6 +64,8 @@ __all__ = [
     "current_path",
     "data_adapter_utils",
     "data_adapters",
+    "find_installed",
+    "find_uninitialized_variables",
     "forget_random_seed",
     "fresh_names",
     "get_stateless_scope",
@@ -73,7 +75,6 @@ __all__ = [
     "in_stateless_scope",
     "in_symbolic_scope",
     "install",
-    "installed",
     "is_default",
     "original",
     "outside_stateless_scope",
@@ -84,7 +85,6 @@ __all__ = [
     "squeeze_or_expand_to_same_rank",
     "states_of",
     "to_snake_case",
-    "uninitialized_variables",
     "without_distribution",
 ]
 
@@ -116,7 +116,7 @@ def _state_of_thread() -> Callable[[], contextlib.AbstractContextManager[None]]:
     state = _copied(vars(global_state.GLOBAL_STATE_TRACKER))
 
     @contextlib.contextmanager
-    def taken_over() -> Iterator[None]:
+    def take_over() -> Iterator[None]:
         own = vars(global_state.GLOBAL_STATE_TRACKER)
         before = dict(own)
         # Each thread goes on with scopes of its own.
@@ -127,7 +127,7 @@ def _state_of_thread() -> Callable[[], contextlib.AbstractContextManager[None]]:
             own.clear()
             own.update(before)
 
-    return taken_over
+    return take_over
 
 
 def _copied(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def fresh_names() -> Iterator[None]:
         yield
 
 
-def uninitialized_variables() -> list[keras.Variable]:
+def find_uninitialized_variables() -> list[keras.Variable]:
     """Return the variables that were created while tracing and have no value yet."""
     # A copy: the list is Keras' own, which is about to be replaced.
     return list(global_state.get_global_attribute(_UNINITIALIZED, [], set_to_default=True))
@@ -427,7 +427,7 @@ def original(path: str) -> Any:
     return _originals.get(path, inspect.getattr_static(owner, name))
 
 
-def installed() -> frozenset[str]:
+def find_installed() -> frozenset[str]:
     """Return the paths at which something is replaced now."""
     return frozenset(path for _, path in _installed)
 

@@ -34,7 +34,7 @@ def choose_backend() -> None:
         chosen = keras.config.backend()
         if chosen == "jax":
             return
-        how = f"Keras was imported before Stratax and runs on {shown(chosen)}{_configured()}"
+        how = f"Keras was imported before Stratax and runs on {shown(chosen)}{_find_configured()}"
     raise errors.BackendError(
         f"Stratax needs Keras on its JAX backend. Expected: KERAS_BACKEND=jax, or none. Received: {how}. Set "
         "KERAS_BACKEND=jax in the environment, or import stratax before keras and what imports it, such as TensorFlow."
@@ -171,7 +171,7 @@ class _Watch(importlib.abc.MetaPathFinder):
         loader.exec_module = exec_module
 
 
-def _configured() -> str:
+def _find_configured() -> str:
     """Return where a backend other than Keras' default came from, if its configuration file says so."""
     path = pathlib.Path(os.environ.get("KERAS_HOME", pathlib.Path.home() / ".keras")) / "keras.json"
     try:

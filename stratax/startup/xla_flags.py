@@ -55,7 +55,7 @@ def _wrap_cpu_client() -> None:
     start = bridge.make_cpu_client
 
     def make_cpu_client() -> Any:
-        with _added():
+        with _add_setting():
             # Creating options is what makes jaxlib read the variable; once it has, it never does again.
             _ = importlib.import_module("jaxlib._jax").CompileOptions().executable_build_options.debug_options
         return start()
@@ -66,7 +66,7 @@ def _wrap_cpu_client() -> None:
 
 
 @contextlib.contextmanager
-def _added() -> Iterator[None]:
+def _add_setting() -> Iterator[None]:
     """Add the setting to the environment variable for a moment."""
     given = os.environ.get(_VARIABLE)
     flags = (given or "").strip()

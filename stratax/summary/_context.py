@@ -84,10 +84,10 @@ def set_step(step: Any) -> None:
     Raises:
         BadTypeError: If it is something else.
     """
-    STEP.set(None if step is None else setting(checked_step(step)))
+    STEP.set(None if step is None else setting(check_step(step)))
 
 
-def checked_step(step: Any) -> Any:
+def check_step(step: Any) -> Any:
     """Return a step, if it is one.
 
     Raises:

@@ -231,11 +231,11 @@ class EventFile:
 def flush_folder(folder: str) -> None:
     """Wait until all that this process has for the files of a folder is on the disk."""
     for file in list(_files):
-        if _resolved(file.folder) == _resolved(folder):
+        if _resolve(file.folder) == _resolve(folder):
             file.flush()
 
 
-def _resolved(folder: str) -> str:
+def _resolve(folder: str) -> str:
     path = files.local_path(folder)
     return folder.rstrip("/") if path is None else os.path.realpath(path)
 

@@ -12,7 +12,7 @@ from stratax.base.shown import shown
 from stratax.errors import BadTypeError
 from stratax.io import FileName
 from stratax.summary._event_file import EventFile
-from stratax.summary._graph_forms import parsed_summary
+from stratax.summary._graph_forms import parse_summary
 from stratax.summary._packages import tensorboard
 from stratax.summary._records import SummaryRecord
 from stratax.summary._writer import is_writing_process
@@ -94,7 +94,7 @@ class FileWriter:
             BadTypeError: If it is something else.
             FileAccessError: If the file could not be written before.
         """
-        message = summary.to_proto if isinstance(summary, SummaryRecord) else _copied(summary)
+        message = summary.to_proto if isinstance(summary, SummaryRecord) else _copy_later(summary)
         self._put(lambda: {"summary": self._without_known_metadata(message())}, global_step)
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
@@ -162,7 +162,7 @@ class FileWriter:
             )
 
 
-def _copied(summary: Any) -> Callable[[], Any]:
+def _copy_later(summary: Any) -> Callable[[], Any]:
     """Return what gives a copy of a message: it may be changed afterwards, and be of TensorFlow's own class."""
     if hasattr(summary, "SerializeToString"):
         summary = summary.SerializeToString()
@@ -171,7 +171,7 @@ def _copied(summary: Any) -> Callable[[], Any]:
             "A FileWriter writes summaries. Expected: a Summary message, its bytes, or what `summary.scalar` and its "
             f"like return. Received: {shown(summary)} ({type(summary).__name__})."
         )
-    parsed = parsed_summary(summary)
+    parsed = parse_summary(summary)
     return lambda: parsed
 
 

@@ -81,7 +81,7 @@ def image(tag: str, max_outputs: int, bad_color: Any = None) -> Encode:
         message = new_summary()
         for number, pixels in enumerate(images[:max_outputs]):
             height, width, channels = pixels.shape
-            part = message.value.add(tag=_numbered(f"{tag}/image", number, max_outputs)).image
+            part = message.value.add(tag=_number_tag(f"{tag}/image", number, max_outputs)).image
             part.height, part.width, part.colorspace = height, width, channels
             part.encoded_image_string = _contents.png(_as_bytes(pixels, bad_color))
         return message
@@ -116,7 +116,7 @@ def audio(tag: str, sample_rate: float, max_outputs: int) -> Encode:
         message = new_summary()
         clips = clips if clips.ndim == 3 else clips[..., None]
         for number, clip in enumerate(clips[:max_outputs]):
-            part = message.value.add(tag=_numbered(f"{tag}/audio", number, max_outputs)).audio
+            part = message.value.add(tag=_number_tag(f"{tag}/audio", number, max_outputs)).audio
             part.sample_rate, part.num_channels, part.length_frames = sample_rate, clip.shape[1], len(clip)
             part.encoded_audio_string = _contents.wav(np.asarray(clip, np.float32), int(sample_rate))
             part.content_type = "audio/wav"
@@ -151,10 +151,10 @@ def text(tag: str) -> Encode:
     return tensor(tag, metadata_of("text", None))
 
 
-def parsed_summary(content: bytes) -> Any:
+def parse_summary(content: bytes) -> Any:
     """Return a `Summary` message from its bytes."""
     return tensorboard("compat.proto.summary_pb2").Summary.FromString(content)
 
 
-def _numbered(tag: str, number: int, most: int) -> str:
+def _number_tag(tag: str, number: int, most: int) -> str:
     return tag if most == 1 else f"{tag}/{number}"

@@ -57,11 +57,11 @@ def metadata_of(plugin: str, description: str | None, **fields: Any) -> Callable
         **fields: What the plugin keeps besides.
     """
 
-    def made() -> Any:
+    def make_metadata() -> Any:
         module = tensorboard(f"plugins.{_MODULES[plugin]}.metadata")
         return module.create_summary_metadata(display_name=None, description=description, **fields)
 
-    return made
+    return make_metadata
 
 
 _MODULES = {

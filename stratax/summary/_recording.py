@@ -19,11 +19,11 @@ from stratax.base.shown import shown
 from stratax.core import host, regions
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.summary._contents import Content, of_tensor, tensor_message
-from stratax.summary._context import COLLECTOR, CONDITION, STEP, WRITER, Setting, checked_step
+from stratax.summary._context import COLLECTOR, CONDITION, STEP, WRITER, Setting, check_step
 from stratax.summary._event_file import event_now
 from stratax.summary._packages import new_summary
 from stratax.summary._records import SummaryRecord
-from stratax.summary._writer import SummaryWriter, writer_numbered
+from stratax.summary._writer import SummaryWriter, find_writer
 
 _NO_STEP = (
     "A summary was given no step, and none is set. Expected: the argument `step`, `writer.as_default(step=...)` or "
@@ -72,7 +72,7 @@ def record_message(tag: str, make: Callable[[], Content], step: Any) -> Any:
         BadArgumentError: If it has no step.
     """
     if step is not None:
-        checked_step(step)
+        check_step(step)
     collector = COLLECTOR.get()
     if collector is not None and WRITER.get() is None and step is None:
         content = make()
@@ -96,7 +96,7 @@ def should_record_summaries() -> Any:
     if regions.executing_eagerly():
         return WRITER.get() is not None and _holds_now(CONDITION.get())
     region = regions.current_region()
-    wanted, _ = _wanted()
+    wanted, _ = _find_wanted()
     first = True if region is None else region.is_first_party()
     return wanted if first is True else first if wanted is True else first & wanted
 
@@ -127,11 +127,11 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
         BadTypeError: If its content is neither numbers nor strings.
     """
     if isinstance(metadata, bytes):
-        metadata = _parsed_metadata(metadata)
+        metadata = _parse_metadata(metadata)
     return record(tag, lambda: of_tensor(tensor() if callable(tensor) else tensor), metadata, step)
 
 
-def _parsed_metadata(content: bytes) -> Any:
+def _parse_metadata(content: bytes) -> Any:
     from stratax.summary._packages import tensorboard
 
     return tensorboard("compat.proto.summary_pb2").SummaryMetadata.FromString(content)
@@ -153,7 +153,7 @@ def _record_now(make: Callable[[], Content], step: Any) -> Any:
     arrays = [_fetching(array) for array in content.arrays]
     number = _fetching(step.value if isinstance(step, keras.Variable) else step)
     made = event_now(
-        lambda: int(_fetched(number)), lambda: content.encode(*content.prepare(*map(_fetched, arrays)))
+        lambda: int(_fetch(number)), lambda: content.encode(*content.prepare(*map(_fetch, arrays)))
     )
     writer.value._put(made, may_wait=True)
     return True
@@ -177,12 +177,12 @@ def _fetching(value: Any) -> Any:
     return value
 
 
-def _fetched(value: Any) -> Any:
+def _fetch(value: Any) -> Any:
     return np.asarray(value)
 
 
 def _record_in_program(make: Callable[[], Content], step: Any) -> Any:
-    wanted, writer = _wanted()
+    wanted, writer = _find_wanted()
     if wanted is False:
         return False
     if step is None:
@@ -198,7 +198,7 @@ def _record_in_program(make: Callable[[], Content], step: Any) -> Any:
 
 def _deliver(content: Content, writer: SummaryWriter | None, number: Any, step: Any, wanted: Any) -> None:
     def receive(number: np.ndarray, step: np.ndarray, *arrays: np.ndarray) -> None:
-        target = writer_numbered(int(number)) if writer is None else writer
+        target = find_writer(int(number)) if writer is None else writer
         if target is not None:
             target._put(event_now(lambda: int(step), lambda: content.encode(*arrays)), may_wait=False)
 
@@ -208,7 +208,7 @@ def _deliver(content: Content, writer: SummaryWriter | None, number: Any, step: 
     host.deliver(receive, [number, step, *content.arrays], wanted, prepare)
 
 
-def _wanted() -> tuple[Any, SummaryWriter | None]:
+def _find_wanted() -> tuple[Any, SummaryWriter | None]:
     """Return whether a program records, and the writer that was made the default inside of it, if one was."""
     inside = WRITER.get()
     writer = None if inside is None or inside.is_eager else inside.value
@@ -221,10 +221,10 @@ def _wanted() -> tuple[Any, SummaryWriter | None]:
             parts.append(outside.tracer[_CONDITION] != _OFF)
         else:
             state = outside.tracer[_CONDITION]
-            traced = jnp.asarray(_resolved(outside.condition.value)).astype(bool)
+            traced = jnp.asarray(_resolve(outside.condition.value)).astype(bool)
             parts.append(jnp.where(state == _AS_TRACED, traced, state == _ON))
     else:
-        value = _resolved(condition.value)
+        value = _resolve(condition.value)
         if not isinstance(value, jax.core.Tracer):
             if not bool(np.asarray(value)):
                 return False, writer
@@ -276,7 +276,7 @@ class _Outside:
     """
 
     def __init__(self) -> None:
-        self.condition = _computed_condition(CONDITION.get())
+        self.condition = _find_computed_condition(CONDITION.get())
         step = STEP.get()
         is_variable = step is not None and step.is_eager and isinstance(step.value, keras.Variable)
         self.step: keras.Variable | None = step.value if step is not None and is_variable else None
@@ -346,7 +346,7 @@ def _outside() -> _Outside:
     return region.program.notes["summaries"]
 
 
-def _computed_condition(condition: Setting | None) -> Setting | None:
+def _find_computed_condition(condition: Setting | None) -> Setting | None:
     """Return a condition that was set outside of the program, if the program computes it."""
     if condition is None or not condition.is_eager or not callable(condition.value):
         return None
@@ -355,10 +355,10 @@ def _computed_condition(condition: Setting | None) -> Setting | None:
 
 def _is_computed(condition: Setting) -> bool:
     """Return whether a callable computes with variables or arrays."""
-    return isinstance(_resolved(condition.value), jax.Array)
+    return isinstance(_resolve(condition.value), jax.Array)
 
 
-def _resolved(condition: Any) -> Any:
+def _resolve(condition: Any) -> Any:
     value = condition() if callable(condition) else condition
     if isinstance(value, keras.Variable):
         value = value.value
@@ -374,7 +374,7 @@ def _resolved(condition: Any) -> Any:
 
 
 def _holds_now(condition: Setting | None) -> bool:
-    return condition is None or bool(np.asarray(_resolved(condition.value)))
+    return condition is None or bool(np.asarray(_resolve(condition.value)))
 
 
 def _is_same(left: Any, right: Any) -> bool:

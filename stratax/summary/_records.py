@@ -62,7 +62,7 @@ class SummaryRecord:
         return record
 
 
-def merged(records: Sequence[Any], name: str = "Merge/MergeSummary") -> SummaryRecord:
+def merge_records(records: Sequence[Any], name: str = "Merge/MergeSummary") -> SummaryRecord:
     """Return several records as one, as `tf.compat.v1.summary.merge` does.
 
     Raises:

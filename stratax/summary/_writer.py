@@ -108,7 +108,7 @@ class _Default(contextlib.AbstractContextManager["SummaryWriter"]):
 
     def __init__(self, writer: SummaryWriter, step: Any) -> None:
         self._writer = writer
-        self._step = None if step is None else _context.checked_step(step)
+        self._step = None if step is None else _context.check_step(step)
         self._before: Any = None
 
     def __enter__(self) -> SummaryWriter:
@@ -309,7 +309,7 @@ def is_writing_process() -> bool:
     return config.task_id in (0, None) and (config.task_type == "chief" or "chief" not in jobs)
 
 
-def writer_numbered(number: int) -> SummaryWriter | None:
+def find_writer(number: int) -> SummaryWriter | None:
     """Return the writer that a running program means; None if there is none any more."""
     return _by_number.get(number)
 

@@ -13,4 +13,4 @@ from ._graph_forms import text as text
 from ._packages import tensorboard as tensorboard
 from ._recording import record_message as record_message
 from ._records import SummaryRecord as SummaryRecord
-from ._records import merged as merged
+from ._records import merge_records as merge_records

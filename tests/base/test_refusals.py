@@ -8,7 +8,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors
-from stratax.base.refusals import raises_named, refused
+from stratax.base.refusals import explain_refusal, raises_named
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_jax_says_of_tracing_stays_as_it_is():
 
     with pytest.raises(jax.errors.TracerBoolConversionError, match="boolean conversion"):
         jax.jit(decide)(1.0)
-    assert refused(decide, (1,), {}, OSError("It is gone.")) is None
+    assert explain_refusal(decide, (1,), {}, OSError("It is gone.")) is None
 
 
 def test_a_wrong_dtype_is_caught_by_whatever_a_program_catches():

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from stratax.base.summarized import summarized
+from stratax.base.summarized import summarize_array
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ from stratax.base.summarized import summarized
     ],
 )
 def test_numbers_and_text_look_as_tensorflows(array, text):
-    assert summarized(np.asarray(array), 3) == text
+    assert summarize_array(np.asarray(array), 3) == text
 
 
 def test_rows_stand_under_one_another():
     rows = np.arange(24).reshape(2, 1, 3, 4)
-    assert summarized(rows, 1) == (
+    assert summarize_array(rows, 1) == (
         "[[[[0 ... 3]\n   ...\n   [8 ... 11]]]\n\n\n [[[12 ... 15]\n   ...\n   [20 ... 23]]]]"
     )

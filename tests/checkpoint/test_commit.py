@@ -14,14 +14,14 @@ EMPTY = _store.Contents(arrays={}, names={}, aliases={}, inputs={}, random=None)
 
 def test_a_moment_without_a_checkpoint_is_waited_over_when_the_next_one_is_put_there(tmp_path, monkeypatch):
     _store.write(tmp_path / "ckpt", EMPTY)
-    located, misses = _store._commit.located, iter([1, 2])
+    located, misses = _store._commit.locate_files, iter([1, 2])
 
     def missing(folder):
         if next(misses, None) is not None:
             raise errors.FileMissingError("no file or folder has this path")
         return located(folder)
 
-    monkeypatch.setattr(_store._commit, "located", missing)
+    monkeypatch.setattr(_store._commit, "locate_files", missing)
     assert _store.read_index(tmp_path / "ckpt").shapes == {}
     misses = iter([1, 2, 3])
     with pytest.raises(errors.FileMissingError, match="no file or folder has this path"):

@@ -12,7 +12,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.checkpoint import _commit, _folder
-from stratax.io import sealed
+from stratax.io import seal_text
 from stratax.train import Checkpoint, CheckpointManager, CheckpointOptions, latest_checkpoint
 
 
@@ -157,7 +157,7 @@ def test_a_checkpoint_with_checksums_of_the_first_format_is_read(tmp_path):
         del file["sha256"]
         file["crc32c"] = crc32c.crc32c((path / name).read_bytes())
     del commit["crc32c"]
-    (path / "commit.json").write_bytes(sealed({**commit, "format": 1}))
+    (path / "commit.json").write_bytes(seal_text({**commit, "format": 1}))
     checkpoint.v.assign(0.0)
     checkpoint.restore(latest_checkpoint(tmp_path))
     assert float(checkpoint.v) == 3.0

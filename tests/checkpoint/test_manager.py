@@ -113,7 +113,7 @@ def test_what_another_program_removes_meanwhile_is_passed_over_in_silence(tmp_pa
     for _ in range(2):
         manager.save()
     assert len(manager.checkpoints) == 2
-    located = _commit.located
+    located = _commit.locate_files
 
     def located_and_gone(folder):
         if folder.name == "ckpt-1":
@@ -121,7 +121,7 @@ def test_what_another_program_removes_meanwhile_is_passed_over_in_silence(tmp_pa
             return folder
         return located(folder)
 
-    monkeypatch.setattr(_commit, "located", located_and_gone)
+    monkeypatch.setattr(_commit, "locate_files", located_and_gone)
     assert names(manager.checkpoints) == ["ckpt-2"]
     assert not caplog.records
 

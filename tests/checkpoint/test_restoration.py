@@ -157,9 +157,9 @@ def test_what_a_large_deferred_restoration_does_grows_with_its_size_alone(tmp_pa
             Checkpoint(model=model, optimizer=optimizer).write(tmp_path / str(count))
             return calls(count)
         called = []
-        resolved = _restoration._resolved
+        resolved = _restoration._resolve
         with monkeypatch.context() as patch:
-            patch.setattr(_restoration, "_resolved", lambda *args: called.append(1) or resolved(*args))
+            patch.setattr(_restoration, "_resolve", lambda *args: called.append(1) or resolved(*args))
             Checkpoint(model=model, optimizer=optimizer).restore(tmp_path / str(count)).expect_partial()
         return len(called)
 
@@ -212,7 +212,7 @@ ALIASES = {"model/layers/0": "first", "model/head": "model/layers/1"}
     ],
 )
 def test_what_a_key_path_leads_to_has_one_saved_key_path(key_path, expected):
-    assert _restoration._resolved(key_path, ALIASES) == expected
+    assert _restoration._resolve(key_path, ALIASES) == expected
 
 
 def test_every_key_path_of_an_object_is_a_candidate_also_for_slots():

@@ -208,10 +208,10 @@ def test_what_killed_processes_left_of_the_same_name_is_removed_and_nothing_else
 
 
 def test_what_another_write_holds_is_not_stale(tmp_path):
-    with _store._hidden_folder(tmp_path / "run-1") as hidden:
+    with _store._make_hidden_folder(tmp_path / "run-1") as hidden:
         _store.remove_stale(tmp_path / "run-2")
         assert hidden.exists()
-    with contextlib.suppress(KeyError), _store._hidden_folder(tmp_path / "run-1") as failed:
+    with contextlib.suppress(KeyError), _store._make_hidden_folder(tmp_path / "run-1") as failed:
         raise KeyError
     assert not failed.exists()
 

@@ -28,7 +28,9 @@ def test_a_compute_capability_is_compared(monkeypatch):
 
 def test_the_installation_is_for_the_platforms_whose_plugins_it_has(monkeypatch):
     monkeypatch.setattr(_physical, "_plugins", lambda: frozenset(["cuda", "jax_rocm7_plugin"]))
-    monkeypatch.setattr(_builds, "_installed", lambda packages: "12.9" if "cu12" in packages[0] else None)
+    monkeypatch.setattr(
+        _builds, "_find_installed", lambda packages: "12.9" if "cu12" in packages[0] else None
+    )
     assert tf.test.is_built_with_cuda()
     assert tf.test.is_built_with_rocm()
     assert tf.test.is_built_with_gpu_support()
@@ -46,8 +48,8 @@ def test_the_installation_is_for_the_platforms_whose_plugins_it_has(monkeypatch)
 
 
 def test_a_version_is_that_of_the_first_package_that_is_installed():
-    assert _builds._installed(("no-such-package", "jax")) == __import__("jax").__version__
-    assert _builds._installed(("no-such-package",)) is None
+    assert _builds._find_installed(("no-such-package", "jax")) == __import__("jax").__version__
+    assert _builds._find_installed(("no-such-package",)) is None
 
 
 def test_xla_compiles_for_this_host():

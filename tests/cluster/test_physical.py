@@ -12,17 +12,17 @@ from stratax.cluster import _physical
     [((), 5, 0), (("cuda",), 5, 5), (("cuda",), None, None), (("rocm",), 5, None)],
 )
 def test_gpus_are_counted_without_starting_jax(monkeypatch, plugins, cuda, expected):
-    monkeypatch.setattr(_physical, "simulated", lambda: None)
+    monkeypatch.setattr(_physical, "find_simulated", lambda: None)
     monkeypatch.setattr(_physical, "has_started", lambda: False)
     monkeypatch.setattr(_physical, "_plugins", lambda: frozenset(plugins))
     monkeypatch.setattr(_physical, "_count_cuda", lambda: cuda)
     values = {"jax_platforms": None, "jax_num_cpu_devices": -1}
     monkeypatch.setattr(_physical, "jax", types.SimpleNamespace(config=types.SimpleNamespace(values=values)))
     monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
-    assert _physical.known_count("GPU") == expected
-    assert _physical.known_count("CPU") == 4
+    assert _physical.find_known_count("GPU") == expected
+    assert _physical.find_known_count("CPU") == 4
     values["jax_platforms"] = "cpu"
-    assert _physical.known_count("GPU") == _physical.known_count("TPU") == 0
+    assert _physical.find_known_count("GPU") == _physical.find_known_count("TPU") == 0
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_gpus_are_counted_without_starting_jax(monkeypatch, plugins, cuda, expec
 def test_a_library_that_only_compiles_for_tpus_does_not_start_jax(
     monkeypatch, library, chips, forced, expected
 ):
-    monkeypatch.setattr(_physical, "simulated", lambda: None)
+    monkeypatch.setattr(_physical, "find_simulated", lambda: None)
     monkeypatch.setattr(_physical, "has_started", lambda: False)
     monkeypatch.setattr(_physical, "_plugins", frozenset)
     monkeypatch.setattr(_physical.importlib.util, "find_spec", lambda name: library)
@@ -43,7 +43,7 @@ def test_a_library_that_only_compiles_for_tpus_does_not_start_jax(
     monkeypatch.setattr(_physical, "jax", types.SimpleNamespace(config=types.SimpleNamespace(values=values)))
     if forced:
         monkeypatch.setenv("JAX_FORCE_TPU_INIT", "1")
-    assert _physical.known_count("TPU") == expected
+    assert _physical.find_known_count("TPU") == expected
 
 
 def test_the_driver_of_nvidia_is_asked_where_there_is_one():

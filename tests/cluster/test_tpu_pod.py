@@ -96,7 +96,7 @@ def tpu_vm(monkeypatch):
     monkeypatch.delenv("TPU_SKIP_MDS_QUERY", raising=False)
     monkeypatch.setattr(_tpu_metadata, "is_simulated", lambda: False)
     monkeypatch.setattr(_tpu_metadata, "may_have_tpus", lambda: True)
-    monkeypatch.setattr(_tpu_metadata, "known_count", lambda kind: None)
+    monkeypatch.setattr(_tpu_metadata, "find_known_count", lambda kind: None)
     monkeypatch.setattr(_tpu_metadata, "_PAUSE_SECONDS", 0)
 
     def asked_at(address):

@@ -324,7 +324,7 @@ def test_a_position_in_a_pass_leads_to_the_next_step():
         position = engine.InputPosition(steps)
         assert take(steps.open(), 2) == [0, 4]
         state = position.get_state(within_pass=True)
-        iterator = _resumption.resumed(again, resumption_of(state))
+        iterator = _resumption.open_resumed(again, resumption_of(state))
         assert (iterator.steps_taken, again.current) == (2, iterator)
         assert take(iterator, 2) == take(steps.current, 2) == [8, 12]
 
@@ -347,7 +347,7 @@ def test_steps_of_input_that_can_not_be_put_back_are_read_anew_and_that_is_said_
             states = [position.get_state(within_pass=True) for _ in range(2)]
         assert len(caught) == 1
         assert [(state["steps"], state["iterator"]) for state in states] == [(3, None)] * 2
-        iterator = _resumption.resumed(again, resumption_of(states[0]))
+        iterator = _resumption.open_resumed(again, resumption_of(states[0]))
         assert iterator.steps_taken == 3
         assert take(iterator, 1) == [12]
 
@@ -365,6 +365,6 @@ def test_an_order_that_comes_from_the_global_generators_is_that_of_the_interrupt
             state = engine.InputPosition(steps).get_state(within_pass=True)
         np.random.seed(4)
         state["steps"] = 1
-        iterator = _resumption.resumed(again, resumption_of(state))
+        iterator = _resumption.open_resumed(again, resumption_of(state))
         assert first != second
         assert take(iterator, 1) == [second]

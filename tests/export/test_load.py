@@ -13,7 +13,7 @@ import pytest
 import stratax.tf as tf
 from stratax import errors
 from stratax.export import TensorInfo, contains, load, save
-from stratax.io import sealed
+from stratax.io import seal_text
 
 
 def model_of_images():
@@ -152,7 +152,7 @@ def changed_manifest(exported, tmp_path, change):
     body = json.loads((folder / "export.json").read_text())
     del body["crc32c"]
     change(body)
-    (folder / "export.json").write_bytes(sealed(body))
+    (folder / "export.json").write_bytes(seal_text(body))
     return folder
 
 

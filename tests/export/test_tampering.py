@@ -11,7 +11,7 @@ import stratax.tf as tf
 from stratax.errors import DataLossError, StrataxError
 from stratax.export import ExportedFunction, TensorInfo, load, save
 from stratax.image import encode_jpeg
-from stratax.io import sealed, unsealed
+from stratax.io import seal_text, unseal_text
 
 INPUTS = {"examples": TensorInfo("string", (None,)), "n": TensorInfo("int32", ())}
 FEATURES = {
@@ -60,7 +60,7 @@ def exported(tmp_path_factory):
     save(None, folder, {"serving_default": ExportedFunction(answer, INPUTS)}, platforms=["cpu"])
     signature = load(folder).signatures["serving_default"]
     results = signature.program(signature.prepare(GIVEN).arguments)
-    return folder, unsealed((folder / "export.json").read_bytes()), results
+    return folder, unseal_text((folder / "export.json").read_bytes()), results
 
 
 def places(values, path=()):
@@ -121,7 +121,7 @@ def tampered(rng, body):
 
 def outcome(folder, body, results):
     """What loading and calling gives: results, or the error's name; an error that is none of Stratax' is raised."""
-    (folder / "export.json").write_bytes(sealed(body))
+    (folder / "export.json").write_bytes(seal_text(body))
     try:
         signature = load(folder).signatures["serving_default"]
         # Without the program, which a plan can't change, and which takes long to compile.
@@ -168,8 +168,8 @@ def test_a_signature_whose_program_takes_other_arrays_is_refused(tmp_path, name,
         {"f": ExportedFunction(lambda given: {"y": given["x"] + 1.0}, inputs)},
         platforms=["cpu"],
     )
-    body = unsealed((tmp_path / "1" / "export.json").read_bytes())
+    body = unseal_text((tmp_path / "1" / "export.json").read_bytes())
     body["signatures"]["f"]["inputs"]["x"][name] = value
-    (tmp_path / "1" / "export.json").write_bytes(sealed(body))
+    (tmp_path / "1" / "export.json").write_bytes(seal_text(body))
     with pytest.raises(DataLossError, match="is damaged"):
         load(tmp_path / "1")

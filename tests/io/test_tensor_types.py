@@ -6,7 +6,7 @@ import pytest
 
 from stratax.data import parse_tensor
 from stratax.data.elements import DType
-from stratax.io import TENSOR_TYPES, TYPES_BY_DTYPE, VALUE_FIELDS, listed_values, make_messages
+from stratax.io import TENSOR_TYPES, TYPES_BY_DTYPE, VALUE_FIELDS, list_values, make_messages
 
 Message = make_messages("tests/values.proto", {"Values": VALUE_FIELDS})["Values"]
 
@@ -30,13 +30,13 @@ def test_a_dtype_has_its_number_and_the_number_its_dtype(kind):
 
 def test_numbers_of_eight_bits_are_listed_as_bytes():
     values = np.array([1.5, -2, 0], ml_dtypes.float8_e5m2)
-    found = listed_values(Message(float8_val=values.tobytes()), TYPES_BY_DTYPE[values.dtype])
+    found = list_values(Message(float8_val=values.tobytes()), TYPES_BY_DTYPE[values.dtype])
     assert found.dtype == values.dtype
     assert found.tolist() == [1.5, -2, 0]
 
 
 def test_half_of_a_complex_number_is_left_out():
-    found = listed_values(Message(scomplex_val=[1, 2, 3]), TYPES_BY_DTYPE[np.dtype("complex64")])
+    found = list_values(Message(scomplex_val=[1, 2, 3]), TYPES_BY_DTYPE[np.dtype("complex64")])
     assert found.tolist() == [1 + 2j]
 
 

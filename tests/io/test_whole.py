@@ -105,7 +105,7 @@ def test_a_replaced_file_has_its_own_ending_and_stays_if_the_block_fails(tmp_pat
     path.write_text("before")
 
     def cut_off():
-        with io.replaced_file(str(path)) as hidden:
+        with io.replace_file(str(path)) as hidden:
             assert hidden.endswith(".a.h5")
             pathlib.Path(hidden).write_text("half")
             raise KeyError("mine")
@@ -120,7 +120,7 @@ def test_a_link_keeps_its_place_and_what_it_points_at_is_replaced(tmp_path):
     (tmp_path / "disk").mkdir()
     link = tmp_path / "a"
     link.symlink_to(tmp_path / "disk" / "b")
-    with io.replaced_file(str(link)) as hidden:
+    with io.replace_file(str(link)) as hidden:
         pathlib.Path(hidden).write_text("new")
     assert link.is_symlink()
     assert (tmp_path / "disk" / "b").read_text() == "new"
@@ -134,7 +134,7 @@ def test_what_another_user_s_process_writes_is_left_alone(tmp_path, monkeypatch)
         raise PermissionError
 
     monkeypatch.setattr(_whole.os, "kill", kill)
-    with io.replaced_file(str(tmp_path / "a")) as hidden:
+    with io.replace_file(str(tmp_path / "a")) as hidden:
         pathlib.Path(hidden).write_text("new")
     assert theirs.exists()
 
@@ -148,7 +148,7 @@ def test_what_a_killed_process_has_left_is_removed_and_what_a_living_one_writes_
     elsewhere = tmp_path / f".another-host.{gone}-1.tmp.a.h5"
     for path in (dead, other, elsewhere):
         path.touch()
-    with io.replaced_file(str(tmp_path / "a.h5")) as path:
+    with io.replace_file(str(tmp_path / "a.h5")) as path:
         assert pathlib.Path(path).parent == tmp_path
         pathlib.Path(path).write_text("new")
     assert (tmp_path / "a.h5").read_text() == "new"

@@ -11,7 +11,7 @@ from keras import layers
 
 import stratax as sx
 from stratax.io import _whole as _whole_files
-from stratax.io import replaced_file
+from stratax.io import replace_file
 from stratax.keras import _backup
 
 X = np.linspace(0, 1, 16, dtype="float32").reshape(8, 2)
@@ -230,11 +230,11 @@ def test_the_backup_before_is_kept_under_a_second_name_that_the_next_one_leaves_
     _backup._keep(str(path), str(copy))
     assert not copy.exists()
     for content, kept in [("first", "first"), ("second", "second")]:
-        with replaced_file(str(path)) as hidden:
+        with replace_file(str(path)) as hidden:
             pathlib.Path(hidden).write_text(content)
         _backup._keep(str(path), str(copy))
         assert copy.read_text() == kept
-    with replaced_file(str(path)) as hidden:
+    with replace_file(str(path)) as hidden:
         pathlib.Path(hidden).write_text("third")
     assert (path.read_text(), copy.read_text()) == ("third", "second")
 

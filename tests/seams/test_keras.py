@@ -55,7 +55,7 @@ def test_what_is_replaced_has_the_signature_that_the_replacements_were_written_f
 
 def test_everything_that_is_listed_is_replaced_and_nothing_is_replaced_twice():
     install_all()
-    left = {replaced.path for replaced in seam.REPLACED} - seam.installed()
+    left = {replaced.path for replaced in seam.REPLACED} - seam.find_installed()
     # Where TensorFlow is, Keras' callback for TensorBoard works by itself.
     assert left == set() or (
         importlib.util.find_spec("tensorflow") and all("TensorBoard" in path for path in left)

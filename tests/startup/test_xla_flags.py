@@ -141,6 +141,6 @@ def test_nothing_happens_with_another_jaxlib():
 
 def test_a_file_of_flags_stays(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "/a/file")
-    with xla_flags._added():
+    with xla_flags._add_setting():
         assert os.environ["XLA_FLAGS"] == "/a/file"
     assert os.environ["XLA_FLAGS"] == "/a/file"

@@ -16,7 +16,7 @@ from stratax.command.rehearsal._topologies import Topology, parse_topology
 from stratax.core import functions
 from stratax.core.regions import MadeProgram
 from stratax.distribute import Strategy, get_strategy
-from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, entered, is_per_replica, mesh_of
+from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, enter_contexts, is_per_replica, mesh_of
 from stratax.engine import StepProgram
 from stratax.keras.trainers import Trainer, trainer_of
 
@@ -70,7 +70,7 @@ def compile(
         types = [
             jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=spread) for each in sorted_arguments.dynamic
         ]
-        with entered(strategy, None):
+        with enter_contexts(strategy, None):
             return function.traced_for(sorted_arguments, types, move, devices)
 
     name = getattr(function_or_model, "__name__", type(function_or_model).__name__)

@@ -167,7 +167,7 @@ def memory_of(made: MadeProgram, stats: Any) -> Memory:
             donated += size if number in made.donated else 0
             if variable is not None:
                 sizes[kinds.get(id(variable), "weights")] += size
-            elif regions.divided_dim(spec) is not None:
+            elif regions.find_divided_dim(spec) is not None:
                 sizes["batch"] += size
     known = sum(sizes.values())
     return Memory(
@@ -183,7 +183,7 @@ def memory_of(made: MadeProgram, stats: Any) -> Memory:
 
 def steps_and_examples(made: MadeProgram) -> tuple[int, int]:
     """Return how many steps a dispatch makes and how many examples each of them takes on all devices."""
-    found = regions.divided_batch(jax.tree.leaves(made.arguments))
+    found = regions.find_divided_batch(jax.tree.leaves(made.arguments))
     if found is None:
         return 1, 0
     spec, dim = found

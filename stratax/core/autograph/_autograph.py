@@ -97,7 +97,7 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
         return function if converted is function.__func__ else types.MethodType(converted, function.__self__)
     if isinstance(function, types.FunctionType) and _is_convertible(function):
         # What can't be rewritten runs as it is; a warning says so where it matters.
-        return (_rewritten(function) if _leads_to_users(function) else None) or function
+        return (_rewrite(function) if _leads_to_users(function) else None) or function
     return function
 
 
@@ -108,19 +108,19 @@ def converted_call(
     scope: "FunctionScope | None" = None,
 ) -> Any:
     """Call `function` from rewritten code: rewritten too if it is the user's."""
-    result = _converted_call(function, args, kwargs or {}, scope)
+    result = _convert_call(function, args, kwargs or {}, scope)
     control.note(result)
     return result
 
 
-def _converted_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Any) -> Any:
+def _convert_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Any) -> Any:
     if isinstance(function, functools.partial):
         return converted_call(function.func, (*function.args, *args), {**function.keywords, **kwargs}, scope)
     if isinstance(function, types.MethodType):
         return converted_call(function.__func__, (function.__self__, *args), kwargs, scope)
     if isinstance(function, types.FunctionType):
         is_users = storage.is_users(function) and _SKIP not in function.__dict__
-        target = _rewritten(function) if is_users and _is_convertible(function) else None
+        target = _rewrite(function) if is_users and _is_convertible(function) else None
         if is_users and target is None and _CONVERTED not in function.__dict__:
             # Nobody will see what it does with them.
             control.check_surroundings(function, args, kwargs)
@@ -141,7 +141,7 @@ def _call_builtin(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], scope: object
 ) -> Any:
     control.check_call(function, args, kwargs)
-    if regions.current_region() and (stream := control.combined(function, args, kwargs)) is not None:
+    if regions.current_region() and (stream := control.combine(function, args, kwargs)) is not None:
         return stream
     # These look at their caller's frame, which in rewritten code is another function's.
     if function is super and not args:
@@ -182,7 +182,7 @@ _lock = threading.Lock()
 _given_up: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
 
 
-def _rewritten(function: types.FunctionType) -> types.FunctionType | None:
+def _rewrite(function: types.FunctionType) -> types.FunctionType | None:
     """Return the rewritten function, or None where it can't be or need not be rewritten."""
     code = function.__code__
     if code in _given_up:
@@ -289,7 +289,7 @@ def _mark(function: Callable[..., Any]) -> Any:
     return function
 
 
-def _caught() -> BaseException | None:
+def _find_caught() -> BaseException | None:
     """Return the exception that is being handled."""
     return sys.exc_info()[1]
 
@@ -313,7 +313,7 @@ class Operators:
     FunctionScope: Any = FunctionScope
     with_function_scope: Any = _with_function_scope
     autograph_artifact: Any = _mark
-    caught: Any = _caught
+    caught: Any = _find_caught
     STD: Any = converter.STANDARD_OPTIONS
     ConversionOptions: Any = converter.ConversionOptions
     Feature: Any = converter.Feature

@@ -20,7 +20,7 @@ from ._driven import same_structure as same_structure
 from ._driven import same_structures as same_structures
 from ._growing import Growing as Growing
 from ._growing import Unallocated as Unallocated
-from ._iterated import combined as combined
+from ._iterated import combine as combine
 from ._iterated import iterator as iterator
 from ._iterators import check_call as check_call
 from ._iterators import check_surroundings as check_surroundings

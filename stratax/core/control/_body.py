@@ -127,7 +127,7 @@ class LoopRegion(regions.Region):
 
     def taken(self, stream: object) -> int:
         """Return how many elements of `stream` are taken before this point in the first iteration."""
-        return taken_before(self.parent, stream) + self.per_iteration(stream)
+        return count_taken_before(self.parent, stream) + self.per_iteration(stream)
 
     def structure(self, stream: object) -> Any:
         """Return the structure of the elements of `stream` in these iterations."""
@@ -196,7 +196,7 @@ class LoopRegion(regions.Region):
         return jax.tree.unflatten(treedef, tracers)
 
 
-def taken_before(region: regions.Region, stream: object) -> int:
+def count_taken_before(region: regions.Region, stream: object) -> int:
     """Return how many elements of a stream are taken before this point, as far as that is known while tracing."""
     # A branch takes nothing itself, so what was taken before it is what was taken around it.
     while isinstance(region, BranchRegion):
@@ -244,11 +244,11 @@ def trace_block(
         The block.
     """
 
-    def traced(*values: object) -> list[Any]:
+    def trace(*values: object) -> list[Any]:
         with region:
             return body(list(values))
 
-    closed, shapes = jax.make_jaxpr(traced, return_shape=True)(*arguments)
+    closed, shapes = jax.make_jaxpr(trace, return_shape=True)(*arguments)
     count = len(region.inputs) if isinstance(region, LoopRegion) else 0
     flat = jaxprs.lift_inputs(closed, count)
     driven = any(equation.primitive in DRIVEN for equation in jaxprs.equations(closed.jaxpr))

@@ -178,7 +178,9 @@ class Carry:
             if not isinstance(source, _STATE):
                 inputs.append(next(taken))
             elif (slot := self._slot_of.get(id(regions.variable_of(source)))) is not None:
-                inputs.append(regions.converted(values[slot], self.variables[slot - len(self.slots)], source))
+                inputs.append(
+                    regions.convert_form(values[slot], self.variables[slot - len(self.slots)], source)
+                )
             else:
                 inputs.append(self._read[id(source)])
         arguments = [values[a.position] if isinstance(a, _Slot) else a for a in self._arguments]
@@ -197,7 +199,7 @@ class Carry:
             self.variables, values[len(self.slots) :], self.initial[len(self.slots) :], strict=True
         ):
             source, result = written.get(id(regions.variable_of(variable)), (variable, value))
-            new.append(_locals.cast(regions.converted(result, source, variable), start.dtype))
+            new.append(_locals.cast(regions.convert_form(result, source, variable), start.dtype))
         return new, results
 
     def locals_after(self, values: Sequence[Any], *, always_runs: bool) -> list[Any]:

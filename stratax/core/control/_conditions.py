@@ -117,7 +117,7 @@ def if_stmt(
         return
     # Both branches begin from these; each would otherwise see what the other has assigned.
     entry = list(get_state())
-    on_true, on_false = _narrowed(condition, entry, names)
+    on_true, on_false = _narrow(condition, entry, names)
     predicate = as_predicate(condition, "if")
     branches = (
         _trace(parent, body, get_state, set_state, on_true),
@@ -169,7 +169,7 @@ def _trace(
     return _Branch(block, state, arrays)
 
 
-def _narrowed(
+def _narrow(
     condition: Callable[..., Any], entry: list[Any], names: Sequence[str]
 ) -> tuple[list[Any], list[Any]]:
     """Return what the branches may take for granted of `if not do_return:`, which guards what follows a `return`."""
@@ -313,7 +313,7 @@ def _run(
     parent: regions.Region, predicate: object, branches: tuple[_Branch, _Branch], merge: _Merge
 ) -> list[Any]:
     """Put the condition into the program; its variables get their new values."""
-    written = _written(branches)
+    written = _find_written(branches)
     # Read before the branches run: a variable that only one of them writes needs its old value in the other.
     current = {key: parent.get_current_value(variable) for key, variable in written.items()}
 
@@ -324,7 +324,7 @@ def _run(
         def run() -> list[Any]:
             results = branch.block.run((), ())
             new = {
-                key: regions.converted(value, variable, written[key])
+                key: regions.convert_form(value, variable, written[key])
                 for variable, value in zip(own, results[len(results) - len(own) :], strict=True)
                 for key in [id(regions.variable_of(variable))]
             }
@@ -352,7 +352,7 @@ def _run(
     return results[: len(merge.outputs)]
 
 
-def _written(branches: Sequence[_Branch]) -> dict[int, Any]:
+def _find_written(branches: Sequence[_Branch]) -> dict[int, Any]:
     """Return what the branches write, by the ids of variables: as a party's share where one of them does."""
     found: dict[int, Any] = {}
     for branch in branches:

@@ -77,7 +77,7 @@ def plan(parent: regions.Region, region: _body.LoopRegion, length: object, bound
         OutOfRangeError: If a stream has too few elements left. None is lost.
     """
     streams = _streams(region)
-    count = known_count(parent, length, bound)
+    count = find_known_count(parent, length, bound)
     if count is None:
         raise AssertionError  # Such loops are driven.
     argument = None if isinstance(length, int) else parent.argument_index(bound)  # type: ignore[attr-defined]
@@ -100,7 +100,7 @@ def _streams(region: _body.LoopRegion) -> dict[int, Any]:
     return {id(taken.stream): taken.stream for taken in region.taken_elements}
 
 
-def known_count(parent: regions.Region, length: object, bound: object) -> int | None:
+def find_known_count(parent: regions.Region, length: object, bound: object) -> int | None:
     """Return the number of iterations of a loop, if the program can know it before it runs."""
     if isinstance(length, int):
         return length
@@ -120,12 +120,12 @@ def _runs(
         raise errors.TracingError(
             f"A loop takes {per_iteration} elements of an iterator in every iteration, and their shapes differ. "
             "Expected: one call of next(iterator) per iteration, or elements of one shape "
-            f"(`batch(..., drop_remainder=True)`). Received: {_described(runs)}."
+            f"(`batch(..., drop_remainder=True)`). Received: {_describe(runs)}."
         )
     return runs
 
 
-def _described(runs: list[tuple[Any, int]]) -> str:
+def _describe(runs: list[tuple[Any, int]]) -> str:
     shapes = [(length, jax.tree.map(lambda leaf: tuple(leaf.shape), structure)) for structure, length in runs]
     return ", ".join(f"{length} of {shape}" for length, shape in shapes)
 

@@ -30,12 +30,12 @@ def is_stream(value: object) -> bool:
 
 
 def elements(value: object) -> _carry.Elements:
-    """Return how a compiled loop goes through a stream, a dataset, or what :func:`combined` made of them."""
+    """Return how a compiled loop goes through a stream, a dataset, or what :func:`combine` made of them."""
     streams, form = _parts(value)
     return _carry.Elements(None, streams=streams, form=form)
 
 
-def combined(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def combine(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return what `iter`, `enumerate` or `zip` of streams and datasets stands for, or None where Python's does."""
     if function is iter and len(args) == 1:
         return iterator(args[0])
@@ -80,11 +80,11 @@ def _parts(value: object) -> tuple[tuple[Any, ...], _Form]:
         return streams, lambda index, taken: (start + index, inner(index, taken))
     if isinstance(value, _Zipped):
         parts = [_parts(part) for part in value.iterated]
-        return tuple(stream for streams, _ in parts for stream in streams), _zipped(parts)
+        return tuple(stream for streams, _ in parts for stream in streams), _zip(parts)
     return (value,), lambda _, taken: taken[0]
 
 
-def _zipped(parts: list[tuple[tuple[Any, ...], _Form]]) -> _Form:
+def _zip(parts: list[tuple[tuple[Any, ...], _Form]]) -> _Form:
     def form(index: object, taken: Sequence[Any]) -> Any:
         values, offset = [], 0
         for streams, inner in parts:

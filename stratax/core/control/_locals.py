@@ -136,7 +136,9 @@ class Leaf:
     dtype: Any
 
     def __str__(self) -> str:
-        return f"{jnp.dtype(self.dtype).name if not _extended(self.dtype) else self.dtype}{list(self.shape)}"
+        return (
+            f"{jnp.dtype(self.dtype).name if not _is_extended(self.dtype) else self.dtype}{list(self.shape)}"
+        )
 
 
 def describe(path: str, value: object) -> Leaf:
@@ -145,7 +147,7 @@ def describe(path: str, value: object) -> Leaf:
     return Leaf(path, tuple(aval.shape), aval.dtype)
 
 
-def _extended(dtype: Any) -> bool:
+def _is_extended(dtype: Any) -> bool:
     return bool(jnp.issubdtype(dtype, jax.dtypes.extended))
 
 
@@ -201,14 +203,14 @@ def same_constant(left: TensorLike, right: TensorLike) -> bool:
 def cast(value: Any, dtype: Any) -> Any:
     """Return `value` as an array of exactly this dtype."""
     # Keys of random numbers have no other dtype to convert to.
-    if _extended(dtype):
+    if _is_extended(dtype):
         return value
     return jax.lax.convert_element_type(value, jnp.dtype(dtype))
 
 
 def zeros(leaf: Leaf) -> Any:
     """Return what a local holds where it was not assigned."""
-    if _extended(leaf.dtype):
+    if _is_extended(leaf.dtype):
         return jax.random.wrap_key_data(
             jnp.zeros(
                 (*leaf.shape, *jax.eval_shape(jax.random.key_data, jax.random.key(0)).shape), jnp.uint32

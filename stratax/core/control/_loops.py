@@ -335,7 +335,7 @@ class _Loop:
             return False
         if any(taken.is_optional for taken in region.taken_elements):
             return False
-        count = _feeding.known_count(self.parent, self.elements.length, self.elements.bound)
+        count = _feeding.find_known_count(self.parent, self.elements.length, self.elements.bound)
         if count is None:
             return False
         size = 0
@@ -348,7 +348,7 @@ class _Loop:
 
     def _drive(self, traced: _carry.Body, entry: list[_locals.PackedLocal], keep_going: Any) -> None:
         """Have the host drive the loop, window by window."""
-        if not _driven_from(self.parent):
+        if not _can_drive_from(self.parent):
             # Raises what `next(iterator)` itself raises there.
             _body.feeding_region(self.parent, traced.region.first_stream())
         takes = _driven.takes_of([traced.region], self.elements.streams)
@@ -503,8 +503,8 @@ class _Loop:
         """Take the element of a stream that the loop goes through."""
         structures = region.structures
         if id(stream) not in structures:
-            found = self.parent.peek(stream, _body.taken_before(self.parent, stream), 1, up_to=True)
-            structures[id(stream)] = found[0][0] if found else regions.declared_structure(stream)
+            found = self.parent.peek(stream, _body.count_taken_before(self.parent, stream), 1, up_to=True)
+            structures[id(stream)] = found[0][0] if found else regions.read_declared_structure(stream)
         return region.feed(stream, structures[id(stream)], count=1, block=False)
 
     def _promoted(
@@ -537,7 +537,7 @@ class _Loop:
                         f"{shown(leaf.shape)}, then {shown(result.shape)}. Write `for element in iterator`, "
                         "which takes elements of any shape, or batch with drop_remainder=True."
                     )
-                dtype = _carried_dtype(before.paths[position], leaf, result)
+                dtype = _find_carried_dtype(before.paths[position], leaf, result)
                 if dtype != _locals.describe("", leaf).dtype:
                     promoted[local].leaves[position] = _locals.cast(leaf, dtype)
                     changed = True
@@ -609,7 +609,7 @@ def _check_constant(path: str, before: PyTree, after: PyTree) -> None:
         )
 
 
-def _carried_dtype(path: str, before: PyTree, after: PyTree) -> Any:
+def _find_carried_dtype(path: str, before: PyTree, after: PyTree) -> Any:
     """Return the dtype that a local has throughout the loop."""
     if not _locals.is_array(after):
         raise errors.TracingError(
@@ -635,7 +635,7 @@ def largest_of(index: object) -> int | None:
     return None
 
 
-def _driven_from(region: regions.Region | None) -> bool:
+def _can_drive_from(region: regions.Region | None) -> bool:
     """Return whether the host can drive a loop in a region: in the function itself, its loops and its conditions."""
     # Not through `strategy.run` or a gradient: the host can't cut inside a transformation.
     while isinstance(region, (_body.LoopRegion, _body.BranchRegion)):

@@ -13,7 +13,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.base.summarized import escaped, summarized
+from stratax.base.summarized import escape_text, summarize_array
 from stratax.core import known, regions
 from stratax.core.control._range import TracedRange
 from stratax.seams import jax as seam
@@ -78,7 +78,7 @@ def print(
     operands = [leaves[position] for position in traced]
     if is_compiled:
         # Where functions of `tf` know a value while they are traced, they give NumPy's arrays.
-        leaves = [_computed(leaf) for leaf in leaves]
+        leaves = [_mark_computed(leaf) for leaf in leaves]
     for position in traced:
         leaves[position] = None
     write = Printing(send, leaves, traced, treedef, count, sep, end, is_anywhere=_is_anywhere(output_stream))
@@ -176,7 +176,7 @@ class _Computed(np.ndarray):
         return self.shape
 
 
-def _computed(leaf: Any) -> Any:
+def _mark_computed(leaf: Any) -> Any:
     is_number = isinstance(leaf, np.generic) and leaf.dtype.kind not in "OSU"
     return np.asarray(leaf).view(_Computed) if is_number or type(leaf) is np.ndarray else leaf
 
@@ -218,7 +218,7 @@ def _text(value: Any, count: int) -> str:
 def _text_of_tensor(leaf: Any, count: int) -> str | None:
     """Return the text of a tensor; None of what Python shows."""
     if isinstance(leaf, bytes):
-        return f'"{escaped(leaf[:])}"'
+        return f'"{escape_text(leaf[:])}"'
     if _is_composite(leaf):
         return _text_of_composite(leaf, count)
     if isinstance(leaf, np.ndarray | np.generic) and not (
@@ -226,7 +226,7 @@ def _text_of_tensor(leaf: Any, count: int) -> str | None:
     ):
         return None
     is_array = isinstance(leaf, jax.Array | np.ndarray | np.generic | TracedRange)
-    return summarized(np.asarray(leaf), count) if is_array else None
+    return summarize_array(np.asarray(leaf), count) if is_array else None
 
 
 def _is_shape(value: Any) -> bool:
@@ -242,5 +242,7 @@ def _is_composite(value: Any) -> bool:
 def _text_of_composite(value: Any, count: int) -> str:
     if hasattr(type(value), "row_lengths"):
         return str(value.to_list())
-    parts = [summarized(np.asarray(part), count) for part in (value.indices, value.values, value.dense_shape)]
+    parts = [
+        summarize_array(np.asarray(part), count) for part in (value.indices, value.values, value.dense_shape)
+    ]
     return "'SparseTensor(indices={}, values={}, shape={})'".format(*parts)

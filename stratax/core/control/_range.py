@@ -170,7 +170,7 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) ->
     """
     if stop is None:
         start, stop = 0, start
-    bounds = [_checked(name, value) for name, value in (("start", start), ("stop", stop), ("delta", delta))]
+    bounds = [_check(name, value) for name, value in (("start", start), ("stop", stop), ("delta", delta))]
     # A traced delta of 0 cannot be refused here.
     if not isinstance(bounds[2], jax.core.Tracer) and int(bounds[2]) == 0:
         raise errors.BadArgumentError(
@@ -180,7 +180,7 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) ->
     return TracedRange(bounds[0], bounds[1], bounds[2], _range_dtype(bounds, dtype))
 
 
-def _checked(name: str, value: object) -> Any:
+def _check(name: str, value: object) -> Any:
     """Return a bound as an int, or as it is where it is traced."""
     value = as_numbers(value.value if isinstance(value, keras.Variable) else value)
     if isinstance(value, jax.core.Tracer):

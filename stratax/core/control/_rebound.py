@@ -20,7 +20,7 @@ class ReboundNames:
     """
 
     def __init__(self, functions: Iterable[object]) -> None:
-        found = [_unwrapped(each) for each in functions if callable(each)]
+        found = [_unwrap(each) for each in functions if callable(each)]
         around = {id(each.__globals__): each.__globals__ for each in found if each is not None}
         self._kept = [(names, dict(names)) for names in around.values()]
 
@@ -48,7 +48,7 @@ class ReboundNames:
 _GONE = object()
 
 
-def _unwrapped(function: Any) -> types.FunctionType | None:
+def _unwrap(function: Any) -> types.FunctionType | None:
     """Return a user's own function, of a bound method or one that a decorator has wrapped, too."""
     function = inspect.unwrap(getattr(function, "python_function", function))
     function = getattr(function, "__func__", function)

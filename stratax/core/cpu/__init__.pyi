@@ -1,3 +1,3 @@
 from ._install import install as install
-from ._joined import joined as joined
+from ._joined import join_small as join_small
 from ._runs import few_runs as few_runs

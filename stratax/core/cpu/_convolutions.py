@@ -17,7 +17,7 @@ processor time before and after, 64 images of 28x28x32 by kernels of 3x3:
 - depthwise filter gradient, 64x28x28x64 65 and 8, 32x56x56x128 410 and 34: image by image, summed over pixels at the
   end (sums over images and pixels of products take 37 where XLA's loops take 10).
 
-What is written here is compiled apart (`lowered_apart`): XLA would copy a sum of nine taps into all that uses it,
+What is written here is compiled apart (`lower_apart`): XLA would copy a sum of nine taps into all that uses it,
 and compile each copy. A depthwise gradient of few numbers is a loop over taps, whose body is compiled once.
 
 XLA's own routine stays for the filter gradient of 200 images of 26x26x32, 44: ten images at a time, or products of
@@ -36,7 +36,7 @@ from jax import lax
 from jax.interpreters import mlir
 
 from stratax.core.cpu._runs import is_worth
-from stratax.seams.jax import lowered_apart, lowering_for_cpus
+from stratax.seams.jax import lower_apart, lowering_for_cpus
 
 _PRIMITIVE = jax.lax.conv_general_dilated_p
 _FORM = jax.lax.ConvDimensionNumbers
@@ -69,7 +69,7 @@ _installed = False
 
 
 def install() -> None:
-    """Have JAX lower convolutions for CPUs as `rewritten` has them, in every program; calling it again does nothing."""
+    """Have JAX lower convolutions for CPUs as `find_rewriting` says, in every program; again, it does nothing."""
     global _installed
     if _installed:
         return
@@ -81,7 +81,7 @@ def install() -> None:
         right: Any = ctx.avals_in[1]
         # Only where the first dimension is that of the examples: in gradients it is another.
         is_plain = params["dimension_numbers"].lhs_spec[0] == 0 and params["batch_group_count"] == 1
-        function = rewritten(of_many(left) if is_plain else left, right, params)
+        function = find_rewriting(of_many(left) if is_plain else left, right, params)
         if function is None or not is_worth(_cost(ctx.avals_out[0], right, params)):
             return given(ctx, lhs, rhs, **params)
         # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
@@ -89,7 +89,7 @@ def install() -> None:
         within = ctx.replace(avals_in=plain)
         if function.func is _product:
             return mlir.lower_fun(function, multiple_results=False)(within, lhs, rhs)
-        return lowered_apart(within, function, lhs, rhs)
+        return lower_apart(within, function, lhs, rhs)
 
     mlir.register_lowering(_PRIMITIVE, lower, platform="cpu")
 
@@ -115,7 +115,7 @@ def of_many(aval: Any) -> Any:
     return jax.core.ShapedArray((_MANY, *aval.shape[1:]), aval.dtype)
 
 
-def rewritten(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
+def find_rewriting(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
     """Find what computes a convolution faster on a CPU.
 
     Args:
@@ -130,13 +130,13 @@ def rewritten(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
         return None
     form = _form(lhs.ndim)
     if _is_dilated_gradient(lhs, rhs, params):
-        return functools.partial(_swapped, params=params)
+        return functools.partial(_compute_swapped, params=params)
     if _is_depthwise_gradient(lhs, rhs, params):
-        return functools.partial(_accumulated, params=params)
+        return functools.partial(_compute_accumulated, params=params)
     if _is_product(lhs, rhs, params):
         return functools.partial(_product, params=params)
     if params["dimension_numbers"] != form:
-        return functools.partial(_transposed, params=params, form=form)
+        return functools.partial(_compute_transposed, params=params, form=form)
     plain = {**params, "out_sharding": None}
     groups, batch_groups = params["feature_group_count"], params["batch_group_count"]
     if _has_few_taps(lhs, rhs, groups, batch_groups):
@@ -187,7 +187,7 @@ def _is_dilated_gradient(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
     return min(taps) > 0 and all(size < window for size, window in zip(taps, kernel, strict=True))
 
 
-def _swapped(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
+def _compute_swapped(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
     """Compute the convolution with its operands' roles exchanged.
 
     With a step of d, the sum over i of `lhs[(t + i - low) / d] * rhs[i]` is that over j of
@@ -249,7 +249,7 @@ def _form(dimensions: int) -> _FORM:
     return _FORM(outer, (last, last - 1, *range(last - 1)), outer)
 
 
-def _transposed(lhs: Any, rhs: Any, params: dict[str, Any], form: _FORM) -> Any:
+def _compute_transposed(lhs: Any, rhs: Any, params: dict[str, Any], form: _FORM) -> Any:
     """Compute the convolution in the fast form."""
     given = params["dimension_numbers"]
     lhs = lax.transpose(lhs, _permutation(given.lhs_spec, form.lhs_spec))
@@ -258,7 +258,7 @@ def _transposed(lhs: Any, rhs: Any, params: dict[str, Any], form: _FORM) -> Any:
     return lax.transpose(result, _permutation(form.out_spec, given.out_spec))
 
 
-def _accumulated(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
+def _compute_accumulated(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
     """Compute a depthwise filter gradient: the sum over pixels comes last, over sums that are small."""
     form, result_type = params["dimension_numbers"], params["preferred_element_type"] or lhs.dtype
     # Sums of half precision are kept in float32.

@@ -25,11 +25,11 @@ from jax.interpreters import mlir
 
 from stratax.core import jaxprs
 from stratax.seams.jax import (
-    called_again,
-    copied_equation,
+    call_again,
+    copy_equation,
     end_to_end,
     hidden_number,
-    lowered_apart,
+    lower_apart,
     new_variable,
     reshaped,
 )
@@ -255,7 +255,7 @@ def _params(equation: Any) -> tuple[tuple[str, Hashable], ...] | None:
     return params
 
 
-def joined(closed: jax_core.ClosedJaxpr, results: Sequence[int]) -> jax_core.ClosedJaxpr:
+def join_small(closed: jax_core.ClosedJaxpr, results: Sequence[int]) -> jax_core.ClosedJaxpr:
     """Have small results that follow from others by the same formula computed together.
 
     Args:
@@ -266,10 +266,10 @@ def joined(closed: jax_core.ClosedJaxpr, results: Sequence[int]) -> jax_core.Clo
         The same, with other equations.
     """
     variables = set(jaxprs.markers_of(closed.jaxpr).values())
-    return _joined_here(_joined_in_replicas(closed, results, variables), results, variables)
+    return _join_here(_join_in_replicas(closed, results, variables), results, variables)
 
 
-def _joined_in_replicas(
+def _join_in_replicas(
     closed: jax_core.ClosedJaxpr, results: Sequence[int], variables: Set[Any]
 ) -> jax_core.ClosedJaxpr:
     """Have those joined that replicas compute, each for itself and all alike."""
@@ -288,19 +288,19 @@ def _joined_in_replicas(
     if not places:
         return closed
 
-    def changed(equation: Any) -> Any:
+    def change_equation(equation: Any) -> Any:
         if id(equation) not in places:
             return equation
         body = jax_core.ClosedJaxpr(equation.params["jaxpr"], [])
         pairs = zip(body.jaxpr.invars, equation.invars, strict=True)
         own = {mine for mine, given in pairs if isinstance(given, jax_core.Var) and given in variables}
-        made = _joined_here(body, places[id(equation)], own)
+        made = _join_here(body, places[id(equation)], own)
         return equation.replace(params={**equation.params, "jaxpr": made.jaxpr})
 
-    return jaxprs.cut(closed, equations=[*map(changed, jaxprs.equations(closed.jaxpr))])
+    return jaxprs.cut(closed, equations=[*map(change_equation, jaxprs.equations(closed.jaxpr))])
 
 
-def _joined_here(
+def _join_here(
     closed: jax_core.ClosedJaxpr, results: Sequence[int], variables: Set[Any]
 ) -> jax_core.ClosedJaxpr:
     reader = _Reader(closed.jaxpr, variables)
@@ -332,14 +332,14 @@ def _joined_here(
     ]
     longer = jaxprs.cut(closed, outputs=outvars, equations=equations)
     # Without what computed them one by one. What a program is given stays in its order, used or not.
-    used = jaxprs.needed_for(longer.jaxpr, outvars, also=_is_kept)
+    used = jaxprs.find_needed(longer.jaxpr, outvars, also=_is_kept)
     return jaxprs.cut(longer, equations=used.equations)
 
 
 def _joined_equation(
     beside: Any, operands: list[Any], results: list[Any], formula: Formula, *, is_cut: bool
 ) -> Any:
-    return copied_equation(beside, operands, results, joined_p, {"formula": formula, "is_cut": is_cut})
+    return copy_equation(beside, operands, results, joined_p, {"formula": formula, "is_cut": is_cut})
 
 
 def _concatenated(equation: Any, reader: _Reader) -> list[Any]:
@@ -380,7 +380,7 @@ joined_p = jax_core.Primitive("stratax_joined")
 joined_p.multiple_results = True
 
 
-def _divided(operands: Sequence[Any], formula: Formula) -> tuple[Sequence[Any], list[Sequence[Any]]]:
+def _divide(operands: Sequence[Any], formula: Formula) -> tuple[Sequence[Any], list[Sequence[Any]]]:
     """Return the scalars, and the arrays by their place in the formula."""
     scalars, arrays = operands[: len(formula.scalars)], operands[len(formula.scalars) :]
     count = len(arrays) // len(formula.dtypes)
@@ -388,14 +388,14 @@ def _divided(operands: Sequence[Any], formula: Formula) -> tuple[Sequence[Any], 
 
 
 def _each(*operands: Any, formula: Formula, is_cut: bool) -> list[Any]:
-    scalars, arrays = _divided(operands, formula)
+    scalars, arrays = _divide(operands, formula)
     results = [formula.compute(each, scalars) for each in zip(*arrays, strict=True)]
     return results if is_cut else [lax.concatenate([each.reshape(-1) for each in results], 0)]
 
 
 @joined_p.def_abstract_eval
 def _types(*operands: Any, formula: Formula, is_cut: bool) -> list[Any]:
-    scalars, arrays = _divided(operands, formula)
+    scalars, arrays = _divide(operands, formula)
     first = jax.eval_shape(
         lambda *given: formula.compute(given[len(scalars) :], given[: len(scalars)]),
         *(
@@ -410,7 +410,7 @@ def _types(*operands: Any, formula: Formula, is_cut: bool) -> list[Any]:
 
 
 def _lower_together(ctx: mlir.LoweringRuleContext, *operands: Any, formula: Formula, is_cut: bool) -> Any:
-    scalars, arrays = _divided(ctx.avals_in, formula)
+    scalars, arrays = _divide(ctx.avals_in, formula)
     shapes = [each.shape for each in arrays[0]]
     sizes = [math.prod(shape) for shape in shapes]
 
@@ -420,11 +420,11 @@ def _lower_together(ctx: mlir.LoweringRuleContext, *operands: Any, formula: Form
     given: Sequence[Any] = ctx.avals_in
     result_type: Any = ctx.avals_out[0]
     plain = [jax.core.ShapedArray(each.shape, each.dtype) for each in given]
-    values = map(end_to_end, _divided(operands, formula)[1])
+    values = map(end_to_end, _divide(operands, formula)[1])
     long = [jax.core.ShapedArray((sum(sizes),), dtype) for dtype in formula.dtypes]
     within = ctx.replace(avals_in=[*plain[: len(scalars)], *long])
     # Apart, since XLA would compute it again in each of the parts.
-    (result,) = lowered_apart(within, compute, *operands[: len(scalars)], *values)
+    (result,) = lower_apart(within, compute, *operands[: len(scalars)], *values)
     if not is_cut:
         return [result]
     one = jax.core.ShapedArray((sum(sizes),), result_type.dtype)
@@ -444,10 +444,10 @@ def _cut(ctx: mlir.LoweringRuleContext, joined: Any, shapes: list[tuple[int, ...
             offset = jax.core.ShapedArray((), np.dtype(np.uint32))
             within = ctx.replace(avals_in=[*ctx.avals_in, offset])
             cut = functools.partial(lax.dynamic_slice_in_dim, slice_size=size)
-            (part,) = lowered_apart(within, cut, joined, at)
+            (part,) = lower_apart(within, cut, joined, at)
             cuts[size] = part.owner
         else:
-            part = called_again(cuts[size], joined, at)
+            part = call_again(cuts[size], joined, at)
         parts.append(part if len(shape) == 1 else reshaped(part, shape))
     return parts
 

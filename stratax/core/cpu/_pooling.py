@@ -20,7 +20,7 @@ from jax.extend import core as jax_core
 from jax.interpreters import mlir
 
 from stratax.core.cpu._convolutions import of_many
-from stratax.seams.jax import lowered_apart, lowering_for_cpus
+from stratax.seams.jax import lower_apart, lowering_for_cpus
 
 # More would make the program long: each tap is an operation or two.
 _MAX_TAPS = 32
@@ -35,9 +35,9 @@ def install() -> None:
         return
     _installed = True
     for name, rewritten in (
-        ("reduce_window_sum", functools.partial(_reduced, combine=lax.add, empty=0)),
-        ("reduce_window_max", functools.partial(_reduced, combine=lax.max, empty=-np.inf)),
-        ("select_and_scatter_add", _scattered),
+        ("reduce_window_sum", functools.partial(_reduce, combine=lax.add, empty=0)),
+        ("reduce_window_max", functools.partial(_reduce, combine=lax.max, empty=-np.inf)),
+        ("select_and_scatter_add", _scatter),
     ):
         _replace(getattr(jax_core.primitives, f"{name}_p"), rewritten)
 
@@ -52,7 +52,7 @@ def _replace(primitive: jax.extend.core.Primitive, rewritten: Callable[..., Any]
         # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
         plain = [jax.core.ShapedArray(aval.shape, aval.dtype) for aval in avals]
         function = functools.partial(rewritten, params=params)
-        return lowered_apart(ctx.replace(avals_in=plain), function, *operands)
+        return lower_apart(ctx.replace(avals_in=plain), function, *operands)
 
     mlir.register_lowering(primitive, lower, platform="cpu")
 
@@ -92,7 +92,7 @@ def _parts(
         yield lax.slice(x, starts, [a + b for a, b in zip(starts, spans, strict=True)], strides)
 
 
-def _reduced(x: Any, *, params: dict[str, Any], combine: Callable[[Any, Any], Any], empty: float) -> Any:
+def _reduce(x: Any, *, params: dict[str, Any], combine: Callable[[Any, Any], Any], empty: float) -> Any:
     """Compute `reduce_window` one dimension after the other, so that k x k taps are k + k."""
     result_type = x.dtype
     if combine is lax.add:
@@ -111,7 +111,7 @@ def _reduced(x: Any, *, params: dict[str, Any], combine: Callable[[Any, Any], An
     return x.astype(result_type)
 
 
-def _scattered(source: Any, operand: Any, *, params: dict[str, Any]) -> Any:
+def _scatter(source: Any, operand: Any, *, params: dict[str, Any]) -> Any:
     """Compute the gradient of the maximum: the source goes to the first largest element of its window."""
     window, strides, padding = (params[name] for name in ("window_dimensions", "window_strides", "padding"))
     space = [(low, high, 0) for low, high in padding]

@@ -1,5 +1,5 @@
 from ._concrete import ConcreteFunction as ConcreteFunction
-from ._concrete import as_declared as as_declared
+from ._concrete import declare_argument as declare_argument
 from ._concrete import is_spec as is_spec
 from ._eagerly import functions_run_eagerly as functions_run_eagerly
 from ._eagerly import run_functions_eagerly as run_functions_eagerly

@@ -32,18 +32,18 @@ def _fits(shape: tuple[int, ...], spec: Any) -> bool:
     )
 
 
-def as_declared(name: str, value: Any, spec: Any) -> Any:
+def declare_argument(name: str, value: Any, spec: Any) -> Any:
     """Return an argument as what its spec says: numbers and NumPy's arrays take its dtype.
 
     Raises:
         BadTypeError: If a tensor has another dtype or shape.
     """
     if hasattr(spec, "part_specs"):
-        return _composite_as_declared(name, value, spec)
+        return _declare_composite(name, value, spec)
     if not hasattr(spec, "dtype"):
-        return _dataset_as_declared(name, value, spec)
+        return _declare_dataset(name, value, spec)
     if known.is_spec_of_text(spec):
-        return known.as_declared(name, value, spec, _fits)
+        return known.declare_text(name, value, spec, _fits)
     dtype = jax.dtypes.canonicalize_dtype(spec.dtype)
     value = value.value if isinstance(value, keras.Variable) else value
     given = value
@@ -60,7 +60,7 @@ def as_declared(name: str, value: Any, spec: Any) -> Any:
     return value
 
 
-def _dataset_as_declared(name: str, value: Any, spec: Any) -> Any:
+def _declare_dataset(name: str, value: Any, spec: Any) -> Any:
     """Return an argument that is no array, but described by a spec: a Dataset."""
     if not spec.is_compatible_with(value):
         raise errors.BadTypeError(
@@ -70,7 +70,7 @@ def _dataset_as_declared(name: str, value: Any, spec: Any) -> Any:
     return value
 
 
-def _composite_as_declared(name: str, value: Any, spec: Any) -> Any:
+def _declare_composite(name: str, value: Any, spec: Any) -> Any:
     """Return an argument that is made of several arrays, such as a SparseTensor."""
     # Sizes of one that another function computes are not known.
     if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(value)):
@@ -143,8 +143,8 @@ class InputSignature:
 
     def _declared(self, name: str, value: Any, spec: Any) -> Any:
         if is_spec(spec):
-            return as_declared(name, value, spec)
-        leaves, treedef = _flattened(spec)
+            return declare_argument(name, value, spec)
+        leaves, treedef = _flatten(spec)
         try:
             values = treedef.flatten_up_to(value)
         except ValueError:
@@ -152,7 +152,7 @@ class InputSignature:
                 f"Argument {shown(name)} of a compiled function has another structure than its signature. Expected: "
                 f"{shown(spec)}. Received: {shown(value)}."
             ) from None
-        found = [as_declared(name, part, each) for part, each in zip(values, leaves, strict=True)]
+        found = [declare_argument(name, part, each) for part, each in zip(values, leaves, strict=True)]
         return jax.tree.unflatten(treedef, found)
 
 
@@ -236,7 +236,7 @@ class ConcreteFunction:
         return given
 
     def _checked(self, name: str, expected: Any, value: Any) -> Any:
-        leaves, treedef = _flattened(expected)
+        leaves, treedef = _flatten(expected)
         try:
             parts = treedef.flatten_up_to(value)
         except ValueError:
@@ -249,7 +249,7 @@ class ConcreteFunction:
                 f"{shown(expected)}. Received: {shown(value)}. Make one for this argument, or call the function."
             )
         found = [
-            as_declared(name, part, leaf) if is_spec(leaf) else leaf
+            declare_argument(name, part, leaf) if is_spec(leaf) else leaf
             for leaf, part in zip(leaves, parts, strict=True)
         ]
         return jax.tree.unflatten(treedef, found)
@@ -258,7 +258,7 @@ class ConcreteFunction:
         return f"<concrete function {self.name!r} of {self._bound.args}>"
 
 
-def _flattened(structure: Any) -> tuple[list[Any], Any]:
+def _flatten(structure: Any) -> tuple[list[Any], Any]:
     return jax.tree.flatten(structure)
 
 

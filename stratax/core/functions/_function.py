@@ -112,10 +112,10 @@ class Function(_signature.Alias):
         if instance is None:
             return self
         # By identity, as an object may have no hash or be equal to others; a finalizer removes the entry
-        # (`_bound_method`).
+        # (`_bind_method`).
         shared = self._bound.get(id(instance))
         if shared is None:
-            method = _bound_method(self.python_function, instance, self._bound)
+            method = _bind_method(self.python_function, instance, self._bound)
             shared = self._bound[id(instance)] = Function(
                 method,
                 autograph=self._autograph,
@@ -307,7 +307,7 @@ class Function(_signature.Alias):
             region.kept = kept
             return self._trace_jaxpr(arguments, region)[0]
 
-        return _traced_again(trace)
+        return _trace_again(trace)
 
     def _key(self, arguments: _signature.Arguments) -> Any:
         # Values in a closure are constants of the program, and so part of its key.
@@ -382,13 +382,13 @@ class Function(_signature.Alias):
     def _trace(self, arguments: _signature.Arguments) -> tuple[programs.Program, list[Any]]:
         """Return the program for arguments of a kind, and what stands in it for each of their streams."""
         try:
-            return _traced_again(lambda kept: self._trace_once(arguments, kept))
+            return _trace_again(lambda kept: self._trace_once(arguments, kept))
         except NotKeptError:
             if self._keeps_known:
                 raise
         # It creates a variable of a value that it computes. Few functions do, and keeping how values come about costs.
         self._keeps_known = True
-        return _traced_again(lambda kept: self._trace_once(arguments, kept))
+        return _trace_again(lambda kept: self._trace_once(arguments, kept))
 
     def _trace_once(
         self, arguments: _signature.Arguments, kept: list[Any]
@@ -463,7 +463,9 @@ class Function(_signature.Alias):
                 "devices than it runs on. Expected: a function that is given its batches. Simulate as many devices as "
                 "the topology has (stratax compile --simulate)."
             )
-        return regions.described(program.compiled, name, program.donated, program.kept, specs, placement)
+        return regions.describe_compiled(
+            program.compiled, name, program.donated, program.kept, specs, placement
+        )
 
     def _make_retraceable(
         self, program: programs.Program, arguments: _signature.Arguments, region: regions.ProgramRegion
@@ -500,7 +502,7 @@ class Function(_signature.Alias):
             key: [(move.element(structure), count) for structure, count in runs] for key, runs in seen.items()
         }
         with move.to(devices) as placement:
-            specs, shown_there = _moved(arguments.dynamic, seen, placement, per_device)
+            specs, shown_there = _move(arguments.dynamic, seen, placement, per_device)
         with names.as_kept():
             return self.traced_for(arguments, specs, move, devices, shown_there)
 
@@ -699,7 +701,7 @@ def build_program(
         return programs.Program(compiled=staged, placement=storage, **description)
     places = [programs.place_of(variable, placement) for variable in order]
     are_whole = programs.are_whole(order, placement)
-    closed = cpu.joined(closed, list(itertools.compress(positions, are_whole)))
+    closed = cpu.join_small(closed, list(itertools.compress(positions, are_whole)))
     flat = jaxprs.lift_inputs(closed, num_sources)
 
     # It holds no variable: it may be run for others' later (`CompiledPrograms`).
@@ -726,7 +728,7 @@ def build_program(
     return programs.Program(compiled=compiled, placement=placement, **description)
 
 
-def _traced_again(trace: Callable[[list[Any]], Any]) -> Any:
+def _trace_again(trace: Callable[[list[Any]], Any]) -> Any:
     """Call a function that traces another one, again with what it finds out that it had to know before."""
     kept: list[Any] = []
     for _ in range(_MAX_TRACES):
@@ -740,12 +742,12 @@ def _traced_again(trace: Callable[[list[Any]], Any]) -> Any:
     )
 
 
-def _moved(
+def _move(
     values: Sequence[Any], seen: _Seen, placement: NamedSharding, per_device: int | None
 ) -> tuple[list[jax.ShapeDtypeStruct], _Seen]:
-    """Return the types of arguments, and what streams show, on other devices; see `_compiling.moved_specs`."""
+    """Return the types of arguments, and what streams show, on other devices; see `_compiling.move_specs`."""
     leaves, treedef = jax.tree.flatten([structure for runs in seen.values() for structure, _ in runs])
-    specs = regions.moved_specs([*values, *leaves], placement, per_device)
+    specs = regions.move_specs([*values, *leaves], placement, per_device)
     structures = iter(jax.tree.unflatten(treedef, specs[len(values) :]))
     there = {key: [(next(structures), count) for _, count in runs] for key, runs in seen.items()}
     return specs[: len(values)], there
@@ -849,7 +851,7 @@ def _takes_positional_only_defaults(signature: inspect.Signature) -> int:
     return len(kinds) if all(kind in plain for kind in kinds) else -1
 
 
-def _bound_method(
+def _bind_method(
     python_function: Callable[..., Any], instance: object, table: dict[int, Any]
 ) -> Callable[..., Any]:
     """Return a bound method that does not keep its instance alive; it leaves the table of methods together with it."""

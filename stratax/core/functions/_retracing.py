@@ -101,11 +101,11 @@ class _Trace:
             return f"The structure of its arguments changed from {self.structure} to {now.structure}."
         for path, old, new in zip(now.paths, self.leaves, now.leaves, strict=True):
             if old != new:
-                return f"Argument {_named(path, parameters)} changed from {old} to {new}."
+                return f"Argument {_name_position(path, parameters)} changed from {old} to {new}."
         return "What it closes over changed."
 
 
-def _named(path: str, parameters: Sequence[str]) -> str:
+def _name_position(path: str, parameters: Sequence[str]) -> str:
     """Name a position in the pair of positional and keyword arguments by its parameter."""
     match = re.fullmatch(r"\[(?P<kind>[01])\]\[(?P<key>[^\]]*)\](?P<rest>.*)", path)
     if match is None:

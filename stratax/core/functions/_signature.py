@@ -163,7 +163,9 @@ def _globals_key(function: types.FunctionType, seen: dict[int, int]) -> Hashable
     if not names:
         return ()
     around = function.__globals__
-    return tuple([_captured_key(around[name], seen, function) if name in around else None for name in names])
+    return tuple(
+        [_make_captured_key(around[name], seen, function) if name in around else None for name in names]
+    )
 
 
 def _attributes_key(method: types.MethodType, seen: dict[int, int]) -> Hashable:
@@ -173,11 +175,11 @@ def _attributes_key(method: types.MethodType, seen: dict[int, int]) -> Hashable:
         return ()
     names = storage.attributes_read(function.__code__)
     return tuple(
-        _captured_key(attributes[name], seen, function) if name in attributes else None for name in names
+        _make_captured_key(attributes[name], seen, function) if name in attributes else None for name in names
     )
 
 
-def _captured_key(value: object, seen: dict[int, int], function: types.FunctionType) -> Hashable:
+def _make_captured_key(value: object, seen: dict[int, int], function: types.FunctionType) -> Hashable:
     """Return a key for what a function captures: of lists and dictionaries, and of objects' attributes, what they hold.
 
     A function that changes containers itself captures them as they are: its key would be another one at each call.
@@ -228,7 +230,7 @@ def _cell_key(
 ) -> Hashable:
     try:
         value = cell.cell_contents
-        return static_key(value, seen) if function is None else _captured_key(value, seen, function)
+        return static_key(value, seen) if function is None else _make_captured_key(value, seen, function)
     except ValueError:  # The cell is still empty: a local function that is defined later.
         return "empty"
 

@@ -38,7 +38,7 @@ class _Call:
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._function = _converted(function)
+        self._function = _convert(function)
         self._leaves, self._treedef = jax.tree.flatten((args, kwargs))
         self._scope, self._trace = get_stateless_scope(), regions.current_trace()
         self.variables: list[keras.Variable] = []
@@ -88,12 +88,12 @@ class _Call:
         """Make all trainable variables that the function reads arguments, where it can be traced."""
         self._is_looking = True
 
-        def traced(values: Any, variable_values: Any) -> None:
+        def trace(values: Any, variable_values: Any) -> None:
             self.run(values, variable_values)
 
         # What needs values can't be traced; its variables are then found one by one.
         with contextlib.suppress(Exception):
-            jax.eval_shape(traced, self.values, self.read_variables())
+            jax.eval_shape(trace, self.values, self.read_variables())
         self._is_looking = False
 
     def write_back(self, values: Sequence[Any]) -> None:
@@ -101,7 +101,7 @@ class _Call:
         _gradients._write_back(self._scope, list(zip(self.written, values, strict=True)))
 
 
-def _converted(function: Callable[..., Any]) -> Callable[..., Any]:
+def _convert(function: Callable[..., Any]) -> Callable[..., Any]:
     return function if regions.current_region() is None else autograph.convert(function)
 
 
@@ -155,10 +155,10 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     # What it calls is converted in the call.
     @autograph.do_not_convert
     @functools.wraps(f)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def decorate(*args: Any, **kwargs: Any) -> Any:
         return _with_variables(_Call(f, args, kwargs), _differentiable)
 
-    return decorated
+    return decorate
 
 
 def _with_variables(call: _Call, run: Callable[[_Call], Any]) -> Any:
@@ -200,13 +200,13 @@ def _differentiable(call: _Call) -> Any:
         return gradients[: len(call.values)], gradients[len(call.values) :]
 
     compiled = regions.current_region() is not None
-    flat = (_tied_in_program if compiled else _tied)(call, forward, pull_back)
+    flat = (_tie_in_program if compiled else _tie)(call, forward, pull_back)
     count = noted["structure"].num_leaves
     call.write_back(flat[count:])
     return jax.tree.unflatten(noted["structure"], flat[:count])
 
 
-def _tied(call: _Call, forward: Callable[..., Any], pull_back: Callable[..., Any]) -> list[Any]:
+def _tie(call: _Call, forward: Callable[..., Any], pull_back: Callable[..., Any]) -> list[Any]:
     """Run a call with values, where they are known."""
 
     @jax.custom_vjp
@@ -217,7 +217,7 @@ def _tied(call: _Call, forward: Callable[..., Any], pull_back: Callable[..., Any
     return primal(call.values, call.read_variables())
 
 
-def _tied_in_program(call: _Call, forward: Callable[..., Any], pull_back: Callable[..., Any]) -> list[Any]:
+def _tie_in_program(call: _Call, forward: Callable[..., Any], pull_back: Callable[..., Any]) -> list[Any]:
     """Put a call into the program that is traced.
 
     JAX would trace a derivative later, when the loop around it is differentiated: what the function closes over would
@@ -315,14 +315,14 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @autograph.do_not_convert
     @functools.wraps(f)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def decorate(*args: Any, **kwargs: Any) -> Any:
         # Traced, also eagerly.
-        return _with_variables(_Call(autograph.convert(f), args, kwargs), _recomputed)
+        return _with_variables(_Call(autograph.convert(f), args, kwargs), _recompute)
 
-    return decorated
+    return decorate
 
 
-def _recomputed(call: _Call) -> Any:
+def _recompute(call: _Call) -> Any:
     noted: dict[str, Any] = {}
 
     def pure(values: Any, variable_values: Any) -> list[Any]:
@@ -344,10 +344,10 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @custom_gradient
-    def passed(*args: Any, **kwargs: Any) -> Any:
+    def pass_gradient(*args: Any, **kwargs: Any) -> Any:
         def gradient(*upstream: Any, variables: Sequence[Any] = ()) -> Any:
             return (upstream, [None] * len(variables)) if variables else upstream
 
-        return _converted(f)(*args, **kwargs), gradient
+        return _convert(f)(*args, **kwargs), gradient
 
-    return functools.update_wrapper(passed, f)
+    return functools.update_wrapper(pass_gradient, f)

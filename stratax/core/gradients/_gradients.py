@@ -193,7 +193,7 @@ def _differentiate(
             returned = call(value)
             loss, aux = _split(returned) if has_aux else (returned, None)
             arrays, static["aux"] = _partition(aux)
-            loss = _checked_loss(loss)
+            loss = _check_loss(loss)
         # Of the last trace, where the function is traced more than once.
         written[:] = region.writes.values()
         # What is assigned inside leaves as an auxiliary result: JAX lets no tracer out otherwise.
@@ -262,7 +262,7 @@ def _split(returned: object) -> tuple[Any, Any]:
     return returned[0], returned[1]
 
 
-def _checked_loss(loss: TensorLike) -> Any:
+def _check_loss(loss: TensorLike) -> Any:
     loss = loss.value if isinstance(loss, keras.Variable) else loss
     if not isinstance(loss, (jax.Array, np.ndarray, np.generic, int, float)):
         raise errors.BadTypeError(

@@ -48,11 +48,11 @@ def use_of(primitive: Any, params: dict[str, Any], args: Sequence[Any], at: int)
         count = args[0].shape[0]
         return RowUse(lambda: _mask(starts, count, mode))
     if primitive.name in _JIT_PRIMITIVES:
-        return _use_of_jitted(params["jaxpr"], args, at)
+        return _find_use_of_jitted(params["jaxpr"], args, at)
     return None
 
 
-def _use_of_jitted(closed: Any, args: Sequence[Any], at: int) -> RowUse | None:
+def _find_use_of_jitted(closed: Any, args: Sequence[Any], at: int) -> RowUse | None:
     """Return the use in a jitted function whose last operation looks up rows, as `jnp.take`."""
     jaxpr, equations = closed.jaxpr, jaxprs.equations(closed.jaxpr)
     if not equations or len(jaxpr.outvars) != 1:

@@ -23,7 +23,7 @@ from stratax.base.typing import PyTree, TensorLike
 from stratax.core import regions, storage
 from stratax.core.gradients import _tape_host as _host
 from stratax.core.gradients._tape_scope import WatchingScope
-from stratax.core.gradients._tape_trace import Record, TapeNode, TapeTrace, play_back, touched_rows
+from stratax.core.gradients._tape_trace import Record, TapeNode, TapeTrace, find_touched_rows, play_back
 from stratax.seams.keras import get_stateless_scope
 
 _logger = logging.getLogger("stratax")
@@ -138,7 +138,7 @@ class GradientTape:
                 # Its value is followed when it is read, as it may be assigned before.
                 self._variables.setdefault(id(leaf), (leaf, {}))
             elif is_watchable:
-                trace.follow(_host.followed(leaf) if _host.is_tensor(leaf) else leaf)
+                trace.follow(_host.follow(leaf) if _host.is_tensor(leaf) else leaf)
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -195,7 +195,7 @@ class GradientTape:
             StructureError: `output_gradients` does not match `target`.
         """
         # Arguments are checked first, so that a mistake does not spend the tape.
-        mode = _unconnected(unconnected_gradients)
+        mode = _check_unconnected(unconnected_gradients)
         self._check_not_spent()
         if target is None:
             raise errors.BadTypeError(
@@ -209,7 +209,7 @@ class GradientTape:
         with self._playing():
             results = self._played_back(seeds, nodes, leaves, consume=not self._persistent)
             return jax.tree.unflatten(
-                treedef, [_connected(r, s, mode) for r, s in zip(results, leaves, strict=True)]
+                treedef, [_connect(r, s, mode) for r, s in zip(results, leaves, strict=True)]
             )
 
     def jacobian(
@@ -248,11 +248,11 @@ class GradientTape:
         # One cotangent for each element of the target, which selects that element.
         basis = jnp.eye(target.size, dtype=target.dtype).reshape(target.size, *target.shape)
 
-        def shaped(rows: jax.Array, source: jax.Array) -> jax.Array:
+        def shape_rows(rows: jax.Array, source: jax.Array) -> jax.Array:
             return rows.reshape(*target.shape, *source.shape)
 
         return self._rows(
-            given, sources, basis, unconnected_gradients, at_once=experimental_use_pfor, shaped=shaped
+            given, sources, basis, unconnected_gradients, at_once=experimental_use_pfor, shaped=shape_rows
         )
 
     def batch_jacobian(
@@ -294,11 +294,11 @@ class GradientTape:
         basis = jnp.broadcast_to(jnp.eye(size, dtype=target.dtype)[:, None], (size, batch, size))
         basis = basis.reshape(size, batch, *inner)
 
-        def shaped(rows: jax.Array, source: jax.Array) -> jax.Array:
+        def shape_rows(rows: jax.Array, source: jax.Array) -> jax.Array:
             return jnp.moveaxis(rows, 0, 1).reshape(batch, *inner, *source.shape[1:])
 
-        mode = _unconnected(unconnected_gradients) and UnconnectedGradients.ZERO
-        return self._rows(*given, basis, mode, at_once=experimental_use_pfor, shaped=shaped)
+        mode = _check_unconnected(unconnected_gradients) and UnconnectedGradients.ZERO
+        return self._rows(*given, basis, mode, at_once=experimental_use_pfor, shaped=shape_rows)
 
     def _rows(
         self,
@@ -311,7 +311,7 @@ class GradientTape:
         at_once: bool,
     ) -> Any:
         """Play the tape back once for each row of `basis`, a batch of cotangents of the target."""
-        mode = _unconnected(unconnected_gradients)
+        mode = _check_unconnected(unconnected_gradients)
         self._check_not_spent()
         leaves, treedef = _flat(sources)
         nodes = [self._source_nodes(leaf) for leaf in leaves]
@@ -359,7 +359,7 @@ class GradientTape:
         with set_current_trace(trace.parent):
             masks: list[Any] = []
             for node in self._source_nodes(variable):
-                found = touched_rows(self._records, targets, node)
+                found = find_touched_rows(self._records, targets, node)
                 if found is None:
                     return None
                 masks += found
@@ -459,11 +459,11 @@ def _plain(structure: PyTree) -> Any:
 def _flat(structure: PyTree) -> tuple[list[Any], Any]:
     """Return what is in a structure, arrays of devices in place of tensors of the host that a tape follows."""
     leaves, treedef = jax.tree.flatten(_plain(structure))
-    return [_host.if_followed(leaf) for leaf in leaves], treedef
+    return [_host.follow_known(leaf) for leaf in leaves], treedef
 
 
 def _array(value: Any, what: str) -> Any:
-    value = value.value if isinstance(value, keras.Variable) else _host.if_followed(value)
+    value = value.value if isinstance(value, keras.Variable) else _host.follow_known(value)
     if not isinstance(value, jax.Array) and not _host.is_tensor(value):
         raise errors.BadTypeError(
             f"The {what} of a GradientTape's derivative is not an array. Expected: a jax.Array that was computed under "
@@ -489,7 +489,7 @@ def _is_watchable(leaf: Any) -> bool:
     return False
 
 
-def _unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
+def _check_unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
     name = getattr(value, "value", value)
     if name not in ("none", "zero"):
         raise errors.BadArgumentError(
@@ -528,7 +528,7 @@ def _total(found: list[Any]) -> Any:
     return sum(found[1:], found[0]) if found else None
 
 
-def _connected(gradient: TensorLike, source: Any, mode: UnconnectedGradients) -> Any:
+def _connect(gradient: TensorLike, source: Any, mode: UnconnectedGradients) -> Any:
     if gradient is None and mode is UnconnectedGradients.ZERO:
         dtype = source._dtype if isinstance(source, keras.Variable) else source.dtype
         return jnp.zeros(source.shape, dtype)

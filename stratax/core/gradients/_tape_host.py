@@ -20,19 +20,19 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, np.ndarray | np.generic) and hasattr(type(value), "get_shape")
 
 
-def if_followed(value: Any) -> Any:
+def follow_known(value: Any) -> Any:
     """Return the array of a device that computes in the place of a tensor of the host; everything else as it is."""
     is_followed = isinstance(value, np.ndarray) and hasattr(type(value), "__jax_array__")
     return value.__jax_array__() if is_followed else value
 
 
-def followed(tensor: Any) -> jax.Array:
+def follow(tensor: Any) -> jax.Array:
     """Return the array of a device that computes in a tensor's place, now and later.
 
     Args:
         tensor: A tensor of the host, of a floating point dtype.
     """
-    array = if_followed(tensor)
+    array = follow_known(tensor)
     if array is tensor:
         # Its values are known, also where a function is traced.
         with jax.ensure_compile_time_eval():
@@ -44,12 +44,12 @@ def followed(tensor: Any) -> jax.Array:
 
 def install() -> None:
     """Have Keras compute with the arrays of devices, too; it costs nothing before something is followed."""
-    seam.install("stratax.core", {"keras.src.backend.jax.core:convert_to_tensor": _of_followed})
+    seam.install("stratax.core", {"keras.src.backend.jax.core:convert_to_tensor": _wrap_of_followed})
 
 
-def _of_followed(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_of_followed(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def convert_to_tensor(x: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(if_followed(x), *args, **kwargs)
+        return original(follow_known(x), *args, **kwargs)
 
     return convert_to_tensor

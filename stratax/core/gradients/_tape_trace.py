@@ -239,7 +239,7 @@ class TapeTrace(core.Trace):
             others = [leaf for leaf in leaves if not _is_inexact(leaf)]
             known, vjp = [False] * len(outputs), _NoGradient(primitive, error)
         else:
-            known = _known_outputs(vjp)
+            known = _find_known_outputs(vjp)
         # Values are found by identity: an output that is its input would be two nodes in one.
         outputs = [self._distinct(output) for output in outputs]
         nodes = [
@@ -309,7 +309,7 @@ def play_back(
     return cotangents
 
 
-def touched_rows(
+def find_touched_rows(
     records: Sequence[Record], targets: Sequence[TapeNode], source: TapeNode
 ) -> list[Any] | None:
     """Return which rows of a source a target depends on, one mask for each place that looks up some of them.
@@ -326,10 +326,10 @@ def touched_rows(
     for record in reversed(records):
         if any(node in between for node in record.outputs):
             between.update(record.inputs)
-    return _touched(records, between, source, set(targets))
+    return _find_touched(records, between, source, set(targets))
 
 
-def _touched(
+def _find_touched(
     records: Sequence[Record], between: set[TapeNode], source: TapeNode, targets: set[TapeNode]
 ) -> list[Any] | None:
     if source in targets:
@@ -345,7 +345,7 @@ def _touched(
             continue
         # Another form of the same rows.
         (output,) = record.outputs
-        inner = None if output is None else _touched(records, between, output, targets)
+        inner = None if output is None else _find_touched(records, between, output, targets)
         if inner is None:
             return None
         found += inner
@@ -434,7 +434,7 @@ def _constants(closed: jax.extend.core.ClosedJaxpr) -> list[Any]:
 _without_constants: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def _known_outputs(vjp: Any) -> list[bool]:
+def _find_known_outputs(vjp: Any) -> list[bool]:
     """Return which outputs do not depend on the inputs, as far as derivatives go (`floor`, `stop_gradient`)."""
     # See `_pull_back`.
     return list(vjp.fun.args[1])

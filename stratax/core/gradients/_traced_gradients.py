@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from stratax.seams.jax import TracedOperation, identity_of, operation_of
 
 
-def traced_gradients(
+def trace_gradients(
     targets: Sequence[Any], sources: Sequence[Any], given: Sequence[Any], stopped: Sequence[Any]
 ) -> list[Any]:
     """Return the gradients of the sum of targets with respect to sources; None where they don't depend on one.

@@ -69,10 +69,10 @@ def settle_before_run() -> None:
 
 
 def _count_variables() -> None:
-    seam.install("stratax.core", {"keras:Variable.__init__": _counted})
+    seam.install("stratax.core", {"keras:Variable.__init__": _wrap_counted})
 
 
-def _counted(original: Callable[..., None]) -> Callable[..., None]:
+def _wrap_counted(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def __init__(self: object, *args: object, **kwargs: object) -> None:
         _created[0] += 1

@@ -79,12 +79,12 @@ def _hand_over(site: Site, *operands: Any) -> None:
 
 
 def _raising(site: Site) -> Callable[..., None]:
-    def received(*operands: Any) -> None:
+    def note_received(*operands: Any) -> None:
         site(*operands)
         if site.failures:
             raise errors.BadArgumentError(site.failures.popleft())
 
-    return received
+    return note_received
 
 
 def sites_of(jaxpr: jax.extend.core.Jaxpr, parts_of: Callable[[Any], Iterable[Any]]) -> list[Site]:
@@ -94,7 +94,7 @@ def sites_of(jaxpr: jax.extend.core.Jaxpr, parts_of: Callable[[Any], Iterable[An
         jaxpr: The jaxpr.
         parts_of: Gives the jaxprs inside an equation.
     """
-    equations = jaxprs.nested(jaxpr, parts_of)
+    equations = jaxprs.walk_nested(jaxpr, parts_of)
     return [equation.params["receive"] for equation in equations if equation.primitive is check_p]
 
 

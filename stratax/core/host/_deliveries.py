@@ -62,7 +62,7 @@ def deliver(
 
 
 def _receiver(receive: Callable[..., None], *, has_condition: bool) -> Callable[..., None]:
-    def received(*delivered: Any) -> None:
+    def note_received(*delivered: Any) -> None:
         try:
             if has_condition:
                 wanted, *delivered = delivered  # type: ignore[assignment]
@@ -73,7 +73,7 @@ def _receiver(receive: Callable[..., None], *, has_condition: bool) -> Callable[
         except Exception:
             _logger.exception("A value that left a compiled program could not be used.")
 
-    return received
+    return note_received
 
 
 def wait_for_deliveries() -> None:

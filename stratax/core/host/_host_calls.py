@@ -59,7 +59,7 @@ def own_of(error: BaseException) -> BaseException:
     return error if cause is None else cause
 
 
-def _noted(error: Exception) -> _HostCallError:
+def _note_error(error: Exception) -> _HostCallError:
     number = next(_numbers)
     _raised[number] = error
     while len(_raised) > _MOST_KEPT:
@@ -81,26 +81,26 @@ def call_on_host(
         The results, as tracers.
     """
 
-    def called(*given: Any) -> tuple[Any, ...]:
+    def call_noted(*given: Any) -> tuple[Any, ...]:
         try:
-            return checked(*given)
+            return call_checked(*given)
         except Exception as error:
-            raise _noted(error) from error
+            raise _note_error(error) from error
 
-    def checked(*given: Any) -> tuple[Any, ...]:
+    def call_checked(*given: Any) -> tuple[Any, ...]:
         # Copies: the arrays are views of the program's memory.
         made = function(*(np.array(array) for array in given))
         if len(made) != len(types):
             raise errors.BadArgumentError(
                 f"A function on the host returned {len(made)} results. Expected: {len(types)}, as Tout says."
             )
-        return tuple(_checked(array, kind) for array, kind in zip(made, types, strict=True))
+        return tuple(_check(array, kind) for array, kind in zip(made, types, strict=True))
 
-    results = call_p.bind(*(jnp.asarray(array) for array in arrays), function=called, types=tuple(types))
+    results = call_p.bind(*(jnp.asarray(array) for array in arrays), function=call_noted, types=tuple(types))
     return list(results)
 
 
-def _checked(array: Any, kind: jax.ShapeDtypeStruct) -> np.ndarray:
+def _check(array: Any, kind: jax.ShapeDtypeStruct) -> np.ndarray:
     found = np.asarray(array)
     if found.dtype.kind not in "biufcV" or found.shape != kind.shape:
         raise errors.BadArgumentError(

@@ -8,9 +8,9 @@ from ._evaluate import trace_again as trace_again
 from ._evaluate import value_of as value_of
 from ._find import Needed as Needed
 from ._find import dependents_of as dependents_of
+from ._find import find_needed as find_needed
 from ._find import last_uses as last_uses
 from ._find import makers as makers
-from ._find import needed_for as needed_for
 from ._find import others as others
 from ._find import variables_of as variables_of
 from ._markers import input_p as input_p
@@ -24,4 +24,4 @@ from ._walk import equations as equations
 from ._walk import holds_within as holds_within
 from ._walk import inside as inside
 from ._walk import levels as levels
-from ._walk import nested as nested
+from ._walk import walk_nested as walk_nested

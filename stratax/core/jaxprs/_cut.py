@@ -23,7 +23,7 @@ def cut(
         equations: Its equations; as before if None.
     """
     jaxpr = closed.jaxpr
-    made = _replaced(
+    made = _replace(
         jaxpr,
         jaxpr.constvars,
         jaxpr.invars if inputs is None else inputs,
@@ -44,7 +44,7 @@ def cut_out(
         inputs: The variables that they need from elsewhere, constants among them.
         outputs: The variables that are results.
     """
-    return jax_core.ClosedJaxpr(_replaced(jaxpr, (), inputs, outputs, equations), [])
+    return jax_core.ClosedJaxpr(_replace(jaxpr, (), inputs, outputs, equations), [])
 
 
 def with_constants_as_inputs(closed: jax.extend.core.ClosedJaxpr) -> jax.extend.core.ClosedJaxpr:
@@ -53,7 +53,7 @@ def with_constants_as_inputs(closed: jax.extend.core.ClosedJaxpr) -> jax.extend.
     return cut_out(jaxpr, jaxpr.eqns, [*jaxpr.invars, *jaxpr.constvars], jaxpr.outvars)
 
 
-def _replaced(
+def _replace(
     jaxpr: Any,
     constants: Sequence[Any],
     inputs: Sequence[Any],

@@ -24,7 +24,7 @@ def variables_of(atoms: Iterable[Any]) -> list[Any]:
     return [atom for atom in atoms if not isinstance(atom, jax_core.Literal)]
 
 
-def needed_for(
+def find_needed(
     jaxpr: jax.extend.core.Jaxpr, atoms: Iterable[Any] = (), also: Callable[[Any], bool] | None = None
 ) -> Needed:
     """Return what of a jaxpr some atoms are computed of.

@@ -37,7 +37,7 @@ def chains(
             yield from chains(part, parts_of, chain)
 
 
-def nested(jaxpr: jax.extend.core.Jaxpr, parts_of: Inside = inside) -> Iterator[Any]:
+def walk_nested(jaxpr: jax.extend.core.Jaxpr, parts_of: Inside = inside) -> Iterator[Any]:
     """Give each equation of a jaxpr and, behind it, those of the jaxprs inside it; see :func:`chains`."""
     return (chain[-1] for chain in chains(jaxpr, parts_of))
 
@@ -46,7 +46,7 @@ def contains(
     jaxpr: jax.extend.core.Jaxpr, predicate: Callable[[Any], bool], parts_of: Inside = inside
 ) -> bool:
     """Return whether something holds of an equation of a jaxpr, or of one inside it; see :func:`chains`."""
-    return any(map(predicate, nested(jaxpr, parts_of)))
+    return any(map(predicate, walk_nested(jaxpr, parts_of)))
 
 
 def holds_within(equation: Any, predicate: Callable[[Any], bool]) -> bool:

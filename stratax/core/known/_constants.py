@@ -24,10 +24,10 @@ def constant_of(value: Any) -> Any:
     """
     known: dict[int, Any] = {}
     with regions.outside_scopes():
-        return _computed(value, known)
+        return _find_computed(value, known)
 
 
-def _computed(value: Any, known: dict[int, Any]) -> Any:
+def _find_computed(value: Any, known: dict[int, Any]) -> Any:
     value = core.full_lower(value)
     if not isinstance(value, jax.core.Tracer):
         return value
@@ -49,7 +49,7 @@ def _result(value: jax.core.Tracer, known: dict[int, Any]) -> Any:
     # A symbol for a size has another value in another run.
     if any(map(is_symbolic_size, (*made.params.values(), *value.shape))):
         raise LookupError
-    operands = [_computed(operand, known) for operand in made.operands]
+    operands = [_find_computed(operand, known) for operand in made.operands]
     results = made.primitive.bind(*operands, **made.params)
     return results[made.position] if made.primitive.multiple_results else results
 

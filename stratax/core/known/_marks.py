@@ -13,8 +13,8 @@ _PREFIX = "stratax: "
 _PRIMITIVE = "name"
 
 
-def marked(value: Any, name: str) -> Any:
-    """Return a value of a trace with a mark, which :func:`used_marks` finds.
+def mark(value: Any, name: str) -> Any:
+    """Return a value of a trace with a mark, which :func:`find_used_marks` finds.
 
     Args:
         value: The value.
@@ -23,7 +23,7 @@ def marked(value: Any, name: str) -> Any:
     return checkpoint_name(value, _PREFIX + name)
 
 
-def used_marks(closed: jax.extend.core.ClosedJaxpr) -> set[str]:
+def find_used_marks(closed: jax.extend.core.ClosedJaxpr) -> set[str]:
     """Return the marks of values that a result or an effect depends on.
 
     Args:
@@ -33,7 +33,7 @@ def used_marks(closed: jax.extend.core.ClosedJaxpr) -> set[str]:
 
 
 def _marks(jaxpr: jax.extend.core.Jaxpr) -> Iterator[str]:
-    for equation in jaxprs.needed_for(jaxpr, jaxpr.outvars, _has_effects).equations:
+    for equation in jaxprs.find_needed(jaxpr, jaxpr.outvars, _has_effects).equations:
         name = str(equation.params.get("name", ""))
         if equation.primitive.name == _PRIMITIVE and name.startswith(_PREFIX):
             yield name.removeprefix(_PREFIX)

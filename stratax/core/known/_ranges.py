@@ -276,7 +276,7 @@ def _after(equation: Any, values: list[Any]) -> _Path | None:
     """Return what an operation gives, if it does no more than to arrange, to choose or to shift."""
     name, params = equation.primitive.name, equation.params
     if name in ("add", "sub"):
-        return _shifted(name, equation, values)
+        return _find_shifted(name, equation, values)
     path = values[0]
     if not isinstance(path, _Path) or len(values) > 1:
         return None
@@ -286,7 +286,7 @@ def _after(equation: Any, values: list[Any]) -> _Path | None:
         dtype = np.dtype(params["new_dtype"])
         is_safe = dtype.kind in "fiu" and dtype.itemsize >= _SMALLEST_WHOLE
         return path.then(lambda array: array.astype(dtype)) if is_safe else None
-    arranged = _arranged(name, params, len(path.lead))
+    arranged = _find_arranging(name, params, len(path.lead))
     if arranged is not None:
         return path.then(arranged)
     if name == "slice":
@@ -297,7 +297,7 @@ def _after(equation: Any, values: list[Any]) -> _Path | None:
     return None
 
 
-def _arranged(name: str, params: dict[str, Any], lead: int) -> Step | None:
+def _find_arranging(name: str, params: dict[str, Any], lead: int) -> Step | None:
     """Return an operation that arranges numbers anew, for arrays with some more leading dimensions."""
 
     def behind(dims: Sequence[int]) -> tuple[int, ...]:
@@ -322,7 +322,7 @@ def _arranged(name: str, params: dict[str, Any], lead: int) -> Step | None:
     return None
 
 
-def _shifted(name: str, equation: Any, values: list[Any]) -> _Path | None:
+def _find_shifted(name: str, equation: Any, values: list[Any]) -> _Path | None:
     """Return the sum or difference of a path and of what is known while the program is built."""
     path, other = values
     atom = equation.invars[1]

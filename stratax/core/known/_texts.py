@@ -52,7 +52,7 @@ def as_result(leaf: Any) -> Any:
     return leaf if _taken.as_tensor is None or not is_on_host else _taken.as_tensor(leaf)
 
 
-def as_declared(name: str, value: Any, spec: Any, fits: Callable[[tuple[int, ...], Any], bool]) -> Any:
+def declare_text(name: str, value: Any, spec: Any, fits: Callable[[tuple[int, ...], Any], bool]) -> Any:
     """Return an argument as the text that its spec describes.
 
     Args:

@@ -53,7 +53,7 @@ class DrivenProgram(Program):
     ) -> None:
         sources, written = region.inputs, list(region.writes.values())
         super().__init__(
-            compiled=_not_compiled,
+            compiled=_refuse_compiling,
             donated=[],
             kept=list(sources),
             written=written,
@@ -221,5 +221,5 @@ class DrivenProgram(Program):
         return jax.device_put(value, where) if where.is_fully_addressable else storage.place(value, where)
 
 
-def _not_compiled(*_: object) -> Any:
+def _refuse_compiling(*_: object) -> Any:
     raise AssertionError  # Such a program is run part by part.

@@ -140,7 +140,7 @@ class ProgramRun:
             results = self._run(key, compiled, arguments)
             # A callback's error has to come out before the values are committed.
             if self._can_fail:
-                jax.block_until_ready(_listed(results))
+                jax.block_until_ready(_list_results(results))
         except jax.errors.JaxRuntimeError as error:
             host.raise_own(error)
             raise
@@ -159,7 +159,7 @@ class ProgramRun:
             with observer.dispatching() if known else observer.compiling():
                 results = compiled(*arguments)
             self._cuts.compiled.add(key)
-            observer.dispatched(next(iter(jax.tree.leaves(_listed(results))), None))
+            observer.dispatched(next(iter(jax.tree.leaves(_list_results(results))), None))
         return results
 
     def _branch(self, equation: Any, values: dict[Any, Any]) -> None:
@@ -509,6 +509,6 @@ def wait(value: Any) -> None:
             time.sleep(_POLL_SECONDS)
 
 
-def _listed(results: Any) -> Any:
+def _list_results(results: Any) -> Any:
     """Return a part's results without its variables, which can't be put in the order that leaves of a dict have."""
     return list(results.values()) if isinstance(results, dict) else results

@@ -108,7 +108,7 @@ def _fits(step: control.DrivenStep, structures: list[Any]) -> bool:
 
 
 def _carries_the_same(left: control.DrivenLoop, right: control.DrivenLoop) -> bool:
-    def described(loop: control.DrivenLoop) -> list[Any]:
+    def describe_results(loop: control.DrivenLoop) -> list[Any]:
         return [(tuple(aval.shape), aval.dtype) for aval in loop.results]
 
     def variables(loop: control.DrivenLoop) -> list[Any]:
@@ -117,7 +117,7 @@ def _carries_the_same(left: control.DrivenLoop, right: control.DrivenLoop) -> bo
             for position, variable in loop.variables.items()
         ]
 
-    return described(left) == described(right) and variables(left) == variables(right)
+    return describe_results(left) == describe_results(right) and variables(left) == variables(right)
 
 
 def _place_of(jaxpr: jax.extend.core.Jaxpr, loop: control.DrivenLoop) -> tuple[Any, Any]:

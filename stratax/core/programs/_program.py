@@ -284,7 +284,7 @@ class Program:
         if where is None or (value.committed and value.sharding.is_equivalent_to(where, value.ndim)):
             return value
         placed = storage.place(value, where)
-        storage.moved(variable, placed)
+        storage.note_moved(variable, placed)
         return placed
 
     def _moved(self, group: Sequence[Any]) -> list[Any]:

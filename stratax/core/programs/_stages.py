@@ -46,7 +46,7 @@ class StagedProgram:
         self._inputs = jaxprs.markers_of(closed.jaxpr)
         jaxpr = jaxprs.without_markers(closed.jaxpr)
         # With everything that the replicas' computations need.
-        first = jaxprs.needed_for(jaxpr, also=_has_replicas).equations
+        first = jaxprs.find_needed(jaxpr, also=_has_replicas).equations
         second = jaxprs.others(jaxpr, first)
         self._arguments = list(jaxpr.invars)
         self._constants = dict(zip(jaxpr.constvars, closed.consts, strict=True))

@@ -25,10 +25,10 @@ from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.core import jaxprs, storage
 from stratax.core.storage import Move
 from stratax.seams.keras import (
+    find_uninitialized_variables,
     get_stateless_scope,
     outside_stateless_scope,
     set_uninitialized_variables,
-    uninitialized_variables,
 )
 
 
@@ -80,7 +80,7 @@ def variable_of(source: object) -> Any:
     return source.variable if isinstance(source, Spread) else source
 
 
-def converted(value: object, given: object, wanted: object) -> Any:
+def convert_form(value: object, given: object, wanted: object) -> Any:
     """Return a variable's value, as one or as replicas hold it, in the other of these forms where that is wanted.
 
     Bodies for elements of different structure differ in it: a remainder that does not divide is computed alike by all.
@@ -406,7 +406,7 @@ def share_of(variable: keras.Variable) -> Spread | None:
     return None if region is None or _AGREES.get() else region.share_of(variable)
 
 
-def held(variable: keras.Variable) -> Any:
+def find_held(variable: keras.Variable) -> Any:
     """Return what an addition to a variable begins with: its value, or what the party that is traced holds of it."""
     share, region = share_of(variable), current_region()
     return variable.value if share is None or region is None else region.get_current_value(share)  # type: ignore[arg-type]
@@ -447,7 +447,7 @@ def initialize_pending() -> None:
     One whose initializer raises is forgotten: programs that have nothing to do with it would raise again.
     """
     failure: Exception | None = None
-    for variable in uninitialized_variables():
+    for variable in find_uninitialized_variables():
         if storage.has_value(variable):
             continue
         try:
@@ -460,7 +460,7 @@ def initialize_pending() -> None:
 
 
 def _forget_uninitialized(keys: set[int]) -> None:
-    set_uninitialized_variables([v for v in uninitialized_variables() if id(v) not in keys])
+    set_uninitialized_variables([v for v in find_uninitialized_variables() if id(v) not in keys])
 
 
 def concrete_value(variable: keras.Variable) -> jax.Array:
@@ -760,16 +760,16 @@ def optional_structure(region: Region, stream: object, skip: int) -> Any:
     """Return the structure of an element that may be missing."""
     # Where nothing is left behind `skip`, an element before it shows what they look like.
     found = region.peek(stream, skip, 1, up_to=True) or region.peek(stream, 0, 1, up_to=True)
-    return found[0][0] if found else declared_structure(stream)
+    return found[0][0] if found else read_declared_structure(stream)
 
 
-def declared_structure(stream: Any) -> Any:
+def read_declared_structure(stream: Any) -> Any:
     """Return the structure that a stream or dataset declares, for want of an element; sizes that vary become 1."""
 
-    def described(spec: PyTree) -> Any:
+    def describe(spec: PyTree) -> Any:
         # Of what is made of several arrays, each of them.
         if hasattr(spec, "part_specs"):
-            return spec.of_parts([described(part) for part in spec.part_specs])
+            return spec.of_parts([describe(part) for part in spec.part_specs])
         if spec.shape is None or np.dtype(spec.dtype).kind not in "biufcV":
             raise errors.TracingError(
                 "A compiled function takes elements of a dataset that has none and does not say what they look like. "
@@ -782,7 +782,7 @@ def declared_structure(stream: Any) -> Any:
         return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(spec.dtype))
 
     with outside_scopes():
-        return jax.tree.map(described, stream.element_spec)
+        return jax.tree.map(describe, stream.element_spec)
 
 
 def _check_belongs(region: Region, variable: keras.Variable, value: object) -> None:

@@ -110,7 +110,7 @@ def retraceable(compiled: Any, traced_for: Callable[[Sequence[jax.Device], int |
         compiled.made.traced_for = traced_for
 
 
-def described(
+def describe_compiled(
     compiled: Any,
     name: str,
     donated: Sequence[keras.Variable],
@@ -144,7 +144,7 @@ def described(
     return dataclasses.replace(made, arguments=arguments, variables=variables)
 
 
-def moved_specs(
+def move_specs(
     values: Sequence[Any], placement: jax.sharding.NamedSharding, per_device: int | None = None
 ) -> list[jax.ShapeDtypeStruct]:
     """Return the types that arguments have on other devices.
@@ -160,7 +160,7 @@ def moved_specs(
     specs = [spec_of(value) for value in values]
     before = None
     if per_device is not None:
-        found = divided_batch(specs)
+        found = find_divided_batch(specs)
         if found is None:
             raise errors.BadArgumentError(
                 "None of the program's arguments is divided among devices, so its batch can't be given another size. "
@@ -169,10 +169,10 @@ def moved_specs(
             )
         spec, dim = found
         before = spec.shape[dim + 1]
-    return [_moved_spec(spec, placement, before, per_device) for spec in specs]
+    return [_move_spec(spec, placement, before, per_device) for spec in specs]
 
 
-def _moved_spec(
+def _move_spec(
     spec: jax.ShapeDtypeStruct,
     placement: jax.sharding.NamedSharding,
     before: int | None,
@@ -185,26 +185,26 @@ def _moved_spec(
     for dim, axis in enumerate(spec.sharding.spec):
         if axis is not None:
             shape[dim] = shape[dim] // spec.sharding.mesh.size * factor
-    divided = divided_dim(spec)
+    divided = find_divided_dim(spec)
     if per_device is not None and divided is not None and shape[divided + 1 : divided + 2] == [before]:
         shape[divided + 1] = per_device
     moved = NamedSharding(placement.mesh, spec.sharding.spec)
     return jax.ShapeDtypeStruct(tuple(shape), spec.dtype, sharding=moved, weak_type=spec.weak_type)
 
 
-def divided_batch(specs: Sequence[jax.ShapeDtypeStruct]) -> tuple[jax.ShapeDtypeStruct, int] | None:
+def find_divided_batch(specs: Sequence[jax.ShapeDtypeStruct]) -> tuple[jax.ShapeDtypeStruct, int] | None:
     """Return the first array that has several values for each device, and its dimension of devices.
 
     Steps come first, then devices, then the examples of each. Variables are divided among no devices.
     """
     for spec in specs:
-        dim = divided_dim(spec)
+        dim = find_divided_dim(spec)
         if dim is not None and len(spec.shape) > dim + 1:
             return spec, dim
     return None
 
 
-def divided_dim(spec: jax.ShapeDtypeStruct) -> int | None:
+def find_divided_dim(spec: jax.ShapeDtypeStruct) -> int | None:
     """Return the dimension of an array that is divided among devices."""
     if not isinstance(spec.sharding, NamedSharding):
         return None

@@ -85,8 +85,8 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
             dtype=kind,
             trainable=_word(synchronization) != "on_read" if trainable is None else trainable,
             name=name,
-            aggregation=_checked_aggregation(aggregation),
-            synchronization=_checked_synchronization(synchronization),
+            aggregation=_check_aggregation(aggregation),
+            synchronization=_check_synchronization(synchronization),
             autocast=autocast,
         )
         if self.synchronization == "on_read":
@@ -157,7 +157,7 @@ def _check_numbers(name: str, value: np.ndarray) -> None:
         )
 
 
-def _checked_aggregation(aggregation: object) -> VariableAggregation:
+def _check_aggregation(aggregation: object) -> VariableAggregation:
     try:
         return VariableAggregation(_word(aggregation))
     except ValueError:
@@ -168,7 +168,7 @@ def _checked_aggregation(aggregation: object) -> VariableAggregation:
         ) from None
 
 
-def _checked_synchronization(synchronization: object) -> str:
+def _check_synchronization(synchronization: object) -> str:
     word = _word(synchronization)
     # What Keras refuses goes on to it as it is.
     return next((member for member in VariableSynchronization if member == word), word)

@@ -180,7 +180,7 @@ class Updated(keras.Variable):
         combined = share is not None and self.aggregation != "only_first_replica"
         if how in ("add", "subtract"):
             # Sums and means of changes are changes of sums and means.
-            return getattr(jnp.asarray(regions.held(self)).at[place], how)(values)
+            return getattr(jnp.asarray(regions.find_held(self)).at[place], how)(values)
         if share is None or region is None or not combined:
             return getattr(jnp.asarray(self.value).at[place], how)(values)
         if how not in ("multiply", "divide"):

@@ -27,7 +27,7 @@ from ._variable_store import VariableStore as VariableStore
 from ._variable_store import has_value as has_value
 from ._variable_store import is_held_by as is_held_by
 from ._variable_store import keep as keep
-from ._variable_store import moved as moved
+from ._variable_store import note_moved as note_moved
 from ._variable_store import one_state as one_state
 from ._variable_store import overwrite as overwrite
 from ._variable_store import overwrite_all as overwrite_all

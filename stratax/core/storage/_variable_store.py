@@ -144,7 +144,7 @@ def _type_of(variable: Any) -> tuple[tuple[int, ...], Any]:
 
 
 @functools.cache
-def _stored_class(cls: Any) -> Any:
+def _make_stored_class(cls: Any) -> Any:
     # The class looks like the variable's own in messages and in `repr`.
     return type(cls.__name__, (_Stored, cls), {"__module__": cls.__module__, "__doc__": cls.__doc__})
 
@@ -173,7 +173,7 @@ def keep(variable: keras.Variable, store: VariableStore) -> None:
     variable.__dict__.update({_STORE: store, _HAS_VALUE: False})
     cls: Any = type(variable)
     # Keras sets `_value` in the instance, and only a property of the class comes before that.
-    variable.__class__ = _stored_class(cls)
+    variable.__class__ = _make_stored_class(cls)
     _in_use[0] = True
     if value is not None:
         variable._value = value
@@ -258,7 +258,7 @@ def write_all(variables: Sequence[keras.Variable], values: Sequence[Any]) -> Non
             store.write([variables[p] for p in positions], [values[p] for p in positions])
 
 
-def moved(variable: keras.Variable, value: object) -> None:
+def note_moved(variable: keras.Variable, value: object) -> None:
     """Note that a variable's value has been copied to the devices of a program, which will want it there again.
 
     The variable itself keeps the new array. A store's value stays where it is.

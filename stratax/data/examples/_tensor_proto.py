@@ -13,7 +13,7 @@ from stratax.data.elements import as_array, as_objects, without_tensors
 from stratax.data.examples._features import value_dtype
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
-from stratax.io import TENSOR_TYPES, TYPES_BY_NUMBER, VALUE_FIELDS, DataType, listed_values, make_messages
+from stratax.io import TENSOR_TYPES, TYPES_BY_NUMBER, VALUE_FIELDS, DataType, list_values, make_messages
 
 # A few bytes can stand for an array that is one value over and over; as long as this they are taken for damage.
 _MOST_EXPANDED_BYTES = 1 << 30
@@ -169,7 +169,7 @@ def _values_of(message: Any, kind: DataType, count: int, data: bytes) -> np.ndar
             )
         # `astype` copies, too: `frombuffer` gives memory that cannot be written to.
         return np.frombuffer(message.tensor_content, dtype.newbyteorder("<")).astype(dtype)
-    values = listed_values(message, kind)
+    values = list_values(message, kind)
     if len(values) < count:
         # Before any memory is taken: the shape may be damaged.
         if count * dtype.itemsize > _MOST_EXPANDED_BYTES:

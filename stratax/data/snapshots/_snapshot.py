@@ -17,7 +17,7 @@ from stratax.base.shown import shown
 from stratax.data.elements import spec_from_json
 from stratax.data.records import FRAME_BYTES
 from stratax.errors import DataLossError, FileMissingError
-from stratax.io import as_compression, join, local_path, read_file, size_of, unsealed
+from stratax.io import as_compression, join, local_path, read_file, size_of, unseal_text
 
 SPEC_FILE = "dataset_spec.json"
 FORMAT = "stratax-elements"
@@ -107,7 +107,7 @@ def _read(path: str, parse: Callable[[str, dict[str, Any]], _Parsed]) -> _Parsed
     except FileMissingError:
         return None
     try:
-        return parse(path, unsealed(content, format=FORMAT, version=VERSION))
+        return parse(path, unseal_text(content, format=FORMAT, version=VERSION))
     except (KeyError, TypeError, ValueError) as e:
         raise DataLossError(
             f"The description of saved elements is damaged: {e}. Expected: what Dataset.save or cache writes. "

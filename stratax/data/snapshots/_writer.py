@@ -29,7 +29,7 @@ from stratax.data.records import FRAME_BYTES, TFRecordOptions, TFRecordWriter
 from stratax.data.snapshots._run_folder import RunFolder
 from stratax.data.snapshots._snapshot import FORMAT, SPEC_FILE, VERSION, Snapshot, read_run, read_snapshot
 from stratax.errors import DataError, DataLossError, FileMissingError
-from stratax.io import join, remove_folder, sealed, size_of, write_file
+from stratax.io import join, remove_folder, seal_text, size_of, write_file
 
 
 class _ShardWriter:
@@ -145,7 +145,7 @@ class SnapshotWriter:
         }
         # Read before the new description replaces it.
         before = self._content() if replace else None
-        is_content = write_file(join(self._path, SPEC_FILE), sealed(description), replace=replace)
+        is_content = write_file(join(self._path, SPEC_FILE), seal_text(description), replace=replace)
         self._is_open = False
         # Another process has written first; its elements count.
         if not is_content:

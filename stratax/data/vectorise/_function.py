@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax.base import tracebacks
 from stratax.base.recording import NOT_RECORDED, RECORDER
-from stratax.base.refusals import refused
+from stratax.base.refusals import explain_refusal
 from stratax.base.tensors import has_tensors
 from stratax.base.tracing import COMPUTES, PIPELINE, TRACING
 from stratax.data.elements import (
@@ -86,7 +86,7 @@ def gives_tensors(function: Operation) -> Operation:
             try:
                 result = function(*args, **kwargs)
             except Exception as error:
-                if (other := refused(function, args, kwargs, error)) is None:
+                if (other := explain_refusal(function, args, kwargs, error)) is None:
                     raise
                 raise other from error
         except Exception as error:

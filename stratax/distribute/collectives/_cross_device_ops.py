@@ -15,7 +15,7 @@ from stratax.base.shown import shown
 from stratax.cluster import device_kind, local_devices, resolve_device
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.collectives._packing import pack, plan_packs, unpack
-from stratax.distribute.replicas import ReduceOp, as_reduce_op, merged_or_packed
+from stratax.distribute.replicas import ReduceOp, as_reduce_op, merge_or_pack
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError
 
 AccumulationFn = Callable[[list[jax.Array]], jax.Array]
@@ -132,12 +132,12 @@ class NcclAllReduce(AllReduceCrossDeviceOps):
         return lax.psum(list(buffers), axis_name)
 
     def _in_packs(self, combine: _Combine, arrays: list[jax.Array]) -> list[jax.Array]:
-        def packed(own: list[jax.Array]) -> list[jax.Array]:
+        def sum_packed(own: list[jax.Array]) -> list[jax.Array]:
             return super(NcclAllReduce, self)._in_packs(combine, own)
 
         if self._num_packs != 1 or self._bytes_per_pack:
-            return packed(arrays)
-        totals: list[jax.Array] = merged_or_packed(combine, packed, arrays)
+            return sum_packed(arrays)
+        totals: list[jax.Array] = merge_or_pack(combine, sum_packed, arrays)
         return totals
 
 
@@ -168,11 +168,11 @@ class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
 
         def sum_buffer(buffer: jax.Array) -> jax.Array:
             # Reduce-scatter divides into equal parts.
-            flat = _padded(buffer, size)
+            flat = _pad(buffer, size)
             part = lax.psum_scatter(flat, axis_name, axis_index_groups=inside, tiled=True)
             part = lax.psum(part, axis_name, axis_index_groups=between)
             flat = lax.all_gather(part, axis_name, axis_index_groups=inside, tiled=True)
-            return _unpadded(flat, buffer)
+            return _unpad(flat, buffer)
 
         return [sum_buffer(buffer) for buffer in buffers]
 
@@ -266,7 +266,7 @@ class ReductionToOneDevice(AllReduceCrossDeviceOps):
 
 
 def _ring_sum(buffer: jax.Array, axis_name: str, num_replicas: int) -> jax.Array:
-    chunks = _padded(buffer, num_replicas).reshape(num_replicas, -1)
+    chunks = _pad(buffer, num_replicas).reshape(num_replicas, -1)
     here = lax.axis_index(axis_name)
     onward = [(index, (index + 1) % num_replicas) for index in range(num_replicas)]
 
@@ -288,7 +288,7 @@ def _ring_sum(buffer: jax.Array, axis_name: str, num_replicas: int) -> jax.Array
     complete = jnp.concatenate([part[None], later])
     # Reversed, the chunks are in order but for a rotation.
     rotated = jnp.flip(complete, axis=0)
-    return _unpadded(jnp.roll(rotated, here + 2, axis=0), buffer)
+    return _unpad(jnp.roll(rotated, here + 2, axis=0), buffer)
 
 
 def _add_all(arrays: list[jax.Array]) -> jax.Array:
@@ -306,12 +306,12 @@ def _summable(array: jax.Array) -> jax.Array:
     return array.astype(jnp.int32) if array.dtype == jnp.bool_ else array
 
 
-def _padded(buffer: jax.Array, multiple: int) -> jax.Array:
+def _pad(buffer: jax.Array, multiple: int) -> jax.Array:
     flat = jnp.ravel(buffer)
     return jnp.pad(flat, (0, -flat.size % multiple))
 
 
-def _unpadded(flat: jax.Array, like: jax.Array) -> jax.Array:
+def _unpad(flat: jax.Array, like: jax.Array) -> jax.Array:
     return jnp.ravel(flat)[: like.size].reshape(like.shape)
 
 

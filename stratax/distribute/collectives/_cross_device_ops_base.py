@@ -47,7 +47,7 @@ class CrossDeviceOps(abc.ABC):
         override = cls.__dict__.get("reduce_in_replica")
         if override is not None and not getattr(override, "__isabstractmethod__", False):
             _check_signature(cls, override)
-            setattr(cls, "reduce_in_replica", _checked(cls, override))  # noqa: B010 (mypy: a method)
+            setattr(cls, "reduce_in_replica", _check(cls, override))  # noqa: B010 (mypy: a method)
 
     @abc.abstractmethod
     def reduce_in_replica(
@@ -186,7 +186,7 @@ def _check_signature(cls: type, method: Callable[..., Any]) -> None:
         ) from error
 
 
-def _checked(cls: type, method: ReduceInReplica) -> ReduceInReplica:
+def _check(cls: type, method: ReduceInReplica) -> ReduceInReplica:
     """Wrap an override so that a wrong result is reported where it was made, not where it is used."""
 
     @functools.wraps(method)

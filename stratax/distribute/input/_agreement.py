@@ -59,15 +59,15 @@ def rows_of(steps: Steps) -> list[np.ndarray]:
     return [leaf[0] for leaf in steps.leaves]
 
 
-def packed(leaves: list[np.ndarray]) -> bytes:
+def pack_step(leaves: list[np.ndarray]) -> bytes:
     """Return a step's examples as bytes: the names of their dtypes in a line, then shapes and values."""
     names = " ".join(leaf.dtype.name for leaf in leaves).encode()
     # Dtypes by name first, as the encoding itself notes shapes only.
     return names + b"\n" + encode_columns([leaf[None] for leaf in leaves], 1)[1][0] if leaves else b""
 
 
-def unpacked(text: bytes) -> list[np.ndarray]:
-    """Return the examples that :func:`packed` has put into bytes."""
+def unpack_step(text: bytes) -> list[np.ndarray]:
+    """Return the examples that :func:`pack_step` has put into bytes."""
     names, _, record = text.partition(b"\n")
     if not record:
         return []

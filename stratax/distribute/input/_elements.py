@@ -132,7 +132,7 @@ class PlanElements(StepCursor):
         """Return the components in the order of JAX, which sorts the keys of a dict."""
         columns = block.columns()
         if self._has_composites and self._convert is not None:
-            columns = [_converted(column, self._convert) for column in columns]
+            columns = [_convert(column, self._convert) for column in columns]
         if self._order is None:
             # Only now: to know the structure before there is an element takes a call of a function of the user's.
             numbers = unflatten(self._iteration.structure, range(len(columns)))
@@ -167,7 +167,7 @@ class PlanElements(StepCursor):
         self._child.close()
 
 
-def _converted(column: np.ndarray, convert: Convert) -> np.ndarray:
+def _convert(column: np.ndarray, convert: Convert) -> np.ndarray:
     """Return a column of one element with its composite as something else."""
     made = convert(column[0]) if is_composites(column) else None
     return column if made is None else made[None] if isinstance(made, np.ndarray) else as_objects([made])

@@ -21,10 +21,10 @@ from stratax.distribute.input._agreement import (
     Offer,
     check_alike,
     check_structures,
-    packed,
+    pack_step,
     rows_of,
     rows_of_step,
-    unpacked,
+    unpack_step,
 )
 from stratax.distribute.input._elements import Convert, StepCursor
 from stratax.distribute.input._sources import GlobalBatches, ReplicaBatches, Source, at, parts_of
@@ -193,7 +193,7 @@ class AgreedSteps(Buffering, StepCursor):
         try:
             steps = self._agreed(limit)
         except BaseException as error:
-            self._error = error if isinstance(error, Exception) else _interrupted(error)
+            self._error = error if isinstance(error, Exception) else _make_interrupted_error(error)
             raise
         if steps is None:
             self._is_over = True
@@ -271,7 +271,7 @@ class AgreedSteps(Buffering, StepCursor):
             self._advance(1)
             # One step only: who has fewer examples may have enough for the next.
             leaves = rows_of(own.slice(0, 1))
-        parts = [unpacked(text) for text in self._rounds.tell(packed(leaves))]
+        parts = [unpack_step(text) for text in self._rounds.tell(pack_step(leaves))]
         check_alike(parts)
         columns = [np.concatenate(column) for column in zip(*filter(None, parts), strict=True)]
         return self._divide([column[None] for column in columns], 1, self._treedef)
@@ -304,7 +304,7 @@ def _check_failures(offers: list[Offer]) -> None:
             )
 
 
-def _interrupted(error: BaseException) -> errors.DataError:
+def _make_interrupted_error(error: BaseException) -> errors.DataError:
     return errors.DataError(
         f"The input of this worker was interrupted ({type(error).__name__}) while the workers agreed on their next "
         "steps, so it does not know what the others took. Make a new iterator in every worker, with `iter(dataset)`."

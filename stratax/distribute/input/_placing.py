@@ -8,7 +8,7 @@ import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from stratax.core.storage import check_fits, place, place_local
-from stratax.distribute.input._steps import StepKind, Steps, wrapped
+from stratax.distribute.input._steps import StepKind, Steps, wrap_step
 from stratax.distribute.replicas import REPLICA_AXIS, Share
 
 
@@ -42,7 +42,7 @@ class Placing(abc.ABC):
         """Return a step with `jax.ShapeDtypeStruct` leaves; the same object for steps of one kind."""
         types = tuple([(self.whole_shape(leaf.shape[1:], steps.kind), leaf.dtype) for leaf in steps.leaves])
         # Cached: whoever compares structures sees one object again and again.
-        return _described(steps.kind, steps.treedef, types)
+        return _describe(steps.kind, steps.treedef, types)
 
     def global_batch(self, steps: Steps) -> Any:
         """Return a step as it was before it was divided, with `jax.ShapeDtypeStruct` leaves."""
@@ -152,7 +152,7 @@ class OnHost(Placing):
 
 
 @functools.lru_cache(maxsize=256)
-def _described(kind: StepKind, treedef: Any, types: tuple[tuple[tuple[int, ...], Any], ...]) -> Any:
+def _describe(kind: StepKind, treedef: Any, types: tuple[tuple[tuple[int, ...], Any], ...]) -> Any:
     # As it arrives on devices, which have no 64 bits unless JAX is told so.
     leaves = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype)) for shape, dtype in types]
-    return wrapped(leaves, treedef, kind)
+    return wrap_step(leaves, treedef, kind)

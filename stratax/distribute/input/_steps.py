@@ -49,7 +49,7 @@ class Steps(Columns):
 
     def wrap(self, arrays: list[Any]) -> Any:
         """Return the structure of a step, with `arrays` in the places of its own."""
-        return wrapped(arrays, self.treedef, self.kind)
+        return wrap_step(arrays, self.treedef, self.kind)
 
     @property
     def _width_dim(self) -> int:
@@ -68,7 +68,7 @@ class Steps(Columns):
         if all(width <= own for width, own in zip(widths, self.widths, strict=True)):
             return self
         leaves = [
-            leaf if fill is None else _filled(leaf, self._width_dim, width, fill)
+            leaf if fill is None else _fill(leaf, self._width_dim, width, fill)
             for leaf, fill, width in zip(self.leaves, fills_of(self.treedef), widths, strict=True)
         ]
         return Steps(leaves, self.count, self.treedef, self.kind)
@@ -105,7 +105,7 @@ def fills_of(treedef: Any) -> tuple[float | None, ...]:
     return tuple(fills)
 
 
-def _filled(leaf: np.ndarray, dim: int, width: int, fill: float) -> np.ndarray:
+def _fill(leaf: np.ndarray, dim: int, width: int, fill: float) -> np.ndarray:
     own = leaf.shape[dim]
     if width <= own:
         return leaf
@@ -125,7 +125,7 @@ def common_widths(widths: Sequence[Sequence[int]]) -> list[int]:
     return [max(each) for each in zip(*widths, strict=True)]
 
 
-def wrapped(arrays: list[Any], treedef: Any, kind: StepKind) -> Any:
+def wrap_step(arrays: list[Any], treedef: Any, kind: StepKind) -> Any:
     """Return the structure of a step: of `PerReplica`s, except where there is one replica."""
     if kind is not StepKind.PLAIN:
         solo = kind is StepKind.SOLO
@@ -175,11 +175,11 @@ def step_of_composites(
         spread = [np.concatenate(column)[None][:, mine] for column in columns]
         return Steps(spread, 1, of_replicas[0][2], StepKind.SPREAD)
     # Arrays of several lengths are no part of one program: each replica computes the whole.
-    merged = [_merged(column) for column in zip(*parts, strict=True)]
+    merged = [_merge(column) for column in zip(*parts, strict=True)]
     return Steps(*with_parts(merged, 1, treedef), StepKind.SOLO)
 
 
-def _merged(column: Sequence[np.ndarray]) -> np.ndarray:
+def _merge(column: Sequence[np.ndarray]) -> np.ndarray:
     """Return the rows of one component of several elements as those of one."""
     if not is_composites(column[0]):
         return np.concatenate([rows.reshape(-1, *rows.shape[2:]) for rows in column])[None]
@@ -219,10 +219,10 @@ def dividing(num_replicas: int, share: Share) -> AsSteps:
     mine = share.of(num_replicas)
     undivided = _Undivided(num_replicas, tells=share.index == 0)
 
-    def divided(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
+    def divide(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
         if not are_plain(leaves):
             undivided.note(num_rows(leaves), count)
-            return _divided_composites(leaves, treedef, num_replicas, mine)
+            return _divide_composites(leaves, treedef, num_replicas, mine)
         size = batch_size(leaves, 1)
         undivided.note(size, count)
         # Not cut: examples are never dropped, and one replica stands for all in this step.
@@ -232,7 +232,7 @@ def dividing(num_replicas: int, share: Share) -> AsSteps:
         spread = [leaf.reshape(count, num_replicas, each, *leaf.shape[2:])[:, mine] for leaf in leaves]
         return Steps(spread, count, treedef, StepKind.SPREAD)
 
-    return divided
+    return divide
 
 
 class _Undivided:
@@ -268,7 +268,7 @@ class _Undivided:
             )
 
 
-def _divided_composites(leaves: list[np.ndarray], treedef: Any, num_replicas: int, mine: slice) -> Steps:
+def _divide_composites(leaves: list[np.ndarray], treedef: Any, num_replicas: int, mine: slice) -> Steps:
     """Return the step of an element with sparse or ragged components, divided if it can be."""
     size = num_rows(leaves)
     if size % num_replicas:

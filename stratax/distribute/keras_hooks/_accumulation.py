@@ -52,7 +52,7 @@ def observing() -> Iterator[LossWeights]:
         yield losses
 
 
-def observed() -> LossWeights | None:
+def find_observed() -> LossWeights | None:
     """Return what learns of losses now, if anything does."""
     return _LOSSES.get()
 

@@ -56,12 +56,12 @@ def install() -> None:
             "keras.src.backend.common.variables:Variable.assign": assigning,
             "keras.src.backend.common.variables:Variable.assign_add": adding,
             "keras.src.backend.common.variables:Variable.assign_sub": subtracting,
-            "keras:layers.BatchNormalization.__init__": _synchronized_init,
+            "keras:layers.BatchNormalization.__init__": _synchronize_init,
             "keras:layers.BatchNormalization.build": _build_of_statistics,
             "keras:layers.SpectralNormalization.build": _build_of_equals,
             "keras:layers.RNN.call": _call_with_rows,
             "keras:layers.BatchNormalization._moments": _global_moments,
-            "keras:metrics.Mean.update_state": _weighted_mean_update,
+            "keras:metrics.Mean.update_state": _weigh_mean_update,
             "keras.src.losses.loss:scale_loss_for_distribution": lambda _: scale_loss,
             "keras.src.losses.loss:unscale_loss_for_distribution": lambda _: unscale_loss,
             "keras.src.losses.loss:reduce_values": _global_reduce_values,
@@ -245,7 +245,7 @@ def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
         # Summed before the original runs: observers need the weight also where there is one replica.
         by_weight = reduction == "mean_with_sample_weight" and sample_weight is not None
         total = _sum_over_replicas(jnp.asarray(sample_weight)) if by_weight else None
-        losses = _accumulation.observed()
+        losses = _accumulation.find_observed()
         if losses is not None:
             losses.add_loss(jnp.ones(()) if reduction == "sum" else total)
         replicas = syncing_replicas()
@@ -266,7 +266,7 @@ def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
 def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def apply_mask(sample_weight: Any, mask: Any, dtype: Any, reduction: object) -> Any:
-        replicas, losses = syncing_replicas(), _accumulation.observed()
+        replicas, losses = syncing_replicas(), _accumulation.find_observed()
         averages = mask is not None and reduction in ("mean", "sum_over_batch_size")
         if not averages or (replicas is None and losses is None):
             return original(sample_weight, mask, dtype, reduction)
@@ -295,7 +295,7 @@ def _sum_over_replicas(array: Any) -> Any:
     return total if syncing_replicas() is None else sum_over_replicas(total)
 
 
-def _synchronized_init(original: Callable[..., None]) -> Callable[..., None]:
+def _synchronize_init(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def __init__(self: Any, *args: object, synchronized: bool = False, **kwargs: object) -> None:
         # Keras refuses synchronized=True on the JAX backend, where it has no replicas to synchronise.
@@ -391,7 +391,7 @@ def _locally(layer: Any, original: Callable[..., Any], inputs: object, mask: PyT
         layer.synchronized = True
 
 
-def _weighted_mean_update(original: Callable[..., Any]) -> Callable[..., Any]:
+def _weigh_mean_update(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def update_state(self: object, values: PyTree, sample_weight: PyTree = None) -> Any:
         replica = get_replica_context()

@@ -1,6 +1,6 @@
 from ._contexts import ReplicaContext as ReplicaContext
 from ._contexts import check_axis as check_axis
-from ._contexts import entered as entered
+from ._contexts import enter_contexts as enter_contexts
 from ._contexts import get_replica_context as get_replica_context
 from ._contexts import get_strategy as get_strategy
 from ._contexts import has_strategy as has_strategy
@@ -10,7 +10,7 @@ from ._contexts import is_default as is_default
 from ._contexts import num_participants as num_participants
 from ._contexts import set_default as set_default
 from ._contexts import syncing_replicas as syncing_replicas
-from ._exchange import merged_or_packed as merged_or_packed
+from ._exchange import merge_or_pack as merge_or_pack
 from ._exchange import over_replicas as over_replicas
 from ._exchange import sum_over_replicas as sum_over_replicas
 from ._losses import compute_average_loss as compute_average_loss

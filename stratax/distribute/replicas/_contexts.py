@@ -172,7 +172,7 @@ class ReplicaContext:
         if self._strategy.extended.execution.num_replicas > 1:
             # The merge function sees every replica's values, as in TensorFlow, though it is traced in each.
             args, kwargs = jax.tree.map(self._all_components, (args, kwargs))
-        with entered(self._strategy, None):
+        with enter_contexts(self._strategy, None):
             # Once for all replicas in what it does to variables: it is traced once.
             result = merge_fn(self._strategy, *args, **kwargs)
 
@@ -208,7 +208,7 @@ def set_default(factory: Callable[[], "Strategy"]) -> None:
 
 
 @contextlib.contextmanager
-def entered(strategy: "Strategy", replica: ReplicaContext | None) -> Iterator[None]:
+def enter_contexts(strategy: "Strategy", replica: ReplicaContext | None) -> Iterator[None]:
     """Make a strategy, and a replica context or the cross-replica one, the current ones for a block."""
     _FRAMES.set((*_FRAMES.get(), _Frame(strategy, replica)))
     try:
@@ -295,7 +295,7 @@ __all__ = [
     "ReduceOp",
     "ReplicaContext",
     "check_axis",
-    "entered",
+    "enter_contexts",
     "get_replica_context",
     "get_strategy",
     "has_strategy",

@@ -51,7 +51,7 @@ def sum_over_replicas(value: Any) -> Any:
     return over_replicas(lambda own: jax.lax.psum(own, REPLICA_AXIS), value)
 
 
-def merged_or_packed(merged: Callable[..., Any], packed: Callable[..., Any], *values: Any) -> Any:
+def merge_or_pack(merged: Callable[..., Any], packed: Callable[..., Any], *values: Any) -> Any:
     """Call the one of two functions with collectives of many arrays that suits the compiler for the replicas' devices.
 
     XLA for GPUs and TPUs makes one collective of many by itself. There packing them into a buffer would only copy them,

@@ -14,7 +14,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax.core import regions
 from stratax.distribute.replicas._contexts import in_cross_replica_context
-from stratax.distribute.replicas._exchange import merged_or_packed, over_replicas, sum_over_replicas
+from stratax.distribute.replicas._exchange import merge_or_pack, over_replicas, sum_over_replicas
 from stratax.distribute.replicas._replica_parts import (
     ReplicaParts,
     belongs_to_replicas,
@@ -25,12 +25,12 @@ from stratax.distribute.replicas._replica_parts import (
 )
 from stratax.distribute.replicas._replica_share import (
     ReplicaShare,
-    agreed,
+    agree,
+    find_sum_dtype,
     first_only,
     is_aggregated,
     is_on_read,
     summand,
-    summed_dtype,
 )
 from stratax.distribute.replicas._values import REPLICA_AXIS
 
@@ -132,7 +132,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         return self._shares_of[id(variable)]
 
     def agree(self, value: Any) -> Any:
-        return agreed(value)
+        return agree(value)
 
     def gathered(self, value: Any) -> Any:
         return over_replicas(lambda own: jax.lax.all_gather(own, REPLICA_AXIS), value)
@@ -220,7 +220,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         values = [self.final_value(source) for source in sources]
         to_sum = [index for index, source in enumerate(sources) if self._is_part(source)]
         shares = [summand(variables[index], self._num_replicas, values[index]) for index in to_sum]
-        totals = merged_or_packed(_merged_sum, _packed_sum, shares) if shares else []
+        totals = merge_or_pack(_sum_merged, _sum_packed, shares) if shares else []
         for index, total in zip(to_sum, totals, strict=True):
             values[index] = total.astype(values[index].dtype)
         return variables, values
@@ -277,17 +277,17 @@ def _is_of_all(variable: keras.Variable) -> bool:
     return is_own and in_cross_replica_context()
 
 
-def _merged_sum(values: list[Any]) -> list[Any]:
+def _sum_merged(values: list[Any]) -> list[Any]:
     """Sum over the replicas, each value by itself."""
-    totals: list[Any] = sum_over_replicas([value.astype(summed_dtype(value)) for value in values])
+    totals: list[Any] = sum_over_replicas([value.astype(find_sum_dtype(value)) for value in values])
     return totals
 
 
-def _packed_sum(values: list[Any]) -> list[Any]:
+def _sum_packed(values: list[Any]) -> list[Any]:
     """Sum over the replicas, all values of one dtype in one buffer."""
     by_dtype: dict[Any, list[int]] = {}
     for index, value in enumerate(values):
-        by_dtype.setdefault(summed_dtype(value), []).append(index)
+        by_dtype.setdefault(find_sum_dtype(value), []).append(index)
     results: list[Any] = [None] * len(values)
     for dtype, indices in by_dtype.items():
         flat = jnp.concatenate([jnp.ravel(values[index]).astype(dtype) for index in indices])

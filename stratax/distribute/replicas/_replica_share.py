@@ -80,7 +80,7 @@ def _(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def _value_of_share(variable: keras.Variable, num_replicas: int, share: Any) -> Any:
-    total = sum_over_replicas(summand(variable, num_replicas, share).astype(summed_dtype(share)))
+    total = sum_over_replicas(summand(variable, num_replicas, share).astype(find_sum_dtype(share)))
     return total.astype(share.dtype)
 
 
@@ -105,12 +105,12 @@ def first_only(value: Any) -> Any:
     return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
 
 
-def summed_dtype(value: Any) -> Any:
+def find_sum_dtype(value: Any) -> Any:
     # Of booleans only the first replica's share is not zero, so the sum is 0 or 1.
     return jnp.dtype(jnp.int32) if value.dtype == jnp.bool_ else value.dtype
 
 
-def agreed(value: Any) -> Any:
+def agree(value: Any) -> Any:
     """Return the largest of the replicas' values, which are to be equal, or the program raises when it has run.
 
     Args:
@@ -150,7 +150,9 @@ def _combining(original: Callable[..., Any], operation: Callable[..., Any]) -> C
         if _is_whole_mean(self) and _is_constant(value):
             with regions.equal_on_all_replicas():
                 return original(self, value)
-        return self.assign(operation(regions.held(self), self._convert_to_tensor(value, dtype=self._dtype)))
+        return self.assign(
+            operation(regions.find_held(self), self._convert_to_tensor(value, dtype=self._dtype))
+        )
 
     return assign
 

@@ -147,7 +147,7 @@ class ReplicaTurns:
 
         def body(*values: Any) -> list[Any]:
             results = primitive.bind(*(value[0] for value in values), **params)
-            return [jnp.asarray(result)[None] for result in _listed(primitive, results)]
+            return [jnp.asarray(result)[None] for result in _list_results(primitive, results)]
 
         # As `strategy.run` computes it, on the devices and by the algorithm of the strategy.
         key = (self._mesh, next(iter(kinds)))
@@ -325,7 +325,7 @@ def _kind(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> tuple[
     )
 
 
-def _listed(primitive: Any, results: Any) -> list[Any]:
+def _list_results(primitive: Any, results: Any) -> list[Any]:
     return list(results) if primitive.multiple_results else [results]
 
 

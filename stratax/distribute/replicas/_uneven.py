@@ -146,14 +146,14 @@ def _from_all_workers(
     """Gather the components of all replicas: padded to one size, and cut again."""
     # Few sizes mean few programs.
     size = 1 << (max(sizes) - 1).bit_length() if max(sizes) else 0
-    padded = [_padded(part, size, dim) for part in parts]
+    padded = [_pad(part, size, dim) for part in parts]
     everything = np.asarray(gather_alike(padded))
     pieces = np.split(everything, len(sizes), dim) if size else [everything] * len(sizes)
     # The padding goes, by the sizes that all have exchanged.
     return [np.take(piece, range(own), dim) for piece, own in zip(pieces, sizes, strict=True)]
 
 
-def _padded(part: np.ndarray, size: int, dim: int) -> np.ndarray:
+def _pad(part: np.ndarray, size: int, dim: int) -> np.ndarray:
     widths = [(0, size - part.shape[dim] if axis == dim else 0) for axis in range(part.ndim)]
     return np.pad(part, widths)
 

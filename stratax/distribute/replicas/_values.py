@@ -143,7 +143,7 @@ class PerReplica:
         # Slicing a traced array to show its components would leave the slices in the compiled program.
         if isinstance(self._array, jax.core.Tracer) or not isinstance(self._array, jax.Array | np.ndarray):
             return f"PerReplica({self._array}, solo={self._solo})"
-        return _listed(self.values, format_component)
+        return _list_components(self.values, format_component)
 
     def _describe(self) -> str:
         if not hasattr(self._array, "shape"):
@@ -153,10 +153,10 @@ class PerReplica:
 
 def format_components(values: Sequence[Any], *, is_repr: bool) -> str:
     """Format components as TensorFlow prints a `PerReplica`."""
-    return _listed(values, tensor_repr if is_repr else tensor_str)
+    return _list_components(values, tensor_repr if is_repr else tensor_str)
 
 
-def _listed(values: Sequence[Any], format_component: Callable[[Any], str]) -> str:
+def _list_components(values: Sequence[Any], format_component: Callable[[Any], str]) -> str:
     lines = (f"  {index}: {format_component(value)}" for index, value in enumerate(values))
     return "PerReplica:{\n" + ",\n".join(lines) + "\n}"
 

@@ -113,11 +113,11 @@ class Combiner:
 
     def _gather_in_program(self, value: PyTree, axis: int) -> Any:
         return jax.tree.map(
-            lambda leaf: self._execution.to_all(_gathered(leaf, axis)), value, is_leaf=is_per_replica
+            lambda leaf: self._execution.to_all(_gather(leaf, axis)), value, is_leaf=is_per_replica
         )
 
 
-def _gathered(leaf: object, axis: int) -> Any:
+def _gather(leaf: object, axis: int) -> Any:
     """Join the components of a value one after another along a dimension."""
     if not isinstance(leaf, PerReplica):
         return jnp.asarray(leaf)

@@ -213,7 +213,7 @@ class StrategyExtended:
             if self._storage_of(var) is not None and regions.current_region() is None:
                 # An assignment outside of programs leaves a value where it was computed.
                 self._placement.place([var], [var.value])
-        return result if group else _updates.ungrouped(result, len(self.parameter_devices) or 1)
+        return result if group else _updates.ungroup(result, len(self.parameter_devices) or 1)
 
     def value_container(self, value: Any) -> Any:
         """Return what a value is a component of: of a variable itself, which is one for all replicas."""

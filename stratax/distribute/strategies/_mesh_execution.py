@@ -29,7 +29,7 @@ from stratax.distribute.replicas import (
     ReplicaSpread,
     StepsPerReplica,
     ensure_parts,
-    entered,
+    enter_contexts,
     from_components,
     is_per_replica,
     mesh_of,
@@ -207,7 +207,7 @@ class MeshExecution(Execution, OverMesh):
             own = [leaf.values[index] if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
             own_args, own_kwargs = jax.tree.unflatten(treedef, own)
             region = replicas.TurnRegion(mesh, index, keeps_copies=keeps_copies)
-            with region, entered(self._strategy, context):
+            with region, enter_contexts(self._strategy, context):
                 result = python_fn(*own_args, **own_kwargs)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
                 written, merged = region.merged()
@@ -237,7 +237,7 @@ class MeshExecution(Execution, OverMesh):
         plain = [_only_component(leaf) if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
         args, kwargs = jax.tree.unflatten(treedef, plain)
         noted = host.note_objects((args, kwargs))
-        with entered(
+        with enter_contexts(
             self._strategy,
             ReplicaContext(self._strategy, 1, stands_for=self.num_replicas),
         ):
@@ -271,7 +271,7 @@ class MeshExecution(Execution, OverMesh):
             # `shard_map` gives each replica its slice, with a leading dimension of 1.
             mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
             replica = ReplicaRegion(region, self._mesh, mine)
-            with replica, entered(self._strategy, context):
+            with replica, enter_contexts(self._strategy, context):
                 result = fn(*args, **kwargs)
                 host.check_objects(noted, result)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))

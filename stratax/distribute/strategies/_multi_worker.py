@@ -46,8 +46,8 @@ class MultiWorkerMirroredStrategy(WorkersStrategy):
         cluster_resolver: ClusterResolver | None = None,
         communication_options: CommunicationOptions | None = None,
     ) -> None:
-        self._options = _checked_options(communication_options)
-        self._resolver = _checked_resolver(cluster_resolver)
+        self._options = _check_options(communication_options)
+        self._resolver = _check_resolver(cluster_resolver)
         # Before JAX is asked for devices: the processes have to be joined when it starts.
         cluster = _connect(self._resolver, self._options)
         devices = devices_of(cluster)
@@ -88,7 +88,7 @@ def _say_alone(cluster: Cluster, resolver: str) -> None:
         _logger.info("MultiWorkerMirroredStrategy has one worker, this process: its cluster names no other.")
 
 
-def _checked_resolver(resolver: object) -> ClusterResolver:
+def _check_resolver(resolver: object) -> ClusterResolver:
     if resolver is None:
         return TFConfigClusterResolver()
     if not isinstance(resolver, ClusterResolver):
@@ -100,7 +100,7 @@ def _checked_resolver(resolver: object) -> ClusterResolver:
     return resolver
 
 
-def _checked_options(options: object) -> CommunicationOptions:
+def _check_options(options: object) -> CommunicationOptions:
     if options is None:
         return CommunicationOptions()
     if not isinstance(options, CommunicationOptions):

@@ -24,7 +24,7 @@ from stratax.distribute.replicas import (
     UnevenPerReplica,
     as_reduce_op,
     check_none,
-    entered,
+    enter_contexts,
     get_strategy,
     has_strategy,
     in_cross_replica_context,
@@ -429,8 +429,8 @@ def _scope(strategy: Strategy) -> Iterator[Strategy]:
     with (
         # Keras' own distribution would lay out variables over all devices, whatever the strategy has.
         without_distribution(),
-        # Placed when the scope ends, in one transfer, behind `entered` in order of leaving.
+        # Placed when the scope ends, in one transfer, behind `enter_contexts` in order of leaving.
         _ownership.placing_new_variables(strategy),
-        entered(strategy, None),
+        enter_contexts(strategy, None),
     ):
         yield strategy

@@ -49,7 +49,7 @@ class TPUStrategy(WorkersStrategy):
         self._resolver = tpu_cluster_resolver or TPUClusterResolver()
         # The resolver has connected a pod already; then this finds the same cluster.
         cluster = connect(self._resolver)
-        super().__init__(cluster, _assigned_cores(experimental_device_assignment, cluster))
+        super().__init__(cluster, _find_assigned_cores(experimental_device_assignment, cluster))
 
     @property
     def cluster_resolver(self) -> TPUClusterResolver:
@@ -73,7 +73,7 @@ class TPUStrategy(WorkersStrategy):
         )
 
 
-def _assigned_cores(assignment: Any, cluster: Cluster) -> list[jax.Device]:
+def _find_assigned_cores(assignment: Any, cluster: Cluster) -> list[jax.Device]:
     cores = devices_of(cluster, local_devices("TPU"))
     if assignment is None:
         return cores

@@ -98,7 +98,7 @@ def values_of_variables(result: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf.value if isinstance(leaf, keras.Variable) else leaf, result)
 
 
-def ungrouped(result: Any, count: int) -> Any:
+def ungroup(result: Any, count: int) -> Any:
     """Return a result with a tuple of so many elements in the place of each array, as `update(..., group=False)`."""
 
     def elements(leaf: object) -> tuple[object, ...]:

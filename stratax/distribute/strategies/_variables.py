@@ -27,15 +27,15 @@ def with_own_values(strategy: "Strategy", value: PyTree) -> PyTree:
 
     All other variables are one value for all replicas, as for TensorFlow.
     """
-    return _mapped(strategy, value, only_on_read=True)
+    return _map(strategy, value, only_on_read=True)
 
 
 def with_copies(strategy: "Strategy", value: PyTree) -> PyTree:
     """Return a structure with a `PerReplica` in the place of all variables that replicas have copies of."""
-    return _mapped(strategy, value, only_on_read=False)
+    return _map(strategy, value, only_on_read=False)
 
 
-def _mapped(strategy: "Strategy", value: PyTree, *, only_on_read: bool) -> PyTree:
+def _map(strategy: "Strategy", value: PyTree, *, only_on_read: bool) -> PyTree:
     execution = strategy.extended.execution
     has_copies = strategy.extended.placement.keeps_copies and strategy.num_replicas_in_sync > 1
     # In a replica a variable is the replica's own value.

@@ -305,7 +305,7 @@ def _random_digest() -> bytes:
     ).digest()
 
 
-def _sent(packed: np.ndarray) -> np.ndarray:
+def _send_bytes(packed: np.ndarray) -> np.ndarray:
     """Send the chief's bytes to every worker; as long as they come, each transfer may take as long as a step."""
     with phases.waiting("the chief's values"):
         return np.asarray(multihost_utils.broadcast_one_to_all(packed))
@@ -317,7 +317,9 @@ def _from_chief(values: list[Any]) -> list[Any]:
     # As bytes: the transfer is a sum, which does not keep every bit of every dtype.
     # One buffer: a transfer has a fixed cost, whatever it holds.
     packed = np.concatenate([array.reshape(-1).view(np.uint8) for array in arrays])
-    sent = [_sent(packed[start : start + _BYTES_AT_ONCE]) for start in range(0, packed.size, _BYTES_AT_ONCE)]
+    sent = [
+        _send_bytes(packed[start : start + _BYTES_AT_ONCE]) for start in range(0, packed.size, _BYTES_AT_ONCE)
+    ]
     parts = np.split(np.concatenate([packed[:0], *sent]), np.cumsum([array.nbytes for array in arrays])[:-1])
     return [
         # A copy begins where values of the dtype may begin.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax.core import Function, autograph
-from stratax.distribute.replicas import entered
+from stratax.distribute.replicas import enter_contexts
 from stratax.distribute.strategies import RemoteExecution, Strategy
 from stratax.errors import InternalError
 from stratax.parameter_servers.coordination._stream import WorkerStream
@@ -96,7 +96,7 @@ class ScheduledPrograms:
             args: Its positional arguments, with a worker's streams.
             kwargs: Its keyword arguments.
         """
-        with self._lock, entered(self._strategy, None):
+        with self._lock, enter_contexts(self._strategy, None):
             program, traced, arguments = self._function.prepared(function, args, kwargs)
             if not isinstance(program, RemoteProgram):
                 raise InternalError("A scheduled function was traced as a program of this process.")

@@ -140,7 +140,7 @@ def _early(jaxpr: Any, variables: Sequence[Any]) -> list[Any]:
         is_number = not any(variable.aval.shape for variable in equation.outvars)
         return depends.isdisjoint(equation.outvars) and (is_number or not _is_elementwise(equation))
 
-    return jaxprs.needed_for(jaxpr, also=is_early).equations
+    return jaxprs.find_needed(jaxpr, also=is_early).equations
 
 
 def _operands_of(equations: Sequence[Any]) -> list[Any]:
@@ -271,7 +271,7 @@ def is_zero_literal(atom: Any) -> bool:
 
 
 def _needed(closed: Any, output: int) -> jaxprs.Needed:
-    return jaxprs.needed_for(closed.jaxpr, [closed.jaxpr.outvars[output]])
+    return jaxprs.find_needed(closed.jaxpr, [closed.jaxpr.outvars[output]])
 
 
 def _for_output(closed: Any, output: int) -> Any:

@@ -112,7 +112,7 @@ class WorkerCalls:
             exported: The program, exported with their numbers.
         """
         errors: list[BaseException] = []
-        compiled = seam.compiled_with(
+        compiled = seam.compile_with(
             exported, [functools.partial(_called, errors, call) for call in self._calls]
         )
 
@@ -151,9 +151,9 @@ def exportable(closed: Any) -> tuple[Callable[..., list[Any]], HostCalls]:
             return None
         types = tuple((tuple(v.aval.shape), np.dtype(v.aval.dtype).name) for v in equation.outvars)
         function, travels = _function_of(equation)
-        return seam.numbered_call(equation, calls.add(function, types, travels=travels))
+        return seam.number_call(equation, calls.add(function, types, travels=travels))
 
-    return seam.called_with(jaxprs.rewrite(closed, numbered, seam.effects_of)), calls
+    return seam.make_caller(jaxprs.rewrite(closed, numbered, seam.effects_of)), calls
 
 
 def exported(compiled: Any, platform: str, *given: Any) -> bytes:

@@ -240,7 +240,7 @@ class RowUses:
 
     def slice_of(self, atoms: Sequence[Any]) -> list[Any] | None:
         """Return the operations that compute atoms; None if they need arrays by rows, or do more than to compute."""
-        found, variables = jaxprs.needed_for(self._jaxpr, atoms)
+        found, variables = jaxprs.find_needed(self._jaxpr, atoms)
         if not variables.isdisjoint(self.kinds) or not variables.isdisjoint(self.lookups):
             return None
         return None if any(each.effects or programs.is_call(each) for each in found) else found

@@ -19,7 +19,7 @@ from stratax.cluster import (
 )
 from stratax.core import regions, storage
 from stratax.distribute.input import OnDefaultDevice
-from stratax.distribute.replicas import entered, is_seed_state
+from stratax.distribute.replicas import enter_contexts, is_seed_state
 from stratax.distribute.strategies import (
     Alone,
     CentralStorageStrategy,
@@ -66,7 +66,7 @@ class OnServers(Placement, UpdatesOnce):
         region.builder = self._build
 
     def _build(self, closed: Any, region: regions.ProgramRegion, outputs: Any, name: str) -> Any:
-        with entered(self._strategy, None):
+        with enter_contexts(self._strategy, None):
             return remote.build(self.store, closed, region, outputs, name)
 
 

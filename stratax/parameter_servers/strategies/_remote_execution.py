@@ -12,7 +12,7 @@ from stratax.base import providers
 from stratax.base.typing import PyTree, TensorLike
 from stratax.core import Function, autograph, regions
 from stratax.distribute.input import ValueContext
-from stratax.distribute.replicas import ReduceOp, ReplicaContext, entered
+from stratax.distribute.replicas import ReduceOp, ReplicaContext, enter_contexts
 from stratax.distribute.strategies import Execution, ScheduledSteps, StepByStep
 from stratax.parameter_servers.remote import PushingRegion
 
@@ -50,7 +50,7 @@ class RemoteExecution(Execution, StepByStep):
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # Around the trace as well: what a step creates gets its first value at the end of it.
-        with entered(self._strategy, None):
+        with enter_contexts(self._strategy, None):
             return self._compiled(fn, args, kwargs)
 
     def call_for_each_replica(
@@ -65,7 +65,7 @@ class RemoteExecution(Execution, StepByStep):
         context = ReplicaContext(self._strategy, 1, averages_gradients=averages_gradients)
         # A step that a coordinator has scheduled pushes as a whole.
         if isinstance(regions.current_region(), PushingRegion):
-            with entered(self._strategy, context):
+            with enter_contexts(self._strategy, context):
                 return jax.tree.map(_value_of, replica_fn(*args, **kwargs))
         return self.pushing(replica_fn, args, kwargs, context)
 
@@ -92,7 +92,7 @@ class RemoteExecution(Execution, StepByStep):
                 "gradients. Call strategy.run outside of the loop, or have the loop in Python."
             )
         self._strategy.extended.place_program()
-        with PushingRegion(region) as pushing, entered(self._strategy, context):
+        with PushingRegion(region) as pushing, enter_contexts(self._strategy, context):
             result = jax.tree.map(_value_of, fn(*args, **kwargs))
         for variable in pushing.writes.values():
             region.take_over(variable, pushing.final_value(variable), pushing)

@@ -18,7 +18,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from stratax.data.records import masked_crc
-from stratax.io import TYPES_BY_NUMBER, VALUE_FIELDS, listed_values, make_messages
+from stratax.io import TYPES_BY_NUMBER, VALUE_FIELDS, list_values, make_messages
 from stratax.tensorflow.checkpoints import _tables
 from stratax.tensorflow.checkpoints._tables import DamagedError
 
@@ -346,7 +346,7 @@ def _strings(content: bytes, count: int, crc: int, key: str) -> np.ndarray:
 def _listed(message: Any, number: int) -> np.ndarray:
     if number not in TYPES_BY_NUMBER:
         raise DamagedError(f"a dtype has the number {number}, which is none of {sorted(TYPES_BY_NUMBER)}")
-    return listed_values(message, TYPES_BY_NUMBER[number])
+    return list_values(message, TYPES_BY_NUMBER[number])
 
 
 def _slice_key(name: str, place: Slice) -> bytes:

@@ -97,7 +97,7 @@ def source_of(path: str | os.PathLike[str]) -> _tensorflow.Bundle:
         DataLossError: If it is damaged.
         FileAccessError: If it may not be read.
     """
-    place = saving.located(path)
+    place = saving.locate(path)
     # One of the files of a checkpoint stands for it.
     whole = place.with_name(_PART.sub("", place.name))
     if whole != place and place.is_file() and _tensorflow.is_written_by_tensorflow(whole):

@@ -50,7 +50,7 @@ def of_checkpoint(path: str | os.PathLike[str]) -> saving.Contents:
         FileMissingError: If there is none.
         DataLossError: If it is damaged.
     """
-    place = saving.located(path)
+    place = saving.locate(path)
     if (error := saving.wait_for(place)) is not None:
         raise error
     found = [] if (place / saving.FILE).exists() else list(saving.complete_checkpoints(place))

@@ -92,7 +92,7 @@ class InputLayout:
             numbers: What enters the step, in a trace of it.
         """
         wide = {slot.name for slot in self._slots if slot.is_wide}
-        return {name: known.marked(value, name) if name in wide else value for name, value in numbers.items()}
+        return {name: known.mark(value, name) if name in wide else value for name, value in numbers.items()}
 
     def note_used(self, names: Iterable[str]) -> None:
         """Note marked numbers that a step computes with.

@@ -19,9 +19,9 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.core import CompiledPrograms, Function, regions, storage
-from stratax.core.known import used_marks
+from stratax.core.known import find_used_marks
 from stratax.distribute import Strategy
-from stratax.distribute.replicas import entered
+from stratax.distribute.replicas import enter_contexts
 from stratax.engine import StepProgram
 from stratax.tensorflow.estimator import _layout
 from stratax.tensorflow.estimator._mode_keys import ModeKeys
@@ -107,7 +107,7 @@ class EstimatorModel:
         numbers = {_NOTHING: np.zeros((), np.int32), **self._layout.numbers(element)}
         region = functools.partial(self._traced, functools.partial(self._noted, example))
         try:
-            with entered(self._strategy, None):
+            with enter_contexts(self._strategy, None):
                 self._trace_in_advance(region, numbers)
         finally:
             # From now on a trace finds the variables as they are.
@@ -239,7 +239,7 @@ class EstimatorModel:
             of_first=of_first,
             name=name,
             compiled=self._compiled,
-            on_trace=lambda closed: self._found_layout.note_used(used_marks(closed)),
+            on_trace=lambda closed: self._found_layout.note_used(find_used_marks(closed)),
         )
 
     def train_program(self, fetched: frozenset[Key]) -> StepProgram:

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.core import Function, Variable, regions
-from stratax.core.functions import as_declared
+from stratax.core.functions import declare_argument
 from stratax.data.elements import TensorSpec
 from stratax.errors import (
     BadArgumentError,
@@ -299,7 +299,7 @@ def _fitting(values: list[Any], specs: list[TensorSpec]) -> list[Any] | None:
 
 def _converted(values: list[Any], specs: list[TensorSpec]) -> list[Any] | None:
     try:
-        return [as_declared("x", value, spec) for value, spec in zip(values, specs, strict=True)]
+        return [declare_argument("x", value, spec) for value, spec in zip(values, specs, strict=True)]
     except (BadTypeError, TypeError, ValueError):
         return None
 
@@ -376,7 +376,7 @@ class LoadedConcreteFunction:
             raise self._other("one by position")
         arrays: list[Any] = [None] * len(self._inputs)
         for name, index in self._inputs.items():
-            arrays[index] = as_declared(name, given[name], self._program.inputs[index])
+            arrays[index] = declare_argument(name, given[name], self._program.inputs[index])
         results = self._program(arrays)
         return {name: results[index] for name, index in self._outputs.items()}
 

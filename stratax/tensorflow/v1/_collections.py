@@ -10,7 +10,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.core import UnconnectedGradients, regions
-from stratax.core.gradients import traced_gradients
+from stratax.core.gradients import trace_gradients
 from stratax.tensorflow.v1._current import current_or_none, readable
 from stratax.tensorflow.v1._operations import Operation, no_op
 
@@ -200,7 +200,7 @@ def gradients(
         if not isinstance(grad_ys, list | tuple)
         else grad_ys
     )
-    found = traced_gradients(targets, sources, given, _arrays(stop_gradients))
+    found = trace_gradients(targets, sources, given, _arrays(stop_gradients))
     return [
         jnp.zeros_like(source) if gradient is None and wanted == "zero" else gradient
         for gradient, source in zip(found, sources, strict=True)

@@ -241,7 +241,7 @@ def merge(inputs: Sequence[Any], collections: Sequence[str] | None = None, name:
     Raises:
         BadTypeError: If one of them is no summary.
     """
-    return _collect(forms.merged(list(inputs), name or "Merge/MergeSummary"), collections or ())
+    return _collect(forms.merge_records(list(inputs), name or "Merge/MergeSummary"), collections or ())
 
 
 def merge_all(key: str = SUMMARIES, scope: str | None = None, name: str | None = None) -> Any:

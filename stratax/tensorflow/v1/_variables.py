@@ -173,7 +173,7 @@ class ModelVariable(Variable):
     ) -> Any:
         """Add to it; in a `model_fn`, when the operation is run."""
         return self._assigned(
-            delta, lambda: regions.held(self) + keras.ops.cast(delta, self.dtype), name or "AssignAdd"
+            delta, lambda: regions.find_held(self) + keras.ops.cast(delta, self.dtype), name or "AssignAdd"
         )
 
     def assign_sub(
@@ -181,7 +181,7 @@ class ModelVariable(Variable):
     ) -> Any:
         """Subtract from it; in a `model_fn`, when the operation is run."""
         return self._assigned(
-            delta, lambda: regions.held(self) - keras.ops.cast(delta, self.dtype), name or "AssignSub"
+            delta, lambda: regions.find_held(self) - keras.ops.cast(delta, self.dtype), name or "AssignSub"
         )
 
     def _updated(self, how: str, place: Any, values: TensorLike) -> Any:

@@ -9,7 +9,7 @@ from stratax.core import jaxprs
 
 
 def count_conditions(function, *args):
-    return sum(each.primitive.name == "cond" for each in jaxprs.nested(function.jaxpr(*args).jaxpr))
+    return sum(each.primitive.name == "cond" for each in jaxprs.walk_nested(function.jaxpr(*args).jaxpr))
 
 
 def test_a_condition_on_an_array_chooses_when_the_program_runs():

@@ -53,7 +53,7 @@ def rows(count, tail=()):
 
 
 def count_loops(function, *args):
-    names = [equation.primitive.name for equation in jaxprs.nested(function.jaxpr(*args).jaxpr)]
+    names = [equation.primitive.name for equation in jaxprs.walk_nested(function.jaxpr(*args).jaxpr)]
     return {name: names.count(name) for name in ("scan", "while", "cond")}
 
 

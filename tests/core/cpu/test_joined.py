@@ -20,18 +20,18 @@ OPTIMIZERS = ["adam", "sgd", "rmsprop", "adamw", "nadam", "adagrad", "lion"]
 @pytest.fixture
 def programs(monkeypatch):
     """The jaxprs of the programs that are compiled, as they are after joining."""
-    given, made = _joined.joined, []
+    given, made = _joined.join_small, []
 
     def joined(closed, results):
         made.append(given(closed, results))
         return made[-1]
 
-    monkeypatch.setattr(cpu, "joined", joined)
+    monkeypatch.setattr(cpu, "join_small", joined)
     return made
 
 
 def _operations(closed):
-    return [e for e in jaxprs.nested(closed.jaxpr) if e.primitive is _joined.joined_p]
+    return [e for e in jaxprs.walk_nested(closed.jaxpr) if e.primitive is _joined.joined_p]
 
 
 def _made(shapes=SHAPES):
@@ -191,7 +191,7 @@ def test_what_fit_updates_is_as_it_was_bit_by_bit(num_replicas, programs):
     # Moving statistics are averaged over the replicas in one buffer.
     assert all(each.params["is_cut"] for each in operations) == (num_replicas == 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cpu, "joined", lambda closed, results: closed)
+        patch.setattr(cpu, "join_small", lambda closed, results: closed)
         plain = fitted(strategy.scope())
     for ours, theirs in zip(found, plain, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -53,7 +53,7 @@ def assert_all_close(actual, expected):
 
 
 def equation_counts(jaxpr):
-    return collections.Counter(equation.primitive.name for equation in jaxprs.nested(jaxpr))
+    return collections.Counter(equation.primitive.name for equation in jaxprs.walk_nested(jaxpr))
 
 
 @pytest.mark.parametrize(

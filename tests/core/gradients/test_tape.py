@@ -10,7 +10,7 @@ from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 from stratax import errors
 from stratax.core import GradientTape, UnconnectedGradients, regions, storage
-from stratax.seams.keras import uninitialized_variables
+from stratax.seams.keras import find_uninitialized_variables
 
 
 @pytest.fixture
@@ -266,7 +266,7 @@ def test_a_layer_built_under_the_tape_behaves_as_in_eager_keras():
     assert all(g is not None for g in gradients)
     assert np.abs(model.layers[1].moving_mean.value).max() > 0
     assert not np.array_equal(seed, model.layers[2].seed_generator.state.value)
-    assert uninitialized_variables() == []
+    assert find_uninitialized_variables() == []
 
 
 def test_what_the_tape_does_not_need_is_freed(x):

@@ -121,7 +121,7 @@ def assert_close(actual, expected, **tolerance):
 
 
 def equation_counts(jaxpr):
-    return collections.Counter(equation.primitive.name for equation in jaxprs.nested(jaxpr))
+    return collections.Counter(equation.primitive.name for equation in jaxprs.walk_nested(jaxpr))
 
 
 @pytest.mark.parametrize("name", but(lambda name: name not in ("attention", "lstm"), MODELS))

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import stratax as sx
-from stratax.core.gradients import traced_gradients
+from stratax.core.gradients import trace_gradients
 
 
 def compiled(function, *args):
@@ -15,8 +15,8 @@ def compiled(function, *args):
 def test_gradients_and_gradients_of_gradients():
     def cube(x):
         y = x * x * x
-        (first,) = traced_gradients([y], [x], [None], [])
-        (second,) = traced_gradients([first], [x], [None], [])
+        (first,) = trace_gradients([y], [x], [None], [])
+        (second,) = trace_gradients([first], [x], [None], [])
         return first, second
 
     assert compiled(cube, jnp.array([2.0, 3.0])) == [[12, 27], [12, 18]]
@@ -26,7 +26,7 @@ def test_a_source_between_and_one_that_nothing_depends_on():
     def between(x, z):
         y = x * 2.0
         w = y * y
-        return traced_gradients([w], [y, x, z], [None], [])
+        return trace_gradients([w], [y, x, z], [None], [])
 
     assert compiled(between, jnp.float32(3), jnp.float32(1)) == [12, 24, None]
 
@@ -35,8 +35,8 @@ def test_nothing_goes_through_what_is_stopped():
     def stopped(x):
         y = x * 2.0
         return [
-            *traced_gradients([y * y, y], [x], [None, None], [y]),
-            *traced_gradients([y * x], [x], [None], [y]),
+            *trace_gradients([y * y, y], [x], [None, None], [y]),
+            *trace_gradients([y * x], [x], [None], [y]),
         ]
 
     assert compiled(stopped, jnp.float32(3)) == [None, 6]
@@ -45,7 +45,7 @@ def test_nothing_goes_through_what_is_stopped():
 def test_several_targets_with_gradients_of_their_own_and_whole_numbers():
     def weighted(x):
         targets = [x * 2.0, x * 3.0, x > 1]
-        return traced_gradients(targets, [x], [jnp.array([1.0, 10.0]), None, None], [])
+        return trace_gradients(targets, [x], [jnp.array([1.0, 10.0]), None, None], [])
 
     assert compiled(weighted, jnp.array([1.0, 2.0])) == [[5, 23]]
 
@@ -60,7 +60,7 @@ def test_gradients_through_loops_conditions_and_functions_with_their_own_derivat
         return total
 
     def both(x):
-        (ours,) = traced_gradients([body(x)], [x], [None], [])
+        (ours,) = trace_gradients([body(x)], [x], [None], [])
         return ours, jax.grad(lambda x: 6.0 * jnp.sum(jax.nn.relu(x) * jax.nn.softmax(x)) * x[1])(x)
 
     ours, expected = sx.function(both)(jnp.array([2.0, 3.0]))
@@ -73,7 +73,7 @@ def test_in_replicas_a_gradient_is_the_replicas_own():
 
     def step():
         index = sx.distribute.get_replica_context().replica_id_in_sync_group
-        return traced_gradients([jnp.sum(v * v) * (index + 1)], [v.value], [None], [])[0]
+        return trace_gradients([jnp.sum(v * v) * (index + 1)], [v.value], [None], [])[0]
 
     results = strategy.experimental_local_results(sx.function(lambda: strategy.run(step))())
     assert [each.tolist() for each in results] == [[2, 4], [4, 8]]

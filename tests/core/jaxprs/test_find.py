@@ -31,18 +31,18 @@ def test_literals_are_no_variables():
 
 
 def test_what_a_result_is_computed_of_is_given_in_order():
-    needed = jaxprs.needed_for(JAXPR, [JAXPR.outvars[1]])
+    needed = jaxprs.find_needed(JAXPR, [JAXPR.outvars[1]])
     assert names(needed.equations) == ["cos", "tan", "add"]
     assert needed.variables == {Y, made_by("cos"), made_by("tan"), made_by("add")}
 
 
 def test_nothing_is_needed_for_an_argument_or_a_literal():
     literal = next(atom for atom in BY_NAME["add"].invars if atom not in jaxprs.variables_of([atom]))
-    assert jaxprs.needed_for(JAXPR, [X, literal]) == ([], {X})
+    assert jaxprs.find_needed(JAXPR, [X, literal]) == ([], {X})
 
 
 def test_what_is_needed_anyhow_needs_its_operands():
-    found = jaxprs.needed_for(JAXPR, also=lambda equation: equation.primitive.name == "mul").equations
+    found = jaxprs.find_needed(JAXPR, also=lambda equation: equation.primitive.name == "mul").equations
     assert names(found) == ["sin", "cos", "mul"]
 
 

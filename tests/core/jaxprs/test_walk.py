@@ -27,7 +27,7 @@ def test_only_direct_equations_are_those_of_the_jaxpr_itself(jaxpr):
 
 
 def test_nested_equations_stand_behind_what_they_are_inside_of(jaxpr):
-    found = names(jaxprs.nested(jaxpr))
+    found = names(jaxprs.walk_nested(jaxpr))
     assert found[:4] == ["sin", "gt", "convert_element_type", "cond"]
     assert found[-1] == "exp"
     # The branches are in JAX' order: the one for false first.
@@ -51,6 +51,6 @@ def test_an_equation_is_asked_with_those_inside_it(jaxpr, name, expected):
 
 
 def test_who_asks_says_what_is_inside_an_equation(jaxpr):
-    assert "tan" not in names(jaxprs.nested(jaxpr, lambda equation: ()))
+    assert "tan" not in names(jaxprs.walk_nested(jaxpr, lambda equation: ()))
     assert list(jaxprs.levels(jaxpr, lambda equation: ())) == [jaxpr]
     assert [len(jaxprs.equations(level)) for level in jaxprs.levels(jaxpr)] == [5, 1, 1, 1]

@@ -351,12 +351,12 @@ def test_feeds_count_what_was_taken_before_them_and_may_be_given_to_another_stre
 )
 def test_elements_of_a_dataset_without_any_have_to_be_described(spec):
     with pytest.raises(errors.TracingError, match=r"has none and does not say what they look like"):
-        _capture.declared_structure(types.SimpleNamespace(element_spec=(spec,)))
+        _capture.read_declared_structure(types.SimpleNamespace(element_spec=(spec,)))
 
 
 def test_sizes_that_vary_become_one_in_a_structure_that_is_declared():
     stream = types.SimpleNamespace(element_spec={"a": sx.data.TensorSpec((None, 3), np.float64)})
-    (leaf,) = jax.tree.leaves(_capture.declared_structure(stream))
+    (leaf,) = jax.tree.leaves(_capture.read_declared_structure(stream))
     assert (leaf.shape, leaf.dtype) == ((1, 3), np.float32)
 
 
@@ -373,8 +373,8 @@ class Halves(_capture.Spread):
 def test_bodies_that_hold_a_variable_in_other_ways_are_given_it_in_theirs():
     variable = sx.Variable(0.0)
     halves = Halves(variable)
-    assert float(_capture.converted(jnp.float32([1, 3]), halves, variable)) == 4.0
-    assert _capture.converted(jnp.float32(4), variable, halves).tolist() == [2.0, 2.0]
+    assert float(_capture.convert_form(jnp.float32([1, 3]), halves, variable)) == 4.0
+    assert _capture.convert_form(jnp.float32(4), variable, halves).tolist() == [2.0, 2.0]
     for kind in (variable, halves):
         value = object()
-        assert _capture.converted(value, kind, kind) is value
+        assert _capture.convert_form(value, kind, kind) is value

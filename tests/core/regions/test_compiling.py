@@ -145,10 +145,10 @@ def test_arguments_of_other_devices_hold_as_much_on_each(recorder):
     mesh = Mesh(np.array(jax.devices()[:2]), ("replica",))
     value = jax.device_put(np.ones((4, 2, 3)), NamedSharding(mesh, PartitionSpec(None, "replica")))
     more = NamedSharding(Mesh(np.array(jax.devices()), ("replica",)), PartitionSpec())
-    batch, number = _compiling.moved_specs([value, np.float32(1)], more)
+    batch, number = _compiling.move_specs([value, np.float32(1)], more)
     assert (batch.shape, number.shape) == ((4, jax.device_count(), 3), ())
     assert batch.sharding.mesh.size == jax.device_count()
-    (larger,) = _compiling.moved_specs([value], more, 5)
+    (larger,) = _compiling.move_specs([value], more, 5)
     assert larger.shape == (4, jax.device_count(), 5)
     with pytest.raises(BadArgumentError, match=r"None of the program's arguments is divided.*Received: 5"):
-        _compiling.moved_specs([np.float32(1)], more, 5)
+        _compiling.move_specs([np.float32(1)], more, 5)

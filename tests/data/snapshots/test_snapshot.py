@@ -10,7 +10,7 @@ import pytest
 from stratax.data import Dataset
 from stratax.data.snapshots._snapshot import FORMAT, SPEC_FILE, VERSION
 from stratax.errors import DataLossError, FileMissingError
-from stratax.io import sealed, unsealed
+from stratax.io import seal_text, unseal_text
 
 
 def shards_of(folder):
@@ -18,12 +18,12 @@ def shards_of(folder):
 
 
 def description_of(folder):
-    return unsealed((folder / SPEC_FILE).read_bytes())
+    return unseal_text((folder / SPEC_FILE).read_bytes())
 
 
 def described(folder, **changes):
     """Changes a description, as somebody would who knows how its checksum is made."""
-    (folder / SPEC_FILE).write_bytes(sealed({**description_of(folder), **changes}))
+    (folder / SPEC_FILE).write_bytes(seal_text({**description_of(folder), **changes}))
 
 
 def written(folder, index, content):

@@ -40,7 +40,7 @@ def test_a_scope_is_the_cross_replica_context(two):
 
 
 def test_a_block_that_fails_leaves_no_strategy_in_force(two):
-    with pytest.raises(KeyError), _contexts.entered(two, None):
+    with pytest.raises(KeyError), _contexts.enter_contexts(two, None):
         raise KeyError
     assert not _contexts.has_strategy()
 
@@ -57,11 +57,11 @@ def test_other_threads_have_contexts_of_their_own(two):
 def test_participants_are_those_of_the_innermost_replica_of_the_strategy(two):
     other = OneDeviceStrategy("/cpu:0")
     assert _contexts.num_participants(two) is None
-    with _contexts.entered(two, _contexts.ReplicaContext(two, 2)):
+    with _contexts.enter_contexts(two, _contexts.ReplicaContext(two, 2)):
         assert _contexts.num_participants(two) == two.num_replicas_in_sync == 2
         assert _contexts.num_participants(other) is None
         assert _contexts.syncing_replicas() is _contexts.get_replica_context()
-        with _contexts.entered(two, _contexts.ReplicaContext(two, 1, stands_for=2)):
+        with _contexts.enter_contexts(two, _contexts.ReplicaContext(two, 1, stands_for=2)):
             assert two.num_replicas_in_sync == 1
             assert _contexts.syncing_replicas() is None
 

@@ -89,7 +89,7 @@ def test_booleans_and_arrays_of_many_dtypes_are_merged_together(four, ids):
 
 
 def count_collectives(jaxpr):
-    return collections.Counter(equation.primitive.name for equation in jaxprs.nested(jaxpr))
+    return collections.Counter(equation.primitive.name for equation in jaxprs.walk_nested(jaxpr))
 
 
 def test_all_aggregated_variables_of_a_dtype_take_one_collective(four):

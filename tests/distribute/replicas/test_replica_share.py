@@ -237,7 +237,7 @@ def test_whole_numbers_have_no_mean_but_what_is_equal_everywhere(two):
 
 
 def collectives(jaxpr):
-    return sum(equation.primitive.name.startswith("psum") for equation in jaxprs.nested(jaxpr))
+    return sum(equation.primitive.name.startswith("psum") for equation in jaxprs.walk_nested(jaxpr))
 
 
 def test_one_collective_combines_all_variables_that_nobody_looks_at(two):

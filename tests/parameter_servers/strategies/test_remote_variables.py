@@ -108,11 +108,11 @@ class LocalExecution(Execution):
 
     def run(self, fn, args, kwargs):
         # Entered around the trace as well: what a step creates gets its first value at the end of it, from the store.
-        with replicas.entered(self._strategy, None):
+        with replicas.enter_contexts(self._strategy, None):
             return self._compiled(fn, args, kwargs)
 
     def call_for_each_replica(self, fn, args, kwargs, *, averages_gradients=False):
-        with replicas.entered(self._strategy, replicas.ReplicaContext(self._strategy, 1)):
+        with replicas.enter_contexts(self._strategy, replicas.ReplicaContext(self._strategy, 1)):
             return autograph.convert(fn)(*args, **kwargs)
 
     def reduce(self, op, value, axis):
@@ -167,7 +167,7 @@ class AsynchronousExecution(LocalExecution):
     def apply_pushed(self):
         """Applies one gradient after another to the values that the other process has by then."""
         for update, arrays in self.pushed:
-            with replicas.entered(self._strategy, None):
+            with replicas.enter_contexts(self._strategy, None):
                 _function.Function(update.make, autograph=False)(arrays)
         self.pushed.clear()
 

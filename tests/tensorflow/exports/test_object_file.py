@@ -6,7 +6,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors
-from stratax.io import sealed
+from stratax.io import seal_text
 from tests.tensorflow.exports.test_saved_objects import Scale
 
 
@@ -34,7 +34,7 @@ def changed(folder, tmp_path, change):
     del manifest["crc32c"]
     content = file.read_bytes()
     manifest["files"]["object.json"] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    (tmp_path / "copy" / "export.json").write_bytes(sealed(manifest))
+    (tmp_path / "copy" / "export.json").write_bytes(seal_text(manifest))
     return tmp_path / "copy"
 
 

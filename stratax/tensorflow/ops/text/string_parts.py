@@ -7,7 +7,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.base.summarized import summarized
+from stratax.base.summarized import summarize_array
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import splits_of_lengths
 from stratax.tensorflow.ops.calls.on_host import array_of, as_result, is_symbol, not_known, on_host
@@ -345,6 +345,6 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
             f"{len(rest)} placeholder(s) in template does not match {len(given)} tensor(s) provided as input. "
             f"Received: template={shown(template)}."
         )
-    parts = [summarized(array_of(value), int(summarize)) for value in given]
+    parts = [summarize_array(array_of(value), int(summarize)) for value in given]
     made = first + "".join(part + text for part, text in zip(parts, rest, strict=True))
     return as_result(np.array(made.encode(errors="surrogateescape"), object))
