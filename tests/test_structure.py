@@ -11,6 +11,7 @@ from tools.structure import (
     measure,
     mirrored_modules,
     other_private_imports,
+    participle_functions,
     private_imports,
     read_sources,
 )
@@ -30,6 +31,8 @@ NAMES_OF_SEVERAL_CLASSES = {
 }
 # The first may only rise, the others may only fall: mend the code and the number, never the number alone.
 MIRRORED_PERCENT, PRIVATE_IMPORTS, OTHER_PRIVATE_IMPORTS = 70, 292, 120
+# Functions whose names begin with a participle; it may only fall.
+PARTICIPLE_FUNCTIONS = 676
 # What threads have around them has slots in `stratax.base.surroundings`; the other is a share of a budget.
 THREAD_LOCALS = ["base/bounds.py", "base/surroundings.py"]
 
@@ -125,6 +128,29 @@ def test_public_class_names_have_several_meanings_if_they_are_in_several_modules
 
 def test_the_name_of_a_public_class_has_one_meaning() -> None:
     assert class_names_of_several_modules(read_sources(ROOT, "stratax")) <= NAMES_OF_SEVERAL_CLASSES
+
+
+def test_functions_named_by_participles_are_found_and_properties_left_out(tmp_path: Path) -> None:
+    text = """
+def joined(): ...
+def _made_of(): ...
+def seed(): ...
+def join():
+    def written(): ...
+class Room:
+    def closed_by(self): ...
+    @property
+    def lit(self): ...
+    @functools.cached_property
+    def opened(self): ...
+"""
+    _write(tmp_path, {"house/__init__.py": text})
+    found = participle_functions(read_sources(tmp_path, "house"))
+    assert sorted(found) == ["house._made_of", "house.closed_by", "house.joined", "house.written"]
+
+
+def test_functions_are_verbs() -> None:
+    assert len(participle_functions(read_sources(ROOT, "stratax"))) <= PARTICIPLE_FUNCTIONS
 
 
 def test_modules_have_their_test_at_the_mirrored_path() -> None:

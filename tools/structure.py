@@ -31,6 +31,46 @@ _BRANCHES = (
     ast.Assert,
     ast.With,
 )
+_PARTICIPLES = frozenset(
+    {
+        "begun",
+        "bound",
+        "broken",
+        "built",
+        "caught",
+        "chosen",
+        "done",
+        "drawn",
+        "driven",
+        "fed",
+        "found",
+        "frozen",
+        "given",
+        "gone",
+        "held",
+        "hidden",
+        "kept",
+        "known",
+        "left",
+        "lost",
+        "made",
+        "overridden",
+        "rebuilt",
+        "rewritten",
+        "said",
+        "sent",
+        "shown",
+        "shrunk",
+        "taken",
+        "told",
+        "thrown",
+        "unknown",
+        "withdrawn",
+        "worn",
+        "written",
+    }
+)
+_NO_PARTICIPLES = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed", "speed", "shed"})
 _MUTABLE_MAKERS = {
     "dict",
     "list",
@@ -413,6 +453,29 @@ def class_names_of_several_modules(sources: list[Source]) -> set[str]:
         for node in source.walk(ast.ClassDef):
             modules.setdefault(node.name, set()).add(source.module)  # type: ignore[attr-defined]
     return {name for name, found in modules.items() if len(found) > 1 and not name.startswith("_")}
+
+
+def participle_functions(sources: list[Source]) -> list[str]:
+    """Return the functions and methods, also those in functions, whose name begins with a participle, as `module.name`.
+
+    A participle ends in `-ed` or is one of `_PARTICIPLES`. Properties are left out: they may be called by one.
+    """
+    return [
+        f"{source.module}.{node.name}"  # type: ignore[attr-defined]
+        for source in sources
+        for node in source.walk(ast.FunctionDef, ast.AsyncFunctionDef)
+        if _begins_with_participle(node.name) and not _is_property(node)  # type: ignore[attr-defined]
+    ]
+
+
+def _begins_with_participle(name: str) -> bool:
+    word = name.lstrip("_").partition("_")[0]
+    return word in _PARTICIPLES or (word.endswith("ed") and word not in _NO_PARTICIPLES)
+
+
+def _is_property(node: ast.AST) -> bool:
+    decorators = [ast.unparse(each) for each in node.decorator_list]  # type: ignore[attr-defined]
+    return any(re.search(r"property|\.setter$|\.getter$|overload", each) for each in decorators)
 
 
 def mirrored_modules(root: Path, package: str) -> tuple[int, int]:

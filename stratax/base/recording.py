@@ -23,7 +23,7 @@ NOT_RECORDED: Final = _NotRecorded()
 class Recorder(Protocol):
     """Records calls."""
 
-    def called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def record_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what stands for a call's result; `NOT_RECORDED` where its operands have values.
 
         Args:
@@ -65,7 +65,7 @@ def recordable(function: _Function) -> _Function:
     def call_recorded(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
-            made = recorder.called(call_recorded, args, kwargs)
+            made = recorder.record_call(call_recorded, args, kwargs)
             if made is not NOT_RECORDED:
                 return made
         return function(*args, **kwargs)

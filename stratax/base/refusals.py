@@ -66,7 +66,7 @@ def raises_named(function: _Function) -> _Function:
     def call_named(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
-            recorded = recorder.called(call_named, args, kwargs)
+            recorded = recorder.record_call(call_named, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
         try:

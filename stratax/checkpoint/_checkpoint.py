@@ -272,7 +272,7 @@ class Checkpoint(_graph.Trackable):
             graph = _graph.find(self)
             # Initialises variables without a value, and so comes before the tasks compare what they save.
             values = _snapshot.values(graph)
-            destination = self._agreed(path, graph, options)
+            destination = self._agree_where(path, graph, options)
             contents = self._contents(graph, values, options)
             work = None if contents is None else _writing(path, contents, then)
             # From here on the values are copies: the program may go on.
@@ -282,7 +282,7 @@ class Checkpoint(_graph.Trackable):
             self.sync()
         return os.fspath(file_prefix)
 
-    def _agreed(
+    def _agree_where(
         self, path: pathlib.Path, graph: _graph.ObjectGraph, options: CheckpointOptions
     ) -> _writer.Destination:
         """Check that all tasks save the same; say where each does."""
@@ -325,7 +325,7 @@ class Checkpoint(_graph.Trackable):
         try:
             if unread is not None:
                 raise unread
-            restoration = self._started(path, options)
+            restoration = self._start(path, options)
         except Exception as failure:  # Whatever it is, the others must not wait for this task.
             error = failure
         # Restored in all tasks or in none: they would go on from different states.
@@ -335,7 +335,7 @@ class Checkpoint(_graph.Trackable):
         self._own.restoration = restoration
         return CheckpointLoadStatus(restoration)
 
-    def _started(self, path: pathlib.Path, options: CheckpointOptions) -> _restoration.Restoration:
+    def _start(self, path: pathlib.Path, options: CheckpointOptions) -> _restoration.Restoration:
         restoration = self._read(path, options)
         if self._own.restoration is not None:
             # What the earlier checkpoint kept for later variables is out of date.

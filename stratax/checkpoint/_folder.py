@@ -86,7 +86,7 @@ def get_checkpoint_state(
     unfinished.wait_for(folder)
     found = {path: commit.saved_at for path, commit in without_damage(complete_checkpoints(folder)).items()}
     # Where a training of TensorFlow goes on here, the checkpoints of both are in one folder, and ours are newer.
-    found = found or {path: kind.written_at(path) for kind in formats() for path in kind.list_folder(folder)}
+    found = found or {path: kind.read_time(path) for kind in formats() for path in kind.list_folder(folder)}
     paths = tuple(os.fspath(path) for path in found)
     if not paths:
         return None

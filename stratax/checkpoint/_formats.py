@@ -46,7 +46,7 @@ class CheckpointFormat(abc.ABC):
         """Return the checkpoints of this kind in a folder, oldest first."""
 
     @abc.abstractmethod
-    def written_at(self, path: pathlib.Path) -> float:
+    def read_time(self, path: pathlib.Path) -> float:
         """Return when a checkpoint was written, in seconds since 1970; 0 if it is gone."""
 
     @abc.abstractmethod

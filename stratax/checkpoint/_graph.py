@@ -139,7 +139,7 @@ class _Walk:
         yield keras.layers.Layer, self._layer
         yield keras.metrics.Metric, self._metric
         yield keras.random.SeedGenerator, self._seed_generator
-        yield NamedVariables, self._named
+        yield NamedVariables, self._visit_children
         yield Trackable, self._trackable
         yield Mapping, self._mapping
         yield (list, tuple), self._sequence
@@ -175,7 +175,7 @@ class _Walk:
         for name, child in value.children().items():
             self.visit(_join(key_path, _escape(name)), child)
 
-    def _named(self, key_path: str, value: NamedVariables) -> None:
+    def _visit_children(self, key_path: str, value: NamedVariables) -> None:
         for name, variable in value.children().items():
             self.visit(_join(key_path, name), variable)
 
@@ -195,14 +195,14 @@ class _Walk:
             for index, child in enumerate(layer.layers):
                 self.visit(_join(key_path, f"layers/{index}"), child)
         # Behind the numbered layers, which it then leaves out.
-        self._owned(key_path, layer, _stores_of_layer(layer))
+        self._visit_owned(key_path, layer, _stores_of_layer(layer))
         if isinstance(layer, keras.Model):
             self.visit(_join(key_path, "optimizer"), getattr(layer, "optimizer", None))
 
     def _metric(self, key_path: str, metric: Any) -> None:
-        self._owned(key_path, metric, {"variables": metric._variables, "metrics": metric._metrics})
+        self._visit_owned(key_path, metric, {"variables": metric._variables, "metrics": metric._metrics})
 
-    def _owned(self, key_path: str, owner: object, stores: Mapping[str, Sequence[Any]]) -> None:
+    def _visit_owned(self, key_path: str, owner: object, stores: Mapping[str, Sequence[Any]]) -> None:
         """Visit what Keras says belongs to an object: by attribute, or by position if it is no attribute's value."""
         theirs = {id(child) for store in stores.values() for child in store}
         named = set()
@@ -236,7 +236,7 @@ class _Walk:
             # Lists of another length are no slots, and are visited below by position.
             if isinstance(slots, list | tuple) and targets and len(slots) == len(targets):
                 self._slots(_join(key_path, name.lstrip("_")), slots, targets, theirs)
-        self._owned(key_path, optimizer, {"variables": optimizer._variables})
+        self._visit_owned(key_path, optimizer, {"variables": optimizer._variables})
 
     def _slots(self, key_path: str, slots: Sequence[Any], targets: Sequence[Any], theirs: set[int]) -> None:
         for index, (slot, target) in enumerate(zip(slots, targets, strict=True)):

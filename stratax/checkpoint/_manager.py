@@ -189,7 +189,7 @@ class CheckpointManager:
         return _folder.complete_checkpoints(self._prefix.parent, self._prefix.name)
 
     def _sweepable(self) -> dict[pathlib.Path, _commit.Commit]:
-        kept = self._kept().names
+        kept = self._read_kept().names
         return {path: commit for path, commit in self._complete().items() if path.name not in kept}
 
     def _sweep(self) -> None:
@@ -210,7 +210,7 @@ class CheckpointManager:
     def _is_kept_for_good(self, path: pathlib.Path, commit: _commit.Commit) -> bool:
         if self._every_seconds is None:
             return False
-        kept = self._kept()
+        kept = self._read_kept()
         is_due = commit.saved_at >= kept.since + self._every_seconds
         if is_due:
             kept = _Kept(commit.saved_at, [*kept.names, path.name])
@@ -220,7 +220,7 @@ class CheckpointManager:
         write_file(os.fspath(self._directory / _KEPT), json.dumps(dataclasses.asdict(kept)).encode())
         return is_due
 
-    def _kept(self) -> "_Kept":
+    def _read_kept(self) -> "_Kept":
         try:
             return _Kept(**json.loads((self._directory / _KEPT).read_text()))
         # No such file yet, or a damaged one: then nothing is known to be kept.

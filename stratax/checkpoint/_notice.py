@@ -57,7 +57,7 @@ class Notice:
             while numbers := receiver.recv(64):
                 for number in numbers:
                     if number == signal.SIGTERM:
-                        self._signalled()
+                        self._signal()
 
     def _poll(self, watcher: Callable[[], bool]) -> None:
         while self._first is None:
@@ -69,7 +69,7 @@ class Notice:
                 _logger.exception("termination_watcher_fn failed; it is asked again.")
             time.sleep(_POLL_SECONDS)
 
-    def _signalled(self) -> None:
+    def _signal(self) -> None:
         if self._first is not None and time.monotonic() - self._first > _SAME_SECONDS:
             code = 128 + signal.SIGTERM
             # Whoever sends it again does not want to wait for a checkpoint.

@@ -91,7 +91,7 @@ class Restoration:
             self._note()
         return not self._left
 
-    def unmatched(self) -> list[str]:
+    def find_unmatched(self) -> list[str]:
         """Return the key paths of live variables and iterators that have no value in the checkpoint."""
         graph = _graph.find(self._root)
         return sorted(self._without_value(graph))
@@ -200,10 +200,10 @@ class Restoration:
         pairs = list(self._pairs(graph))
         without_value = self._without_value(graph)
         taken = {key for _, _, key in pairs}
-        there = self._resolved_all(
+        there = self._resolve_all(
             itertools.chain(graph.variables, graph.inputs, graph.complete, graph.owners)
         )
-        complete = self._resolved_all(graph.complete)
+        complete = self._resolve_all(graph.complete)
         orphans = [key for key in self.left if key not in taken and _can_not_come(key, there, complete)]
         if not without_value and not orphans:
             return
@@ -215,7 +215,7 @@ class Restoration:
             "options=stratax.train.CheckpointOptions(expect_partial=True)."
         )
 
-    def _resolved_all(self, key_paths: Iterable[str]) -> set[str]:
+    def _resolve_all(self, key_paths: Iterable[str]) -> set[str]:
         """Return key paths as they were saved."""
         return {_resolve(key_path, self._index.aliases) for key_path in key_paths}
 

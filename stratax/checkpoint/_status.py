@@ -46,7 +46,7 @@ class CheckpointLoadStatus:
         """
         restoration = self._present()
         restoration.settle()
-        if unmatched := restoration.unmatched():
+        if unmatched := restoration.find_unmatched():
             raise errors.RestoreError(
                 "Variables were not restored: the checkpoint has no values for them. Expected: one for every "
                 f"variable. Received: {listing(unmatched)}."

@@ -193,7 +193,7 @@ class Cluster:
             name: What is to stop: the whole program, or a loop in it whose name all tasks know. A name is for one stop.
         """
         if self._link is None:
-            self._own_stops.asked(name, reason)
+            self._own_stops.note_asked(name, reason)
         else:
             self._link.send({"t": "stop", "name": name, "reason": reason})
 
@@ -222,15 +222,15 @@ class Cluster:
         stop.begun = step = step_number(step)
         if stop.reason is None:
             return False
-        return self._link is None or step >= self._agreed(stop, name, timeout)
+        return self._link is None or step >= self._agree(stop, name, timeout)
 
-    def _agreed(self, stop: Stop, name: str, timeout: float) -> int:
+    def _agree(self, stop: Stop, name: str, timeout: float) -> int:
         self.check()
         try:
             return stop.agreed.result(timeout)
         except PeerLostError as error:
             # The error was made on the event loop's thread; its traceback would say nothing.
-            raise self._delivered(error) from None
+            raise self._deliver(error) from None
         except TimeoutError:
             raise ClusterTimeoutError(
                 f"The tasks did not settle within {timeout:g} s where to stop {shown(name)}. Give them more "
@@ -267,7 +267,7 @@ class Cluster:
             PeerLostError: If it is.
         """
         if self._link is not None and self._link.failure is not None:
-            raise self._delivered(self._link.failure)
+            raise self._deliver(self._link.failure)
 
     def peer_error(self, error: BaseException, timeout: float = _NOTICE_SECONDS) -> PeerLostError | None:
         """Find out whether an exception came from the loss of another task.
@@ -289,7 +289,7 @@ class Cluster:
             return None
         # Process 0 may have left without a failure: then its end is what broke the collective.
         lost = link.failure or (link.failed.wait(timeout) and link.failure) or link.ended
-        return self._delivered(lost) if lost else None
+        return self._deliver(lost) if lost else None
 
     def attach(self, link: "Link") -> None:
         """Take the connection to the other tasks; called by `connect` once they all have joined.
@@ -363,9 +363,9 @@ class Cluster:
         try:
             return self._link.gather(name, value, everything, timeout, stop)
         except PeerLostError as error:
-            raise self._delivered(error) from None
+            raise self._deliver(error) from None
 
-    def _delivered(self, error: PeerLostError) -> PeerLostError:
+    def _deliver(self, error: PeerLostError) -> PeerLostError:
         """Note that the program learns of the failure, so that it gets the time to end by itself."""
         # Only the main thread can end the program; a background thread may swallow the error.
         if progress.thread == threading.get_ident():

@@ -183,7 +183,7 @@ class Coordinator:
         # A malformed message ends the connection like a lost one: its sender is broken.
         except (asyncio.IncompleteReadError, OSError, KeyError, TypeError, ValueError) as error:
             _logger.debug("The connection of %s ended: %r.", self._membership.names[index], error)
-            self._gone(index, member)
+            self._handle_gone(index, member)
 
     def _replace(self, older: _Member | None, name: str) -> None:
         """Drop an earlier connection of a task that joins: what a host left behind that was lost, or a second process.
@@ -194,7 +194,7 @@ class Coordinator:
             older.channel.write(encode({"t": "refused", "message": _describe_second_join(name)}))
             older.channel.close()
 
-    def _gone(self, index: int, member: _Member) -> None:
+    def _handle_gone(self, index: int, member: _Member) -> None:
         """Handle a closed connection, which is what the system does when its process ends."""
         # A newer connection of the task has taken this one's place.
         if self._members.get(index) is not member:

@@ -219,7 +219,7 @@ class LocalLauncher(Launcher):
                 self._wait_for_others()
                 return _judge(self._tasks)
             if is_done or any(task.unshown for task in self._tasks):
-                return self._done()
+                return self._judge_done()
             if self._is_late():
                 return Outcome(code=TIMED_OUT)
             self._renew(start)
@@ -280,7 +280,7 @@ class LocalLauncher(Launcher):
             renewed.is_renewed = True
             self._pass_signals_on()
 
-    def _done(self) -> Outcome:
+    def _judge_done(self) -> Outcome:
         """Say how a run ended whose training is done: an evaluator that was given up has failed."""
         for task in self._tasks:
             if task.job == "evaluator" and task.is_left_out and task not in self._renew_at:

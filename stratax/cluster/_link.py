@@ -233,7 +233,7 @@ class Link:
                 # In a row only: a coordinator that is starting or ending may close a connection or two.
                 unanswered = unanswered + 1 if isinstance(error, UnansweredError) else 0
                 if unanswered == _MOST_UNANSWERED:
-                    raise self._unanswered() from None
+                    raise self._make_unanswered_error() from None
                 if time.monotonic() + pause > deadline:
                     raise self._incomplete(error) from error
                 if time.monotonic() - reported > _REPORT_SECONDS:
@@ -242,7 +242,7 @@ class Link:
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _unanswered(self) -> ClusterError:
+    def _make_unanswered_error(self) -> ClusterError:
         tasks, source = self._membership, self._membership.credentials.source
         return ClusterError(
             f"{tasks.names[0]} at {tasks.addresses[0]} closes the connections of {tasks.name} without an answer, as "
@@ -288,7 +288,7 @@ class Link:
                 self._handle(header, payload)
         # The system closes a process's connections when it dies, however it dies.
         except (asyncio.IncompleteReadError, OSError):
-            self._coordinator_gone("died: its process ended or its connection was closed")
+            self._handle_coordinator_gone("died: its process ended or its connection was closed")
 
     def _hear(self) -> None:
         self._greeted = True
@@ -316,7 +316,7 @@ class Link:
         elif kind == "limit":
             self._limits = dataclasses.replace(self._limits, step=float(header["step"]))
         elif kind == "stop":
-            self._write(encode(self.stops.asked(header["name"], header["reason"])))
+            self._write(encode(self.stops.note_asked(header["name"], header["reason"])))
         elif kind == "stop_at":
             self.stops.settle(header["name"], header["step"])
         elif kind == "failure":
@@ -365,7 +365,7 @@ class Link:
                 self._heard += now - before
             before = now
             if now - self._heard > self._longest_silence_of_coordinator():
-                self._coordinator_gone(
+                self._handle_coordinator_gone(
                     f"sent no heartbeat for {now - self._heard:.0f} s: its process is stopped or its host can't be "
                     "reached"
                 )
@@ -375,7 +375,7 @@ class Link:
         own = Heartbeat(phase=progress.phase)
         return longest_silence(0, [*(self._heartbeats or [Heartbeat()]), own], self._limits)
 
-    def _coordinator_gone(self, reason: str) -> None:
+    def _handle_coordinator_gone(self, reason: str) -> None:
         """Handle the loss of process 0, which the coordinator lives in, or that it has left."""
         # Before the cluster is complete a loss is nothing that trains: the attempt failed, and is made again.
         if not self._joined:

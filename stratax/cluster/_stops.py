@@ -40,7 +40,7 @@ class Stops:
         # `setdefault` is one step for Python, so that two threads get the same stop.
         return self._stops.get(name) or self._stops.setdefault(name, Stop())
 
-    def asked(self, name: str, reason: str) -> dict[str, Any]:
+    def note_asked(self, name: str, reason: str) -> dict[str, Any]:
         """Note that a task asked to stop, and return the answer to the coordinator.
 
         Args:

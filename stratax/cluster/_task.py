@@ -162,7 +162,7 @@ class StartedTask:
             # A longer line is shown in pieces, so that the memory it takes has a limit.
             while raw := stream.readline(_LONGEST_LINE):
                 self.num_lines += 1
-                log = self._kept(raw, log, screen)
+                log = self._write_log(raw, log, screen)
                 # `final` at the end of a line: an incomplete character there is damage and no piece.
                 line = _visible(decode(raw, len(raw) < _LONGEST_LINE or raw.endswith(b"\n")))
                 if is_error:
@@ -179,7 +179,7 @@ class StartedTask:
             except OSError as error:
                 self.unshown = error
 
-    def _kept(self, raw: bytes, log: IO[bytes] | None, screen: Screen) -> IO[bytes] | None:
+    def _write_log(self, raw: bytes, log: IO[bytes] | None, screen: Screen) -> IO[bytes] | None:
         """Write to the log; return where the next output is kept: nowhere once that has failed."""
         if log is None:
             return None

@@ -43,7 +43,7 @@ class StepsForOthers(storage.Observer):
         self._steps += 1
         return phase("step", step=self._steps)
 
-    def dispatched(self, result: Any) -> None:
+    def note_dispatched(self, result: Any) -> None:
         """Let the step last until its result is there."""
         # A program without results can't be waited for.
         if result is not None:

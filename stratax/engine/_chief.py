@@ -26,7 +26,7 @@ def parts_of_all(strategy: Strategy, part: object) -> list[Any]:
         strategy: The strategy.
         part: This worker's, which JSON can hold.
     """
-    return [json.loads(each) for each in strategy.extended.membership.gathered(json.dumps(part).encode())]
+    return [json.loads(each) for each in strategy.extended.membership.gather(json.dumps(part).encode())]
 
 
 def from_chief(strategy: Strategy, value: object) -> Any:
@@ -38,12 +38,12 @@ def from_chief(strategy: Strategy, value: object) -> Any:
     """
     text = json.dumps(value).encode()
     # Transfers are of arrays whose shapes all workers have to know.
-    (size,) = strategy.extended.membership.agreed([np.asarray([len(text)])])
+    (size,) = strategy.extended.membership.agree([np.asarray([len(text)])])
     # The others' content does not matter: the chief's is taken.
     buffer = np.zeros(int(size[0]), np.uint8)
     if len(buffer) == len(text):
         buffer[:] = np.frombuffer(text, np.uint8)
-    (sent,) = strategy.extended.membership.agreed([buffer])
+    (sent,) = strategy.extended.membership.agree([buffer])
     return json.loads(sent.tobytes())
 
 

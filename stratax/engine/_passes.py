@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data import Dataset
-from stratax.data.dataset import Passes, count_as, count_of_passes, epochs_trained, note_epochs_trained
+from stratax.data.dataset import Passes, count_as, count_epochs_trained, count_of_passes, note_epochs_trained
 from stratax.distribute import Strategy
 
 
@@ -57,8 +57,8 @@ class DatasetPasses(NumberedPasses):
 
     def __init__(self, strategy: Strategy, dataset: Dataset, origin: Dataset) -> None:
         # A worker may have looked at its Dataset by itself, and all have to read parts of one order.
-        (counts,) = strategy.extended.membership.agreed(
-            [np.asarray([count_of_passes(origin), epochs_trained(origin)])]
+        (counts,) = strategy.extended.membership.agree(
+            [np.asarray([count_of_passes(origin), count_epochs_trained(origin)])]
         )
         upcoming, self.trained = map(int, counts)
         self._origin = origin

@@ -1,9 +1,9 @@
 """Operations on a photograph that follow one another, computed in one compiled loop (image layer).
 
 `Dataset.map` asks for it where the result of one operation goes into the next one and nowhere else (see
-:func:`stratax.data.vectorise.chained`). A :class:`Developed` notes what each operation is going to do; the numbers are
-those of the operations one by one, to the bit. The functions here stand beside operations, whose arguments they take.
-They return None, or raise, where an operation has to be called itself: it says what is wrong, or knows more.
+:func:`stratax.data.vectorise.chain_operations`). A :class:`Developed` notes what each operation is going to do; the
+numbers are those of the operations one by one, to the bit. The functions here stand beside operations, whose arguments
+they take. They return None, or raise, where an operation has to be called itself: it says what is wrong, or knows more.
 """
 
 import functools
@@ -124,7 +124,7 @@ class Developed(Deferred):
         self._factor, self._num_before = factor, len(self._steps)
         return self
 
-    def operated(self, symbol: str, operand: Any) -> "Developed | None":
+    def operate(self, symbol: str, operand: Any) -> "Developed | None":
         # Others make float64 of it, or another shape.
         if type(operand) not in (int, float, np.float32):
             return None

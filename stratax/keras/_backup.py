@@ -148,7 +148,7 @@ class Backup:
         slots = [variable for each in optimizer for variable in each.variables]
         variables = [*model.variables, *slots, *model.metrics_variables]
         # What the chief has loaded; the others' variables have their first values.
-        values = extended.membership.agreed([variable.numpy() for variable in variables])
+        values = extended.membership.agree([variable.numpy() for variable in variables])
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
         model._initial_epoch = callback._current_epoch = state["epoch"]

@@ -13,7 +13,7 @@ from stratax import engine, errors
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.data import Dataset
-from stratax.data.foreign import adopted
+from stratax.data.foreign import adopt
 from stratax.distribute import DistributedDataset, Strategy
 from stratax.engine import DatasetPasses, NumberedPasses, StepInput, StepIterator, check_strategy
 from stratax.keras import _weighted
@@ -73,7 +73,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
                 )
             x = strategy.distribute_datasets_from_function(x.dataset_fn, x.input_options)
         # Loaders of other libraries as Datasets.
-        x = adopted(x)
+        x = adopt(x)
         if isinstance(x, (Dataset, DistributedDataset)):
             _weighted.refuse_targets(x, y, sample_weight)
             return cls._of_dataset(strategy, x, class_weight)

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 from stratax import io as files
 from stratax.base.shown import shown
-from stratax.data.records import FOOTER_BYTES, HEADER_BYTES, length_of, masked_crc
+from stratax.data.records import FOOTER_BYTES, HEADER_BYTES, compute_masked_crc, length_of
 from stratax.errors import DataLossError
 from stratax.io import FileName
 from stratax.summary._event_file import flush_folder
@@ -92,7 +92,7 @@ class SummaryIterator:
         self._record += 1
         self._offset += HEADER_BYTES + len(content)
         data, (stored,) = content[:length], struct.unpack("<I", content[length:])
-        if stored != masked_crc(data):
+        if stored != compute_masked_crc(data):
             raise self._error("is damaged: its checksum is another one", number, offset)
         return data
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax import errors
-from stratax.data.records import masked_crc
+from stratax.data.records import compute_masked_crc
 
 
 def tensorboard(module: str) -> types.ModuleType:
@@ -32,7 +32,7 @@ def event_file_writer() -> Any:
     # TensorBoard 2.21 computes checksums byte by byte in Python: 20 ms for an image of 100 KB, in which no other thread
     # runs Python. These are the same numbers.
     records: Any = tensorboard("summary.writer.record_writer")
-    records.masked_crc32c = masked_crc
+    records.masked_crc32c = compute_masked_crc
     return tensorboard("summary.writer.event_file_writer").EventFileWriter
 
 

@@ -284,7 +284,7 @@ def test_slots_of_optimizers_may_be_left_out(tmp_path):
     again, other, root = made(7.0)
     restoration = _restoration.Restoration(root, _store.read_index(pathlib.Path(path)), slots=False)
     restoration.start(partial=False)
-    assert restoration.unmatched() == restoration.left == []
+    assert restoration.find_unmatched() == restoration.left == []
     assert restoration.settle()
     assert (float(again[0]), int(other.iterations)) == (0.0, 1)
     assert [float(v[0]) for v in other.variables if "momentum" in v.path] == [0.0]

@@ -13,7 +13,7 @@ def test_the_stop_is_the_first_step_that_no_task_has_begun():
     for task, step in zip(tasks, (4, 7, 5), strict=True):
         task.get("fit").begun = step
     assert every.ask("fit")
-    answers = [task.asked("fit", "enough") for task in tasks]
+    answers = [task.note_asked("fit", "enough") for task in tasks]
     assert [every.answer("fit", index, each["step"]) for index, each in enumerate(answers)] == [
         None,
         None,
@@ -26,7 +26,7 @@ def test_the_stop_is_the_first_step_that_no_task_has_begun():
 def test_a_second_request_for_the_same_stop_changes_nothing():
     every, task = StopsOfAll(1), Stops()
     assert every.ask("fit")
-    assert every.answer("fit", 0, task.asked("fit", "enough")["step"]) == 0
+    assert every.answer("fit", 0, task.note_asked("fit", "enough")["step"]) == 0
     assert not every.ask("fit")
     task.settle("fit", 0)
     task.settle("fit", 5)
@@ -49,7 +49,7 @@ def test_stops_of_different_names_do_not_meet():
 
 def test_whoever_waits_for_a_stop_learns_of_a_lost_task():
     task = Stops()
-    task.asked("fit", "enough")
+    task.note_asked("fit", "enough")
     task.fail(PeerLostError("worker 1 died", tasks=("/job:worker/task:1",)))
     with pytest.raises(PeerLostError, match="worker 1 died"):
         task.get("fit").agreed.result(0)

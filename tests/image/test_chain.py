@@ -8,7 +8,7 @@ import pytest
 from stratax import image
 from stratax.data import Dataset
 from stratax.data.elements import element_scope, flatten
-from stratax.data.vectorise import chained, result_of
+from stratax.data.vectorise import chain_operations, result_of
 from stratax.image import _chain, _compiled
 
 pytestmark = pytest.mark.skipif(
@@ -128,7 +128,7 @@ def outcome(function, photo, seed):
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_chain_gives_the_numbers_of_its_operations(function, kind):
     outcome(function, photo_of(kind), 0)
-    joined = chained(function)
+    joined = chain_operations(function)
     assert joined is not function
     for seed in range(6):
         photo = photo_of(kind)
@@ -154,7 +154,7 @@ def test_a_photograph_is_developed_in_one_loop(monkeypatch, function):
     calls = []
     part = _chain.Developed._part
     monkeypatch.setattr(_chain.Developed, "_part", lambda *args: calls.append(1) or part(*args))
-    outcome(chained(function), photo_of("photo"), 0)
+    outcome(chain_operations(function), photo_of("photo"), 0)
     assert calls == [1]
 
 
@@ -176,7 +176,7 @@ def test_arguments_that_are_wrong_are_told_by_the_operation():
         return image.adjust_brightness(photo, "much")
 
     for function in (cropped, sized, contrast, text):
-        joined = chained(function)
+        joined = chain_operations(function)
         assert joined is not function
         found, wanted = (outcome(each, photo_of("photo"), 0) for each in (joined, function))
         assert found == wanted
@@ -199,7 +199,7 @@ def test_in_a_pipeline_the_numbers_are_those_without_numba(monkeypatch):
 
 
 def test_a_chain_is_computed_where_its_result_is_put():
-    joined, photo = chained(augmented), photo_of("photo")
+    joined, photo = chain_operations(augmented), photo_of("photo")
     columns = [np.full((20, 25, 3), -7, np.float32), np.zeros((20, 25), np.float32), np.zeros((20, 25, 3))]
     wanted = outcome(augmented, photo, 1)[0]
     for into in columns:

@@ -136,18 +136,18 @@ class _Assignments(ast.NodeTransformer):
                 # Python reads the target first.
                 before: list[ast.stmt] = []
                 old = self._keep(self._current(node.target, before), before)
-                value = self._taken(node.value, before)
+                value = self._take(node.value, before)
                 return [*before, ast.Assign([node.target], ast.BinOp(old, node.op, value))]
         return node
 
     def _before(self, node: ast.stmt, field: str) -> list[ast.stmt]:
         before: list[ast.stmt] = []
-        setattr(node, field, self._taken(getattr(node, field), before))
+        setattr(node, field, self._take(getattr(node, field), before))
         return [*before, node]
 
     def _while(self, node: ast.While) -> ast.AST:
         before: list[ast.stmt] = []
-        test = self._taken(node.test, before)
+        test = self._take(node.test, before)
         leave = ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], [])
         # The test moves into the body, where a name that it assigns is the function's local.
         node.test, node.body = ast.Constant(True), [*before, leave, *node.body]
@@ -158,24 +158,24 @@ class _Assignments(ast.NodeTransformer):
         before: list[ast.stmt] = []
         number = next(i for i, item in enumerate(node.items) if _assigns(item.context_expr))
         outer, node.items = node.items[:number], node.items[number:]
-        node.items[0].context_expr = self._taken(node.items[0].context_expr, before)
+        node.items[0].context_expr = self._take(node.items[0].context_expr, before)
         rest = self._with(node) if any(_assigns(item.context_expr) for item in node.items) else [node]
         return [ast.With(outer, [*before, *rest])] if outer else [*before, *rest]
 
-    def _taken(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+    def _take(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         """Return `node` without assignment expressions; `before` gets what is computed before it, in order."""
         if not _assigns(node):
             return node
         match node:
             case ast.NamedExpr():
-                value = self._keep(self._taken(node.value, before), before)
+                value = self._keep(self._take(node.value, before), before)
                 before.append(_assign(node.target.id, value))
                 return value
             case ast.BoolOp():
                 return self._short_circuit(node, before)
             case ast.IfExp():
                 result = next(self.names)
-                test = self._taken(node.test, before)
+                test = self._take(node.test, before)
                 branches = [self._branch(result, value) for value in (node.body, node.orelse)]
                 before.append(ast.If(test, *branches))
                 return _read(result)
@@ -188,7 +188,7 @@ class _Assignments(ast.NodeTransformer):
         """Rewrite `a and (x := b)` as `result = a`, `if result: x = b; result = x`."""
         first, *rest = node.values
         result = next(self.names)
-        before.append(_assign(result, self._taken(first, before)))
+        before.append(_assign(result, self._take(first, before)))
         block = before
         for value in rest:
             go_on = _read(result) if isinstance(node.op, ast.And) else ast.UnaryOp(ast.Not(), _read(result))
@@ -199,7 +199,7 @@ class _Assignments(ast.NodeTransformer):
 
     def _branch(self, result: str, value: ast.expr) -> list[ast.stmt]:
         block: list[ast.stmt] = []
-        taken = self._taken(value, block)
+        taken = self._take(value, block)
         return [*block, _assign(result, taken)]
 
     def _take_from_parts(self, node: ast.AST, before: list[ast.stmt]) -> None:
@@ -212,7 +212,7 @@ class _Assignments(ast.NodeTransformer):
                 if _assigns(part) or position < last:
                     self._take_all(part, before, everything=position < last)
                 continue
-            taken = self._taken(part, before)
+            taken = self._take(part, before)
             _replace(owner, key, taken if position == last else self._keep(taken, before))
 
     def _take_all(self, node: ast.AST, before: list[ast.stmt], *, everything: bool) -> None:
@@ -222,7 +222,7 @@ class _Assignments(ast.NodeTransformer):
             return
         for owner, key, part in list(_parts(node)):
             if isinstance(part, ast.expr) and not isinstance(part, ast.Starred | ast.Slice):
-                _replace(owner, key, self._keep(self._taken(part, before), before))
+                _replace(owner, key, self._keep(self._take(part, before), before))
             else:
                 self._take_all(part, before, everything=True)
 

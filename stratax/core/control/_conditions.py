@@ -226,7 +226,7 @@ class _Merge:
         if left is right:
             return left
         if _locals.is_unset(left) or _locals.is_unset(right):
-            return self._half_defined(name, left, right)
+            return self._merge_half_defined(name, left, right)
         partial = isinstance(left, _locals.PartialReturn) or isinstance(right, _locals.PartialReturn)
         if partial:
             left, right = (
@@ -234,7 +234,7 @@ class _Merge:
             )
         return self._both(_locals.pack(name, left), _locals.pack(name, right))
 
-    def _half_defined(self, name: str, left: TensorLike, right: TensorLike) -> Any:
+    def _merge_half_defined(self, name: str, left: TensorLike, right: TensorLike) -> Any:
         if _locals.is_unset(left) and _locals.is_unset(right):
             return left
         value = right if _locals.is_unset(left) else left
@@ -278,7 +278,7 @@ class _Merge:
                 found = _locals.describe(path, one)
                 positions[position] = self._add((self._if_true[id(one)], None), found)
             elif _locals.is_array(one) and _locals.is_array(other):
-                positions[position] = self._joined(path, one, other)
+                positions[position] = self._join(path, one, other)
             elif not _locals.same_constant(one, other):
                 raise errors.TracingError(
                     f"{path[0].upper()}{path[1:]} is not an array and differs between the branches of an `if` whose "
@@ -288,7 +288,7 @@ class _Merge:
                 )
         return _Deferred(left, positions)
 
-    def _joined(self, path: str, one: object, other: object) -> int:
+    def _join(self, path: str, one: object, other: object) -> int:
         dtype = _locals.common_dtype(
             path,
             one,

@@ -454,7 +454,7 @@ class _Loop:
         # Dtypes are promoted in one direction only (int, float, complex), so a few traces settle them.
         for _ in range(_MAX_TRACES):
             traced = self._trace_once(entry, structures, number)
-            promoted = self._promoted(entry, traced)
+            promoted = self._promote(entry, traced)
             if promoted is None:
                 return traced, entry
             entry = promoted
@@ -482,7 +482,7 @@ class _Loop:
             self.set_state(before)
             if self.elements.largest is not None and self.test is None:
                 region.counter = element, self.elements.largest
-            self.body(self.elements.form(element, [self._taken(region, s) for s in self.elements.streams]))
+            self.body(self.elements.form(element, [self._take(region, s) for s in self.elements.streams]))
             # The condition of the next iteration is part of this one, as JAX's loops carry it.
             test = [] if self.test is None else [as_predicate(self.test(), "while")]
             values = _locals.read_variables(self.get_state(), before)
@@ -499,7 +499,7 @@ class _Loop:
         self.set_state([packed.unpack({}) for packed in entry])
         return traced
 
-    def _taken(self, region: _body.LoopRegion, stream: object) -> Any:
+    def _take(self, region: _body.LoopRegion, stream: object) -> Any:
         """Take the element of a stream that the loop goes through."""
         structures = region.structures
         if id(stream) not in structures:
@@ -507,7 +507,7 @@ class _Loop:
             structures[id(stream)] = found[0][0] if found else regions.read_declared_structure(stream)
         return region.feed(stream, structures[id(stream)], count=1, block=False)
 
-    def _promoted(
+    def _promote(
         self, entry: list[_locals.PackedLocal], traced: _carry.Body
     ) -> list[_locals.PackedLocal] | None:
         """Return locals on entry with the dtypes that the body leaves them with, or None where they have them."""

@@ -25,7 +25,7 @@ class ReboundNames:
         self._kept = [(names, dict(names)) for names in around.values()]
 
     @contextlib.contextmanager
-    def as_kept(self) -> Iterator[None]:
+    def use_kept(self) -> Iterator[None]:
         """Let the names stand for what was kept, within a block."""
         rebound: list[tuple[dict[str, Any], str, Any]] = []
         for names, kept in self._kept:

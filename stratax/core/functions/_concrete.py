@@ -104,9 +104,9 @@ class InputSignature:
             )
         self.specs = tuple(specs)
         self._signature = signature
-        self._names = self._checked_names()
+        self._names = self._check_names()
 
-    def _checked_names(self) -> list[str]:
+    def _check_names(self) -> list[str]:
         parameters = list(self._signature.parameters.values())
         if any(each.kind is each.VAR_POSITIONAL for each in parameters):
             return [f"argument {number}" for number in range(len(self.specs))]
@@ -138,10 +138,10 @@ class InputSignature:
                 f"Received: {len(positional)}. Leave those with a default out."
             )
         for position, (value, spec) in enumerate(zip(positional, self.specs, strict=False)):
-            positional[position] = self._declared(self._names[position], value, spec)
+            positional[position] = self._declare(self._names[position], value, spec)
         return tuple(positional), bound.kwargs
 
-    def _declared(self, name: str, value: Any, spec: Any) -> Any:
+    def _declare(self, name: str, value: Any, spec: Any) -> Any:
         if is_spec(spec):
             return declare_argument(name, value, spec)
         leaves, treedef = _flatten(spec)
@@ -217,7 +217,7 @@ class ConcreteFunction:
         # Tensors without a name go to the places of tensors, where there are constants before them.
         given = self._by_name(args, kwargs)
         for name, value in given.items():
-            given[name] = self._checked(name, self._bound.arguments[name], value)
+            given[name] = self._check(name, self._bound.arguments[name], value)
         bound = inspect.BoundArguments(self._signature, {**self._bound.arguments, **given})
         return self._function(*bound.args, **bound.kwargs)
 
@@ -235,7 +235,7 @@ class ConcreteFunction:
             )
         return given
 
-    def _checked(self, name: str, expected: Any, value: Any) -> Any:
+    def _check(self, name: str, expected: Any, value: Any) -> Any:
         leaves, treedef = _flatten(expected)
         try:
             parts = treedef.flatten_up_to(value)

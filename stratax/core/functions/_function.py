@@ -479,10 +479,10 @@ class Function(_signature.Alias):
         seen = dict(region.seen)
         # The function, and one that `strategy.run` is given.
         names = control.ReboundNames([self.python_function, *arguments.leaves])
-        again = functools.partial(self._traced_again_for, arguments, move, num_devices, seen, names)
+        again = functools.partial(self._trace_again_for, arguments, move, num_devices, seen, names)
         regions.retraceable(program.compiled, again)
 
-    def _traced_again_for(
+    def _trace_again_for(
         self,
         arguments: _signature.Arguments,
         move: Move,
@@ -503,7 +503,7 @@ class Function(_signature.Alias):
         }
         with move.to(devices) as placement:
             specs, shown_there = _move(arguments.dynamic, seen, placement, per_device)
-        with names.as_kept():
+        with names.use_kept():
             return self.traced_for(arguments, specs, move, devices, shown_there)
 
     def _retrace(

@@ -104,7 +104,7 @@ class GradientTape:
                 stack.callback(regions.initialize_pending)
             stack.enter_context(scope)
         if isinstance(scope, WatchingScope):
-            stack.enter_context(scope.followed_by(self._is_followed_elsewhere))
+            stack.enter_context(scope.follow_by(self._is_followed_elsewhere))
         stack.enter_context(storage.listening(self._on_read))
         # Last, so that nothing of the preparation is recorded.
         stack.enter_context(set_current_trace(self._trace))
@@ -207,7 +207,7 @@ class GradientTape:
         seeds = self._seeds(target, output_gradients, leaves)
         # The gradient's own operations are for the tapes around this one to record, not for itself.
         with self._playing():
-            results = self._played_back(seeds, nodes, leaves, consume=not self._persistent)
+            results = self._play_back(seeds, nodes, leaves, consume=not self._persistent)
             return jax.tree.unflatten(
                 treedef, [_connect(r, s, mode) for r, s in zip(results, leaves, strict=True)]
             )
@@ -318,7 +318,7 @@ class GradientTape:
         seeds = self._seeds(target, None, leaves)
 
         def row(seed: jax.Array) -> list[Any]:
-            return self._played_back([(seeded, seed) for seeded, _ in seeds], nodes, leaves, consume=False)
+            return self._play_back([(seeded, seed) for seeded, _ in seeds], nodes, leaves, consume=False)
 
         with self._playing():
             # `row` keeps the records, as it is traced once for all rows; they are dropped behind.
@@ -348,7 +348,7 @@ class GradientTape:
         with set_current_trace(self._trace.parent):
             yield
 
-    def _touched_rows(self, target: object, variable: keras.Variable) -> Any:
+    def _find_touched_rows(self, target: object, variable: keras.Variable) -> Any:
         """Return which rows of a variable a target looks up, as booleans; None if it depends on all of them."""
         trace = self._trace
         if trace is None:
@@ -383,7 +383,7 @@ class GradientTape:
                 seeds.append((seeded, jnp.ones_like(value) if gradient is None else gradient))
         return seeds
 
-    def _played_back(
+    def _play_back(
         self, seeds: list[tuple[Any, Any]], nodes: list[list[TapeNode]], sources: list[Any], *, consume: bool
     ) -> list[Any]:
         """Return the gradients of sources, None for those that nothing connects with a seed."""
@@ -547,4 +547,4 @@ def rows_of_gradient(tape: GradientTape, target: object, variable: keras.Variabl
         Booleans, one for each row: those that the target looks up. None if it depends on the variable in another way,
         so that the gradient is of the whole variable.
     """
-    return tape._touched_rows(target, variable)
+    return tape._find_touched_rows(target, variable)

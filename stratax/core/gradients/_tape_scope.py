@@ -37,7 +37,7 @@ class WatchingScope(keras.StatelessScope):
         self._copies: dict[tuple[int, int], tuple[Any, Any]] = {}
 
     @contextlib.contextmanager
-    def followed_by(self, is_followed_elsewhere: Callable[[keras.Variable, Any], bool]) -> Iterator[None]:
+    def follow_by(self, is_followed_elsewhere: Callable[[keras.Variable, Any], bool]) -> Iterator[None]:
         """Hand out, inside the block, variables' values that a tape follows for another reason as copies."""
         self._followed.append(is_followed_elsewhere)
         try:

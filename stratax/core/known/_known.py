@@ -54,7 +54,7 @@ class KnownTrace(core.Trace):
             yield self
 
     @contextlib.contextmanager
-    def left(self) -> Iterator[None]:
+    def leave(self) -> Iterator[None]:
         """Have what a block computes be none of the trace's results."""
         with set_current_trace(self.parent):
             yield

@@ -91,7 +91,7 @@ class DrivenProgram(Program):
         check_ranges(self.watches, arguments, {})
         host.settle_before_run()
         values = dict(self._constants)
-        values.update(zip(self._jaxpr.invars, self._moved(arguments), strict=True))
+        values.update(zip(self._jaxpr.invars, self._move(arguments), strict=True))
 
         # An iterator that the function makes is begun once a call, however many places take from it.
         begun: dict[int, regions.Stream] = {}
@@ -143,7 +143,7 @@ class DrivenProgram(Program):
             with InterruptDeferred():
                 # Assigned together, so that an interrupt can't leave some of them behind the others.
                 new = [
-                    self._stored(variable, value)
+                    self._store(variable, value)
                     for variable, value in zip(self.written, results[: len(self.written)], strict=True)
                 ]
                 storage.write_all(self.written, new)
@@ -199,7 +199,7 @@ class DrivenProgram(Program):
                 # A copy, never an alias: what a loop carries is overwritten.
                 value = jax.device_put(value, self.placement, may_alias=False)
             elif id(value) != self._placed_ids[position]:
-                value = self._placed(variable, value)
+                value = self._place(variable, value)
             values[self._markers[self._kept_positions[position]]] = value
         for index, source in self._host_values.items():
             now = source.read()
@@ -207,7 +207,7 @@ class DrivenProgram(Program):
                 now if self.placement is None else storage.place(now, self.placement)
             )
 
-    def _stored(self, variable: keras.Variable, value: object) -> Any:
+    def _store(self, variable: keras.Variable, value: object) -> Any:
         # What was copied for the computation goes back to where it is stored.
         where = place_of(variable, self.storage if self._moves else self.placement)
         if where is None:

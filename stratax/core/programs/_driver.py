@@ -94,7 +94,7 @@ class ProgramRun:
                 number += 1
                 self._take(number, values)
 
-    def nested(self, closed: Any, arguments: list[Any]) -> list[Any]:
+    def run_nested(self, closed: Any, arguments: list[Any]) -> list[Any]:
         """Run a jaxpr inside a loop or condition; let go of its arguments as soon as it can."""
         jaxpr = closed.jaxpr
         values = dict(zip(jaxpr.invars, arguments, strict=True))
@@ -109,20 +109,20 @@ class ProgramRun:
         """Give variables the values that an interrupted loop has left them with."""
         for variable, value in list(self._held.values()):
             if isinstance(variable, state.Parts):
-                write_all([variable, variable.variable], [value, self._stored(variable.merge(value))])
+                write_all([variable, variable.variable], [value, self._store(variable.merge(value))])
                 variable.settle()
             elif isinstance(variable, regions.Spread):
                 if not self._spans_processes:  # It would take all processes to merge the replicas' values.
-                    write(variable.variable, self._stored(variable.merge(value)))
+                    write(variable.variable, self._store(variable.merge(value)))
             else:
-                write(variable, self._stored(value))
+                write(variable, self._store(value))
         self._held.clear()
 
     def forget_held(self) -> None:
         """Forget held values once all variables have been given theirs."""
         self._held.clear()
 
-    def _stored(self, value: Any) -> Any:
+    def _store(self, value: Any) -> Any:
         # A copy, as the loop goes on and overwrites what it carries.
         return jax.device_put(value, self._storage, may_alias=False) if self._moves else value
 
@@ -159,7 +159,7 @@ class ProgramRun:
             with observer.dispatching() if known else observer.compiling():
                 results = compiled(*arguments)
             self._cuts.compiled.add(key)
-            observer.dispatched(next(iter(jax.tree.leaves(_list_results(results))), None))
+            observer.note_dispatched(next(iter(jax.tree.leaves(_list_results(results))), None))
         return results
 
     def _branch(self, equation: Any, values: dict[Any, Any]) -> None:
@@ -167,7 +167,7 @@ class ProgramRun:
         operands = [value_of(atom, values) for atom in equation.invars]
         # The predicate is equal on all processes, so all go into the same branch.
         side = 0 if bool(on_host(operands[0])) else 1
-        results = self.nested(branches.jaxprs[side], [operands[i] for i in branches.constants[side]])
+        results = self.run_nested(branches.jaxprs[side], [operands[i] for i in branches.constants[side]])
         values.update(zip(equation.outvars, results, strict=True))
 
     def commit(self, variable: Any, value: Any) -> None:
@@ -374,7 +374,7 @@ class _LoopRun:
             # `carried` is emptied so that the lists don't hold the arrays that the inner loop is to overwrite.
             arguments = [*carried, start, *rows, *constants]
             carried.clear()
-            results = run.nested(step.jaxpr, arguments)
+            results = run.run_nested(step.jaxpr, arguments)
             flag = results.pop() if loop.test is not None else True
             self._commit(results)
             return np.int32(1), results, flag

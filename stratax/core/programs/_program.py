@@ -199,7 +199,7 @@ class Program:
             # so nothing is lost; looking at every argument of every call would cost more than the rare second attempt.
             if self.placement is None or "incompatible devices" not in str(error):
                 raise
-            made = self._dispatch(*(self._moved(group) for group in (donated, kept, arguments)))
+            made = self._dispatch(*(self._move(group) for group in (donated, kept, arguments)))
         if self.can_fail:
             # What a callback raises comes out here, before variables get values that were never computed.
             jax.block_until_ready(made)
@@ -241,7 +241,7 @@ class Program:
             written, results = self.compiled(donated, kept, arguments)
         self._has_run = True
         # Any array of the call tells when it is done: a program's results become ready together.
-        observer.dispatched(next(iter([*results[-1:], *written[-1:]]), None))
+        observer.note_dispatched(next(iter([*results[-1:], *written[-1:]]), None))
         return written, results
 
     def _inputs(self, fed: dict[regions.FeedLeaf, Any]) -> tuple[list[Any], list[Any]]:
@@ -255,7 +255,7 @@ class Program:
         # Asking an array for its sharding is slow beside a comparison of ids, and arrays rarely move.
         for position, variable in enumerate(self._read):
             if id(values[position]) != ids[position]:
-                values[position] = self._placed(variable, values[position])
+                values[position] = self._place(variable, values[position])
                 ids[position] = id(values[position])
         count = len(self.donated)
         for position in range(count):
@@ -274,7 +274,7 @@ class Program:
             ]
         return values[:count], kept
 
-    def _placed(self, variable: keras.Variable, value: jax.Array) -> jax.Array:
+    def _place(self, variable: keras.Variable, value: jax.Array) -> jax.Array:
         """Return the variable's array, moved to where the program needs it, for good, if it is elsewhere.
 
         JAX would move it by itself: again on every call where it is only read, and, where it is written, with a
@@ -287,7 +287,7 @@ class Program:
         storage.note_moved(variable, placed)
         return placed
 
-    def _moved(self, group: Sequence[Any]) -> list[Any]:
+    def _move(self, group: Sequence[Any]) -> list[Any]:
         """Move the arrays, those that were committed to other devices than the program's on its own, all of them."""
         placement = self.placement
         if placement is None:

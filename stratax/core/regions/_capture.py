@@ -217,12 +217,12 @@ class Region(keras.StatelessScope):
         with jax_core.set_current_trace(self.trace):
             return spread.spread(value)
 
-    def known_parts(self) -> "list[Spread] | None":
+    def find_known_parts(self) -> "list[Spread] | None":
         """Return what parties keep of variables that the program uses, as far as earlier traces have found out.
 
         None where the function that is traced can't be traced anew.
         """
-        return None if self.parent is None else self.parent.known_parts()
+        return None if self.parent is None else self.parent.find_known_parts()
 
     def is_equal(self, variable: keras.Variable) -> bool:
         """Return whether a variable's value is known to be equal on all replicas, as far as this region can tell."""
@@ -236,10 +236,10 @@ class Region(keras.StatelessScope):
         """Return a number or boolean on which control flow depends, as all parties have it."""
         return value if self.parent is None else self.parent.agree(value)
 
-    def gathered(self, value: PyTree) -> Any:
+    def gather(self, value: PyTree) -> Any:
         """Return arrays of all parties, stacked on a new leading dimension."""
         return (
-            jax.tree.map(lambda own: own[None], value) if self.parent is None else self.parent.gathered(value)
+            jax.tree.map(lambda own: own[None], value) if self.parent is None else self.parent.gather(value)
         )
 
     def note_meeting(self) -> None:
@@ -734,7 +734,7 @@ class ProgramRegion(Region):
         self.inputs.append(source)
         return tracer
 
-    def known_parts(self) -> "list[Spread] | None":
+    def find_known_parts(self) -> "list[Spread] | None":
         return self.kept
 
     def combine_kept(self) -> None:

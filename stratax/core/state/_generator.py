@@ -26,16 +26,16 @@ class _Default:
         # Of operations with a seed of their own, by that.
         self._numbered: dict[int, keras.random.SeedGenerator] = {}
 
-    def numbered(self, seed: int) -> keras.random.SeedGenerator:
+    def number_seed(self, seed: int) -> keras.random.SeedGenerator:
         # A program keeps the generator that it was traced with; each of its runs goes on where the last one ended.
         if is_tracing():
-            return _make(self._mixed(seed))
+            return _make(self._mix(seed))
         with self._lock:
             if seed not in self._numbered:
-                self._numbered[seed] = _make(self._mixed(seed))
+                self._numbered[seed] = _make(self._mix(seed))
             return self._numbered[seed]
 
-    def _mixed(self, seed: int) -> int:
+    def _mix(self, seed: int) -> int:
         # Two seeds give one, as the program's seed has a part in what TensorFlow's operations draw.
         return seed % _MAX_SEED if self._seed is None else (self._seed * _ODD + seed) % _MAX_SEED
 
@@ -90,7 +90,7 @@ def generator_of(seed: int | keras.random.SeedGenerator | None) -> int | keras.r
     they capture.
     """
     if isinstance(seed, int | np.integer):
-        return _default.numbered(int(seed))
+        return _default.number_seed(int(seed))
     if seed is not None:
         return seed
     of_model = _OF_MODEL.get()

@@ -52,7 +52,7 @@ class Parts(regions.Spread, keras.Variable):
         return storage.spec_of(variable).shape
 
     @abc.abstractmethod
-    def divided(self, value: Any) -> Any:
+    def divide(self, value: Any) -> Any:
         """Return the parties' values of the variable's one value, an array, as an array under `sharding`."""
 
     @property
@@ -61,7 +61,7 @@ class Parts(regions.Spread, keras.Variable):
         if self._value_of() is not value:
             # For real, also where a program is traced that asks what type it has.
             with regions.outside_scopes():
-                self._array = self.divided(value)
+                self._array = self.divide(value)
             self._value_of = weakref.ref(value)
         return self._array
 

@@ -87,31 +87,31 @@ class Updated(keras.Variable):
         Raises:
             BadTypeError: If `sparse_delta` is something else.
         """
-        return self._scattered("add", sparse_delta)
+        return self._scatter("add", sparse_delta)
 
     def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         """Subtract rows; see :meth:`scatter_add`."""
-        return self._scattered("subtract", sparse_delta)
+        return self._scatter("subtract", sparse_delta)
 
     def scatter_mul(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         """Multiply by rows; see :meth:`scatter_add`."""
-        return self._scattered("multiply", sparse_delta)
+        return self._scatter("multiply", sparse_delta)
 
     def scatter_div(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         """Divide by rows; see :meth:`scatter_add`."""
-        return self._scattered("divide", sparse_delta)
+        return self._scatter("divide", sparse_delta)
 
     def scatter_max(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         """Keep what is larger, element by element; see :meth:`scatter_add`."""
-        return self._scattered("max", sparse_delta)
+        return self._scatter("max", sparse_delta)
 
     def scatter_min(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         """Keep what is smaller, element by element; see :meth:`scatter_add`."""
-        return self._scattered("min", sparse_delta)
+        return self._scatter("min", sparse_delta)
 
     def scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         """Replace rows; see :meth:`scatter_add`."""
-        return self._scattered("set", sparse_delta)
+        return self._scatter("set", sparse_delta)
 
     def batch_scatter_update(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
@@ -126,7 +126,7 @@ class Updated(keras.Variable):
         slices = _slices(sparse_delta)
         indices = jnp.asarray(slices.indices)
         grid = jnp.meshgrid(*[jnp.arange(size) for size in indices.shape], indexing="ij")[:-1]
-        return self._updated("set", (*grid, indices), slices.values)
+        return self._update("set", (*grid, indices), slices.values)
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Add elements or slices, as `tf.Variable.scatter_nd_add`.
@@ -136,15 +136,15 @@ class Updated(keras.Variable):
             updates: A value or slice for each.
             name: Ignored.
         """
-        return self._updated("add", self._positions(indices), updates)
+        return self._update("add", self._positions(indices), updates)
 
     def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Subtract elements or slices; see :meth:`scatter_nd_add`."""
-        return self._updated("subtract", self._positions(indices), updates)
+        return self._update("subtract", self._positions(indices), updates)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Replace elements or slices; see :meth:`scatter_nd_add`."""
-        return self._updated("set", self._positions(indices), updates)
+        return self._update("set", self._positions(indices), updates)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Any:
         """Return elements or slices by their positions, as `tf.Variable.gather_nd`."""
@@ -156,18 +156,18 @@ class Updated(keras.Variable):
         check_indices([rows], self.shape)
         return jnp.take(jnp.asarray(self.value), rows, axis=0)
 
-    def _scattered(self, how: str, sparse_delta: Any) -> Any:
+    def _scatter(self, how: str, sparse_delta: Any) -> Any:
         slices = _slices(sparse_delta)
         rows = jnp.asarray(slices.indices)
         check_indices([rows], self.shape)
-        return self._updated(how, rows, slices.values)
+        return self._update(how, rows, slices.values)
 
     def _positions(self, indices: Any) -> tuple[Any, ...]:
         positions = _positions(indices)
         check_indices(positions, self.shape)
         return positions
 
-    def _updated(self, how: str, place: Any, values: Any) -> Any:
+    def _update(self, how: str, place: Any, values: Any) -> Any:
         return self.assign(self._with_rows(how, place, values))
 
     def _with_rows(self, how: str, place: Any, values: Any) -> Any:
@@ -189,7 +189,7 @@ class Updated(keras.Variable):
                 f"is 'only_first_replica' or 'none'. Received: {shown(self.path)} with aggregation="
                 f"{shown(self.aggregation)}. Combine the rows first, in get_replica_context().merge_call."
             )
-        places, changes = region.gathered((place, values))
+        places, changes = region.gather((place, values))
         region.note_meeting()
         if self.aggregation == "mean":
             changes = changes / len(changes)

@@ -17,7 +17,7 @@ class Observer(abc.ABC):
         """Return a block in which a compiled program is handed to the devices."""
 
     @abc.abstractmethod
-    def dispatched(self, result: object) -> None:
+    def note_dispatched(self, result: object) -> None:
         """Take one of a program's arrays, which is ready when the program has run."""
 
 

@@ -4,13 +4,13 @@ from ._auto_shard import shuffle_seeds as shuffle_seeds
 from ._auto_shard import steps_of as steps_of
 from ._auto_shard import with_seeds as with_seeds
 from ._dataset import Dataset as Dataset
-from ._dataset import opened as opened
+from ._dataset import open_cursor as open_cursor
 from ._one_shot import OneShotIterator as OneShotIterator
 from ._one_shot import dataset_of_parts as dataset_of_parts
 from ._one_shot import limit_epochs as limit_epochs
 from ._one_shot import symbolic_iterators as symbolic_iterators
 from ._passes import Passes as Passes
 from ._passes import count_as as count_as
+from ._passes import count_epochs_trained as count_epochs_trained
 from ._passes import count_of_passes as count_of_passes
-from ._passes import epochs_trained as epochs_trained
 from ._passes import note_epochs_trained as note_epochs_trained

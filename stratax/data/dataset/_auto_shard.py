@@ -85,7 +85,7 @@ def auto_shard(
         )
     node = _Division(number, position, split_batches=split_batches).of(dataset._node, _policy(dataset))
     # One worker reads everything: its plan is the Dataset's own, and so is the position in it.
-    result = dataset._derived(dataset._node if number == 1 else node)
+    result = dataset._derive(dataset._node if number == 1 else node)
     return result if seeds is None else with_seeds(result, dataset, seeds)
 
 
@@ -173,15 +173,15 @@ class _Division:
     def of(self, node: Node, policy: AutoShardPolicy) -> Node:
         """Return a worker's part of a plan."""
         if policy in (AutoShardPolicy.OFF, AutoShardPolicy.HINT):
-            return self._divided(node, _same)
+            return self._divide(node, _same)
         if policy == AutoShardPolicy.DATA:
-            return self._divided(node, self._shard)
+            return self._divide(node, self._shard)
         files = FileShards(self._shard, self._over)
         by_file = files.of(node)
         if policy == AutoShardPolicy.AUTO and not self._chooses_files(files):
-            return self._divided(node, self._shard)
+            return self._divide(node, self._shard)
         self._check_files(files)
-        return self._divided(by_file, _same)
+        return self._divide(by_file, _same)
 
     def finds_files(self, node: Node) -> bool:
         """Return whether a plan reads files."""
@@ -236,7 +236,7 @@ class _Division:
     def _over(self, node: Node, *children: Node) -> Node:
         """Return a step over parts of its nodes; what a function draws differs between the workers."""
         if isinstance(node, Drawing):
-            return node.sharded(children[0], self._number, self._index)
+            return node.shard(children[0], self._number, self._index)
         return node.over(*children)
 
     # By element
@@ -246,10 +246,10 @@ class _Division:
         if isinstance(node, Prefetch):
             return node.over(self._shard(node.children[0]))
         if isinstance(node, Map) and not node.is_indexable:
-            return node.sharded(self._shard(node.child), self._number, self._index)
+            return node.shard(self._shard(node.child), self._number, self._index)
         return Shard(node, self._number, self._index)
 
-    def _divided(self, node: Node, part: Callable[[Node], Node]) -> Node:
+    def _divide(self, node: Node, part: Callable[[Node], Node]) -> Node:
         """Return the batches of a plan divided over a part of what they are made of; its own part where it has none."""
         if not self._splits:
             return part(node)

@@ -13,7 +13,7 @@ from stratax.base.typing import DTypeLike, PyTree, StrPath
 from stratax.data import ops, sources, vectorise
 from stratax.data.dataset._deriving import node_of
 from stratax.data.dataset._grouping import Grouping
-from stratax.data.dataset._options import Options, fixed
+from stratax.data.dataset._options import Options, fix
 from stratax.data.dataset._selecting import Selecting
 from stratax.data.elements import (
     INFINITE_CARDINALITY,
@@ -59,7 +59,7 @@ class Dataset(Selecting, Grouping):
         self._options = options or Options()
         self._epochs = Epochs()
 
-    def _derived(self, node: Node, *others: "Dataset") -> "Dataset":
+    def _derive(self, node: Node, *others: "Dataset") -> "Dataset":
         """Make a Dataset over this one's elements and those of others, whose options take precedence."""
         options = self._options
         for other in others:
@@ -168,7 +168,7 @@ class Dataset(Selecting, Grouping):
         if not members:
             raise DataError(f"zip needs at least one Dataset. Received: datasets={shown(nest)}.")
         first, *others = members
-        return first._derived(ops.Zip(tuple(member._node for member in members), structure), *others)
+        return first._derive(ops.Zip(tuple(member._node for member in members), structure), *others)
 
     # Which elements, and in which order
 
@@ -179,11 +179,11 @@ class Dataset(Selecting, Grouping):
         if self._has_known_spec and dataset._has_known_spec:
             # Asked for now, so that structures that do not fit are reported where they are put together.
             _ = node.spec
-        return self._derived(node, dataset)
+        return self._derive(node, dataset)
 
     def repeat(self, count: int | None = None, name: str | None = None) -> "Dataset":
         """Repeat the pass `count` times; without an end if `count` is None or -1, unless one is empty."""
-        return self._derived(ops.make_repeat(self._node, count))
+        return self._derive(ops.make_repeat(self._node, count))
 
     def shuffle(
         self,
@@ -203,24 +203,24 @@ class Dataset(Selecting, Grouping):
             reshuffle_each_iteration: Whether every iteration, and every pass of a later `repeat`, has a new order.
             name: Ignored.
         """
-        return self._derived(ops.make_shuffle(self._node, buffer_size, seed, reshuffle_each_iteration))
+        return self._derive(ops.make_shuffle(self._node, buffer_size, seed, reshuffle_each_iteration))
 
     def take(self, count: int, name: str | None = None) -> "Dataset":
         """Take the first `count` elements; all if -1."""
-        return self._derived(ops.make_take(self._node, count))
+        return self._derive(ops.make_take(self._node, count))
 
     def skip(self, count: int, name: str | None = None) -> "Dataset":
         """Leave out the first `count` elements; none if -1."""
-        return self._derived(ops.make_skip(self._node, count))
+        return self._derive(ops.make_skip(self._node, count))
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> "Dataset":
         """Take every `num_shards`-th element from `index` on; the shards together are the whole, without duplicates."""
-        return self._derived(ops.make_shard(self._node, num_shards, index))
+        return self._derive(ops.make_shard(self._node, num_shards, index))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> "Dataset":
         """Keep the elements for which `predicate` (of one element, unpacked like in `map`) gives True."""
         check_callable("predicate", predicate, self._node)
-        return self._derived(ops.tried(ops.Filter(self._node, predicate)))
+        return self._derive(ops.tried(ops.Filter(self._node, predicate)))
 
     # Elements made of others
 
@@ -263,11 +263,11 @@ class Dataset(Selecting, Grouping):
                 or rank. What `map_func` raises itself is raised with a note that names the element.
         """
         if num_processes is None:
-            return self._derived(ops.make_map(self._node, map_func, num_parallel_calls))
+            return self._derive(ops.make_map(self._node, map_func, num_parallel_calls))
         # loky, which starts the processes, takes as long to import as all the rest of a Dataset.
         from stratax.data.workers import make_worker_map
 
-        return self._derived(make_worker_map(self._node, map_func, num_parallel_calls, num_processes))
+        return self._derive(make_worker_map(self._node, map_func, num_parallel_calls, num_processes))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> "Dataset":
         """Join the elements of the Datasets that `map_func` makes of each element, one Dataset after another.
@@ -275,7 +275,7 @@ class Dataset(Selecting, Grouping):
         Shuffles inside that were given no seed get one that belongs to the element.
         """
         check_callable("map_func", map_func, self._node)
-        return self._derived(ops.tried(ops.FlatMap(self._node, map_func, node_of)))
+        return self._derive(ops.tried(ops.FlatMap(self._node, map_func, node_of)))
 
     def interleave(
         self,
@@ -312,7 +312,7 @@ class Dataset(Selecting, Grouping):
             >>> [int(x) for x in ds]
             [1, 1, 2, 2, 1, 2, 3, 3, 3]
         """
-        return self._derived(
+        return self._derive(
             ops.make_interleave(
                 self._node,
                 map_func,
@@ -339,13 +339,13 @@ class Dataset(Selecting, Grouping):
             >>> [int(x) for x in iterator], iterator.num_ignored_errors
             ([-3, -6, 6], 1)
         """
-        return self._derived(ops.IgnoreErrors(self._node, log_warning=bool(log_warning)))
+        return self._derive(ops.IgnoreErrors(self._node, log_warning=bool(log_warning)))
 
     def enumerate(self, start: int = 0, name: str | None = None) -> "Dataset":
         """Pair each element with an int64 count from `start`."""
         first = as_count("start", start, None)
         numbers = sources.Range(first, 1, INFINITE_CARDINALITY, np.dtype(np.int64))
-        return self._derived(ops.Zip((numbers, self._node), flatten((0, 0))[1]))
+        return self._derive(ops.Zip((numbers, self._node), flatten((0, 0))[1]))
 
     def apply(self, transformation_func: Callable[["Dataset"], "Dataset"]) -> "Dataset":
         """Return `transformation_func(self)`, which has to be a Dataset."""
@@ -375,7 +375,7 @@ class Dataset(Selecting, Grouping):
         """
         # Only checked: batches are made by gathers, which need no threads of their own.
         threads_of(num_parallel_calls)
-        return self._derived(ops.make_batch(self._node, batch_size, drop_remainder=drop_remainder))
+        return self._derive(ops.make_batch(self._node, batch_size, drop_remainder=drop_remainder))
 
     def padded_batch(
         self,
@@ -397,11 +397,11 @@ class Dataset(Selecting, Grouping):
         node = ops.make_padded_batch(
             self._node, batch_size, padded_shapes, padding_values, drop_remainder=drop_remainder
         )
-        return self._derived(node)
+        return self._derive(node)
 
     def unbatch(self, name: str | None = None) -> "Dataset":
         """Split each element into its slices along the first axis."""
-        return self._derived(ops.make_unbatch(self._node))
+        return self._derive(ops.make_unbatch(self._node))
 
     def rebatch(
         self, batch_size: int | Sequence[int], drop_remainder: bool = False, name: str | None = None
@@ -418,7 +418,7 @@ class Dataset(Selecting, Grouping):
             >>> [batch.tolist() for batch in Dataset.range(8).batch(4).rebatch([1, 3])]
             [[0], [1, 2, 3], [4], [5, 6, 7]]
         """
-        return self._derived(ops.make_rebatch(self._node, batch_size, drop_remainder=bool(drop_remainder)))
+        return self._derive(ops.make_rebatch(self._node, batch_size, drop_remainder=bool(drop_remainder)))
 
     def window(
         self,
@@ -446,7 +446,7 @@ class Dataset(Selecting, Grouping):
             drop_remainder=bool(drop_remainder),
             wrap=Dataset,
         )
-        return self._derived(node)
+        return self._derive(node)
 
     # How it runs
 
@@ -463,11 +463,11 @@ class Dataset(Selecting, Grouping):
             DataError: While iterating: the folder holds elements of another structure, dtype or number.
         """
         if filename in ("", b"", None):
-            return self._derived(ops.make_cache(self._node))
+            return self._derive(ops.make_cache(self._node))
         # Files of elements, as for `save` and `load`, are imported with their first use: most pipelines keep none.
         from stratax.data.snapshots import make_file_cache
 
-        return self._derived(make_file_cache(self._node, filename))
+        return self._derive(make_file_cache(self._node, filename))
 
     def snapshot(
         self,
@@ -576,7 +576,7 @@ class Dataset(Selecting, Grouping):
             buffer_size: How many; 0 for none, AUTOTUNE or None for a good depth.
             name: Ignored.
         """
-        return self._derived(ops.make_prefetch(self._node, buffer_size))
+        return self._derive(ops.make_prefetch(self._node, buffer_size))
 
     def with_options(self, options: Options, name: str | None = None) -> "Dataset":
         """Return the same Dataset with options; later ones take precedence."""
@@ -589,7 +589,7 @@ class Dataset(Selecting, Grouping):
 
     def options(self) -> Options:
         """Return a copy of the options in force, which refuses changes, as these would have no effect."""
-        made: Options = fixed(self._options.merge(Options()))
+        made: Options = fix(self._options.merge(Options()))
         return made
 
     # What it is
@@ -759,7 +759,7 @@ class Dataset(Selecting, Grouping):
                     new = reduce_func(state.argument(), ops.argument_of(element))
                 # Checks that structure and dtypes stay, as a compiled loop would demand.
                 state.follow(new)
-        return vectorise.made_tensors(state.value())
+        return vectorise.make_tensors(state.value())
 
 
 def _check_dataset(where: str, value: object) -> None:
@@ -770,7 +770,7 @@ def _check_dataset(where: str, value: object) -> None:
         )
 
 
-def opened(dataset: Dataset) -> Iteration:
+def open_cursor(dataset: Dataset) -> Iteration:
     """Begin an iteration over a Dataset, for what reads the cursor of its plan."""
     _check_specs(dataset._node)
     return Iteration(dataset._node, dataset._epochs, dataset._options.threading.private_threadpool_size)

@@ -20,7 +20,7 @@ class Deriving(Nested):
     _options: Options
 
     @abc.abstractmethod
-    def _derived(self, node: Node, *others: Any) -> Any:
+    def _derive(self, node: Node, *others: Any) -> Any:
         """Make a Dataset over this one's elements and those of others, whose options take precedence."""
 
 

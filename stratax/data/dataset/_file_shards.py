@@ -71,16 +71,16 @@ class FileShards:
 
     def _new(self, node: Node) -> Node:
         if isinstance(node, NamedFiles):
-            return node.with_names(self._named(node.names))
+            return node.with_names(self._make_named(node.names))
         children = [self.of(child) for child in node.children]
         pairs = list(zip(children, node.children, strict=True))
         if any(new is not old for new, old in pairs):
-            return self._over(node, *self._completed(node, pairs))
+            return self._over(node, *self._complete(node, pairs))
         if isinstance(node, Interleave) and _reads_files(node.first_inner()):
-            return self._over(node, self._named(node.children[0]))
+            return self._over(node, self._make_named(node.children[0]))
         return node
 
-    def _completed(self, node: Node, pairs: list[tuple[Node, Node]]) -> list[Node]:
+    def _complete(self, node: Node, pairs: list[tuple[Node, Node]]) -> list[Node]:
         """Return a step's nodes, those divided that read no files where they have to be."""
         if not isinstance(node, _COMMUTING):
             self.obstacle = node.label
@@ -96,7 +96,7 @@ class FileShards:
             return [*(new for new, _ in pairs[:first]), *members]
         return [new for new, _ in pairs]
 
-    def _named(self, names: Node) -> Node:
+    def _make_named(self, names: Node) -> Node:
         # How many files there are decides whether they can be divided; see `AutoShardPolicy`.
         self.counts.append(names.length)
         return self._part(names)

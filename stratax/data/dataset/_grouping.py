@@ -54,19 +54,19 @@ class Grouping(Deriving):
         check_callable("reduce_func", reduce_func)
         if window_size_func is None:
             size = as_count("window_size", window_size, 1)
-            return self._grouped(key_func, lambda key: size, reduce_func)
+            return self._group(key_func, lambda key: size, reduce_func)
         check_callable("window_size_func", window_size_func)
-        return self._grouped(key_func, _size_func(window_size_func), reduce_func)
+        return self._group(key_func, _size_func(window_size_func), reduce_func)
 
-    def _grouped(
+    def _group(
         self, key_func: Callable[..., Any], size_of: Callable[[int], int], reduce_func: Callable[..., Any]
     ) -> Any:
         def wrap(node: Node) -> Nested:
-            dataset: Nested = self._derived(node)
+            dataset: Nested = self._derive(node)
             return dataset
 
         groups = ops.Groups(self._node, key_func, size_of, wrap)
-        return self._derived(ops.tried(ops.GroupByWindow(groups, reduce_func, node_of)))
+        return self._derive(ops.tried(ops.GroupByWindow(groups, reduce_func, node_of)))
 
     def bucket_by_sequence_length(
         self,
@@ -122,7 +122,7 @@ class Grouping(Deriving):
             length = np.asarray(element_length_func(*element))
             return np.int64(np.searchsorted(boundaries, length, side="right"))
 
-        def batched(key: Any, group: Any) -> Any:
+        def batch_group(key: Any, group: Any) -> Any:
             number = int(key)
             if no_padding:
                 return group.batch(sizes[number], drop_remainder)
@@ -131,7 +131,7 @@ class Grouping(Deriving):
                 shapes = _to_boundary(group, padded_shapes, number, boundaries)
             return group.padded_batch(sizes[number], shapes, padding_values, drop_remainder)
 
-        return self._grouped(bucket_of, lambda key: sizes[key], batched)
+        return self._group(bucket_of, lambda key: sizes[key], batch_group)
 
     def ragged_batch(
         self,
@@ -156,7 +156,7 @@ class Grouping(Deriving):
             [<tf.RaggedTensor [[], [0]]>, <tf.RaggedTensor [[0, 1], [0, 1, 2]]>]
         """
         node = ops.make_ragged_batch(self._node, batch_size, row_splits_dtype, drop_remainder=drop_remainder)
-        return self._derived(node)
+        return self._derive(node)
 
     def sparse_batch(self, batch_size: int, row_shape: Any, name: str | None = None) -> Any:
         """Make batches of elements of different sizes, which become SparseTensors.
@@ -167,12 +167,12 @@ class Grouping(Deriving):
                 largest in the batch.
             name: Ignored.
         """
-        return self._derived(ops.make_sparse_batch(self._node, batch_size, row_shape))
+        return self._derive(ops.make_sparse_batch(self._node, batch_size, row_shape))
 
     def group_by_reducer(self, key_func: Callable[..., Any], reducer: Any) -> Any:
         """Reduce the elements that have one key to one: see `tf.data.experimental.group_by_reducer`."""
         functions = (reducer.init_func, reducer.reduce_func, reducer.finalize_func)
-        return self._derived(ops.tried(ops.GroupByReducer(self._node, key_func, *functions)))
+        return self._derive(ops.tried(ops.GroupByReducer(self._node, key_func, *functions)))
 
 
 def _check_length(length: Any) -> None:

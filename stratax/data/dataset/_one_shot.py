@@ -129,7 +129,7 @@ class _Recorder:
 
     lookup = apply = None
 
-    def called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def record_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what stands for a call's result; `NOT_RECORDED` where it has no part of an element."""
         has_parts = any(isinstance(leaf, _Part) for leaf in _leaves((args, kwargs)))
         return _Computed(function, args, kwargs) if has_parts else NOT_RECORDED
@@ -163,20 +163,20 @@ for _name in ("bool", "int", "float", "index", "len", "iter", "array", "jax_arra
     setattr(_Part, f"__{_name}__", _Part._refuse)
 
 
-def _replaced(value: Any, function: Callable[[Any], Any]) -> Any:
+def _replace_leaves(value: Any, function: Callable[[Any], Any]) -> Any:
     """Return a structure of Python in which a function has taken the place of every leaf."""
     if isinstance(value, dict):
-        return {key: _replaced(each, function) for key, each in value.items()}
+        return {key: _replace_leaves(each, function) for key, each in value.items()}
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return type(value)([_replaced(each, function) for each in value])
+        return type(value)([_replace_leaves(each, function) for each in value])
     if isinstance(value, slice):
-        return slice(*(_replaced(each, function) for each in (value.start, value.stop, value.step)))
+        return slice(*(_replace_leaves(each, function) for each in (value.start, value.stop, value.step)))
     return function(value)
 
 
 def _leaves(value: Any) -> list[Any]:
     found: list[Any] = []
-    _replaced(value, found.append)
+    _replace_leaves(value, found.append)
     return found
 
 
@@ -281,7 +281,7 @@ def dataset_of_parts(value: Any) -> Dataset | None:
     ):
         return datasets[0]
 
-    def rebuilt(*element: Any) -> Any:
+    def rebuild(*element: Any) -> Any:
         components, _ = flatten(element)
         known: dict[int, Any] = {}
 
@@ -292,13 +292,13 @@ def dataset_of_parts(value: Any) -> Dataset | None:
                 return leaf
             # Once, although several parts may be computed of it.
             if id(leaf) not in known:
-                args, kwargs = _replaced((leaf.args, leaf.kwargs), value_of)
+                args, kwargs = _replace_leaves((leaf.args, leaf.kwargs), value_of)
                 known[id(leaf)] = leaf.function(*args, **kwargs)
             return known[id(leaf)]
 
         return unflatten(structure, [value_of(leaf) for leaf in leaves])
 
-    return (datasets[0] if len(datasets) == 1 else Dataset.zip(tuple(datasets))).map(rebuilt)
+    return (datasets[0] if len(datasets) == 1 else Dataset.zip(tuple(datasets))).map(rebuild)
 
 
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:

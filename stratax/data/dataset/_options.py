@@ -43,7 +43,7 @@ class _Settings:
             object.__setattr__(self, name, kind() if isinstance(kind, type) else None)
 
     def __reduce__(self) -> Any:
-        return _made, (type(self), self._values())
+        return _make_settings, (type(self), self._values())
 
     def __setattr__(self, name: str, value: object) -> None:
         if self._is_fixed:
@@ -90,19 +90,19 @@ class _Settings:
             name: mine.merged(theirs) if isinstance(mine, _Settings) else mine if theirs is None else theirs
             for (name, mine), theirs in zip(self._values().items(), other._values().values(), strict=True)
         }
-        return _made(type(self), values)
+        return _make_settings(type(self), values)
 
 
-def fixed(settings: Any) -> Any:
+def fix(settings: Any) -> Any:
     """Return settings, which refuse changes from now on, also of the groups in them."""
     object.__setattr__(settings, "_is_fixed", True)
     for value in settings._values().values():
         if isinstance(value, _Settings):
-            fixed(value)
+            fix(value)
     return settings
 
 
-def _made(settings: type[_Settings], values: dict[str, Any]) -> Any:
+def _make_settings(settings: type[_Settings], values: dict[str, Any]) -> Any:
     """Return settings with values that are checked already."""
     made = settings()
     for name, value in values.items():

@@ -29,7 +29,7 @@ class Passes:
     def get_state(self) -> dict[str, Any]:
         """Return the next pass and the seeds of its orders, as JSON can hold it."""
         run = PlanRun(self.upcoming, self._seeds)
-        seeds = [order.saved_seed(run, i) for i, order in enumerate(orders_of(self._dataset._node))]
+        seeds = [order.find_saved_seed(run, i) for i, order in enumerate(orders_of(self._dataset._node))]
         return {"upcoming": self.upcoming, "plan": fingerprint(self._dataset._node), "seeds": seeds}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ def count_as(dataset: Dataset, passes: int) -> None:
         epochs.continue_after(passes - 1, epochs.seeds)
 
 
-def epochs_trained(dataset: Dataset) -> int:
+def count_epochs_trained(dataset: Dataset) -> int:
     """Return for how many epochs, counted from the first one, this Dataset has been trained on in this process."""
     return dataset._epochs.trained
 

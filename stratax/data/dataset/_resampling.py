@@ -13,7 +13,7 @@ from stratax.errors import BadArgumentError
 _SMOOTHING = 10
 
 
-def resampled(
+def resample(
     dataset: Any, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any, seed: int | None
 ) -> Any:
     """Return what `Dataset.rejection_resample` does.
@@ -24,12 +24,12 @@ def resampled(
     target = np.asarray(target_dist, np.float32)
     _check("target_dist", target, target)
 
-    def labelled(*element: Any) -> Any:
+    def label(*element: Any) -> Any:
         return class_func(*element), element if len(element) > 1 else element[0]
 
-    original = dataset.map(labelled)
+    original = dataset.map(label)
     if initial_dist is None:
-        return _estimated(dataset, original, target, seed)
+        return _estimate_shares(dataset, original, target, seed)
     initial = np.asarray(initial_dist, np.float32)
     _check("initial_dist", initial, target)
     accepted, share = _acceptance(initial, target)
@@ -43,7 +43,7 @@ def resampled(
     )
 
 
-def _estimated(dataset: Any, original: Any, target: np.ndarray, seed: int | None) -> Any:
+def _estimate_shares(dataset: Any, original: Any, target: np.ndarray, seed: int | None) -> Any:
     """Resample by the shares of classes among the elements so far."""
     seen = np.full(len(target), _SMOOTHING, np.int64)
 

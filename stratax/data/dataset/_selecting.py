@@ -29,7 +29,7 @@ class Selecting(Deriving):
             [0, 1, 2]
         """
         check_callable("predicate", predicate, self._node)
-        return self._derived(ops.tried(ops.TakeWhile(self._node, predicate)))
+        return self._derive(ops.tried(ops.TakeWhile(self._node, predicate)))
 
     def unique(self, name: str | None = None) -> Any:
         """Leave out elements that have come before. All that were given are kept in memory, and in saved positions.
@@ -49,7 +49,7 @@ class Selecting(Deriving):
         if self._node.has_known_spec:
             # Asked for now, so that other elements are reported where the Dataset is made.
             _ = node.spec
-        return self._derived(node)
+        return self._derive(node)
 
     def scan(self, initial_state: object, scan_func: Callable[..., Any], name: str | None = None) -> Any:
         """Make each element of one of this Dataset's and of the state that the one before has left.
@@ -69,7 +69,7 @@ class Selecting(Deriving):
             >>> [int(x) for x in sums]
             [1, 3, 6, 10]
         """
-        return self._derived(ops.tried(ops.Scan(self._node, initial_state, scan_func)))
+        return self._derive(ops.tried(ops.Scan(self._node, initial_state, scan_func)))
 
     def rejection_resample(
         self,
@@ -94,10 +94,10 @@ class Selecting(Deriving):
         Raises:
             BadArgumentError: The shares do not fit.
         """
-        from stratax.data.dataset._resampling import resampled
+        from stratax.data.dataset._resampling import resample
 
         check_callable("class_func", class_func, self._node)
-        return resampled(self, class_func, target_dist, initial_dist, seed)
+        return resample(self, class_func, target_dist, initial_dist, seed)
 
     def assert_cardinality(self, expected_cardinality: int) -> Any:
         """Say how many elements there are: see `tf.data.experimental.assert_cardinality`.
@@ -108,8 +108,8 @@ class Selecting(Deriving):
         """
         expected = as_count("expected_cardinality", expected_cardinality, INFINITE_CARDINALITY)
         if self._node.length == expected:
-            return self._derived(self._node)
-        return self._derived(ops.AssertCardinality(self._node, expected))
+            return self._derive(self._node)
+        return self._derive(ops.AssertCardinality(self._node, expected))
 
     @staticmethod
     def sample_from_datasets(
@@ -156,7 +156,7 @@ class Selecting(Deriving):
                 return members[chosen[0]]
             members = [members[i] for i in chosen]
             draws = ops.WeightedNumbers(draws, shares[chosen])
-        return _chosen(draws, members, stop_on_empty_dataset)
+        return _choose(draws, members, stop_on_empty_dataset)
 
     @staticmethod
     def choose_from_datasets(
@@ -183,7 +183,7 @@ class Selecting(Deriving):
         """
         members = _members("choose_from_datasets", datasets)
         _members("choose_from_datasets", [choice_dataset])
-        return _chosen(choice_dataset._node, members, stop_on_empty_dataset)
+        return _choose(choice_dataset._node, members, stop_on_empty_dataset)
 
 
 def _members(where: str, datasets: Sequence[Any]) -> list[Any]:
@@ -220,10 +220,10 @@ def _check_weights(dtype: np.dtype, weights: object) -> None:
         )
 
 
-def _chosen(choices: Node, members: list[Any], stops_on_empty: bool) -> Any:
+def _choose(choices: Node, members: list[Any], stops_on_empty: bool) -> Any:
     node = ops.Choose(choices, [member._node for member in members], stops_on_empty=bool(stops_on_empty))
     if all(child.has_known_spec for child in node.children):
         # Asked for now, so that structures that do not fit are reported where they are put together.
         _ = node.spec
     first, *others = members
-    return first._derived(node, *others)
+    return first._derive(node, *others)

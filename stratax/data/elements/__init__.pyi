@@ -14,10 +14,10 @@ from ._block import concatenate_blocks as concatenate_blocks
 from ._block import shapes_of as shapes_of
 from ._block import stack_rows as stack_rows
 from ._boxes import are_plain as are_plain
-from ._boxes import boxed as boxed
+from ._boxes import box as box
 from ._boxes import decode_boxed as decode_boxed
-from ._boxes import expanded as expanded
-from ._boxes import expanded_structure as expanded_structure
+from ._boxes import expand as expand
+from ._boxes import expand_structure as expand_structure
 from ._boxes import is_of_composites as is_of_composites
 from ._codec import decode_records as decode_records
 from ._codec import encode_columns as encode_columns
@@ -72,7 +72,7 @@ from ._structure import Structure as Structure
 from ._structure import as_array as as_array
 from ._structure import as_components as as_components
 from ._structure import as_row as as_row
-from ._structure import copied as copied
+from ._structure import copy_leaf as copy_leaf
 from ._structure import flatten as flatten
 from ._structure import leaf_names as leaf_names
 from ._structure import names_of_fields as names_of_fields

@@ -28,17 +28,17 @@ def are_plain(columns: Sequence[Any]) -> bool:
     return True
 
 
-def expanded(block: Block) -> Block:
+def expand(block: Block) -> Block:
     """Return the first element of a block with the arrays that its composites are made of in their places."""
     return ElementRows([parts_of(block.row(0))])
 
 
-def expanded_structure(structure: Structure, row: Row) -> Structure:
-    """Return the structure of what :func:`expanded` makes of an element."""
+def expand_structure(structure: Structure, row: Row) -> Structure:
+    """Return the structure of what :func:`expand` makes of an element."""
     return optree.tree_structure(unflatten(structure, row), namespace=NAMESPACE)
 
 
-def boxed(columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+def box(columns: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return columns with each composite as one byte string, for :func:`decode_boxed`."""
     return [_boxes(column) if is_composites(column) else column for column in columns]
 
@@ -51,7 +51,7 @@ def decode_boxed(records: Sequence[bytes], specs: Sequence[Any]) -> Block:
     """Return the elements that some records are made of, as far as they have the shapes of the first.
 
     Args:
-        records: What `encode_columns` gave for columns of :func:`boxed`.
+        records: What `encode_columns` gave for columns of :func:`box`.
         specs: The specs of the components.
 
     Raises:
@@ -64,9 +64,9 @@ def decode_boxed(records: Sequence[bytes], specs: Sequence[Any]) -> Block:
         return block
     columns = list(block.columns())
     for i in boxes:
-        columns[i] = as_objects([_unboxed(specs[i], box) for box in columns[i]])
+        columns[i] = as_objects([_unbox(specs[i], box) for box in columns[i]])
     return Columns(columns, block.count)
 
 
-def _unboxed(spec: CompositeSpec, box: bytes) -> Any:
+def _unbox(spec: CompositeSpec, box: bytes) -> Any:
     return spec.of_parts(decode_records([box], [part.dtype for part in spec.part_specs]).row(0))

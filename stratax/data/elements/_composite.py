@@ -135,7 +135,7 @@ class CompositeSpec(abc.ABC):
 
     def merged(self, other: "CompositeSpec") -> "CompositeSpec":
         """Return the spec of components that are like this one or like `other`."""
-        return self.with_shape(merged_shapes(self._shape, other._shape))
+        return self.with_shape(merge_shapes(self._shape, other._shape))
 
     def is_compatible_with(self, other: Any) -> bool:
         """Return whether `other`, a value or a spec, can be what this spec describes."""
@@ -153,7 +153,7 @@ class CompositeSpec(abc.ABC):
         return hash((self.kind, self._shape, self._dtype))
 
 
-def merged_shapes(first: Shape | None, second: Shape | None) -> Shape | None:
+def merge_shapes(first: Shape | None, second: Shape | None) -> Shape | None:
     """Return what two shapes have in common; None where their ranks differ."""
     if first is None or second is None or len(first) != len(second):
         return None

@@ -33,20 +33,20 @@ def generator(key: Sequence[int]) -> np.random.Generator:
 
 def uniform(shape: tuple[int, ...], key: Sequence[int]) -> np.ndarray:
     """Draw numbers from 0 up to but not 1, the same for the same key. A few are hashed: a generator takes longer."""
-    return hashed(shape, packed(key)) if math.prod(shape) <= MAX_HASHED else generator(key).random(shape)
+    return hash_key(shape, pack_key(key)) if math.prod(shape) <= MAX_HASHED else generator(key).random(shape)
 
 
-def packed(key: Sequence[int]) -> bytes:
-    """Pack a key for :func:`hashed`; what a longer key gives begins with what a shorter one gives."""
+def pack_key(key: Sequence[int]) -> bytes:
+    """Pack a key for :func:`hash_key`; what a longer key gives begins with what a shorter one gives."""
     return struct.pack(f"<{len(key)}Q", *[part & _WORD for part in key])
 
 
-def packed_pair(first: int, second: int) -> bytes:
+def pack_pair(first: int, second: int) -> bytes:
     """Pack a key of two numbers, the first not negative, in a third of the time."""
     return _PAIR(first, second & _WORD)
 
 
-def hashed(shape: tuple[int, ...], key: bytes) -> np.ndarray:
+def hash_key(shape: tuple[int, ...], key: bytes) -> np.ndarray:
     """Draw as :func:`uniform`, by a packed key and at most `MAX_HASHED` numbers."""
     if shape == ():
         return np.array(

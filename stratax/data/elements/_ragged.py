@@ -14,7 +14,7 @@ from stratax.base.typing import DTypeLike
 from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, map_parts
 from stratax.data.elements._ragged_dense import dense
 from stratax.data.elements._ragged_factories import RaggedFactories, as_values, length
-from stratax.data.elements._ragged_index import indexed
+from stratax.data.elements._ragged_index import index
 from stratax.data.elements._ragged_operators import define_ragged_operators
 from stratax.data.elements._ragged_splits import lengths_of, row_ids
 from stratax.data.elements._sparse import SparseTensor
@@ -232,7 +232,7 @@ class RaggedTensor(RaggedFactories, Composite):
         if outer == inner:
             return self
         if outer > 0:
-            return self._inner_merged(outer, inner)
+            return self._merge_inner(outer, inner)
         if inner == 1:
             return self._values
         merged = self._values
@@ -240,7 +240,7 @@ class RaggedTensor(RaggedFactories, Composite):
             return merged.merge_dims(0, inner - 1)
         return merged.reshape((-1, *merged.shape[inner:]))
 
-    def _inner_merged(self, outer: int, inner: int) -> Any:
+    def _merge_inner(self, outer: int, inner: int) -> Any:
         values = self._values
         if not isinstance(values, RaggedTensor):
             made = values.reshape((*values.shape[: outer - 1], -1, *values.shape[inner:]))
@@ -326,7 +326,7 @@ class RaggedTensor(RaggedFactories, Composite):
 
     def __getitem__(self, key: Any) -> Any:
         self._check_known("Indexing")
-        made = indexed(self, key if isinstance(key, tuple) else (key,))
+        made = index(self, key if isinstance(key, tuple) else (key,))
         return made if isinstance(made, RaggedTensor) else as_element(made)
 
     def __len__(self) -> int:

@@ -139,7 +139,7 @@ class RaggedFactories:
         validate: bool = True,
     ) -> Any:
         """Make rows of rows of where they begin, outermost first."""
-        return _nested(cls.from_row_splits, flat_values, nested_row_splits)
+        return _make_nested(cls.from_row_splits, flat_values, nested_row_splits)
 
     @classmethod
     def from_nested_row_lengths(
@@ -150,7 +150,7 @@ class RaggedFactories:
         validate: bool = True,
     ) -> Any:
         """Make rows of rows of how long they are, outermost first."""
-        return _nested(cls.from_row_lengths, flat_values, nested_row_lengths)
+        return _make_nested(cls.from_row_lengths, flat_values, nested_row_lengths)
 
     @classmethod
     def from_nested_value_rowids(
@@ -164,7 +164,7 @@ class RaggedFactories:
         """Make rows of rows of the numbers of rows, outermost first."""
         counts = [None] * len(nested_value_rowids) if nested_nrows is None else list(nested_nrows)
         pairs = list(zip(nested_value_rowids, counts, strict=True))
-        return _nested(lambda values, pair: cls.from_value_rowids(values, *pair), flat_values, pairs)
+        return _make_nested(lambda values, pair: cls.from_value_rowids(values, *pair), flat_values, pairs)
 
     @classmethod
     def from_tensor(
@@ -268,7 +268,7 @@ def _check_splits(splits: np.ndarray, length: int) -> None:
         )
 
 
-def _nested(make: Callable[[Any, Any], Any], flat_values: Any, partitions: Sequence[Any]) -> Any:
+def _make_nested(make: Callable[[Any, Any], Any], flat_values: Any, partitions: Sequence[Any]) -> Any:
     made = as_values(flat_values)
     for partition in reversed(list(partitions)):
         made = make(made, partition)

@@ -9,19 +9,19 @@ from stratax.data.elements._ragged_splits import lengths_of, splits_of_lengths
 from stratax.errors import BadArgumentError
 
 
-def indexed(rows: Any, key: tuple[Any, ...]) -> Any:
+def index(rows: Any, key: tuple[Any, ...]) -> Any:
     """Return the part of a RaggedTensor that a key names: integers, slices, Ellipsis and None.
 
     Raises:
         BadArgumentError: A key is out of range, or a single number for the inner dimension of ragged rows.
     """
     if Ellipsis in [each for each in key if not hasattr(each, "shape")]:
-        key = _expanded(rows, key)
+        key = _expand(rows, key)
     if not key:
         return rows
     first, *rest = key
     if first is None:
-        inner = indexed(rows, tuple(rest)) if rest else rows
+        inner = index(rows, tuple(rest)) if rest else rows
         return _one_row(inner)
     if isinstance(first, slice):
         chosen = np.arange(len(rows))[first]
@@ -30,7 +30,7 @@ def indexed(rows: Any, key: tuple[Any, ...]) -> Any:
     row = _row(rows, first)
     if not rest:
         return row
-    return indexed(row, tuple(rest)) if hasattr(row, "row_splits") else row[tuple(rest)]
+    return index(row, tuple(rest)) if hasattr(row, "row_splits") else row[tuple(rest)]
 
 
 def take_rows(rows: Any, chosen: np.ndarray) -> Any:
@@ -41,14 +41,14 @@ def take_rows(rows: Any, chosen: np.ndarray) -> Any:
     made = splits_of_lengths(lengths)
     ids = np.repeat(np.arange(len(chosen)), lengths)
     places = splits[:-1][chosen][ids] + np.arange(len(ids)) - made[ids]
-    return kind(_picked(rows.values, places), made, rows.uniform_row_length)
+    return kind(_pick(rows.values, places), made, rows.uniform_row_length)
 
 
-def _picked(values: Any, places: np.ndarray) -> Any:
+def _pick(values: Any, places: np.ndarray) -> Any:
     return take_rows(values, places) if hasattr(values, "row_splits") else values[places]
 
 
-def _expanded(rows: Any, key: tuple[Any, ...]) -> tuple[Any, ...]:
+def _expand(rows: Any, key: tuple[Any, ...]) -> tuple[Any, ...]:
     at = next(i for i, each in enumerate(key) if each is Ellipsis)
     given = sum(each is not None and each is not Ellipsis for each in key)
     return (*key[:at], *[slice(None)] * (rows.ndim - given), *key[at + 1 :])
@@ -86,7 +86,7 @@ def _inside(rows: Any, key: tuple[Any, ...]) -> Any:
     lengths = lengths_of(splits)
     chosen = [np.arange(size)[first] for size in lengths.tolist()]
     places = [start + each for start, each in zip(splits[:-1].tolist(), chosen, strict=True)]
-    picked = _picked(values, np.concatenate(places) if places else np.zeros(0, np.int64))
+    picked = _pick(values, np.concatenate(places) if places else np.zeros(0, np.int64))
     made = splits_of_lengths(np.array([len(each) for each in chosen], splits.dtype))
     if rest:
         picked = (
@@ -102,7 +102,7 @@ def _column(rows: Any, index: int, rest: tuple[Any, ...]) -> Any:
             f"[:, {index}]. Use [:, {index}:{index + 1}], or to_tensor() first."
         )
     places = rows.row_splits[:-1] + index % rows.uniform_row_length
-    picked = _picked(rows.values, places)
+    picked = _pick(rows.values, places)
     if not rest:
         return picked
     return _inside(picked, rest) if hasattr(picked, "row_splits") else picked[(slice(None), *rest)]

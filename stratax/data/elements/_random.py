@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from stratax.base.surroundings import Slot
-from stratax.data.elements._keyed import MAX_HASHED, generator, hashed, packed, packed_pair, uniform
+from stratax.data.elements._keyed import MAX_HASHED, generator, hash_key, pack_key, pack_pair, uniform
 
 # Odd, so that no number is lost, and they spread small ones over all bits: those of passes, and those of elements.
 _MIX = 0x9E3779B97F4A7C15
@@ -82,7 +82,7 @@ class _Draws:
         """Return what gives the key of the next draw; the element is named only then, as few functions draw."""
         self.count += 1
         number = self.count
-        return lambda: (*self._named(), number, seed)
+        return lambda: (*self._find_key(), number, seed)
 
     def uniform(self, shape: tuple[int, ...], seed: int) -> np.ndarray:
         """Make the next draw, as `uniform` for its key; what names the element is packed once."""
@@ -90,15 +90,15 @@ class _Draws:
             return uniform(shape, self.next(seed)())
         self.count += 1
         if self._packed is None:
-            self._packed = packed(self._named())
-        return hashed(shape, self._packed + packed_pair(self.count, seed))
+            self._packed = pack_key(self._find_key())
+        return hash_key(shape, self._packed + pack_pair(self.count, seed))
 
     def turn(self) -> "Turn":
         """Return the pass and the position of the element that is being made."""
-        name = self._named()
+        name = self._find_key()
         return name.turn if isinstance(name, ElementName) else Turn(0, 0)
 
-    def _named(self) -> Sequence[int]:
+    def _find_key(self) -> Sequence[int]:
         if self._key is None:
             self._key = self._name()
         return self._key

@@ -20,11 +20,11 @@ def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
     # Nearly all calls: no array is made for them.
     if type(shape) is tuple and all(type(size) is int for size in shape):
         return shape
-    parts = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(_known(name, shape))
-    return tuple(size if is_symbolic_size(size) else int(_known(name, size)) for size in parts)
+    parts = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(_check_known(name, shape))
+    return tuple(size if is_symbolic_size(size) else int(_check_known(name, size)) for size in parts)
 
 
-def _known(name: str, value: object) -> Any:
+def _check_known(name: str, value: object) -> Any:
     # `tf.shape` of an array with a symbolic size, and what is computed from it.
     if is_symbolic_size(value) or (isinstance(value, np.ndarray) and any(map(is_symbolic_size, value.flat))):
         return np.asarray(value, object)

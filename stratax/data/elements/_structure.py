@@ -25,7 +25,7 @@ from stratax.base.typing import TensorLike
 from stratax.data.elements._array import Count, ElementArray
 from stratax.data.elements._composite import NAMESPACE, Composite, map_parts
 from stratax.data.elements._spec import Nested
-from stratax.data.elements._text import as_plain, encoded, without_tensors
+from stratax.data.elements._text import as_plain, encode_text, without_tensors
 from stratax.errors import DataError, TracingError
 
 # An `optree.PyTreeSpec`; two are equal if the same leaves stand in the same places (keys of a dict in any order).
@@ -195,9 +195,7 @@ def as_array(value: object) -> Any:
     # Only Python's own numbers take TensorFlow's default dtypes.
     if not hasattr(value, "dtype"):
         array = (
-            _as_tensorflow_would(array)
-            if (dtype := _dtype_in(value)) is None
-            else _packed(array, dtype, value)
+            _as_tensorflow_would(array) if (dtype := _dtype_in(value)) is None else _pack(array, dtype, value)
         )
     # NumPy's scalars hash and print as numbers.
     return array if array.ndim else array[()]
@@ -220,7 +218,7 @@ def _dtype_in(value: Any) -> np.dtype | None:
     return found
 
 
-def _packed(array: np.ndarray, dtype: np.dtype, value: object) -> np.ndarray:
+def _pack(array: np.ndarray, dtype: np.dtype, value: object) -> np.ndarray:
     """Pack components and constants side by side: constants take the dtype, as in TensorFlow."""
     if array.dtype.kind == "f" and dtype.kind in "iub":
         raise DataError(
@@ -241,7 +239,7 @@ _SCALARS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, float: np.float32,
 def _as_strings(array: TensorLike, value: object = None) -> Any:
     """Return an array of text, byte strings or objects with every string as `bytes`."""
     array = np.asarray(array)
-    texts = encoded(array)
+    texts = encode_text(array)
     if texts is None:
         value = array if value is None else value
         raise DataError(
@@ -283,8 +281,8 @@ def _as_leaf(leaf: Any) -> Any:
     return leaf.on_host() if isinstance(leaf, Composite) else as_array(leaf)
 
 
-def copied(leaf: Any) -> Any:
+def copy_leaf(leaf: Any) -> Any:
     """Return a copy of a component, which may be written to; text and Datasets never change."""
     if isinstance(leaf, np.ndarray):
         return leaf.copy()
-    return map_parts(copied, leaf) if isinstance(leaf, Composite) else leaf
+    return map_parts(copy_leaf, leaf) if isinstance(leaf, Composite) else leaf

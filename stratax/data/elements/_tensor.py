@@ -20,7 +20,7 @@ def check_shape(have: tuple[int, ...], want: Any) -> None:
         )
 
 
-def _undefined(name: str) -> property:
+def _make_undefined(name: str) -> property:
     """Return an attribute that only tensors of TensorFlow's graphs have."""
 
     def refuse(self: object) -> NoReturn:
@@ -88,9 +88,9 @@ class TensorMethods:
         """Return what :meth:`ref` returns."""
         return Reference(self)
 
-    name = _undefined("name")
-    op = _undefined("op")
-    graph = _undefined("graph")
+    name = _make_undefined("name")
+    op = _make_undefined("op")
+    graph = _make_undefined("graph")
 
     def consumers(self) -> NoReturn:
         """Raise: what uses an array is not known.

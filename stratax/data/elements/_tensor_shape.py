@@ -197,7 +197,7 @@ class TensorShape(tuple[int | None, ...]):
         Raises:
             BadArgumentError: If it has a smaller one.
         """
-        return self._checked(self.rank is None or self.rank >= rank, f"a rank of at least {rank}")
+        return self._check(self.rank is None or self.rank >= rank, f"a rank of at least {rank}")
 
     def with_rank_at_most(self, rank: int) -> "TensorShape":
         """Return the shape, whose rank has to be `rank` or less.
@@ -205,7 +205,7 @@ class TensorShape(tuple[int | None, ...]):
         Raises:
             BadArgumentError: If it has a larger one.
         """
-        return self._checked(self.rank is None or self.rank <= rank, f"a rank of at most {rank}")
+        return self._check(self.rank is None or self.rank <= rank, f"a rank of at most {rank}")
 
     def assert_has_rank(self, rank: int) -> None:
         """Raise unless the rank is `rank`, or not known.
@@ -213,7 +213,7 @@ class TensorShape(tuple[int | None, ...]):
         Raises:
             BadArgumentError: If it is another one.
         """
-        self._checked(self.rank is None or self.rank == rank, f"rank {rank}")
+        self._check(self.rank is None or self.rank == rank, f"rank {rank}")
 
     def assert_same_rank(self, other: Any) -> None:
         """Raise unless another shape has as many dimensions, as far as is known.
@@ -223,7 +223,7 @@ class TensorShape(tuple[int | None, ...]):
         """
         sizes = as_shape(other)
         if sizes is not None:
-            self._checked(self.rank is None or self.rank == len(sizes), f"the rank of {sizes}")
+            self._check(self.rank is None or self.rank == len(sizes), f"the rank of {sizes}")
 
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raise unless an array can have both shapes.
@@ -243,9 +243,9 @@ class TensorShape(tuple[int | None, ...]):
         Raises:
             BadArgumentError: If one is not.
         """
-        self._checked(self.is_fully_defined(), "a shape whose sizes are all known")
+        self._check(self.is_fully_defined(), "a shape whose sizes are all known")
 
-    def _checked(self, is_right: bool, expected: str) -> "TensorShape":
+    def _check(self, is_right: bool, expected: str) -> "TensorShape":
         if not is_right:
             raise BadArgumentError(
                 f"A shape is not as expected. Expected: {expected}. Received: {shown(self)}. Correct the shape, or "

@@ -24,7 +24,7 @@ _REFUSED = (
 )  # fmt: skip
 
 
-def encoded(array: np.ndarray) -> np.ndarray | None:
+def encode_text(array: np.ndarray) -> np.ndarray | None:
     """Return text, of NumPy's kinds or objects, as an array of `bytes` objects; None where some object is no text."""
     if array.dtype.kind == "U":
         return np.char.encode(array, "utf-8").astype(object)
@@ -67,7 +67,7 @@ def _operand(value: Any) -> Any:
         value = np.array(without_tensors(value), object)
     if isinstance(value, np.ndarray):
         array = value.view(np.ndarray)
-        if array.dtype.kind in "USO" and (texts := encoded(array)) is not None:
+        if array.dtype.kind in "USO" and (texts := encode_text(array)) is not None:
             return texts
     elif not isinstance(value, int | float | complex | np.generic) and not hasattr(
         type(value), "__jax_array__"
@@ -79,7 +79,7 @@ def _operand(value: Any) -> Any:
     )
 
 
-def _compared(name: str) -> Callable[[Any, Any], Any]:
+def _make_comparison(name: str) -> Callable[[Any, Any], Any]:
     compute, if_unlike = (np.equal, False) if name == "eq" else (np.not_equal, True)
 
     def compare(self: Any, other: Any) -> Any:
@@ -100,7 +100,7 @@ def _compared(name: str) -> Callable[[Any, Any], Any]:
     return compare
 
 
-def _joined(*, is_reversed: bool) -> Callable[[Any, Any], Any]:
+def _make_joining(*, is_reversed: bool) -> Callable[[Any, Any], Any]:
     def join(self: Any, other: Any) -> Any:
         other = _operand(other)
         if other is NotImplemented:
@@ -204,8 +204,8 @@ class TextScalar(np.bytes_, TensorMethods):  # type: ignore[misc]
 
 def _define(kind: Any) -> None:
     for name in ("eq", "ne"):
-        setattr(kind, f"__{name}__", _compared(name))
-    kind.__add__, kind.__radd__ = _joined(is_reversed=False), _joined(is_reversed=True)
+        setattr(kind, f"__{name}__", _make_comparison(name))
+    kind.__add__, kind.__radd__ = _make_joining(is_reversed=False), _make_joining(is_reversed=True)
 
 
 _define(TextArray)

@@ -65,7 +65,7 @@ def parse_columns(
     understood = ~walk.deviates
     found = {}
     for key, column in walk.columns.items():
-        ragged = column.ragged(understood)
+        ragged = column.read_ragged(understood)
         if ragged is None:
             return None
         found[key] = ragged
@@ -106,7 +106,7 @@ class _Column:
         if len(part.which):
             self._parts.append(part)
 
-    def ragged(self, understood: np.ndarray) -> Ragged | None:
+    def read_ragged(self, understood: np.ndarray) -> Ragged | None:
         """Return the values in the Examples that were understood; None if numbers are damaged."""
         is_all = np.count_nonzero(understood) == len(understood)
         parts = self._in_order()
@@ -231,7 +231,7 @@ class _Walk:
             headers.append(header)
             kind_tags.append(kind_tag)
             at = last + 1 + data[last]
-        return headers, _joined_heads(tuple(headers), bytes(kind_tags)) if headers else None
+        return headers, _join_heads(tuple(headers), bytes(kind_tags)) if headers else None
 
     def _keep(self, lanes: _Lanes, is_usual: np.ndarray) -> _Lanes:
         """Keep the lanes that are as usual; the others deviate."""
@@ -320,7 +320,7 @@ def _short_head(header: bytes, kind_tag: int) -> FieldHead | None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _joined_heads(headers: tuple[bytes, ...], kind_tags: bytes) -> Heads:
+def _join_heads(headers: tuple[bytes, ...], kind_tags: bytes) -> Heads:
     """Return what several entries begin with that are one after another and short."""
     heads = (_short_head(header, kind_tag) for header, kind_tag in zip(headers, kind_tags, strict=True))
     return Heads.of([head for head in heads if head is not None])

@@ -157,7 +157,7 @@ class SparseFeature:
         return SparseTensor(indices[order], values.values[order], shape)
 
 
-def composed(features: Any) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]] | None:
+def compose(features: Any) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]] | None:
     """Return the features of which others are made, and what makes these; None if there are no such.
 
     Raises:
@@ -176,10 +176,10 @@ def composed(features: Any) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]
                     f"for features[{shown(key)}]={shown(feature)}. Rename one of them in the records."
                 )
 
-    def made(parsed: Mapping[str, Any]) -> dict[str, Any]:
+    def make(parsed: Mapping[str, Any]) -> dict[str, Any]:
         return {
             key: feature.made(key, parsed) if isinstance(feature, kinds) else parsed[key]
             for key, feature in features.items()
         }
 
-    return plain, made
+    return plain, make

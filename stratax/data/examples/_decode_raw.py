@@ -51,17 +51,17 @@ def decode_raw(
         )
     input_bytes = input_bytes.encode() if isinstance(input_bytes, str) else input_bytes
     if isinstance(input_bytes, bytes):
-        return _numbers(_joined([input_bytes], fixed_length, dtype), dtype, little_endian=little_endian)
+        return _numbers(_join_all([input_bytes], fixed_length, dtype), dtype, little_endian=little_endian)
     strings = np.asarray(input_bytes, object)
-    values = _checked(strings)
-    joined = _joined(values, fixed_length, dtype)
+    values = _check(strings)
+    joined = _join_all(values, fixed_length, dtype)
     size = fixed_length or (len(values[0]) if values else 0)
     return _numbers(joined, dtype, little_endian=little_endian).reshape(
         *strings.shape, size // dtype.itemsize
     )
 
 
-def _checked(strings: np.ndarray) -> list[bytes]:
+def _check(strings: np.ndarray) -> list[bytes]:
     values = [value.encode() if isinstance(value, str) else value for value in strings.reshape(-1).tolist()]
     for value in values:
         if not isinstance(value, bytes):
@@ -72,7 +72,7 @@ def _checked(strings: np.ndarray) -> list[bytes]:
     return values
 
 
-def _joined(values: Sequence[bytes], fixed_length: int | None, dtype: np.dtype) -> bytes:
+def _join_all(values: Sequence[bytes], fixed_length: int | None, dtype: np.dtype) -> bytes:
     """Join all strings one after another, once their lengths are right."""
     if fixed_length is not None:
         is_number = isinstance(fixed_length, int | np.integer) and not isinstance(fixed_length, bool)

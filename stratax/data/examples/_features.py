@@ -44,13 +44,13 @@ class ParsedFeature(Unchanging, abc.ABC):
         """Return the result for a batch of Examples."""
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and _said(self) == _said(other)
+        return type(self) is type(other) and _list_values(self) == _list_values(other)
 
     def __hash__(self) -> int:
         return hash(type(self))
 
 
-def _said(feature: Any) -> list[Any]:
+def _list_values(feature: Any) -> list[Any]:
     """Return what a feature was made with, as values that compare; arrays may be among them."""
     given = (getattr(feature, each.name) for each in dataclasses.fields(feature) if each.init)
     return [value.tolist() if isinstance(value, np.ndarray) else value for value in given]
@@ -79,7 +79,7 @@ class FixedLenFeature(ParsedFeature):
     default_value: Any = None
 
     def __post_init__(self) -> None:
-        shape = _known_shape(self.shape, "Use FixedLenSequenceFeature for a first size that differs.")
+        shape = _check_known_shape(self.shape, "Use FixedLenSequenceFeature for a first size that differs.")
         # The dataclass is frozen: fields are set past its `__setattr__`.
         _set(self, shape=shape, **_dtype_and_kind(self.dtype), size=math.prod(shape))
         _set(self, default=_default_of(self.default_value, self.kind, shape))
@@ -160,7 +160,7 @@ class FixedLenSequenceFeature(ParsedFeature):
     default_value: Any = None
 
     def __post_init__(self) -> None:
-        shape = _known_shape(
+        shape = _check_known_shape(
             self.shape, "Pass the shape of one value; the length of the sequence is not part of it."
         )
         _set(self, shape=shape, **_dtype_and_kind(self.dtype), size=math.prod(shape))
@@ -246,7 +246,7 @@ def _set(feature: object, **values: object) -> None:
         object.__setattr__(feature, name, value)
 
 
-def _known_shape(shape: object, advice: str) -> tuple[int, ...]:
+def _check_known_shape(shape: object, advice: str) -> tuple[int, ...]:
     sizes = as_shape(shape)
     if sizes is None or None in sizes:
         raise BadArgumentError(

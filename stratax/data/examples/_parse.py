@@ -14,7 +14,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.data.elements import SparseTensor, TextScalar, as_objects
 from stratax.data.examples._columnar_parse import parse_columns
-from stratax.data.examples._composed import composed
+from stratax.data.examples._composed import compose
 from stratax.data.examples._example import Example
 from stratax.data.examples._features import FixedLenSequenceFeature, ParsedFeature, VarLenFeature
 from stratax.data.examples._values import BYTES, KINDS, FeatureKind, Ragged, Where, error_about
@@ -61,11 +61,11 @@ def parse_single_example(
         >>> int(parse_single_example(example.SerializeToString(), {"label": FixedLenFeature([], "int64")})["label"])
         7
     """
-    if (parts := composed(features)) is not None:
+    if (parts := compose(features)) is not None:
         return parts[1](parse_single_example(serialized, parts[0], example_names))
     check_features(features)
     data = as_record(serialized)
-    held = decoded(Example, data, 0, single=True).features.feature
+    held = decode_message(Example, data, 0, single=True).features.feature
     names = None if example_names is None else [example_names]
     parsed = {}
     for key, feature in features.items():
@@ -113,7 +113,7 @@ def parse_example(
         >>> parse_example(records, {"n": FixedLenFeature([], "int64")})["n"].tolist()
         [0, 1, 2]
     """
-    if (parts := composed(features)) is not None:
+    if (parts := compose(features)) is not None:
         # What is put together needs the values.
         if isinstance(serialized, BatchToCome):
             raise CannotVectorise
@@ -196,10 +196,10 @@ def _parse_batch(
         return found
     # Also those that are damaged: protobuf decides what is an error.
     others = parse_messages(records, features, np.flatnonzero(~understood).tolist(), names)
-    return {key: _merged(ragged, others[key], understood) for key, ragged in found.items()}
+    return {key: _merge(ragged, others[key], understood) for key, ragged in found.items()}
 
 
-def _merged(ragged: Ragged, other: Ragged, is_first: np.ndarray) -> Ragged:
+def _merge(ragged: Ragged, other: Ragged, is_first: np.ndarray) -> Ragged:
     """Merge the values of two groups of Examples in their order."""
     which = np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
     back = np.argsort(which)
@@ -229,14 +229,14 @@ def parse_messages(
     """
     columns: dict[str, list[np.ndarray | None]] = {key: [] for key in features}
     for index in indices:
-        held = decoded(Example, records[index], index).features.feature
+        held = decode_message(Example, records[index], index).features.feature
         for key, feature in features.items():
             values = values_of(held[key], feature.kind, Where(key, names), index) if key in held else None
             columns[key].append(values)
-    return {key: as_ragged(column, features[key].kind) for key, column in columns.items()}
+    return {key: make_ragged(column, features[key].kind) for key, column in columns.items()}
 
 
-def as_ragged(column: Sequence[np.ndarray | None], kind: FeatureKind) -> Ragged:
+def make_ragged(column: Sequence[np.ndarray | None], kind: FeatureKind) -> Ragged:
     """Return values of Examples one by one, None where they are missing, as one array."""
     there = [values for values in column if values is not None]
     joined = np.concatenate(there) if there else np.empty(0, kind.dtype)
@@ -244,7 +244,7 @@ def as_ragged(column: Sequence[np.ndarray | None], kind: FeatureKind) -> Ragged:
     return Ragged(joined, counts, np.array([values is None for values in column], bool))
 
 
-def decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> Any:
+def decode_message(message: Any, data: bytes, index: int, *, single: bool = False) -> Any:
     """Return a message of a class; raise a DataLossError that gives the index if `data` is none."""
     try:
         return message.FromString(data)

@@ -7,7 +7,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.data.elements import SparseTensor
-from stratax.data.examples._composed import RaggedFeature, composed
+from stratax.data.examples._composed import RaggedFeature, compose
 from stratax.data.examples._example import SequenceExample
 from stratax.data.examples._features import (
     FixedLenFeature,
@@ -18,10 +18,10 @@ from stratax.data.examples._features import (
 from stratax.data.examples._parse import (
     Parsed,
     as_names,
-    as_ragged,
     as_record,
     as_records,
-    decoded,
+    decode_message,
+    make_ragged,
     values_of,
 )
 from stratax.data.examples._partitions import in_rows
@@ -70,9 +70,9 @@ def parse_single_sequence_example(
         BadArgumentError: Neither kind of features is given, or one stands where it can't.
         BadTypeError: `serialized` is not `bytes`, or something is no feature.
     """
-    context, sequences, made = _checked(context_features, sequence_features)
+    context, sequences, made = _check(context_features, sequence_features)
     names = None if example_name is None else [example_name]
-    messages = [decoded(SequenceExample, as_record(serialized), 0, single=True)]
+    messages = [decode_message(SequenceExample, as_record(serialized), 0, single=True)]
     parsed = {}
     for key, feature in context.items():
         where = Where(key, names, single=True)
@@ -119,14 +119,14 @@ def parse_sequence_example(
         BadArgumentError: Neither kind of features is given, or one stands where it can't.
         BadTypeError: `serialized` is not made of `bytes`, or something is no feature.
     """
-    context, sequences, made = _checked(context_features, sequence_features)
+    context, sequences, made = _check(context_features, sequence_features)
     names = as_names(example_names)
-    messages = [decoded(SequenceExample, data, i) for i, data in enumerate(as_records(serialized))]
+    messages = [decode_message(SequenceExample, data, i) for i, data in enumerate(as_records(serialized))]
     parsed = {}
     for key, feature in context.items():
         where = Where(key, names)
         column = [_context_values(message, feature, where, i) for i, message in enumerate(messages)]
-        parsed[key] = feature.many(as_ragged(column, feature.kind), where)
+        parsed[key] = feature.many(make_ragged(column, feature.kind), where)
     lists: Parsed = {}
     lengths = {}
     for key, feature in sequences.items():
@@ -141,7 +141,7 @@ def parse_sequence_example(
     return made(parsed), lists, lengths
 
 
-def _checked(
+def _check(
     context: Features | None, sequences: Features | None
 ) -> tuple[Features, Features, Callable[[Parsed], Parsed]]:
     """Return the features, those of the context without what is made of others, and what makes these."""
@@ -159,7 +159,7 @@ def _checked(
                 "A FixedLenSequenceFeature of a SequenceExample has no default. "
                 f"Received: sequence_features[{shown(key)}]={shown(feature)}. Leave default_value out."
             )
-    parts = composed(context)
+    parts = compose(context)
     return (context, sequences, dict) if parts is None else (parts[0], sequences, parts[1])
 
 
@@ -188,7 +188,7 @@ def _steps(messages: Sequence[Any], feature: ParsedFeature, where: Where) -> _St
         found = _steps_of_one(message, feature, where, index)
         column.extend(found)
         lengths.append(len(found))
-    ragged = as_ragged(column, feature.kind)
+    ragged = make_ragged(column, feature.kind)
     return _Steps(ragged.values, ragged.counts, np.array(lengths, np.int64))
 
 

@@ -125,7 +125,7 @@ def parse_tensor(serialized: object, out_type: DTypeLike, name: str | None = Non
             f"parse_tensor takes `bytes`. Received: serialized of type {type(serialized).__name__}. Pass what "
             "serialize_tensor gave."
         )
-    message = _decoded(data)
+    message = _decode(data)
     kind = TYPES_BY_NUMBER.get(message.dtype)
     if kind is None:
         _raise_damaged(
@@ -141,7 +141,7 @@ def parse_tensor(serialized: object, out_type: DTypeLike, name: str | None = Non
     return values.reshape(shape) if shape else values[0]
 
 
-def _decoded(data: bytes) -> Any:
+def _decode(data: bytes) -> Any:
     try:
         return _TensorProto.FromString(data)
     except DecodeError as e:
@@ -174,11 +174,11 @@ def _values_of(message: Any, kind: DataType, count: int, data: bytes) -> np.ndar
         # Before any memory is taken: the shape may be damaged.
         if count * dtype.itemsize > _MOST_EXPANDED_BYTES:
             _raise_damaged(data, f"{len(values)} value(s) are to fill an array of {count}")
-        return _filled(values, count, dtype)
+        return _fill(values, count, dtype)
     return values[:count]
 
 
-def _filled(values: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
+def _fill(values: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
     """Return the values, those that are left out like the last one, or 0 where there is none."""
     last = values[-1] if len(values) else (b"" if dtype == _STRING else 0)
     check_bytes("Reading an array", (count,), dtype.itemsize)

@@ -1,1 +1,1 @@
-from ._adopted import adopted as adopted
+from ._adopted import adopt as adopt

@@ -44,7 +44,7 @@ _ADAPTERS: dict[str, Callable[[], "Adapter"]] = {
 }
 
 
-def adopted(source: object) -> Any:
+def adopt(source: object) -> Any:
     """Return a Dataset if `source` is a pipeline of a library that is known; else `source` itself."""
     if isinstance(source, Dataset):
         return source

@@ -8,7 +8,7 @@ from stratax.base.typing import PyTree
 from stratax.data.dataset import Dataset
 from stratax.data.elements import UNKNOWN_CARDINALITY
 from stratax.data.foreign._adapter import Items, IteratorReader, PipelineStream
-from stratax.data.foreign._adopted import adopted
+from stratax.data.foreign._adopted import adopt
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
 from stratax.errors import BadTypeError
 
@@ -44,7 +44,7 @@ def as_dataset(source: object) -> Dataset:
         >>> [int(x) for x in as_dataset([1, 2, 3]).map(lambda x: x * x)]
         [1, 4, 9]
     """
-    known = adopted(source)
+    known = adopt(source)
     if isinstance(known, Dataset):
         return known
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):

@@ -14,7 +14,7 @@ from stratax.data.elements import (
     TensorSpec,
     as_row,
     check_same,
-    copied,
+    copy_leaf,
     flatten,
     spec_of_row,
     unflatten,
@@ -69,9 +69,9 @@ class ForeignItems(Node):
     def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Ask the collection, for whole columns where it has them."""
         with user_code(self._items.name):
-            return self._gathered(indices)
+            return self._gather(indices)
 
-    def _gathered(self, indices: np.ndarray) -> Block:
+    def _gather(self, indices: np.ndarray) -> Block:
         columns = self._items.columns(indices.tolist())
         if columns is None:
             return ElementRows([self._row(value) for value in self._items.get(indices.tolist())])
@@ -86,7 +86,7 @@ class ForeignItems(Node):
         row, structure = as_row(as_element(value))
         check_same(row, structure, self.spec, self._items.name)
         # Copies: the library may keep its arrays, and elements may be changed.
-        return [copied(leaf) for leaf in row]
+        return [copy_leaf(leaf) for leaf in row]
 
 
 def _common_spec(rows: list[tuple[Row, Any]]) -> Any:
@@ -227,7 +227,7 @@ class ForeignCursor(OwningCursor):
         self._has_ended = False
         super().__init__(run)
 
-    def _begun(self) -> _Pass:
+    def _begin(self) -> _Pass:
         if self._pass is None:
             self._pass = self._node.begin()
         return self._pass
@@ -237,7 +237,7 @@ class ForeignCursor(OwningCursor):
         if self._has_ended:
             raise StopIteration
         try:
-            value = self._begun().next()
+            value = self._begin().next()
         except StopIteration:
             self._has_ended = True
             raise
@@ -247,13 +247,13 @@ class ForeignCursor(OwningCursor):
             self._node.learn(value)
             row, structure = as_row(as_element(value))
             check_same(row, structure, self._node.spec, self._node.name)
-        return ElementRows([[copied(leaf) for leaf in row]])
+        return ElementRows([[copy_leaf(leaf) for leaf in row]])
 
     def get_state(self) -> State:
         """Return the pipeline's own state."""
         return {
             # As text: the library's own keys must not be mistaken for those of a plan's state.
-            "foreign": json.dumps(self._begun().get_state()),
+            "foreign": json.dumps(self._begin().get_state()),
             "number": self._number,
             "ended": self._has_ended,
         }

@@ -6,5 +6,5 @@ from ._iterator import DatasetIterator as DatasetIterator
 from ._stacks import Stacks as Stacks
 from ._stream_elements import ran_out as ran_out
 from ._stream_elements import runs as runs
-from ._stream_elements import stacked as stacked
+from ._stream_elements import stack_elements as stack_elements
 from ._stream_elements import tracing_region as tracing_region

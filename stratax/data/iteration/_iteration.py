@@ -127,7 +127,7 @@ class Iteration:
             "plan": fingerprint(self._node),
             "iteration": self.run.iteration,
             "position": self._first + num_passed,
-            "seeds": [order.saved_seed(self.run, i) for i, order in enumerate(orders_of(self._node))],
+            "seeds": [order.find_saved_seed(self.run, i) for i, order in enumerate(orders_of(self._node))],
             "place": None if self._node.is_indexable else to_json(place),
         }
 
@@ -154,7 +154,7 @@ class Iteration:
             DataError: The state is not one, or comes from another pipeline; the iteration stays as it is.
         """
         orders = orders_of(self._node)
-        seeds = self._checked_seeds(state, len(orders))
+        seeds = self._check_seeds(state, len(orders))
         # After the check: a position that does not fit leaves the iteration as it was.
         self.run.close()
         by_order = {id(order): seed for order, seed in zip(orders, seeds, strict=True)}
@@ -188,7 +188,7 @@ class Iteration:
                 f"Received: place={shown(place)}, which gave {shown(e)}. Pass what get_state() returned."
             ) from e
 
-    def _checked_seeds(self, state: Any, count: int) -> list[int]:
+    def _check_seeds(self, state: Any, count: int) -> list[int]:
         if not _is_state(state):
             raise DataError(
                 f"A state of a Dataset iterator has the keys {sorted(_KEYS)} and version {_VERSION}. "

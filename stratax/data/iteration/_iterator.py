@@ -17,13 +17,13 @@ from stratax.data.elements import (
     as_numpy_array,
     as_tensor,
     concatenate_blocks,
-    expanded_structure,
+    expand_structure,
     is_of_composites,
     unflatten,
 )
 from stratax.data.iteration._iteration import Epochs, Iteration
 from stratax.data.iteration._stacks import Stacks
-from stratax.data.iteration._stream_elements import described, runs, stacked, tracing_region
+from stratax.data.iteration._stream_elements import describe_element, runs, stack_elements, tracing_region
 from stratax.data.plan import Node
 from stratax.data.position import Checkpointable
 from stratax.errors import BadArgumentError, OutOfRangeError
@@ -129,20 +129,20 @@ class DatasetIterator(Checkpointable, Stacks):
             raise OutOfRangeError(
                 "The iterator has no more elements, or was closed. Make a new one with iter(dataset)."
             )
-        return runs(self._feed, self._described, skip, count, up_to=False, differ=is_of_composites)
+        return runs(self._feed, self._describe, skip, count, up_to=False, differ=is_of_composites)
 
     def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
         """Return the same of as many elements as there are."""
         if self._is_closed:
             return []
-        return runs(self._feed, self._described, skip, count, up_to=True, differ=is_of_composites)
+        return runs(self._feed, self._describe, skip, count, up_to=True, differ=is_of_composites)
 
     def peek_block(self, skip: int, count: int, capacity: int) -> Any:
         """Coming elements, which :meth:`peek_runs` has shown, stacked and padded to `capacity`."""
-        columns, block = stacked(self._feed, skip, count, capacity)
+        columns, block = stack_elements(self._feed, skip, count, capacity)
         structure = self._elements_structure()
         if is_of_composites(block):
-            structure = expanded_structure(structure, block.row(0))
+            structure = expand_structure(structure, block.row(0))
         return unflatten(structure, columns)
 
     def take(self) -> Any:
@@ -167,8 +167,8 @@ class DatasetIterator(Checkpointable, Stacks):
 
         return regions.next_optional(self)
 
-    def _described(self, block: Block) -> Any:
-        return described(block, self._elements_structure())
+    def _describe(self, block: Block) -> Any:
+        return describe_element(block, self._elements_structure())
 
     def _elements_structure(self) -> Structure:
         if self._structure is None:

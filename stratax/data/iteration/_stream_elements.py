@@ -14,8 +14,8 @@ from stratax.data.elements import (
     ElementRows,
     Structure,
     concatenate_blocks,
-    expanded,
-    expanded_structure,
+    expand,
+    expand_structure,
     is_of_composites,
     leaf_names,
     parts_of,
@@ -74,7 +74,7 @@ def runs(
             stop = start + 1
             block = block.slice(start, stop)
         description = describe(block)
-        # Identity, not equality: `described` gives one object for each kind.
+        # Identity, not equality: `describe_element` gives one object for each kind.
         if found and found[-1][0] is description:
             found[-1] = (description, found[-1][1] + stop - start)
         else:
@@ -91,7 +91,7 @@ def ran_out(wanted: int, left: int) -> OutOfRangeError:
     )
 
 
-def stacked(feed: Feed, skip: int, count: int, capacity: int) -> tuple[list[np.ndarray], Block]:
+def stack_elements(feed: Feed, skip: int, count: int, capacity: int) -> tuple[list[np.ndarray], Block]:
     """Return the components of `count` elements of one shape behind `skip` others, stacked and padded to `capacity`.
 
     Returns:
@@ -106,10 +106,10 @@ def stacked(feed: Feed, skip: int, count: int, capacity: int) -> tuple[list[np.n
     block = concatenate_blocks(pieces)
     if is_of_composites(block):
         block = ElementRows([parts_of(block.row(i)) for i in range(block.count)])
-    return [_padded(column, capacity) for column in block.columns()], pieces[0]
+    return [_pad(column, capacity) for column in block.columns()], pieces[0]
 
 
-def _padded(column: np.ndarray, capacity: int) -> np.ndarray:
+def _pad(column: np.ndarray, capacity: int) -> np.ndarray:
     if len(column) == capacity:
         return column
     # The last element again: values that any function of an element can take, unlike zeros.
@@ -132,16 +132,16 @@ def _kind(block: Block, structure: Structure) -> _Kind:
     return tuple((leaf.shape, leaf.dtype) for leaf in row)
 
 
-def described(block: Block, structure: Structure) -> Any:
+def describe_element(block: Block, structure: Structure) -> Any:
     """Return an element of a block with `jax.ShapeDtypeStruct` leaves; the same object for blocks of one kind."""
     if is_of_composites(block):
-        structure = expanded_structure(structure, block.row(0))
-        block = expanded(block)
-    return _described(structure, _kind(block, structure))
+        structure = expand_structure(structure, block.row(0))
+        block = expand(block)
+    return _describe(structure, _kind(block, structure))
 
 
 @functools.lru_cache(maxsize=256)
-def _described(structure: Structure, kind: _Kind) -> Any:
+def _describe(structure: Structure, kind: _Kind) -> Any:
     import jax
 
     leaves: Sequence[Any] = [

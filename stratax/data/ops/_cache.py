@@ -11,7 +11,7 @@ from stratax.data.elements import (
     ElementRows,
     Row,
     as_objects,
-    copied,
+    copy_leaf,
     is_composites,
     stack_rows,
 )
@@ -60,13 +60,13 @@ class _Store:
     def block(self, indices: np.ndarray) -> Block:
         """Return copies of elements that are there: a function behind may write to what it gets."""
         if self._columns is not None:
-            return Columns([_taken(leaf, indices) for leaf in self._columns], len(indices))
-        return ElementRows([[copied(leaf) for leaf in self._rows[i] or ()] for i in indices])
+            return Columns([_take_rows(leaf, indices) for leaf in self._columns], len(indices))
+        return ElementRows([[copy_leaf(leaf) for leaf in self._rows[i] or ()] for i in indices])
 
 
-def _taken(column: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def _take_rows(column: np.ndarray, indices: np.ndarray) -> np.ndarray:
     if is_composites(column):
-        return as_objects([copied(column[i]) for i in indices])
+        return as_objects([copy_leaf(column[i]) for i in indices])
     return np.take(column, indices, axis=0)
 
 
@@ -110,7 +110,7 @@ class Cache(Node):
         # A restored iterator has the seeds of its state, and not those of the plan.
         return tuple(run.seeds.get(id(order), order.seed) for order in self._orders)
 
-    def _frozen(self, run: PlanRun) -> PlanRun:
+    def _freeze(self, run: PlanRun) -> PlanRun:
         """Return the run of the first pass, whatever iteration this is."""
         key = ("cache", id(self))
         if key not in run.memo:
@@ -120,7 +120,7 @@ class Cache(Node):
 
     def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Return copies of what is kept; ask the child for the rest, once."""
-        frozen = self._frozen(run)
+        frozen = self._freeze(run)
         if self.length < 0:
             return self.child.gather(indices, 0, frozen)
         # Held while the child computes: each element is made once, whoever asks first.
@@ -139,13 +139,13 @@ class Cache(Node):
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Return the child's shape ids, of its first pass."""
-        return None if self.is_uniform else self.child.shape_ids(indices, 0, self._frozen(run))
+        return None if self.is_uniform else self.child.shape_ids(indices, 0, self._freeze(run))
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass from memory after the first whole pass."""
-        return CacheCursor(self, self._frozen(run), self._key(run))
+        return CacheCursor(self, self._freeze(run), self._key(run))
 
-    def streamed(self, key: tuple[int, ...]) -> list[Row] | None:
+    def read_streamed(self, key: tuple[int, ...]) -> list[Row] | None:
         """Return the elements of a whole pass, if there was one."""
         return self._streamed.get(key)
 
@@ -168,11 +168,11 @@ class CacheCursor(Cursor):
         self._run = run
         self._key = key
         self._position = 0
-        self._rows = node.streamed(key)
+        self._rows = node.read_streamed(key)
         self._child: Cursor | None = None
         self._read_rows: list[Row] | None = []
 
-    def _opened(self) -> Cursor:
+    def _open(self) -> Cursor:
         if self._child is None:
             self._child = self._node.child.open(self._run, 0)
         return self._child
@@ -180,9 +180,9 @@ class CacheCursor(Cursor):
     def read(self, limit: int) -> Block:
         """Return copies of elements in memory."""
         if self._rows is not None:
-            return self._kept(self._rows, limit)
+            return self._keep(self._rows, limit)
         try:
-            block = self._opened().read(limit)
+            block = self._open().read(limit)
         except StopIteration:
             if self._read_rows is not None:
                 # Only at the end: a pass that is left half-way keeps nothing.
@@ -194,15 +194,15 @@ class CacheCursor(Cursor):
             raise
         self._position += block.count
         if self._read_rows is not None:
-            self._read_rows.extend([copied(leaf) for leaf in block.row(i)] for i in range(block.count))
+            self._read_rows.extend([copy_leaf(leaf) for leaf in block.row(i)] for i in range(block.count))
         return block
 
-    def _kept(self, rows: list[Row], limit: int) -> Block:
+    def _keep(self, rows: list[Row], limit: int) -> Block:
         found, _ = ElementRows(rows[self._position : self._position + limit]).split(limit)
         if not found.count:
             raise StopIteration
         self._position += found.count
-        return ElementRows([[copied(leaf) for leaf in row] for row in found.rows])
+        return ElementRows([[copy_leaf(leaf) for leaf in row] for row in found.rows])
 
     def skip(self, count: int) -> int:
         """Skip elements, after which this pass keeps nothing."""
@@ -210,7 +210,7 @@ class CacheCursor(Cursor):
             passed = min(count, len(self._rows) - self._position)
         else:
             self._read_rows = None if count else self._read_rows
-            passed = self._opened().skip(count)
+            passed = self._open().skip(count)
         self._position += passed
         return passed
 
@@ -223,7 +223,7 @@ class CacheCursor(Cursor):
         """Go there, in the elements kept if they are here."""
         if self._rows is None and state["child"] is not None:
             self._position, self._read_rows = state["position"], None
-            self._opened().set_state(state["child"])
+            self._open().set_state(state["child"])
         else:
             self.skip(state["position"])
 

@@ -51,13 +51,13 @@ class WeightedNumbers(Node):
 
     def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Draw the numbers at some positions."""
-        return self._chosen(self.children[0].gather(indices, passes, run))
+        return self._choose(self.children[0].gather(indices, passes, run))
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over draws whose weights come one after another."""
-        return _WeightedCursor(feed_of(self.children[0], run, passes), self._chosen)
+        return _WeightedCursor(feed_of(self.children[0], run, passes), self._choose)
 
-    def _chosen(self, block: Block) -> Block:
+    def _choose(self, block: Block) -> Block:
         draws, *given = block.columns()
         weights = np.asarray(given[0] if given else self._weights[None], np.float64)  # type: ignore[index]
         limits = np.cumsum(weights, axis=-1)

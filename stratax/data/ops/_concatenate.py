@@ -18,7 +18,7 @@ from stratax.data.elements import (
     flatten,
 )
 from stratax.data.ops._successive import SuccessiveCursor
-from stratax.data.plan import Node, Passes, PlanRun, merged_specs, select_passes
+from stratax.data.plan import Node, Passes, PlanRun, merge_specs, select_passes
 from stratax.data.position import Cursor
 from stratax.errors import BadTypeError, DataError
 
@@ -74,8 +74,8 @@ class Concatenate(Node):
             self.children[1].gather(indices[second] - shift, select_passes(passes, second), run),
         )
         if all(isinstance(part, Columns) for part in parts):
-            return _interleaved(parts[0].columns(), parts[1].columns(), second)
-        return _merged(parts, second)
+            return _interleave(parts[0].columns(), parts[1].columns(), second)
+        return _merge(parts, second)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Return the children's shape ids, kept distinct."""
@@ -109,10 +109,10 @@ def common_spec(what: str, nodes: Sequence[Node]) -> Any:
     Raises:
         BadTypeError: Their structures or dtypes differ.
     """
-    return functools.reduce(functools.partial(_merged_specs, what), [node.spec for node in nodes])
+    return functools.reduce(functools.partial(_merge_specs, what), [node.spec for node in nodes])
 
 
-def _merged_specs(what: str, mine: PyTree, other: PyTree) -> Any:
+def _merge_specs(what: str, mine: PyTree, other: PyTree) -> Any:
     specs, structure = flatten(mine)
     others, other_structure = flatten(other)
     fits = structure == other_structure and all(a.is_like(b) for a, b in zip(specs, others, strict=True))
@@ -122,10 +122,10 @@ def _merged_specs(what: str, mine: PyTree, other: PyTree) -> Any:
             f"Received: element_spec={shown(mine)} and element_spec={shown(other)}. "
             "Bring them to one form with map first."
         )
-    return merged_specs(mine, other)
+    return merge_specs(mine, other)
 
 
-def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: np.ndarray) -> Columns:
+def _interleave(first: list[np.ndarray], second: list[np.ndarray], is_second: np.ndarray) -> Columns:
     leaves = []
     for a, b in zip(first, second, strict=True):
         # Uniform sources whose elements differ in shape cannot form one block.
@@ -141,7 +141,7 @@ def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: n
     return Columns(leaves, len(is_second))
 
 
-def _merged(parts: tuple[Block, Block], is_second: np.ndarray) -> ElementRows:
+def _merge(parts: tuple[Block, Block], is_second: np.ndarray) -> ElementRows:
     taken = [0, 0]
     rows: list[Row] = []
     for which in is_second.astype(int):

@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns, ElementRows, Row, copied, element_scope
+from stratax.data.elements import (
+    UNKNOWN_CARDINALITY,
+    Block,
+    Columns,
+    ElementRows,
+    Row,
+    copy_leaf,
+    element_scope,
+)
 from stratax.data.ops._trial import Trying, try_out
 from stratax.data.plan import Drawing, Lookahead, Node, PlanRun
 from stratax.data.position import Buffering, Cursor, State
-from stratax.data.vectorise import call, on_host, told_of_function, user_code
+from stratax.data.vectorise import call, on_host, tell_of_function, user_code
 from stratax.errors import DataError
 
 
@@ -49,13 +57,13 @@ class Asking(Drawing, Trying):
 
     def _passes(self, run: PlanRun, passes: int, row: Row, number: int) -> bool:
         # The predicate may write to what it gets; the element goes on unchanged.
-        copies = [copied(leaf) for leaf in row]
+        copies = [copy_leaf(leaf) for leaf in row]
         try:
             with element_scope(lambda: self.name_of(run, passes, number)), user_code(_name(self._predicate)):
                 verdict = np.asarray(call(self._predicate, self.child.structure, copies))
         except Exception as e:
             note = f"The predicate {_name(self._predicate)} given to {self.operation} failed on element {number}."
-            told_of_function(e, self.operation, note)
+            tell_of_function(e, self.operation, note)
             run.origins.tell(e, row)
             raise
         return self._checked(verdict, number)
@@ -127,16 +135,16 @@ class FilterCursor(Buffering):
             raise failure
         while not self._is_ended:
             block = self._peek_once(limit)
-            kept, asked = self._asked(block)
+            kept, asked = self._ask(block)
             if asked:
                 self._advance(asked)
             if kept:
-                return selected(block, kept)
+                return select_rows(block, kept)
             if self._asking is not None:
                 return self.read(limit)
         raise StopIteration
 
-    def _asked(self, block: Block) -> tuple[list[int], int]:
+    def _ask(self, block: Block) -> tuple[list[int], int]:
         """Return which elements pass, and how many were asked about: those before one that fails."""
         kept = []
         number = self._base + self._num_passed
@@ -179,7 +187,7 @@ class TakeWhileCursor(FilterCursor):
         super().set_state(state)
 
 
-def selected(block: Block, kept: list[int]) -> Block:
+def select_rows(block: Block, kept: list[int]) -> Block:
     if len(kept) == block.count:
         return block
     if isinstance(block, Columns):

@@ -14,7 +14,7 @@ from stratax.data.elements import (
     as_element,
     as_objects,
     as_row,
-    boxed,
+    box,
     check_same,
     decode_boxed,
     encode_columns,
@@ -53,14 +53,14 @@ class Folded:
         """Return the state as a function of a pipeline takes it."""
         return unflatten(self._structure, [as_element(leaf) for leaf in self._leaves])
 
-    def saved(self) -> list[list[str]]:
+    def encode_state(self) -> list[list[str]]:
         """Return the state as a position can hold it: for each part its dtype and its content."""
-        return [[_name_of(leaf), _encoded(leaf)] for leaf in self._leaves]
+        return [[_name_of(leaf), _encode(leaf)] for leaf in self._leaves]
 
     def restore(self, saved: list[list[str]]) -> None:
         """Go back to a state that :meth:`saved` gave."""
         self._leaves = [
-            _decoded(TensorSpec(None, as_dtype(name)) if name else spec, content)
+            _decode(TensorSpec(None, as_dtype(name)) if name else spec, content)
             for spec, (name, content) in zip(self._specs, saved, strict=True)
         ]
 
@@ -76,7 +76,7 @@ class Folded:
         if structure == self._structure:
             for index, leaf in enumerate(leaves):
                 if self._is_on_device[index]:
-                    self._specs[index], leaves[index] = _widened(self._specs[index], leaf)
+                    self._specs[index], leaves[index] = _widen(self._specs[index], leaf)
         # The rank may grow or shrink, as in TensorFlow.
         expected = unflatten(self._structure, [_of_any_shape(spec) for spec in self._specs])
         check_same(leaves, structure, expected, self._name, BadTypeError)
@@ -87,7 +87,7 @@ def _of_any_shape(spec: Any) -> Any:
     return TensorSpec(None, spec.dtype) if type(spec) is TensorSpec else spec
 
 
-def _widened(spec: PyTree, leaf: object) -> tuple[Any, Any]:
+def _widen(spec: PyTree, leaf: object) -> tuple[Any, Any]:
     """Return what a part is from now on, and the part, where one of them has twice the other's bits."""
     if not isinstance(spec, TensorSpec) or not isinstance(leaf, np.ndarray | np.generic):
         return spec, leaf
@@ -121,10 +121,10 @@ def _name_of(leaf: Any) -> str:
     return "" if isinstance(leaf, Composite) else leaf_dtype(leaf).name
 
 
-def _encoded(leaf: Any) -> str:
+def _encode(leaf: Any) -> str:
     column = as_objects([leaf]) if isinstance(leaf, bytes | Composite) else np.asarray(leaf)[None]
-    return base64.b64encode(encode_columns(boxed([column]), 1)[1][0]).decode("ascii")
+    return base64.b64encode(encode_columns(box([column]), 1)[1][0]).decode("ascii")
 
 
-def _decoded(spec: PyTree, content: str) -> Any:
+def _decode(spec: PyTree, content: str) -> Any:
     return decode_boxed([base64.b64decode(content)], [spec]).row(0)[0]

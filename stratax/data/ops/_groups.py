@@ -19,7 +19,7 @@ from stratax.data.elements import (
     as_array,
     as_components,
     as_row,
-    copied,
+    copy_leaf,
     element_scope,
     flatten,
     spec_of_row,
@@ -28,10 +28,10 @@ from stratax.data.elements import (
 from stratax.data.ops._folded import Folded, argument_of
 from stratax.data.ops._trial import Trying, try_out
 from stratax.data.ops.interleave._node import FlatMap
-from stratax.data.plan import Drawing, Node, PlanRun, check_callable, feed_of, first_found
+from stratax.data.plan import Drawing, Node, PlanRun, check_callable, feed_of, find_first
 from stratax.data.position import Cursor, CursorOver, Feed, Positions, State
 from stratax.data.sources import RowsSource
-from stratax.data.vectorise import call, name_of, on_host, told_of_function, user_code, variables_kept
+from stratax.data.vectorise import call, keep_variables, name_of, on_host, tell_of_function, user_code
 from stratax.errors import DataError
 
 
@@ -76,14 +76,14 @@ class Keyed(Drawing, Trying):
     def key_of(self, run: PlanRun, passes: int, row: Row, number: int) -> int:
         """Return the key of an element."""
         # The function may write to what it gets; the element goes on unchanged.
-        copies = [copied(leaf) for leaf in row]
+        copies = [copy_leaf(leaf) for leaf in row]
         name = name_of(self._key_func)
         try:
             with on_host(), element_scope(lambda: self.name_of(run, passes, number)), user_code(name):
                 key = _int64(call(self._key_func, self.child.structure, copies))
         except Exception as e:
             note = f"The function {name} given to {self.operation} failed on element {number}."
-            told_of_function(e, self.operation, note)
+            tell_of_function(e, self.operation, note)
             run.origins.tell(e, row)
             raise
         return self._checked(key, number)
@@ -212,12 +212,12 @@ class GroupsCursor(CursorOver):
         while not self._is_ended:
             key = self._read_one()
             if key is not None:
-                return self._given(key)
+                return self._make_group(key)
         if not self._groups:
             raise StopIteration
-        return self._given(min(self._groups))
+        return self._make_group(min(self._groups))
 
-    def _given(self, key: int) -> Block:
+    def _make_group(self, key: int) -> Block:
         _, held = self._groups.pop(key)
         return ElementRows([self._make(key, [row for _, row in held])])
 
@@ -310,8 +310,8 @@ class GroupByReducer(Keyed):
     def spec(self) -> Any:
         """What the functions make of the first element alone."""
         if self._spec is None:
-            with element_scope(lambda: ()), variables_kept():
-                self._spec = first_found(self.child, self._first_spec)
+            with element_scope(lambda: ()), keep_variables():
+                self._spec = find_first(self.child, self._first_spec)
         if self._spec is None:
             raise DataError(
                 "The element_spec of a group_by_reducer over an empty Dataset can't be found. "

@@ -25,14 +25,14 @@ class NamedColumns(Node):
         self._names = names
         self._apart = apart
 
-    def _named(self, components: Sequence[Any]) -> Any:
+    def _name(self, components: Sequence[Any]) -> Any:
         named = dict(zip(self._names, components, strict=True))
         return named if self._apart is None else (named, named.pop(self._apart))
 
     @property
     def spec(self) -> Any:
         """The child's spec, under names."""
-        return self._named(self.children[0].spec)
+        return self._name(self.children[0].spec)
 
     @property
     def length(self) -> int:
@@ -44,7 +44,7 @@ class NamedColumns(Node):
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         # Flattening numbers in the place of components shows where each one goes.
-        order = flatten(self._named(range(len(self._names))))[0]
+        order = flatten(self._name(range(len(self._names))))[0]
         return _Reordered(self.children[0].open(run, passes), order)
 
 

@@ -17,9 +17,9 @@ from stratax.data.elements import (
 )
 from stratax.data.ops._folded import Folded, argument_of
 from stratax.data.ops._trial import Trying, try_out
-from stratax.data.plan import Drawing, Lookahead, Node, PlanRun, check_callable, first_found, merged_specs
+from stratax.data.plan import Drawing, Lookahead, Node, PlanRun, check_callable, find_first, merge_specs
 from stratax.data.position import Buffering, Cursor, State
-from stratax.data.vectorise import name_of, on_host, told_of_function, user_code, variables_kept
+from stratax.data.vectorise import keep_variables, name_of, on_host, tell_of_function, user_code
 from stratax.errors import BadTypeError, DataError
 
 
@@ -50,8 +50,8 @@ class Scan(Drawing, Trying):
     def spec(self) -> Any:
         """What the elements have in common that were seen; before there were any, of the first one."""
         if self._spec is None:
-            with element_scope(lambda: ()), variables_kept():
-                self._spec = first_found(self.child, self._first_spec)
+            with element_scope(lambda: ()), keep_variables():
+                self._spec = find_first(self.child, self._first_spec)
         if self._spec is None:
             raise DataError(
                 "The element_spec of a scan over an empty Dataset can't be found. "
@@ -61,7 +61,7 @@ class Scan(Drawing, Trying):
 
     def _first_spec(self, row: Row) -> Any:
         with on_host():
-            return spec_of_row(*self._result(self.folded(), row))
+            return spec_of_row(*self._result(self.fold(), row))
 
     @property
     def length(self) -> int:
@@ -83,24 +83,24 @@ class Scan(Drawing, Trying):
         """Nothing: the function may be watched."""
         return 1
 
-    def folded(self) -> Folded:
+    def fold(self) -> Folded:
         """Return the first state."""
         return Folded(self._initial, "The state that the function given to scan returns")
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass from the first state on."""
 
-        def made(folded: Folded, row: Row, number: int) -> Row:
+        def make_folded(folded: Folded, row: Row, number: int) -> Row:
             with element_scope(lambda: self.name_of(run, passes, number)):
                 try:
-                    return self._checked(*self._result(folded, row))
+                    return self._check(*self._result(folded, row))
                 except Exception as e:
                     note = f"The function {name_of(self._function)} given to scan failed on element {number}."
-                    told_of_function(e, "scan", note)
+                    tell_of_function(e, "scan", note)
                     run.origins.tell(e, row)
                     raise
 
-        return ScanCursor(self.child.open(run, passes), Lookahead(self.child), self.folded(), made)
+        return ScanCursor(self.child.open(run, passes), Lookahead(self.child), self.fold(), make_folded)
 
     def _result(self, folded: Folded, row: Row) -> tuple[Row, Any]:
         with user_code(name_of(self._function)):
@@ -113,7 +113,7 @@ class Scan(Drawing, Trying):
 
     def try_out(self) -> None:
         """Raise if the function can be seen to give something else than a state like the first, and an element."""
-        folded = self.folded()
+        folded = self.fold()
         try_out(
             self._function,
             self.child,
@@ -132,11 +132,11 @@ class Scan(Drawing, Trying):
         folded.follow(given[0])
         return made
 
-    def _checked(self, row: Row, structure: Any) -> Row:
+    def _check(self, row: Row, structure: Any) -> Row:
         if self._spec is None:
             self._spec = spec_of_row(row, structure)
         check_same(row, structure, self._spec, "The function given to scan")
-        self._spec = merged_specs(self._spec, spec_of_row(row, structure))
+        self._spec = merge_specs(self._spec, spec_of_row(row, structure))
         return row
 
 
@@ -174,7 +174,7 @@ class ScanCursor(Buffering):
         """Return the position behind the last element, and the state there."""
         return {
             "number": self._base + self._num_passed,
-            "folded": self._folded.saved(),
+            "folded": self._folded.encode_state(),
             "feed": super().get_state(),
         }
 

@@ -66,17 +66,17 @@ class ShardCursor(Buffering):
                 # Raised by the next call, behind what came before.
                 if pieces:
                     break
-                self._passed()
+                self._note_passed()
                 raise
             if pieces and block.shapes != pieces[0].shapes:
                 break
             pieces.append(block)
-            self._passed()
+            self._note_passed()
         if not pieces:
             raise StopIteration
         return concatenate_blocks(pieces)
 
-    def _passed(self) -> None:
+    def _note_passed(self) -> None:
         self._advance(1)
         self._gap = self._stride - 1
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from stratax.base.shown import shown
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, TensorSpec, encode_columns
-from stratax.data.ops._filter import selected
+from stratax.data.ops._filter import select_rows
 from stratax.data.plan import Lookahead, Node, PlanRun
 from stratax.data.position import Buffering, Cursor, State
 from stratax.errors import BadTypeError
@@ -82,7 +82,7 @@ class UniqueCursor(Buffering):
                     kept.append(i)
             self._advance(block.count)
             if kept:
-                return selected(block, kept)
+                return select_rows(block, kept)
 
     def get_state(self) -> State:
         """Return the position behind the last element that was given, and what came before it."""

@@ -60,7 +60,7 @@ class Zip(Node):
         blocks = [child.gather(indices, passes, run) for child in self.children]
         if all(isinstance(block, Columns) for block in blocks):
             return Columns([leaf for block in blocks for leaf in block.columns()], len(indices))
-        return _zipped(blocks)
+        return _zip(blocks)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Return ids that are equal where every child's are."""
@@ -70,7 +70,7 @@ class Zip(Node):
         return ZipCursor([feed_of(child, run, passes) for child in self.children])
 
 
-def _zipped(blocks: list[Block]) -> ElementRows:
+def _zip(blocks: list[Block]) -> ElementRows:
     """Put elements side by side, up to the first that failed in one of them."""
     rows: list[Row] = []
     for i in range(blocks[0].count):

@@ -14,13 +14,13 @@ from ._node import same_or_shape_ids as same_or_shape_ids
 from ._node import select_passes as select_passes
 from ._node import walk as walk
 from ._one_of_many import is_one_of_many as is_one_of_many
-from ._one_of_many import merged_specs as merged_specs
+from ._one_of_many import merge_specs as merge_specs
 from ._one_of_many import one_of_many as one_of_many
 from ._order import Order as Order
 from ._owning_cursor import OwningCursor as OwningCursor
 from ._reading import Lookahead as Lookahead
 from ._reading import feed_of as feed_of
-from ._reading import first_found as first_found
+from ._reading import find_first as find_first
 from ._reading import read_ahead as read_ahead
 from ._run import Passes as Passes
 from ._run import PlanRun as PlanRun

@@ -24,7 +24,7 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
     """Return an integer argument, at least `minimum`; of a variable or an array, the number that it holds now."""
     try:
         # An array of one integer without axes counts as that integer, of whatever integer type.
-        number = operator.index(_held(value))
+        number = operator.index(_read_held(value))
     except (TypeError, AttributeError) as e:
         if TRACING.get():
             raise TracingError(
@@ -44,7 +44,7 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
     return number
 
 
-def _held(value: Any) -> Any:
+def _read_held(value: Any) -> Any:
     """Return the number that an array without axes, or a variable, holds; everything else as it is."""
     if isinstance(value, int) or getattr(value, "shape", None) != ():
         return value

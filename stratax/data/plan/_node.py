@@ -173,7 +173,7 @@ class Drawing(Node):
         """The order that seeds what the function draws."""
         return self._order
 
-    def sharded(self, child: Node, num_shards: int, index: int) -> Node:
+    def shard(self, child: Node, num_shards: int, index: int) -> Node:
         """Apply the same function to a shard of the elements; it draws for each the same numbers as in the whole."""
         node = cast(Drawing, self.over(child))
         # Shards of shards: positions of the inner one are mapped through those of the outer one.
@@ -239,7 +239,7 @@ class IndexCursor(Cursor):
 
     def read(self, limit: int) -> Block:
         """Read the next 1 to `limit` elements of one shape; raise StopIteration at the end."""
-        block = self._pending or self._gathered(limit)
+        block = self._pending or self._gather(limit)
         self._pending = None
         if isinstance(block, ElementRows):
             block, self._pending = block.split(limit)
@@ -249,7 +249,7 @@ class IndexCursor(Cursor):
         self.position += block.count
         return block
 
-    def _gathered(self, limit: int) -> Block:
+    def _gather(self, limit: int) -> Block:
         # Behind a failed block its elements are made one by one, up to where the block would have ended.
         limit = 1 if self.position < self._careful else limit
         stop = self.position + limit
@@ -267,7 +267,7 @@ class IndexCursor(Cursor):
             if len(indices) > 1:
                 # One of them failed: those before it are delivered first.
                 self._careful = self.position + len(indices)
-                return self._gathered(1)
+                return self._gather(1)
             # The next reading goes on behind the element that failed, as TensorFlow's does.
             self.position += 1
             raise

@@ -19,7 +19,7 @@ def one_of_many() -> Surroundings:
     return _IS_ONE.holding(True)
 
 
-def merged_specs(spec: PyTree, other: object) -> Any:
+def merge_specs(spec: PyTree, other: object) -> Any:
     """Merge specs into what describes elements of both; `spec` where they are of different structure or dtypes."""
     mine, structure = flatten(spec)
     theirs, other_structure = flatten(other)
@@ -27,8 +27,8 @@ def merged_specs(spec: PyTree, other: object) -> Any:
         # Elements of different structure have no spec in common: whoever reads one of them raises.
         return spec
     pairs = zip(mine, theirs, strict=True)
-    return unflatten(structure, [_merged(a, b) for a, b in pairs])
+    return unflatten(structure, [_merge(a, b) for a, b in pairs])
 
 
-def _merged(a: Any, b: Any) -> Any:
+def _merge(a: Any, b: Any) -> Any:
     return a.merged(b) if a.is_like(b) else a

@@ -35,7 +35,7 @@ class Order:
                 self._seed = self._later.draw()
             return self._seed
 
-    def saved_seed(self, run: PlanRun, number: int = 0) -> int:
+    def find_saved_seed(self, run: PlanRun, number: int = 0) -> int:
         """Return the seed in force, for a saved state; `number` tells the orders of a plan apart."""
         # A restored position brings the seed with which it was saved.
         if id(self) in run.seeds:

@@ -77,7 +77,7 @@ class Lookahead:
         return self._size
 
 
-def first_found(node: Node, find: Callable[[Row], _Found]) -> _Found | None:
+def find_first(node: Node, find: Callable[[Row], _Found]) -> _Found | None:
     """Return what `find` gives for a node's first element, in an iteration of its own; `None` if there is no element.
 
     Of elements that can't be made, or fail in `find`, some are passed over; if all do, the first failure is raised.

@@ -67,7 +67,7 @@ class Background(Generic[Item]):
             release: Called by the thread at its end.
             name: The thread's.
             wanted: How many things an item is to stand for, until :meth:`take` asks for another number.
-            number: How many things were made before, which :meth:`bound_to` counts.
+            number: How many things were made before, which :meth:`bind_to` counts.
         """
         self._wanted = wanted
         thread = threading.Thread(target=_fill, args=(self, make, release, number), name=name, daemon=True)
@@ -123,7 +123,7 @@ class Background(Generic[Item]):
         if self._thread is None or not self._thread.is_alive():
             raise DataError("The thread that reads input ended without saying why.")
 
-    def bound_to(self, number: float) -> None:
+    def bind_to(self, number: float) -> None:
         """Have no more made than so many things since the beginning; infinity for no bound."""
         with self._changed:
             self._bound = number
@@ -132,7 +132,7 @@ class Background(Generic[Item]):
     def raise_bound(self, number: float) -> None:
         """Let at least so many things be made."""
         if self._bound < number:
-            self.bound_to(number)
+            self.bind_to(number)
 
     def stop(self, wait: bool = True) -> bool:
         """Have the thread end after the item that it is making; drop what waits.

@@ -132,9 +132,9 @@ class Positions:
         # Nothing was read ahead: the child's own position is exact, with nothing to read again.
         if number == num_read:
             return {"child": self._child.get_state(), "skip": 0}
-        return self._since_noted(number)
+        return self._count_since_noted(number)
 
-    def _since_noted(self, number: int) -> State:
+    def _count_since_noted(self, number: int) -> State:
         anchor, state = self.recall(number)
         return {"child": state, "skip": number - anchor}
 
@@ -182,4 +182,4 @@ class RegularPositions(Positions):
         # Before the first reading nothing is noted, and the child stands where this stands.
         if not number and not num_read and not self._noted:
             return super().behind(0, 0)
-        return self._since_noted(number)
+        return self._count_since_noted(number)

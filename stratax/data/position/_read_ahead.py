@@ -69,9 +69,9 @@ class ReadAhead(Feed):
     def _read_child(self, limit: int) -> Block:
         if not self._queue.has_begun:
             self.start(limit)
-        return self._taken(max(limit, self._ahead()))
+        return self._take(max(limit, self._ahead()))
 
-    def _taken(self, limit: int | None) -> Block:
+    def _take(self, limit: int | None) -> Block:
         """Return the thread's next block."""
         self._trailing.num_passed = self._num_passed
         try:

@@ -8,7 +8,7 @@ import numpy as np
 from stratax.data.dataset import Dataset
 from stratax.data.elements import AUTOTUNE
 from stratax.data.plan import Node, as_count, num_cores
-from stratax.data.sources import listed_names
+from stratax.data.sources import list_names
 from stratax.io import as_file_name
 
 _MAX_AUTOTUNED = 16
@@ -26,7 +26,7 @@ def names_node(filenames: Any) -> Node:
         filenames = [filenames]
     elif isinstance(filenames, np.ndarray):
         filenames = filenames.ravel().tolist()
-    return listed_names("FileNames", [as_file_name(name) for name in filenames])
+    return list_names("FileNames", [as_file_name(name) for name in filenames])
 
 
 def as_buffer_size(buffer_size: object, default: int) -> int:

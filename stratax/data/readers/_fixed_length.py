@@ -108,7 +108,7 @@ class FixedLengthStream(WindowStream):
         self._base = form.header_bytes
         # As far as the size tells, such a file is refused before its first record.
         left = stream.remaining
-        self._is_uneven = left is not None and bool(_left_over(left, form))
+        self._is_uneven = left is not None and bool(_count_left_over(left, form))
 
     def read(self) -> Piece:
         """Read the records that are in memory as a whole, after reading on if there are none."""
@@ -116,7 +116,9 @@ class FixedLengthStream(WindowStream):
             raise StopIteration
         if self._is_uneven:
             self._has_ended = True
-            return Piece.empty(self.place, self._uneven(_left_over(self._stream.remaining or 0, self._form)))
+            return Piece.empty(
+                self.place, self._uneven(_count_left_over(self._stream.remaining or 0, self._form))
+            )
         while not (count := self._num_whole()):
             wanted = self._form.record_bytes + self._form.footer_bytes
             if self._is_short or not self._slide(max(self._form.buffer_size, wanted)):
@@ -192,7 +194,7 @@ class FixedLengthStream(WindowStream):
         return passed
 
 
-def _left_over(size: int, form: FixedLengthFormat) -> int:
+def _count_left_over(size: int, form: FixedLengthFormat) -> int:
     """Return how many bytes of a file behind its header are neither a whole record nor its footer."""
     body = size - form.footer_bytes
     return size if body < 0 else body % form.record_bytes

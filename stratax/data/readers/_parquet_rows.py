@@ -115,7 +115,7 @@ class ParquetFile:
     def __init__(self, name: str, columns: list[str] | None) -> None:
         self.name = name
         with reading(name):
-            self._source = _opened(name)
+            self._source = _open(name)
         try:
             with self._damage():
                 self._file = _parquet().ParquetFile(self._source, page_checksum_verification=True)
@@ -194,7 +194,7 @@ class ParquetFile:
         self._source.close()
 
 
-def _opened(name: str) -> Any:
+def _open(name: str) -> Any:
     """Open a file for pyarrow, which closes none that it did not open itself."""
     path = local_path(name)
     if path is None:
@@ -228,7 +228,7 @@ class ParquetCursor(OwningCursor):
 
     def read(self, limit: int) -> Block:
         """Read up to `limit` rows of one row group."""
-        file = self._filled()
+        file = self._fill()
         batch = self._batch.slice(0, limit)
         try:
             block = self._block(file, batch)
@@ -260,7 +260,7 @@ class ParquetCursor(OwningCursor):
         self._row += count
         self._batch = self._batch.slice(count)
 
-    def _filled(self) -> ParquetFile:
+    def _fill(self) -> ParquetFile:
         """Read on until there is a row."""
         while True:
             file = self._file or self._open()
@@ -345,7 +345,7 @@ class ParquetCursor(OwningCursor):
             if left <= count:
                 self._group, self._row = self._group + 1, 0
                 return left
-        self._filled()
+        self._fill()
         step = min(count, self._batch.num_rows)
         self._drop(step)
         return step

@@ -117,7 +117,7 @@ class FileIndex:
 
     def __init__(self, name: str, form: TFRecordFormat) -> None:
         self._name = name
-        self._path = _checked_path(name)
+        self._path = _check_path(name)
         self._form = form
         with reading(name):
             self._size = os.path.getsize(self._path)
@@ -189,7 +189,7 @@ class FileIndex:
         )
 
 
-def _checked_path(name: str) -> str:
+def _check_path(name: str) -> str:
     path = local_path(name)
     if path is None:
         raise BadArgumentError(
@@ -217,7 +217,7 @@ def _tells_size(name: str, path: str) -> bool:
 def _starts_of(path: str) -> np.ndarray:
     """Return where each record begins and the last one ends, int64 [n + 1]: from the index, or from the file."""
     facts = _facts(path)
-    starts = _loaded(_index_path(path), facts)
+    starts = _load_index(_index_path(path), facts)
     if starts is None:
         starts = scan(path)
         # Kept only for a sound file that was not written to meanwhile.
@@ -239,7 +239,7 @@ def _index_path(path: str) -> str:
     return os.path.join(folder, f".{name}{INDEX_SUFFIX}")
 
 
-def _loaded(path: str, facts: list[int]) -> np.ndarray | None:
+def _load_index(path: str, facts: list[int]) -> np.ndarray | None:
     """Load an index that was kept; None if there is none, or it does not belong to the file."""
     try:
         content: np.ndarray = np.load(path, allow_pickle=False)

@@ -39,11 +39,11 @@ def parse_example_dataset(
             "Argument `features` is required. Received: features=None. Pass a dict of features."
         )
 
-    def parsed(dataset: Dataset) -> Dataset:
+    def parse(dataset: Dataset) -> Dataset:
         _check_texts(dataset, _TEXTS, "parse_example_dataset takes batches of serialized examples")
         return dataset.map(lambda serialized: parse_example(serialized, features), num_parallel_calls)
 
-    return parsed
+    return parse
 
 
 def _check_texts(dataset: Dataset, expected: TensorSpec, what: str) -> None:

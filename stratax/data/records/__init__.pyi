@@ -11,8 +11,8 @@ from ._tfrecord_reader import DEFAULT_BUFFER as DEFAULT_BUFFER
 from ._tfrecord_reader import FOOTER_BYTES as FOOTER_BYTES
 from ._tfrecord_reader import HEADER_BYTES as HEADER_BYTES
 from ._tfrecord_reader import TFRecordFormat as TFRecordFormat
+from ._tfrecord_reader import compute_masked_crc as compute_masked_crc
 from ._tfrecord_reader import length_of as length_of
-from ._tfrecord_reader import masked_crc as masked_crc
 from ._tfrecord_reader import too_large as too_large
 from ._tfrecord_writer import TFRecordOptions as TFRecordOptions
 from ._tfrecord_writer import TFRecordWriter as TFRecordWriter

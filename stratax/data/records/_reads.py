@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from stratax.data.records._tfrecord_reader import FOOTER_BYTES, HEADER_BYTES, header_of, masked_crcs
+from stratax.data.records._tfrecord_reader import FOOTER_BYTES, HEADER_BYTES, compute_masked_crcs, header_of
 
 # What a record takes in a file beside its data.
 FRAME_BYTES = HEADER_BYTES + FOOTER_BYTES
@@ -84,6 +84,6 @@ def _check_headers(headers: list[bytes], footers: list[bytes], lengths: list[int
 
 
 def _check_data(footers: list[bytes], records: list[bytes]) -> None:
-    differ = np.flatnonzero(np.frombuffer(b"".join(footers), "<u4") != masked_crcs(records))
+    differ = np.flatnonzero(np.frombuffer(b"".join(footers), "<u4") != compute_masked_crcs(records))
     if len(differ):
         raise BadRecordError(int(differ[0]), is_data=True)

@@ -31,14 +31,14 @@ _MAX_GROWTH = 1 << 24
 LIMIT_HINT = "Pass a larger max_record_bytes if such records are meant; the rest of the file is passed over."
 
 
-def masked_crc(data: bytes | memoryview) -> int:
+def compute_masked_crc(data: bytes | memoryview) -> int:
     """Return the CRC-32C of some bytes, rotated and shifted as the format wants it."""
     crc = crc32c.crc32c(data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
-def masked_crcs(records: list[bytes]) -> np.ndarray:
-    """Compute :func:`masked_crc` of each of some records, uint32 [n]."""
+def compute_masked_crcs(records: list[bytes]) -> np.ndarray:
+    """Compute :func:`compute_masked_crc` of each of some records, uint32 [n]."""
     # The checksums themselves are computed in C; masking all at once saves a Python step each.
     crcs = np.fromiter(map(crc32c.crc32c, records), np.uint32, len(records))
     return ((crcs >> 15) | (crcs << 17)) + np.uint32(_MASK_DELTA)
@@ -47,7 +47,7 @@ def masked_crcs(records: list[bytes]) -> np.ndarray:
 def length_of(header: bytes) -> int | None:
     """Return the length that a record's first 12 bytes tell, None if its checksum says that they are damaged."""
     length, crc = HEADER.unpack(header)
-    return int(length) if masked_crc(header[:_LENGTH_BYTES]) == crc else None
+    return int(length) if compute_masked_crc(header[:_LENGTH_BYTES]) == crc else None
 
 
 def too_large(length: int, limit: int) -> str:
@@ -59,7 +59,7 @@ def too_large(length: int, limit: int) -> str:
 def header_of(length: int) -> bytes:
     """Return the 12 bytes that a record of some length begins with."""
     encoded = HEADER.pack(length, 0)[:_LENGTH_BYTES]
-    return encoded + masked_crc(encoded).to_bytes(FOOTER_BYTES, "little")
+    return encoded + compute_masked_crc(encoded).to_bytes(FOOTER_BYTES, "little")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -156,18 +156,18 @@ class TFRecordStream(WindowStream):
         self, start: tuple[int, int], records: list[bytes], stops: list[int], failure: DataLossError | None
     ) -> Piece:
         places = np.array(stops, np.int64)
-        failures = self._damaged(records, places) if records and self._form.check_crc else {}
+        failures = self._find_damaged(records, places) if records and self._form.check_crc else {}
         self._record += len(records)
         if failure is not None:
             self._has_ended = True
         return Piece(start, records, places + (self._base + FOOTER_BYTES), failures, failure)
 
-    def _damaged(self, records: list[bytes], stops: np.ndarray) -> dict[int, DataLossError]:
+    def _find_damaged(self, records: list[bytes], stops: np.ndarray) -> dict[int, DataLossError]:
         """Return the errors of the records whose checksum differs, by index."""
         window = np.frombuffer(self._window, np.uint8)
         # All footers in one indexing operation.
         stored = window[stops[:, None] + np.arange(FOOTER_BYTES)].view("<u4")[:, 0]
-        differ = np.flatnonzero(stored != masked_crcs(records))
+        differ = np.flatnonzero(stored != compute_masked_crcs(records))
         return {int(i): self._bad_data(int(stops[i]) - len(records[i]), int(i)) for i in differ}
 
     def _load(self) -> DataLossError | None:

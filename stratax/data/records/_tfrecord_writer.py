@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Self, cast
 
 from stratax.base.callers import stack_level
 from stratax.base.shown import shown
-from stratax.data.records._tfrecord_reader import FOOTER_BYTES, header_of, masked_crc
+from stratax.data.records._tfrecord_reader import FOOTER_BYTES, compute_masked_crc, header_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.io import (
     FileName,
@@ -101,14 +101,14 @@ class TFRecordOptions:
         """
         if not self.compression_type:
             return None
-        bits = _given(self.window_bits, zlib.MAX_WBITS)
+        bits = _use_default(self.window_bits, zlib.MAX_WBITS)
         try:
             machine = zlib.compressobj(
-                _given(self.compression_level, zlib.Z_DEFAULT_COMPRESSION),
-                _given(self.compression_method, zlib.DEFLATED),
+                _use_default(self.compression_level, zlib.Z_DEFAULT_COMPRESSION),
+                _use_default(self.compression_method, zlib.DEFLATED),
                 bits + _GZIP_BITS if self.compression_type == "GZIP" else bits,
-                _given(self.mem_level, _MAX_MEMORY_LEVEL),
-                _given(self.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
+                _use_default(self.mem_level, _MAX_MEMORY_LEVEL),
+                _use_default(self.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
             )
             if self.flush_mode:
                 # On a copy: a wrong mode is found now and not at the first flush.
@@ -121,7 +121,7 @@ class TFRecordOptions:
         return machine
 
 
-def _given(value: int | None, default: int) -> int:
+def _use_default(value: int | None, default: int) -> int:
     return default if value is None else value
 
 
@@ -191,7 +191,9 @@ class TFRecordWriter:
         """
         if not isinstance(record, bytes):
             record = _as_bytes(record)
-        self._write(header_of(len(record)) + record + masked_crc(record).to_bytes(FOOTER_BYTES, "little"))
+        self._write(
+            header_of(len(record)) + record + compute_masked_crc(record).to_bytes(FOOTER_BYTES, "little")
+        )
 
     def _write(self, content: bytes) -> None:
         file = self._open_file()

@@ -66,7 +66,7 @@ class FileCache(Node):
         """Whether the child is, has an end, and the files lie on this machine."""
         return self.child.is_indexable and self.child.length >= 0 and local_path(self._path) is not None
 
-    def stored(self, run: PlanRun) -> tuple[Snapshot, Node] | None:
+    def find_stored(self, run: PlanRun) -> tuple[Snapshot, Node] | None:
         """Return what the files hold, and the node that reads it; None if there are none for the seeds of this run.
 
         Raises:
@@ -111,11 +111,11 @@ class FileCache(Node):
         """Publish the files of a whole pass, unless another process was first."""
         try:
             # Of several processes that fill the same cache the first one wins; all wrote the same elements.
-            writer.commit(replace=False, key=[order.saved_seed(run) for order in self._orders])
+            writer.commit(replace=False, key=[order.find_saved_seed(run) for order in self._orders])
         finally:
             writer.abandon()
 
-    def frozen(self, run: PlanRun) -> PlanRun:
+    def freeze(self, run: PlanRun) -> PlanRun:
         """Return the run of the first pass, whatever iteration this is."""
         return self._of_run("frozen", run, lambda: _closing(run, run.child(iteration=0)))
 
@@ -129,7 +129,7 @@ class FileCache(Node):
 
     def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Read from the files, or from the child while the files are written."""
-        stored = None if self._is_filling(run) else self.stored(run)
+        stored = None if self._is_filling(run) else self.find_stored(run)
         if stored is not None:
             return stored[1].gather(indices, 0, run)
         filling: _Filling = self._of_run("filling", run, lambda: _Filling(self, run))
@@ -140,10 +140,10 @@ class FileCache(Node):
         """Return the child's in its first pass, or what the files say."""
         if self.is_uniform:
             return None
-        stored = None if self._is_filling(run) else self.stored(run)
+        stored = None if self._is_filling(run) else self.find_stored(run)
         if stored is not None:
             return stored[1].shape_ids(indices, 0, run)
-        return self.child.shape_ids(indices, 0, self.frozen(run))
+        return self.child.shape_ids(indices, 0, self.freeze(run))
 
     def _is_filling(self, run: PlanRun) -> bool:
         """Return whether this iteration is taking the first pass's elements from the child.
@@ -186,7 +186,7 @@ class _Filling:
         """Return the child's elements at some positions; raise the failure once they could not be written."""
         if self._failure is not None:
             raise self._failure
-        block = self._cache.child.gather(indices, 0, self._cache.frozen(self._run))
+        block = self._cache.child.gather(indices, 0, self._cache.freeze(self._run))
         # A position may be asked for twice, in one block or, with `repeat`, in several; it is written once.
         new, first = np.unique(indices, return_index=True)
         chosen = first[self._is_missing[new]]
@@ -264,7 +264,7 @@ class FileCacheCursor(OwningCursor):
 
     def read(self, limit: int) -> Block:
         """Return the next elements; those of the child are written before they are given."""
-        inner = self._begun()
+        inner = self._begin()
         try:
             block = inner.read(limit)
         except StopIteration:
@@ -288,7 +288,7 @@ class FileCacheCursor(OwningCursor):
         self._position += block.count
         return block
 
-    def _begun(self) -> Cursor:
+    def _begin(self) -> Cursor:
         if self._inner is None:
             try:
                 self._inner = self._first()
@@ -297,17 +297,17 @@ class FileCacheCursor(OwningCursor):
         return self._inner
 
     def _first(self) -> Cursor:
-        stored = self._cache.stored(self._run)
+        stored = self._cache.find_stored(self._run)
         if stored is not None:
-            return self._opened(stored)
+            return self._open(stored)
         # Only from the first element on: a pass that begins in the middle is never whole.
         self._writer = self._cache.writer(self._run)
         return self._child()
 
     def _child(self) -> Cursor:
-        return self._cache.child.open(self._cache.frozen(self._run))
+        return self._cache.child.open(self._cache.freeze(self._run))
 
-    def _opened(self, stored: tuple[Snapshot, Node]) -> Cursor:
+    def _open(self, stored: tuple[Snapshot, Node]) -> Cursor:
         self._stored = stored[0].run
         return stored[1].open(self._run)
 
@@ -331,7 +331,7 @@ class FileCacheCursor(OwningCursor):
     def skip(self, count: int) -> int:
         """Read on while a pass is written."""
         # The whole pass is to be stored, so elements that are skipped have to be made.
-        inner = self._begun()
+        inner = self._begin()
         if self._writer is not None:
             return super().skip(count)
         passed = inner.skip(count)
@@ -340,13 +340,13 @@ class FileCacheCursor(OwningCursor):
 
     def get_state(self) -> State:
         """Return the position in the files, or the child's."""
-        inner = self._begun()
+        inner = self._begin()
         child = inner.get_state() if self._stored is None else None
         return {"stored": self._stored, "position": self._position, "child": child}
 
     def set_state(self, state: State) -> None:
         """Go there: in the files if they are there now, else in the child, without writing what is left."""
-        stored = self._cache.stored(self._run)
+        stored = self._cache.find_stored(self._run)
         if state["stored"] is not None and (stored is None or stored[0].run != state["stored"]):
             raise DataError(
                 "The place of an iterator is in the files of a cache that are not there any more. Expected: the "
@@ -356,7 +356,7 @@ class FileCacheCursor(OwningCursor):
             )
         self._position = state["position"]
         if stored is not None:
-            self._inner = self._opened(stored)
+            self._inner = self._open(stored)
             self._inner.skip(self._position)
             return
         self._inner = self._child()

@@ -35,7 +35,7 @@ class RunFolder:
             return
         make_folder(path)
         _remove_abandoned(local)
-        made, hold = held.make_held(lambda: _made(path, str(local)))
+        made, hold = held.make_held(lambda: _make_folder(path, str(local)))
         self.run = made.name
         self._held = weakref.finalize(self, hold.release)
 
@@ -45,7 +45,7 @@ class RunFolder:
             self._held()
 
 
-def _made(path: str, local: str) -> pathlib.Path:
+def _make_folder(path: str, local: str) -> pathlib.Path:
     name = _new_name()
     make_folder(join(path, name))
     return pathlib.Path(local, name)

@@ -16,7 +16,7 @@ from stratax.data.elements import (
     Nested,
     Structure,
     TensorSpec,
-    copied,
+    copy_leaf,
     flatten,
     spec_kind,
 )
@@ -87,7 +87,7 @@ def _write_all(
 
 def _shard_of(shard_func: Callable[..., Any], structure: Structure, row: list[Any]) -> int:
     # Copies: the function may change what it gets, and the elements are still to be written.
-    copies = [copied(leaf) for leaf in row]
+    copies = [copy_leaf(leaf) for leaf in row]
     # Numbers of files are computed on the host: no program is compiled for them.
     with on_host():
         number = np.asarray(call(shard_func, structure, copies))
@@ -116,7 +116,7 @@ def load(
             f"Received: path={shown(folder)}. Write it with Dataset.save.",
             filename=folder,
         )
-    spec = snapshot.spec if element_spec is None else _checked_spec(snapshot, element_spec)
+    spec = snapshot.spec if element_spec is None else _check_spec(snapshot, element_spec)
     if compression is not None and _compression(compression) != snapshot.compression:
         raise BadArgumentError(
             "The Dataset was saved with another compression. Expected: "
@@ -141,7 +141,7 @@ def load(
     return found
 
 
-def _checked_spec(snapshot: Snapshot, element_spec: PyTree) -> Any:
+def _check_spec(snapshot: Snapshot, element_spec: PyTree) -> Any:
     wanted, saved = flatten(element_spec)[0], flatten(snapshot.spec)[0]
     agree = len(wanted) == len(saved) and all(
         isinstance(a, TensorSpec | CompositeSpec) and a.is_like(b) and a.is_compatible_with(b)

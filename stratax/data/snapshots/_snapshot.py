@@ -85,7 +85,7 @@ def read_snapshot(path: str) -> Snapshot | None:
     Raises:
         DataLossError: The file that says so is damaged, or files of elements are not what it says.
     """
-    snapshot = _read(path, _parsed)
+    snapshot = _read(path, _parse)
     if snapshot is not None:
         _check_sizes(snapshot)
     return snapshot
@@ -97,7 +97,7 @@ def read_run(path: str) -> str | None:
     Raises:
         DataLossError: The file that says so is damaged.
     """
-    return _read(path, lambda path, value: _named(_RUN_NAME, value["run"]))
+    return _read(path, lambda path, value: _check_name(_RUN_NAME, value["run"]))
 
 
 def _read(path: str, parse: Callable[[str, dict[str, Any]], _Parsed]) -> _Parsed | None:
@@ -116,12 +116,12 @@ def _read(path: str, parse: Callable[[str, dict[str, Any]], _Parsed]) -> _Parsed
         ) from e
 
 
-def _parsed(path: str, value: dict[str, Any]) -> Snapshot:
-    run = _named(_RUN_NAME, value["run"])
+def _parse(path: str, value: dict[str, Any]) -> Snapshot:
+    run = _check_name(_RUN_NAME, value["run"])
     shards = (
         ShardFile(
-            file=join(path, run, _named(_FILE_NAME, shard["file"])),
-            index=join(path, run, _named(_FILE_NAME, shard["index"])),
+            file=join(path, run, _check_name(_FILE_NAME, shard["file"])),
+            index=join(path, run, _check_name(_FILE_NAME, shard["index"])),
             index_crc32c=_count(shard["index_crc32c"]),
             count=_count(shard["count"]),
             size=_count(shard["size"]),
@@ -143,7 +143,7 @@ def is_run(name: str) -> bool:
     return _RUN_NAME.fullmatch(name) is not None
 
 
-def _named(pattern: re.Pattern[str], name: str) -> str:
+def _check_name(pattern: re.Pattern[str], name: str) -> str:
     """Return a name out of a description, which nobody else has made."""
     # A name out of a file must not lead out of the folder.
     if not pattern.fullmatch(name):

@@ -15,7 +15,7 @@ from stratax.data.plan import Node, OwnLock, Passes, PlanRun
 from stratax.data.position import Cursor, Feed, State, one
 from stratax.data.records import DEFAULT_BUFFER, FRAME_BYTES, BadRecordError, TFRecordFormat, read_records
 from stratax.data.snapshots._snapshot import ShardFile, Snapshot, missing_shard, read_index
-from stratax.data.sources import FileSource, listed_names
+from stratax.data.sources import FileSource, list_names
 from stratax.errors import DataLossError, FileMissingError
 from stratax.io import local_path, reading
 
@@ -49,7 +49,9 @@ class _OpenShard:
         except BadRecordError as e:
             row = int(order[e.index])
             offset = int(entries[row, 0])
-            raise damaged(self._shard, int(rows[row]), offset, "its checksum does not fit") from None
+            raise make_damage_error(
+                self._shard, int(rows[row]), offset, "its checksum does not fit"
+            ) from None
         records: list[bytes] = [b""] * len(order)
         for row, record in zip(order.tolist(), found, strict=True):
             records[row] = record
@@ -59,7 +61,7 @@ class _OpenShard:
         self._file.close()
 
 
-def damaged(shard: ShardFile, row: int, offset: int | None, what: str) -> DataLossError:
+def make_damage_error(shard: ShardFile, row: int, offset: int | None, what: str) -> DataLossError:
     """Return the error for a saved element that can't be read."""
     at = "" if offset is None else f", offset {offset}"
     return DataLossError(
@@ -110,7 +112,9 @@ class SnapshotFiles:
         except ValueError as e:
             first = int(shards[0])
             shard, row = self._snapshot.shards[first], int(indices[0] - self._bounds[first])
-            raise damaged(shard, row, int(entries[0, 0]), f"{e}, in this element or one read with it") from e
+            raise make_damage_error(
+                shard, row, int(entries[0, 0]), f"{e}, in this element or one read with it"
+            ) from e
 
     def _shard(self, number: int) -> _OpenShard:
         with self._lock:
@@ -236,7 +240,7 @@ class SnapshotCursor(Cursor):
     def __init__(self, snapshot: Snapshot, run: PlanRun) -> None:
         self._snapshot = snapshot
         self._specs = flatten(snapshot.spec)[0]
-        names = listed_names("FileNames", [shard.file for shard in snapshot.shards])
+        names = list_names("FileNames", [shard.file for shard in snapshot.shards])
         source = FileSource(names, TFRecordFormat(snapshot.compression, DEFAULT_BUFFER, True))
         self._records = Feed(source.open(run), one)
         self._number = 0
@@ -258,7 +262,7 @@ class SnapshotCursor(Cursor):
                 return self.read(1)
             number = self._number
             self._pass(1)
-            raise damaged(self._snapshot.shards[0], number, None, str(e)) from e
+            raise make_damage_error(self._snapshot.shards[0], number, None, str(e)) from e
         self._pass(found.count)
         return found
 

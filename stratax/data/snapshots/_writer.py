@@ -19,7 +19,7 @@ from stratax.data.elements import (
     CompositeSpec,
     DatasetSpec,
     TensorSpec,
-    boxed,
+    box,
     encode_columns,
     flatten,
     spec_to_json,
@@ -110,10 +110,10 @@ class SnapshotWriter:
             positions: The place of each within its file, when it is read.
         """
         self._specs = [
-            spec if isinstance(spec, DatasetSpec) else _widened(spec, column)
+            spec if isinstance(spec, DatasetSpec) else _widen(spec, column)
             for spec, column in zip(self._specs, columns, strict=True)
         ]
-        header, records = encode_columns(boxed(columns), count)
+        header, records = encode_columns(box(columns), count)
         shapes = self._shapes.setdefault(header, len(self._shapes))
         for record, shard, position in zip(records, shards, positions, strict=True):
             self._shard(int(shard)).write(record, shapes, int(position))
@@ -177,7 +177,7 @@ class SnapshotWriter:
             self._claim.release()
 
 
-def _widened(spec: Any, column: np.ndarray) -> Any:
+def _widen(spec: Any, column: np.ndarray) -> Any:
     if isinstance(spec, CompositeSpec):
         return functools.reduce(CompositeSpec.merged, [spec.of(value) or spec for value in column], spec)
     have = TensorSpec(column.shape[1:], column.dtype)

@@ -1,4 +1,4 @@
-from ._file_names import listed_names as listed_names
+from ._file_names import list_names as list_names
 from ._file_names import matching_files as matching_files
 from ._file_source import FileSource as FileSource
 from ._generator import GeneratorElements as GeneratorElements

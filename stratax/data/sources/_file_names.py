@@ -28,7 +28,7 @@ class FileNames(Slices):
         super().__init__(label, [column], _SINGLE)
 
 
-def listed_names(label: str, names: list[str]) -> FileNames:
+def list_names(label: str, names: list[str]) -> FileNames:
     """Make a node that gives some names, as bytes."""
     return FileNames(label, names)
 

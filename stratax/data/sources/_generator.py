@@ -76,7 +76,7 @@ class GeneratorElements(Node):
         run.placeless.append(self.without_place())
         return GeneratorCursor(self)
 
-    def started(self) -> Iterator[Any]:
+    def start(self) -> Iterator[Any]:
         """Return what the function gives for a new pass."""
         with user_code(f"The generator {self.name}"):
             return iter(self._function(*self._args))
@@ -88,7 +88,7 @@ class GeneratorElements(Node):
             f"back. Received: from_generator({self.name}). Use from_tensor_slices or range with map."
         )
 
-    def converted(self, element: PyTree, number: int) -> Row:
+    def convert(self, element: PyTree, number: int) -> Row:
         """Convert one element as the signature says."""
         with user_code(f"The generator {self.name}"):
             return self._converted(element, number)
@@ -173,11 +173,11 @@ class GeneratorCursor(Cursor):
 
     def read(self, limit: int) -> Block:
         if self._elements is None:
-            self._elements = self._source.started()
+            self._elements = self._source.start()
         element = next(self._elements)
         # Before the conversion: an element that does not fit is passed over, not asked for again.
         self._number += 1
-        return ElementRows([self._source.converted(element, self._number - 1)])
+        return ElementRows([self._source.convert(element, self._number - 1)])
 
     def get_state(self) -> State:
         """Refuse to tell a position: the source can't go back to one."""

@@ -27,7 +27,7 @@ from stratax.data.elements import (
     spec_of_leaf,
     unflatten,
 )
-from stratax.data.plan import Node, Order, Passes, PlanRun, as_count, merged_specs
+from stratax.data.plan import Node, Order, Passes, PlanRun, as_count, merge_specs
 from stratax.data.sources._rows import RowsSource
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
@@ -193,7 +193,7 @@ def _of_datasets(label: str, leaves: Sequence[Any], structure: Structure) -> Nod
         if _are_datasets(leaf):
             column = np.empty(len(leaf), object)
             column[:] = leaf
-            spec: Any = DatasetSpec(functools.reduce(merged_specs, [part.element_spec for part in leaf]))
+            spec: Any = DatasetSpec(functools.reduce(merge_specs, [part.element_spec for part in leaf]))
         else:
             column = _whole(as_array(leaf))
             spec = TensorSpec(column.shape[1:], column.dtype)
@@ -260,12 +260,12 @@ def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
         raise BadArgumentError(
             f"The numbers of a range are int64. Received: args={shown(args)}. Pass numbers from -2**63 to 2**63 - 1."
         )
-    return Range(start, step, len(range(start, stop, step)), _counted_dtype("output_type", output_type))
+    return Range(start, step, len(range(start, stop, step)), _find_counted_dtype("output_type", output_type))
 
 
 def make_counter(start: Any, step: Any, dtype: Any) -> Range:
     """Make an endless range, whose numbers may be fractions if `dtype` is of such."""
-    kind = _counted_dtype("dtype", dtype)
+    kind = _find_counted_dtype("dtype", dtype)
 
     def number(name: str, value: Any) -> float:
         is_fraction = isinstance(value, float | np.floating) and kind.kind in "fc"
@@ -274,7 +274,7 @@ def make_counter(start: Any, step: Any, dtype: Any) -> Range:
     return Range(number("start", start), number("step", step), INFINITE_CARDINALITY, kind)
 
 
-def _counted_dtype(name: str, dtype: Any) -> np.dtype:
+def _find_counted_dtype(name: str, dtype: Any) -> np.dtype:
     """Return the dtype of numbers of a range.
 
     Raises:

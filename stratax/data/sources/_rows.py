@@ -15,12 +15,12 @@ from stratax.data.elements import (
     TensorSpec,
     as_row,
     check_same,
-    copied,
+    copy_leaf,
     flatten,
     spec_of_row,
     unflatten,
 )
-from stratax.data.plan import Node, Passes, PlanRun, merged_specs
+from stratax.data.plan import Node, Passes, PlanRun, merge_specs
 from stratax.errors import BadArgumentError
 
 
@@ -57,7 +57,7 @@ class RowsSource(Node):
         """Return copies of the rows."""
         # Copies, since a window may be iterated several times and elements may be changed.
         rows = [self._rows[i] for i in indices]
-        return ElementRows([[copied(leaf) for leaf in row] for row in rows])
+        return ElementRows([[copy_leaf(leaf) for leaf in row] for row in rows])
 
 
 def as_rows(elements: Sequence[Any]) -> RowsSource:
@@ -77,7 +77,7 @@ def as_rows(elements: Sequence[Any]) -> RowsSource:
     for row, structure in given:
         # Ranks may differ.
         check_same(row, structure, _of_any_rank(specs[0]), "from_list")
-    return RowsSource([row for row, _ in given], functools.reduce(merged_specs, specs))
+    return RowsSource([row for row, _ in given], functools.reduce(merge_specs, specs))
 
 
 def _of_any_rank(spec: PyTree) -> Any:

@@ -3,7 +3,7 @@ from ._batch_program import BatchToCome as BatchToCome
 from ._batch_program import ResultPart as ResultPart
 from ._batched_element import CannotVectorise as CannotVectorise
 from ._chained import Deferred as Deferred
-from ._chained import chained as chained
+from ._chained import chain_operations as chain_operations
 from ._chained import deferrable as deferrable
 from ._function import Vectorised as Vectorised
 from ._function import WithJAX as WithJAX
@@ -14,15 +14,15 @@ from ._function import call as call
 from ._function import gives_elements as gives_elements
 from ._function import gives_tensors as gives_tensors
 from ._function import in_pipeline as in_pipeline
-from ._function import made_tensors as made_tensors
+from ._function import keep_variables as keep_variables
+from ._function import make_tensors as make_tensors
 from ._function import on_host as on_host
 from ._function import result_of as result_of
 from ._function import uses_jax as uses_jax
-from ._function import variables_kept as variables_kept
 from ._known_pure import register_pure as register_pure
 from ._purity import Proof as Proof
 from ._purity import prove as prove
 from ._unchanging import Unchanging as Unchanging
 from ._user_code import name_of as name_of
-from ._user_code import told_of_function as told_of_function
+from ._user_code import tell_of_function as tell_of_function
 from ._user_code import user_code as user_code

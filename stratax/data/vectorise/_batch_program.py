@@ -99,8 +99,8 @@ class BatchProgram:
     def __call__(self, batches: Sequence[Any]) -> list[Row]:
         """Return the function's results for several batches; raise if it fails on one of them."""
         by_call = [operation(batches) for operation in self._calls]
-        return [[_found(leaf, results) for leaf in self._parts] for results in zip(*by_call, strict=True)]
+        return [[_find(leaf, results) for leaf in self._parts] for results in zip(*by_call, strict=True)]
 
 
-def _found(leaf: Any, results: Sequence[Any]) -> Any:
+def _find(leaf: Any, results: Sequence[Any]) -> Any:
     return map_parts(lambda part: part.of(results), leaf)

@@ -111,7 +111,7 @@ class BatchedElement(TensorMethods, NDArrayOperatorsMixin):
         # Reductions and matrix products see the leading axis; keyword arguments may mean anything.
         if method != "__call__" or ufunc.signature is not None or set(kwargs) - {"dtype", "casting"}:
             raise CannotVectorise
-        columns = _aligned(inputs)
+        columns = _align(inputs)
         if out is not None:
             (target,) = out
             if not isinstance(target, BatchedElement):
@@ -161,7 +161,7 @@ def _is_basic(part: object) -> bool:
     return part is None or part is Ellipsis or isinstance(part, slice) or is_index
 
 
-def _aligned(inputs: Sequence[Any]) -> list[Any]:
+def _align(inputs: Sequence[Any]) -> list[Any]:
     """Return columns with as many axes as the operands' broadcast needs, other operands as they are."""
     rank = max(np.ndim(value) if not isinstance(value, BatchedElement) else value.ndim for value in inputs)
     return [_with_rank(value, rank) if isinstance(value, BatchedElement) else value for value in inputs]
@@ -174,11 +174,11 @@ def _with_rank(value: BatchedElement, rank: int) -> np.ndarray:
 
 
 def _where(condition: Callable[..., Any], x: TensorLike, y: TensorLike) -> BatchedElement:
-    return BatchedElement(np.where(*_aligned((condition, x, y))))
+    return BatchedElement(np.where(*_align((condition, x, y))))
 
 
 def _clip(a: TensorLike, a_min: object = None, a_max: object = None) -> BatchedElement:
-    return BatchedElement(np.clip(*_aligned((a, a_min, a_max))))
+    return BatchedElement(np.clip(*_align((a, a_min, a_max))))
 
 
 def _expand_dims(a: Any, axis: int) -> BatchedElement:

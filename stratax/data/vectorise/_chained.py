@@ -59,7 +59,7 @@ class Deferred:
         """Compute it: into an array that is given, if it has the same dtype and shape, else into a new one."""
         raise NotImplementedError
 
-    def operated(self, symbol: str, operand: Any) -> "Deferred | None":
+    def operate(self, symbol: str, operand: Any) -> "Deferred | None":
         """Return what an operator (`+`, `-` or `*`) with something on its right gives; None to compute this first."""
         raise NotImplementedError
 
@@ -81,7 +81,7 @@ def deferrable(later: Callable[..., Deferred | None]) -> Callable[[Operation], O
     return mark
 
 
-def chained(function: Callable[..., Any]) -> Callable[..., Any]:
+def chain_operations(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that does what `function` does, with chains of operations computed in one pass.
 
     Returns:
@@ -92,7 +92,7 @@ def chained(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     try:
         with _parsing:
-            return _compiled(function, _definition(function.__code__)) or function
+            return _compile(function, _definition(function.__code__)) or function
     except (LookupError, RecursionError, SyntaxError, SystemError, ValueError):
         return function
 
@@ -124,7 +124,7 @@ def _code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _code_objects(constant)
 
 
-def _compiled(function: types.FunctionType, definition: ast.FunctionDef) -> Callable[..., Any] | None:
+def _compile(function: types.FunctionType, definition: ast.FunctionDef) -> Callable[..., Any] | None:
     """Return the function with its chains; None if it has none."""
     code = function.__code__
     if not _is_plain(definition) or "__class__" in code.co_freevars:
@@ -145,7 +145,7 @@ def _compiled(function: types.FunctionType, definition: ast.FunctionDef) -> Call
     )
     own = next(part for part in _code_objects(compiled) if part.co_name == code.co_name)
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    cells |= {_CALL: types.CellType(_called), _OPERATE: types.CellType(_operated)}
+    cells |= {_CALL: types.CellType(_call_chained), _OPERATE: types.CellType(_operate)}
     copy = types.FunctionType(
         own.replace(co_qualname=code.co_qualname),
         function.__globals__,
@@ -195,15 +195,15 @@ class _Rewriting:
             elif (value := _value_of(statement)) is not None:
                 defers = end or isinstance(statement, ast.Return)
                 self.num_links += end
-                statement.value = self._changed(value, defers=defers)  # type: ignore[attr-defined]
+                statement.value = self._change(value, defers=defers)  # type: ignore[attr-defined]
 
     def _goes_on(self, statement: ast.stmt, following: ast.stmt) -> bool:
         """Return whether the next statement uses what one stores, once and first, and nobody else ever does."""
-        name = _stored_by(statement)
+        name = _find_stored(statement)
         value = _value_of(following)
         if name is None or name in self._seen_elsewhere or value is None:
             return False
-        if not isinstance(following, ast.Return) and _stored_by(following) != name:
+        if not isinstance(following, ast.Return) and _find_stored(following) != name:
             return False
         spine = list(_spine(value))
         first = spine[-1]
@@ -212,13 +212,13 @@ class _Rewriting:
         is_alone = sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(value)) == 1
         return is_alone and all(map(_is_simple_beside, spine[:-1]))
 
-    def _changed(self, node: ast.expr, *, defers: bool) -> ast.expr:
+    def _change(self, node: ast.expr, *, defers: bool) -> ast.expr:
         """Return an expression whose calls and operators take what is deferred; `defers` lets it defer itself."""
         operand = _operand_of(node)
         if operand is None:
             return node
         is_link = _is_simple_beside(node) and _operand_of(operand) is not None
-        inner = self._changed(operand, defers=is_link)
+        inner = self._change(operand, defers=is_link)
         self.num_links += is_link
         how = ast.Constant(defers)
         if isinstance(node, ast.Call):
@@ -241,7 +241,7 @@ def _names_seen_elsewhere(definition: ast.FunctionDef) -> Iterator[str]:
             yield from (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
 
 
-def _stored_by(statement: ast.stmt) -> str | None:
+def _find_stored(statement: ast.stmt) -> str | None:
     """Return the one name that a statement stores."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
@@ -250,7 +250,7 @@ def _stored_by(statement: ast.stmt) -> str | None:
 
 
 def _value_of(statement: ast.stmt) -> ast.expr | None:
-    is_one = isinstance(statement, ast.Return) or _stored_by(statement) is not None
+    is_one = isinstance(statement, ast.Return) or _find_stored(statement) is not None
     return statement.value if is_one else None  # type: ignore[attr-defined, no-any-return]
 
 
@@ -290,24 +290,26 @@ def _last_name(node: ast.Attribute | ast.Name) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id
 
 
-def _called(defers: bool, function: Callable[..., Any], first: Any, /, *args: Any, **options: Any) -> Any:
+def _call_chained(
+    defers: bool, function: Callable[..., Any], first: Any, /, *args: Any, **options: Any
+) -> Any:
     """Call a function of a chain."""
     is_deferred = isinstance(first, Deferred)
     if defers or is_deferred:
         operation, later = getattr(function, _LATER, _NOT_MARKED)
-        found = _attempted(later, first, *args, **options) if operation is function else None
+        found = _attempt(later, first, *args, **options) if operation is function else None
         if found is not None:
-            return found if defers else _computed(found)
-    return function(_computed(first) if is_deferred else first, *args, **options)
+            return found if defers else _compute(found)
+    return function(_compute(first) if is_deferred else first, *args, **options)
 
 
-def _computed(deferred: Deferred) -> Any:
+def _compute(deferred: Deferred) -> Any:
     """Return what a chain gives, as the operations themselves do."""
     value = deferred.value()
     return as_tensor(value) if has_tensors() else value
 
 
-def _attempted(later: Callable[..., Deferred | None], *args: Any, **options: Any) -> Deferred | None:
+def _attempt(later: Callable[..., Deferred | None], *args: Any, **options: Any) -> Deferred | None:
     try:
         return later(*args, **options)
     except Exception:
@@ -315,11 +317,11 @@ def _attempted(later: Callable[..., Deferred | None], *args: Any, **options: Any
         return None
 
 
-def _operated(defers: bool, symbol: str, left: Any, right: Any, /) -> Any:
+def _operate(defers: bool, symbol: str, left: Any, right: Any, /) -> Any:
     """Apply an operator of a chain."""
     if isinstance(left, Deferred):
-        found = left.operated(symbol, right)
+        found = left.operate(symbol, right)
         if found is not None:
-            return found if defers else _computed(found)
-        left = _computed(left)
+            return found if defers else _compute(found)
+        left = _compute(left)
     return _APPLIED[symbol](left, right)

@@ -26,7 +26,7 @@ from stratax.data.elements import (
 )
 from stratax.data.vectorise._batched_element import BatchedElement, CannotVectorise
 from stratax.data.vectorise._chained import Deferred
-from stratax.data.vectorise._user_code import name_of, unexpected_end
+from stratax.data.vectorise._user_code import describe_unexpected_end, name_of
 
 # A function of elements of ever new shapes is better called one by one.
 _MAX_PROGRAMS = 32
@@ -48,7 +48,7 @@ def in_pipeline() -> bool:
     return PIPELINE.get() is not None
 
 
-def made_tensors(result: Any) -> Any:
+def make_tensors(result: Any) -> Any:
     """Return what a function of `tf` gives on the host, with a tensor's methods where the program computes at once.
 
     That is in programs that have imported `stratax.tf`; in compiled functions only text.
@@ -65,17 +65,17 @@ def _text_tensor(result: Any) -> Any:
 
 
 def gives_tensors(function: Operation) -> Operation:
-    """Have a function give what :func:`made_tensors` makes of its result, and raise errors that name it.
+    """Have a function give what :func:`make_tensors` makes of its result, and raise errors that name it.
 
     Args:
         function: The function. What it calls itself gives plain arrays.
     """
 
     @functools.wraps(function)
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def make_result(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
-            recorded = recorder.called(made, args, kwargs)
+            recorded = recorder.record_call(make_result, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
         if COMPUTES.get():
@@ -98,29 +98,29 @@ def gives_tensors(function: Operation) -> Operation:
             return as_tensors(result)
         return _text_tensor(result) if has_tensors() else result
 
-    return cast(Operation, made)
+    return cast(Operation, make_result)
 
 
 def gives_elements(function: Operation) -> Operation:
     """Have a function that makes arrays on the host give them as a pipeline's elements, where a pipeline calls it.
 
-    Where none does it gives what :func:`made_tensors` makes of them.
+    Where none does it gives what :func:`make_tensors` makes of them.
 
     Args:
         function: The function: of `bytes`, for instance, which an array that knows to be an element can't come from.
     """
 
     @functools.wraps(function)
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def make_result(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
-            recorded = recorder.called(made, args, kwargs)
+            recorded = recorder.record_call(make_result, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
         result = function(*args, **kwargs)
-        return as_element(result) if in_pipeline() else made_tensors(result)
+        return as_element(result) if in_pipeline() else make_tensors(result)
 
-    return cast(Operation, made)
+    return cast(Operation, make_result)
 
 
 @contextlib.contextmanager
@@ -155,7 +155,7 @@ def _jax_on_cpu() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def variables_kept() -> Iterator[None]:
+def keep_variables() -> Iterator[None]:
     """Mark a block within which what is assigned to variables of Keras is seen, and forgotten at the end."""
     if "keras" not in sys.modules:
         yield
@@ -173,7 +173,7 @@ def call(function: Callable[..., Any], structure: Structure, leaves: Sequence[An
     try:
         return function(*element) if type(element) is tuple else function(element)
     except StopIteration as e:
-        raise unexpected_end(name_of(function), e) from e
+        raise describe_unexpected_end(name_of(function), e) from e
 
 
 def result_of(
@@ -197,7 +197,7 @@ def result_of(
     try:
         return as_row(as_components(result))
     except StopIteration as e:
-        raise unexpected_end(f"What {name_of(function)} gave", e) from e
+        raise describe_unexpected_end(f"What {name_of(function)} gave", e) from e
 
 
 class WithNumPy:
@@ -259,7 +259,7 @@ class WithJAX:
         def on_leaves(*leaves: object) -> tuple[Any, ...]:
             results, structure = flatten(as_components(call(self._function, self._structure, leaves)))
             structures.append(structure)
-            return tuple(_traced_leaf(leaf) for leaf in results)
+            return tuple(_trace_leaf(leaf) for leaf in results)
 
         with on_host():
             program, _ = trace(on_leaves, columns)
@@ -271,7 +271,7 @@ class WithJAX:
         return functools.partial(_run_compiled, jax.jit(jax.vmap(on_leaves))), structures[-1]
 
 
-def _traced_leaf(leaf: object) -> Any:
+def _trace_leaf(leaf: object) -> Any:
     from jax.core import Tracer
 
     return leaf if isinstance(leaf, Tracer) else np.asarray(as_array(leaf))

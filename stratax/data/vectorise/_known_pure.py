@@ -89,10 +89,10 @@ def register_pure(modules: Mapping[str, Collection[str]]) -> None:
 def is_known(function: Callable[..., Any]) -> bool:
     """Return whether `function` is one of them."""
     # By identity: an object may define `==` to mean anything.
-    return any(function is known for known in _functions(_loaded()).get(id(function), ()))
+    return any(function is known for known in _functions(_find_loaded()).get(id(function), ()))
 
 
-def _loaded() -> tuple[str, ...]:
+def _find_loaded() -> tuple[str, ...]:
     """Return which of the modules this process has imported; where none of JAX is, no function of it can be met."""
     return tuple(name for name in ("numpy", *_PUBLIC, *_SINGLE, *_registered) if name in sys.modules)
 

@@ -179,7 +179,7 @@ class _Scan:
         while position < len(steps):
             step, position = steps[position], position + 1
             self._check_step(step, cells)
-            found = self._loaded(step, function, cells)
+            found = self._load(step, function, cells)
             if found is _MISSING:
                 continue
             while position < len(steps) and _is_attribute(steps[position]) and _has_fixed_attributes(found):
@@ -207,7 +207,7 @@ class _Scan:
         # What every handler of an exception begins with.
         self.catches_errors |= operation == "PUSH_EXC_INFO"
 
-    def _loaded(
+    def _load(
         self, step: dis.Instruction, function: types.FunctionType, cells: dict[str, types.CellType]
     ) -> Any:
         """Return the value from outside of the function that an instruction loads; `_MISSING` if it loads none."""

@@ -11,7 +11,7 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"The function {getattr(function, '__qualname__', repr(function))}"
 
 
-def told_of_function(error: Exception, operation: str, note: str) -> None:
+def tell_of_function(error: Exception, operation: str, note: str) -> None:
     """Let an error of a user's function say where it was called: an own one in TensorFlow's words, any in a note.
 
     Args:
@@ -30,7 +30,7 @@ def told_of_function(error: Exception, operation: str, note: str) -> None:
         )
 
 
-def unexpected_end(who: str, error: StopIteration) -> DataError:
+def describe_unexpected_end(who: str, error: StopIteration) -> DataError:
     """Return what a StopIteration of the user's code becomes: it would end the Dataset as if no element were left."""
     return DataError(
         f"{who} raised StopIteration, which would end the Dataset without a word. Expected: a result, or another "
@@ -56,4 +56,4 @@ class user_code:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, StopIteration):
-            raise unexpected_end(self._who, error) from error
+            raise describe_unexpected_end(self._who, error) from error

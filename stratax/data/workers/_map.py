@@ -24,7 +24,7 @@ from stratax.data.ops import AheadCursor, Map, Mapper
 from stratax.data.plan import Node, OwnLock, Passes, PlanRun, as_count, check_callable, num_cores, pass_at
 from stratax.data.position import Cursor
 from stratax.data.records import Origins
-from stratax.data.workers._pool import TASK_SECONDS, WorkerPool, pickled
+from stratax.data.workers._pool import TASK_SECONDS, WorkerPool, pickle_task
 from stratax.data.workers._task import TaskPart, WorkerTask
 from stratax.errors import BadArgumentError, WorkerError
 
@@ -65,7 +65,7 @@ class WorkerMap(Map):
         with self._lock:
             pool: WorkerPool | None = run.memo.get((WorkerMap, id(self)))
             if pool is None:
-                payload = pickled(self._mapper.function, self.child.structure, self._mapper.name)
+                payload = pickle_task(self._mapper.function, self.child.structure, self._mapper.name)
                 pool = run.memo[WorkerMap, id(self)] = WorkerPool(
                     payload, self._num_processes, self._mapper.name
                 )
@@ -77,7 +77,7 @@ class WorkerMap(Map):
         block = self.child.gather(indices, passes, run)
         positions = indices.tolist()
         names = [self.name_of(run, pass_at(passes, i), position) for i, position in enumerate(positions)]
-        return _made(self._pool(run), self._mapper, block, positions, names, run.origins)
+        return _make_block(self._pool(run), self._mapper, block, positions, names, run.origins)
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass, in order; a bounded number of elements is under way."""
@@ -86,7 +86,7 @@ class WorkerMap(Map):
         return WorkerMapCursor(child, lambda: self._pool(run), self._mapper, name_of, run.origins)
 
 
-def _made(
+def _make_block(
     pool: WorkerPool,
     mapper: Mapper,
     block: Block,
@@ -103,14 +103,14 @@ def _made(
         )
         under_way.append(_UnderWay(pool, task, origins))
     try:
-        return _joined([block for task in under_way for block in task.blocks(mapper)])
+        return _join_blocks([block for task in under_way for block in task.blocks(mapper)])
     finally:
         # After a failure the other tasks are of no use: they are taken back.
         for task_under_way in under_way:
             task_under_way.cancel()
 
 
-def _joined(blocks: Sequence[Block]) -> Block:
+def _join_blocks(blocks: Sequence[Block]) -> Block:
     """Join blocks into one, which ends with the first failure."""
     # The common case: equal shapes are joined column by column, without a look at single elements.
     if all(isinstance(block, Columns) and block.shapes == blocks[0].shapes for block in blocks):
@@ -146,7 +146,7 @@ class _UnderWay:
         """Wait for the results; elements that failed, or are not like those before them, are failures."""
         result = self._pool.result(self._future, self._task)
         self._note_origins(result.parts)
-        return [block for part in result.parts for block in _checked(part, mapper)]
+        return [block for part in result.parts for block in _check(part, mapper)]
 
     def _note_origins(self, parts: Sequence[TaskPart]) -> None:
         """Say of elements that failed which records they came from: a worker does not know."""
@@ -181,7 +181,7 @@ class _Failed:
         """Cancel nothing, as nothing is under way."""
 
 
-def _checked(part: TaskPart, mapper: Mapper) -> list[Block]:
+def _check(part: TaskPart, mapper: Mapper) -> list[Block]:
     if _failure_of(part.block) is None:
         try:
             mapper.check(part.block.row(0), flatten(part.template)[1])
@@ -260,7 +260,7 @@ class WorkerMapCursor(AheadCursor):
                 break
             missing -= blocks[-1].count
         if blocks:
-            self._under_way.append(_UnderWay(pool, self._task(_joined(blocks)), self._origins))
+            self._under_way.append(_UnderWay(pool, self._task(_join_blocks(blocks)), self._origins))
         if failure is not None:
             self._under_way.append(_Failed(failure))
             self._num_read += 1

@@ -36,7 +36,7 @@ _TASK_BYTES = 1 << 23
 _MOST_ROWS = 256
 
 
-def pickled(function: Callable[..., Any], structure: Structure, name: str) -> bytes:
+def pickle_task(function: Callable[..., Any], structure: Structure, name: str) -> bytes:
     """Pickle what a worker has to know, by cloudpickle.
 
     Raises:
@@ -57,7 +57,7 @@ class WorkerPool:
     """Some worker processes, started by the first task.
 
     Args:
-        payload: What :func:`pickled` gave.
+        payload: What :func:`pickle_task` gave.
         num_processes: How many.
         name: How messages call the function.
     """
@@ -147,11 +147,11 @@ class WorkerPool:
             result = future.result()
         except (BrokenProcessPool, ShutdownExecutorError) as e:
             raise self._death(task, e) from e
-        result = self._fetched(future, result)
+        result = self._fetch(future, result)
         self._learn(task, result)
         return result
 
-    def _fetched(self, future: "Future[Result]", result: Result) -> Result:
+    def _fetch(self, future: "Future[Result]", result: Result) -> Result:
         memory = self._lent.pop(future, None)
         if memory is None:
             return result

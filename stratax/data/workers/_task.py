@@ -30,7 +30,7 @@ from stratax.data.elements import (
     stack_rows,
     unflatten,
 )
-from stratax.data.vectorise import chained, on_host, result_of
+from stratax.data.vectorise import chain_operations, on_host, result_of
 from stratax.data.workers._memory import Location, Writer
 from stratax.errors import DataError, WorkerError
 
@@ -106,7 +106,7 @@ class _Worker:
     def join(self) -> None:
         """Join operations of the function that follow one another, once it has given a result."""
         if not self.is_joined and self.function is not None:
-            self.function, self.is_joined = chained(self.function), True
+            self.function, self.is_joined = chain_operations(self.function), True
 
 
 _worker = _Worker()
@@ -140,7 +140,7 @@ def make(task: WorkerTask) -> Result:
         )
     made = [_one(function, task, i) for i in range(task.block.count)]
     seconds = time.perf_counter() - start
-    return Result(parts=_grouped(made, Writer(task.location)), seconds=seconds)
+    return Result(parts=_group(made, Writer(task.location)), seconds=seconds)
 
 
 _Made = tuple[Row, Structure] | Exception
@@ -189,7 +189,7 @@ def _transportable(error: Exception, note: str) -> Exception:
     return error
 
 
-def _grouped(made: Sequence[_Made], writer: Writer) -> list[TaskPart]:
+def _group(made: Sequence[_Made], writer: Writer) -> list[TaskPart]:
     parts: list[TaskPart] = []
     rows: list[Row] = []
     structure: Structure = None

@@ -8,7 +8,7 @@ from stratax import errors
 from stratax.base import tracebacks
 from stratax.base.shown import shown
 from stratax.core import Stream, regions
-from stratax.data.iteration import ran_out, runs, stacked
+from stratax.data.iteration import ran_out, runs, stack_elements
 from stratax.distribute.input._elements import Convert, StepCursor
 from stratax.distribute.input._options import InputOptions
 from stratax.distribute.input._placing import OnHost
@@ -155,10 +155,10 @@ class DistributedIterator(Stream):
         return runs(self._feed, self._placing.describe, skip, count, up_to=True)
 
     def take(self) -> Any:
-        steps, arrays = self._taken()
+        steps, arrays = self._take()
         return steps.wrap(self._placing.place(arrays, steps.kind, is_stacked=False))
 
-    def _taken(self) -> tuple[Any, list[Any]]:
+    def _take(self) -> tuple[Any, list[Any]]:
         """Take the next step: what has it, and its arrays."""
         self._check_open()
         steps: Any
@@ -172,7 +172,7 @@ class DistributedIterator(Stream):
     def peek_block(self, skip: int, count: int, capacity: int) -> Any:
         self._check_open()
         steps: Any
-        columns, steps = stacked(self._feed, skip, count, capacity)
+        columns, steps = stack_elements(self._feed, skip, count, capacity)
         return steps.wrap(self._placing.place(columns, steps.kind, is_stacked=True))
 
     def pass_over(self, count: int) -> None:
@@ -276,7 +276,7 @@ def take_for_program(iterator: DistributedIterator) -> Any:
     Raises:
         OutOfRangeError: There is none.
     """
-    steps, arrays = iterator._taken()
+    steps, arrays = iterator._take()
     return steps.wrap(iterator._placing.hand_over(arrays, steps.kind))
 
 

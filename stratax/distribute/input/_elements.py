@@ -9,13 +9,13 @@ import jax
 import numpy as np
 
 from stratax import errors
-from stratax.data.dataset import Dataset, opened
+from stratax.data.dataset import Dataset, open_cursor
 from stratax.data.elements import (
     Block,
     Composite,
     are_plain,
     as_objects,
-    copied,
+    copy_leaf,
     is_composites,
     is_of_composites,
     unflatten,
@@ -91,7 +91,7 @@ class PlanElements(StepCursor):
         # None as long as nobody knows.
         self._has_composites: bool | None = None
         self._leaves_prefetch = leaves_prefetch
-        self._iteration = opened(dataset)
+        self._iteration = open_cursor(dataset)
         self._num_read = 0
         self._has_ended = False
         self._treedef: Any = None
@@ -289,7 +289,7 @@ def _host_array(leaf: Any) -> Any:
     A generator may use one buffer for all its elements, and elements are read before they are used.
     """
     if isinstance(leaf, Composite):
-        return copied(leaf.on_host())
+        return copy_leaf(leaf.on_host())
     # JAX's arrays never change; all others may be a buffer that is filled again.
     return np.asarray(leaf) if isinstance(leaf, jax.Array) else np.array(leaf)
 

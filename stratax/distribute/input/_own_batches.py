@@ -191,7 +191,7 @@ class AgreedSteps(Buffering, StepCursor):
         if self._is_over:
             raise StopIteration
         try:
-            steps = self._agreed(limit)
+            steps = self._agree(limit)
         except BaseException as error:
             self._error = error if isinstance(error, Exception) else _make_interrupted_error(error)
             raise
@@ -200,7 +200,7 @@ class AgreedSteps(Buffering, StepCursor):
             raise StopIteration
         return steps
 
-    def _agreed(self, limit: int) -> Steps | None:
+    def _agree(self, limit: int) -> Steps | None:
         """Return the next steps; None at the end of all workers' data."""
         # More than asked for: rounds are what costs, and double as long as all goes well.
         own = self._own(min(max(limit, self._most), _MOST_STEPS))
@@ -216,12 +216,12 @@ class AgreedSteps(Buffering, StepCursor):
         widths = [offer.widths for offer in offers if offer.rows]
         # Of several structures, nothing is filled up: exchanging them says what is wrong.
         if own is not None and len(set(map(len, widths))) == 1:
-            own = own.widened(common_widths(widths))
+            own = own.widen(common_widths(widths))
         # As many as every worker has: no worker takes a step alone.
         count = min(offer.steps for offer in offers)
         # Equal in all workers, as all decide by the same offers: they exchange together or not at all.
         if own is None or not count or len({offer.key for offer in offers}) > 1:
-            return self._exchanged(own)
+            return self._exchange(own)
         # Doubled only here, where all workers do it in the same round.
         self._most = min(2 * self._most, _MOST_STEPS)
         count = min(count, _MOST_STEPS)
@@ -258,7 +258,7 @@ class AgreedSteps(Buffering, StepCursor):
         key = str((self._treedef, types))
         return Offer(steps, key, rows_of_step(own), arrays=arrays, widths=tuple(own.widths))
 
-    def _exchanged(self, own: Steps | None) -> Steps:
+    def _exchange(self, own: Steps | None) -> Steps:
         """Return one step of all the examples that the workers have for it, divided anew."""
         leaves: list[np.ndarray] = []
         if self._treedef is not None and has_composites(self._treedef):

@@ -64,7 +64,7 @@ class PreparedDataset:
         """The structure of a prepared element; None where they are as they were."""
         return self._treedef
 
-    def opened(self, elements: StepCursor, as_steps: AsSteps) -> StepCursor:
+    def open_steps(self, elements: StepCursor, as_steps: AsSteps) -> StepCursor:
         """Begin a pass.
 
         Args:
@@ -74,7 +74,7 @@ class PreparedDataset:
         self._cursor = PreparedElements(elements, self, as_steps)
         return self._cursor
 
-    def prepared(self, block: Steps, as_steps: AsSteps) -> Steps:
+    def prepare_steps(self, block: Steps, as_steps: AsSteps) -> Steps:
         """Return steps of prepared elements."""
         if self._prepare is None:
             return as_steps(block.leaves, block.count, block.treedef)
@@ -88,7 +88,7 @@ class PreparedDataset:
         for leaf, width in enumerate(steps.widths):
             self._widths[leaf] = max(width, self._widths.get(leaf, 0))
             wanted.append(self._widths[leaf])
-        return steps.widened(wanted)
+        return steps.widen(wanted)
 
 
 class PreparedElements(StepCursor):
@@ -136,7 +136,7 @@ class PreparedElements(StepCursor):
         if isinstance(held, Exception):
             raise held
         block = self._elements.read(limit) if held is None else held
-        return self._preparation.prepared(block, self._as_steps)
+        return self._preparation.prepare_steps(block, self._as_steps)
 
     def skip(self, count: int) -> int:
         """Pass over elements, without preparing them."""

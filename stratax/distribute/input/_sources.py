@@ -106,7 +106,7 @@ class Source(abc.ABC):
                 self.dataset, as_steps, leaves_prefetch=leaves_prefetch, convert=self._convert
             )
         elements = open_elements(self.dataset, as_elements, leaves_prefetch=leaves_prefetch)
-        return self.preparation.opened(elements, as_steps)
+        return self.preparation.open_steps(elements, as_steps)
 
     @abc.abstractmethod
     def cardinality(self) -> int:
@@ -245,7 +245,7 @@ class ReplicaSteps(Feed, StepCursor):
         # As many whole steps as lie in one block; what is left joins the next block's elements.
         steps = block.count // count
         if not steps:
-            return self._joined_step()
+            return self._join_step()
         self._advance(steps * count)
         if count == 1:
             check_not_empty(block.leaves)
@@ -254,7 +254,7 @@ class ReplicaSteps(Feed, StepCursor):
         leaves = [leaf[: steps * count].reshape(steps, count, *leaf.shape[1:]) for leaf in block.leaves]
         return Steps(leaves, steps, block.treedef, StepKind.SPREAD)
 
-    def _joined_step(self) -> Steps:
+    def _join_step(self) -> Steps:
         """Make a step of elements that come one by one, are too few, or of several shapes."""
         found: list[Steps] = []
         missing = self._num_replicas
@@ -308,7 +308,7 @@ class WholeBatches(ReplicaBatches):
 class StepsOfWholeBatches(ReplicaSteps):
     """Makes each step of one element for each replica, or of a single one where there are not so many alike."""
 
-    def _joined_step(self) -> Steps:
+    def _join_step(self) -> Steps:
         first: Steps = self._peek(1)  # type: ignore[assignment]
         found = [first]
         while len(found) < self._num_replicas and found[-1].treedef == first.treedef:

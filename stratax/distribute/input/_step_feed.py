@@ -65,14 +65,14 @@ class StepFeed(ReadAhead):
         """Read no more than so many steps ahead of those that were taken, unless they are asked for."""
         self._is_limited = True
         # Counted from what was taken, not from what was read: the limit is on what a stop would lose.
-        self._queue.bound_to(self._num_passed + steps)
+        self._queue.bind_to(self._num_passed + steps)
 
     def _read_child(self, limit: int) -> Block:
         started = time.perf_counter()
         if not self._queue.has_begun and self._cursor.depth:
             # The thread is what the dataset's own `prefetch` would have begun.
             self.start(limit)
-        block = self._awaited(limit) if self._queue.has_begun else self._direct(limit)
+        block = self._await(limit) if self._queue.has_begun else self._direct(limit)
         self.wait_seconds += time.perf_counter() - started
         return block
 
@@ -91,7 +91,7 @@ class StepFeed(ReadAhead):
             self.start(limit)
         return block
 
-    def _awaited(self, limit: int) -> Block:
+    def _await(self, limit: int) -> Block:
         """Return the thread's next block; say meanwhile whether the source or other workers are waited for."""
         cursor, queue = self._cursor, self._queue
         if self._is_limited:
@@ -102,7 +102,7 @@ class StepFeed(ReadAhead):
             with self._waiting(for_others):
                 while cursor.waits_for_others == for_others:
                     if queue.wait(_POLL_SECONDS):
-                        return self._taken(None)
+                        return self._take(None)
                     # A thread that has died would never fill the queue.
                     queue.check_alive()
 

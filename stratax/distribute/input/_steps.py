@@ -63,7 +63,7 @@ class Steps(Columns):
             for leaf, fill in zip(self.leaves, fills_of(self.treedef), strict=True)
         ]
 
-    def widened(self, widths: Sequence[int]) -> "Steps":
+    def widen(self, widths: Sequence[int]) -> "Steps":
         """Return the steps with leaves that are :class:`Padded` filled up to widths; itself where they have them."""
         if all(width <= own for width, own in zip(widths, self.widths, strict=True)):
             return self
@@ -117,7 +117,7 @@ def _fill(leaf: np.ndarray, dim: int, width: int, fill: float) -> np.ndarray:
 def alike(several: Sequence[Steps]) -> list[Steps]:
     """Return steps of one structure and kind, filled up to common widths."""
     widths = common_widths([steps.widths for steps in several])
-    return [steps.widened(widths) for steps in several]
+    return [steps.widen(widths) for steps in several]
 
 
 def common_widths(widths: Sequence[Sequence[int]]) -> list[int]:

@@ -57,7 +57,7 @@ class ReplicaParts(state.Parts):
             return jnp.mean(array, 0)
         return array[0]
 
-    def divided(self, value: Any) -> Any:
+    def divide(self, value: Any) -> Any:
         # Where it is on other devices, a program over all replicas' can't take it.
         return self.spread(storage.place(value, NamedSharding(self.mesh, PartitionSpec())))
 
@@ -102,7 +102,7 @@ def values_of_replicas(variable: keras.Variable, mesh: Mesh) -> PerReplica:
         return PerReplica((ReplicaParts(variable, mesh) if kept is None else kept)._value)
     if kept is None:
         return PerReplica(ReplicaParts(variable, mesh).spread(region.get_current_value(variable)))
-    known = region.known_parts()
+    known = region.find_known_parts()
     if known is not None and all(each is not kept for each in known):
         raise regions.TraceAgainError([kept])
     return PerReplica(region.get_current_value(kept))

@@ -134,7 +134,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
     def agree(self, value: Any) -> Any:
         return agree(value)
 
-    def gathered(self, value: Any) -> Any:
+    def gather(self, value: Any) -> Any:
         return over_replicas(lambda own: jax.lax.all_gather(own, REPLICA_AXIS), value)
 
     def postpone(self, update: PostponedUpdate) -> None:

@@ -65,7 +65,7 @@ class ReplicaTurns:
         def work(index: int) -> None:
             try:
                 self._wait(index)
-                with self._entered(index):
+                with self._enter(index):
                     found[index] = replica(index)
             except BaseException as error:
                 self._fail(error)
@@ -87,7 +87,7 @@ class ReplicaTurns:
         return found
 
     @contextlib.contextmanager
-    def _entered(self, index: int) -> Iterator[None]:
+    def _enter(self, index: int) -> Iterator[None]:
         """Have a block compute as a replica does."""
         trace = ReplicaTrace(regions.current_trace(), self, index, self._devices[0])
         with jax.default_device(self._devices[0]), set_current_trace(trace):
@@ -127,10 +127,10 @@ class ReplicaTurns:
         self._wait(index)
         # The turns go round: all others have run to their next collective, or to their end.
         if len(self._results) == number:
-            self._results.append(self._computed(number))
+            self._results.append(self._compute(number))
         return self._results[number][index]
 
-    def _computed(self, number: int) -> list[Any]:
+    def _compute(self, number: int) -> list[Any]:
         asked = [calls[number] if number < len(calls) else None for calls in self._asked]
         kinds = {None if call is None else _kind(*call) for call in asked}
         if len(kinds) > 1:
@@ -156,14 +156,14 @@ class ReplicaTurns:
                 jax.shard_map(body, mesh=self._mesh, in_specs=spread, out_specs=spread, check_vma=False)
             )
         with regions.outside_scopes(), outside_axes():
-            results = self._compiled[key](*(self._stacked(column, sharding) for column in columns))
+            results = self._compiled[key](*(self._stack(column, sharding) for column in columns))
             per_replica = [
                 [jax.device_put(_shard_on(array, device), self._devices[0])[0] for array in results]
                 for device in self._devices
             ]
         return [found if primitive.multiple_results else found[0] for found in per_replica]
 
-    def _stacked(self, values: Sequence[Any], sharding: NamedSharding) -> jax.Array:
+    def _stack(self, values: Sequence[Any], sharding: NamedSharding) -> jax.Array:
         shards = [
             jax.device_put(jnp.asarray(value)[None], device)
             for value, device in zip(values, self._devices, strict=True)

@@ -36,7 +36,7 @@ class StrategyMembership(abc.ABC):
         return 0
 
     @abc.abstractmethod
-    def agreed(self, values: list[Any]) -> list[Any]:
+    def agree(self, values: list[Any]) -> list[Any]:
         """Return the values with which all members go on: the chief's, where they act in step; else the process's own.
 
         Args:
@@ -55,7 +55,7 @@ class StrategyMembership(abc.ABC):
         del values  # A process by itself is like itself.
 
     @abc.abstractmethod
-    def gathered(self, value: bytes) -> list[bytes]:
+    def gather(self, value: bytes) -> list[bytes]:
         """Return the values of all members that act in step, in their order; else only the process's own."""
 
     @abc.abstractmethod
@@ -118,10 +118,10 @@ class Alone(StrategyMembership):
     def share(self) -> Share:
         return Share()
 
-    def agreed(self, values: list[Any]) -> list[Any]:
+    def agree(self, values: list[Any]) -> list[Any]:
         return values
 
-    def gathered(self, value: bytes) -> list[bytes]:
+    def gather(self, value: bytes) -> list[bytes]:
         return [value]
 
     def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:

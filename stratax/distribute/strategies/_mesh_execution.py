@@ -335,7 +335,7 @@ class MeshExecution(Execution, OverMesh):
         """
         # Looked at before the trace below, which reads variables itself.
         used = {*region.reads, *region.writes}
-        for kept in region.known_parts() or ():
+        for kept in region.find_known_parts() or ():
             if parts_on(kept.variable, self._mesh) is kept:
                 region.adopt(kept)
         if not isinstance(region, control.LoopRegion):
@@ -365,7 +365,7 @@ class MeshExecution(Execution, OverMesh):
             found += [ensure_parts(variable, self._mesh) for variable in replica.to_keep.values()]
         else:
             self._refuse(replica)
-        known = region.known_parts()
+        known = region.find_known_parts()
         missing = [each for each in found if all(each is not other for other in known or ())]
         if missing and known is None:
             raise errors.StrategyError(

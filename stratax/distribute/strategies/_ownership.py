@@ -80,7 +80,7 @@ def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
     extended = strategy.extended
     extended.membership.check_alike([value for _, value in present])
     # The chief's values: initialisers may draw differently in each process.
-    agreed = extended.membership.agreed([value for _, value in present])
+    agreed = extended.membership.agree([value for _, value in present])
     extended.placement.place([variable for variable, _ in present], agreed)
 
 

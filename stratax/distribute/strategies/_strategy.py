@@ -15,7 +15,7 @@ from stratax.base.typing import PyTree
 from stratax.cluster import ClusterResolver, device_name
 from stratax.core import regions
 from stratax.core.state import IndexedSlices
-from stratax.data.foreign import adopted
+from stratax.data.foreign import adopt
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.input import DistributedDataset, InputContext
 from stratax.distribute.replicas import (
@@ -265,7 +265,7 @@ class Strategy:
         self._check_cross_replica("reduce", "get_replica_context().all_reduce")
 
         def reduce(leaf: Any) -> Any:
-            return self._joined(op, leaf) if isinstance(leaf, IndexedSlices) else self.reduce(op, leaf, axis)
+            return self._join(op, leaf) if isinstance(leaf, IndexedSlices) else self.reduce(op, leaf, axis)
 
         if _has_slices(value):
             return jax.tree.map(
@@ -273,7 +273,7 @@ class Strategy:
             )
         return self._execution.reduce(op, _variables.with_own_values(self, value), axis)
 
-    def _joined(self, op: ReduceOp, slices: IndexedSlices) -> IndexedSlices:
+    def _join(self, op: ReduceOp, slices: IndexedSlices) -> IndexedSlices:
         """Return the rows of all replicas, of which those with one index add up."""
         if not isinstance(slices.values, PerReplica):
             return slices
@@ -356,7 +356,7 @@ class Strategy:
             BadTypeError: If `dataset` can't be iterated.
             DataError: If its elements are no batches.
         """
-        return self._extended.input.distribute(adopted(dataset), options)
+        return self._extended.input.distribute(adopt(dataset), options)
 
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[[InputContext], Any], options: object = None

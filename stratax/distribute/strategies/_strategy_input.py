@@ -4,7 +4,7 @@ import abc
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from stratax.data.foreign import adopted
+from stratax.data.foreign import adopt
 from stratax.distribute.input import (
     DistributedDataset,
     GlobalBatches,
@@ -80,7 +80,7 @@ class InputOfReplicas(StrategyInput):
             input_pipeline_id=index,
             num_replicas_in_sync=self.num_replicas,
         )
-        source = self.source_of_replica_batches(adopted(dataset_fn(context)))
+        source = self.source_of_replica_batches(adopt(dataset_fn(context)))
         return DistributedDataset(self._strategy, source, options)
 
     def source_of_batches(self, dataset: object) -> Source:

@@ -135,7 +135,7 @@ class Workers(InStep):
         # Counted alike by all workers, as all of them come here in the same order.
         return f"{purpose}/{next(self._agreements)}"
 
-    def agreed(self, values: list[Any]) -> list[Any]:
+    def agree(self, values: list[Any]) -> list[Any]:
         return _from_chief(values) if values else values
 
     def check_alike(self, values: list[Any]) -> None:
@@ -155,7 +155,7 @@ class Workers(InStep):
                 f"worker. Received: {said}."
             )
 
-    def gathered(self, value: bytes) -> list[bytes]:
+    def gather(self, value: bytes) -> list[bytes]:
         return self.exchange(self.next_name("gathered"), value)
 
     def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
@@ -231,7 +231,7 @@ class InputOfWorkers(InputOfReplicas):
         if not isinstance(dataset, Dataset):
             return _SharedBatches(dataset, self.num_replicas, self._workers)
         is_whole = is_read_whole(dataset, self._workers.share.processes)
-        part = self._agreed_part(dataset, is_whole=is_whole)
+        part = self._agree_part(dataset, is_whole=is_whole)
         if is_whole:
             return SharedGlobalBatches(part, self.num_replicas, self._workers.share)
         return own_global_batches(part, self.num_replicas, self._workers.share, self._workers.exchange)
@@ -239,7 +239,7 @@ class InputOfWorkers(InputOfReplicas):
     def source_of_replica_batches(self, dataset: object) -> Source:
         return own_replica_batches(dataset, self.num_replicas, self._workers.share, self._workers.exchange)
 
-    def _agreed_part(self, dataset: Dataset, *, is_whole: bool) -> Dataset:
+    def _agree_part(self, dataset: Dataset, *, is_whole: bool) -> Dataset:
         """Return what this worker reads of a dataset; its shuffles have the chief's seeds: all read parts of one order.
 
         How a dataset is divided, and whether it can be, depends on the files that a worker sees. The workers tell one

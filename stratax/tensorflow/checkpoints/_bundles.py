@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from stratax.data.records import masked_crc
+from stratax.data.records import compute_masked_crc
 from stratax.io import TYPES_BY_NUMBER, VALUE_FIELDS, list_values, make_messages
 from stratax.tensorflow.checkpoints import _tables
 from stratax.tensorflow.checkpoints._tables import DamagedError
@@ -160,7 +160,7 @@ class BundleFiles:
         size = math.prod(_shape(part.shape))
         if dtype == _STRING:
             return _strings(content, size, part.crc32c, shown_key)
-        if masked_crc(content) != part.crc32c:
+        if compute_masked_crc(content) != part.crc32c:
             raise DamagedError(f"the checksum of {shown_key} in {name} is wrong")
         if len(content) != size * dtype.itemsize:
             raise DamagedError(f"{shown_key} has {len(content)} bytes instead of {size * dtype.itemsize}")
@@ -331,10 +331,10 @@ def _strings(content: bytes, count: int, crc: int, key: str) -> np.ndarray:
     # Of the lengths as numbers of 4 bytes, or of 8 where they need them.
     numbers = b"".join(length.to_bytes(4 if length < 1 << 32 else 8, "little") for length in lengths)
     checksum = content[position : position + 4]
-    if masked_crc(numbers) != int.from_bytes(checksum, "little"):
+    if compute_masked_crc(numbers) != int.from_bytes(checksum, "little"):
         raise DamagedError(f"the checksum of the lengths of {key} is wrong")
     text = content[position + 4 :]
-    if sum(lengths) != len(text) or masked_crc(numbers + checksum + text) != crc:
+    if sum(lengths) != len(text) or compute_masked_crc(numbers + checksum + text) != crc:
         raise DamagedError(f"the checksum of {key} is wrong")
     made, position = np.empty(count, object), 0
     for index, length in enumerate(lengths):

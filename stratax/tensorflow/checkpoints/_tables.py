@@ -8,7 +8,7 @@ import pathlib
 import struct
 from collections.abc import Iterator
 
-from stratax.data.records import masked_crc
+from stratax.data.records import compute_masked_crc
 
 _FOOTER_BYTES = 48
 _MAGIC = 0xDB4775248B80FB57
@@ -90,7 +90,7 @@ def _block(content: bytes, place: tuple[int, int], name: str) -> bytes:
         raise DamagedError(f"{name} is cut off: a block should end at byte {end}")
     kind, crc = _TRAILER.unpack_from(content, end)
     # The checksum is of the block and its kind.
-    if masked_crc(memoryview(content)[offset : end + 1]) != crc:
+    if compute_masked_crc(memoryview(content)[offset : end + 1]) != crc:
         raise DamagedError(f"the checksum of {name} is wrong in bytes {offset} to {end}")
     block = content[offset:end]
     if kind == _SNAPPY:

@@ -13,7 +13,7 @@ class _OfTensorFlow(CheckpointFormat):
     def list_folder(self, folder: pathlib.Path) -> list[pathlib.Path]:
         return _tensorflow.listed(folder)
 
-    def written_at(self, path: pathlib.Path) -> float:
+    def read_time(self, path: pathlib.Path) -> float:
         return _tensorflow.written_at(path)
 
     def open(self, path: pathlib.Path) -> Arrays:

@@ -506,7 +506,7 @@ class Estimator:
         if self._warm_start is not None and model.scope is not None:
             warm_start_model(model.scope, self._warm_start)
         given = model.state.given
-        for name, value in zip(given, strategy.extended.membership.agreed(list(given.values())), strict=True):
+        for name, value in zip(given, strategy.extended.membership.agree(list(given.values())), strict=True):
             give(model.state.variables[name], value)
         scaffold = model.spec.scaffold
         if scaffold is not None and scaffold.init_fn is not None:

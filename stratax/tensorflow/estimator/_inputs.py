@@ -92,8 +92,7 @@ class ModelInput:
         else:
             state = ""
         found = [
-            json.loads(text)
-            for text in self._strategy.extended.membership.gathered(json.dumps(state).encode())
+            json.loads(text) for text in self._strategy.extended.membership.gather(json.dumps(state).encode())
         ]
         if failure is not None:
             raise failure

@@ -135,7 +135,7 @@ class EstimatorModel:
         Args:
             element: A batch of this worker, on the host.
         """
-        gathered = self._strategy.extended.membership.gathered
+        gathered = self._strategy.extended.membership.gather
         self._found_layout.choose_packing(self._inputs, element, gathered)
 
     def prepared(self, leaves: list[np.ndarray], count: int, treedef: Any) -> tuple[list[np.ndarray], Any]:

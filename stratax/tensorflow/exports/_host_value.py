@@ -44,7 +44,7 @@ class CallRecorder(Protocol):
 
     sizes: BlankSizes
 
-    def called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def record_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what stands for a call's result."""
 
     def record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -107,7 +107,7 @@ class RecordedValue(labels.TextSymbol):
 
     def set_shape(self, shape: Any) -> None:
         """Say what its sizes are, as TensorFlow's `set_shape`; they are checked when the export runs."""
-        made = self._recorder.called(_host_functions.function_named("ensure_shape"), (self, shape), {})
+        made = self._recorder.record_call(_host_functions.function_named("ensure_shape"), (self, shape), {})
         if isinstance(made, RecordedValue):
             self.id, self.blanks, self.dims = made.id, made.blanks, made.dims
 

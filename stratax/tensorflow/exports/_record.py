@@ -149,7 +149,7 @@ class HostRecorder:
 
     # Calls.
 
-    def called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def record_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what stands for a call's result: see `stratax.base.recording.Recorder`."""
         name = _host_functions.name_of(function)
         if self._stays:

@@ -17,7 +17,7 @@ from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.data.elements import RaggedTensor, as_array, map_flat
-from stratax.data.vectorise import made_tensors
+from stratax.data.vectorise import make_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.io import gfile
 from stratax.tensorflow.ops.text import strings
@@ -48,7 +48,7 @@ class HostLayer(keras.Layer):
             )
         if isinstance(inputs, RaggedTensor):
             return map_flat(self._of_flat, inputs)
-        return made_tensors(self.compute(np.asarray(as_array(inputs))))
+        return make_tensors(self.compute(np.asarray(as_array(inputs))))
 
     def _of_flat(self, values: TensorLike) -> Any:
         """Return what becomes of the values of rows, one for each.

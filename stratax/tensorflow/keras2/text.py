@@ -9,7 +9,7 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.data.elements import RaggedTensor, as_array, as_objects
-from stratax.data.vectorise import made_tensors
+from stratax.data.vectorise import make_tensors
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.keras2.lookups import HostLayer, StringLookup, batches_of
 
@@ -131,13 +131,13 @@ class TextVectorization(HostLayer):
 
     def _split(self, texts: np.ndarray) -> list[list[bytes]]:
         if callable(self.standardize):
-            texts = np.asarray(as_array(self.standardize(made_tensors(np.asarray(as_array(texts))))))
+            texts = np.asarray(as_array(self.standardize(make_tensors(np.asarray(as_array(texts))))))
         standard = _STANDARDS[None if callable(self.standardize) else self.standardize]
         encoded = [
             standard(text if isinstance(text, bytes) else str(text).encode()) for text in texts.tolist()
         ]
         if callable(self.split):
-            found = self.split(made_tensors(as_objects(encoded)))
+            found = self.split(make_tensors(as_objects(encoded)))
             rows = (
                 found.to_list() if isinstance(found, RaggedTensor) else np.asarray(as_array(found)).tolist()
             )

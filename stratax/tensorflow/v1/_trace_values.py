@@ -94,7 +94,7 @@ class TraceValues:
     def unrecorded(self) -> contextlib.AbstractContextManager[Any]:
         """Have what a block computes be none of the trace's results."""
         # What stands for results of the host in the first trace is computed: the results of others have no number.
-        return contextlib.nullcontext() if self._known is None else self._known.left()
+        return contextlib.nullcontext() if self._known is None else self._known.leave()
 
     def number(self, made: Any) -> None:
         """Have tensors be results of the trace."""

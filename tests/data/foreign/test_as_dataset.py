@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset, TensorSpec, as_dataset
-from stratax.data.foreign import adopted
+from stratax.data.foreign import adopt
 from stratax.errors import BadTypeError, DataError
 from tests.data.reference import as_lists
 
@@ -102,7 +102,7 @@ def test_what_is_no_source_is_refused():
         as_dataset(iter([1]))
     dataset = Dataset.range(3)
     assert as_dataset(dataset) is dataset
-    assert adopted([1, 2]) == [1, 2]
+    assert adopt([1, 2]) == [1, 2]
 
 
 def test_namedtuples_stay():

@@ -11,7 +11,7 @@ from stratax.data.ops import NamedColumns
 
 
 def named(child, apart=None):
-    return child._derived(NamedColumns(child._node, ["b", "a", "c"], apart))
+    return child._derive(NamedColumns(child._node, ["b", "a", "c"], apart))
 
 
 def triples(count):

@@ -67,7 +67,7 @@ def test_no_more_is_made_than_may_wait(depth, wanted, expected):
 def test_a_bound_holds_until_it_is_raised():
     make = Counting()
     queue = Background(100, len)
-    queue.bound_to(7)
+    queue.bind_to(7)
     queue.begin(make, make.released.set, name="test", wanted=4, number=5)
     assert queue.take() == [0, 1]  # Five were made before.
     assert not queue.wait(0.05)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stratax.data import TFRecordDataset, TFRecordWriter
-from stratax.data.records import masked_crc
+from stratax.data.records import compute_masked_crc
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileAccessError, FileMissingError
 
 RECORDS = [b"", b"a", b"bc" * 40, bytes(range(256)) * 5, b"end"]
@@ -137,7 +137,7 @@ def test_damaged_data_is_given_where_nobody_wants_it_checked(tmp_path):
 
 def test_nothing_is_allocated_on_the_word_of_a_length(tmp_path):
     length = struct.pack("<Q", 1 << 60)
-    header = length + struct.pack("<I", masked_crc(length))
+    header = length + struct.pack("<I", compute_masked_crc(length))
     (tmp_path / "a").write_bytes(header + bytes(100))
     with pytest.raises(
         DataLossError, match="claims to have 1152921504606846976 bytes, more than max_record_bytes"

@@ -13,7 +13,7 @@ from stratax.data import Dataset, TFRecordDataset, TFRecordWriter
 from stratax.data.ops.shuffle._permutation import Permutation
 from stratax.data.readers import _tfrecord_index
 from stratax.data.readers._tfrecord_index import INDEX_SUFFIX, scan
-from stratax.data.records import masked_crc
+from stratax.data.records import compute_masked_crc
 from stratax.errors import BadArgumentError, DataLossError, FileMissingError
 
 
@@ -38,7 +38,7 @@ def write_numbers(path, count):
     assert table[0] == 0
     length = (8).to_bytes(8, "little")
     content = np.empty((count, 24), np.uint8)
-    content[:, :12] = np.frombuffer(length + masked_crc(length).to_bytes(4, "little"), np.uint8)
+    content[:, :12] = np.frombuffer(length + compute_masked_crc(length).to_bytes(4, "little"), np.uint8)
     content[:, 12:20] = numbers
     masked = ((crcs >> 15) | (crcs << 17)) + np.uint32(0xA282EAD8)
     content[:, 20:] = masked.astype("<u4").view(np.uint8).reshape(count, 4)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stratax.data import TFRecordDataset
 from stratax.data.plan import PlanRun
 from stratax.data.records import TFRecordFormat
-from stratax.data.records._tfrecord_reader import masked_crc
+from stratax.data.records._tfrecord_reader import compute_masked_crc
 from stratax.errors import DataLossError
 
 COMPRESS = {
@@ -25,11 +25,11 @@ COMPRESS = {
 
 def header_of(length):
     encoded = struct.pack("<Q", length)
-    return encoded + struct.pack("<I", masked_crc(encoded))
+    return encoded + struct.pack("<I", compute_masked_crc(encoded))
 
 
 def encode(records):
-    return b"".join(header_of(len(r)) + r + struct.pack("<I", masked_crc(r)) for r in records)
+    return b"".join(header_of(len(r)) + r + struct.pack("<I", compute_masked_crc(r)) for r in records)
 
 
 def outcomes(path, compression="", buffer_size=1 << 20, **kwargs):

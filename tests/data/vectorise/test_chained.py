@@ -10,7 +10,7 @@ import pytest
 
 from stratax.data import Dataset
 from stratax.data.elements import flatten
-from stratax.data.vectorise import Deferred, chained, deferrable, result_of
+from stratax.data.vectorise import Deferred, chain_operations, deferrable, result_of
 
 LOG = []
 SINGLE = flatten(0)[1]
@@ -26,7 +26,7 @@ class Sum(Deferred):
         LOG.append("computed")
         return sum(self.numbers)
 
-    def operated(self, symbol, operand):
+    def operate(self, symbol, operand):
         if symbol != "+" or type(operand) is not int:
             return None
         return Sum(*self.numbers, operand)
@@ -64,7 +64,7 @@ def wrapped(first, number=1):
 
 
 def joined_of(function):
-    joined = chained(function)
+    joined = chain_operations(function)
     return joined if joined is function else lambda *args: result_of(joined, SINGLE, args)[0][0]
 
 
@@ -201,11 +201,11 @@ def test_a_chain_is_computed_once_at_its_end(function):
 
 @pytest.mark.parametrize("function", LEFT)
 def test_what_others_could_see_is_computed_at_once(function):
-    assert chained(function) is function
+    assert chain_operations(function) is function
 
 
 def test_a_generator_is_left_alone():
-    assert chained(suspended) is suspended
+    assert chain_operations(suspended) is suspended
 
 
 def test_functions_are_looked_up_when_they_are_called(monkeypatch):
@@ -241,7 +241,7 @@ def test_cells_and_defaults_are_those_of_the_function():
 
 
 def test_names_and_documentation_stay():
-    joined = chained(in_statements)
+    joined = chain_operations(in_statements)
     assert (joined.__name__, joined.__qualname__) == ("in_statements", "in_statements")
     assert joined.__doc__ == in_statements.__doc__
 
@@ -252,7 +252,7 @@ def test_an_operation_tells_its_own_errors_at_its_own_line():
         x = also_add(x, -1)
         return x
 
-    joined = chained(function)
+    joined = chain_operations(function)
     assert joined is not function
     with pytest.raises(ValueError, match="number is -1") as info:
         joined(1)
@@ -265,13 +265,13 @@ def test_a_source_that_was_edited_is_not_taken(tmp_path):
     path.write_text("def function(x):\n    x = add(x)\n    return also_add(x)\n")
     space = {"add": add, "also_add": also_add}
     exec(compile(path.read_text(), str(path), "exec"), space)
-    assert chained(space["function"]) is not space["function"]
+    assert chain_operations(space["function"]) is not space["function"]
     path.write_text("def function(x):\n    x = add(x)\n    return also_add(x, 7)\n")
     linecache.clearcache()
-    assert chained(space["function"]) is space["function"]
+    assert chain_operations(space["function"]) is space["function"]
     path.unlink()
     linecache.clearcache()
-    assert chained(space["function"]) is space["function"]
+    assert chain_operations(space["function"]) is space["function"]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

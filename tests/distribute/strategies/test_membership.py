@@ -25,6 +25,6 @@ def test_one_process_is_in_step_with_nobody_and_is_the_chief(strategy):
     membership = strategy.extended.membership
     assert not isinstance(membership, InStep)
     assert membership.is_chief
-    assert membership.gathered(b"own") == [b"own"]
-    assert membership.agreed([1, 2]) == [1, 2]
+    assert membership.gather(b"own") == [b"own"]
+    assert membership.agree([1, 2]) == [1, 2]
     assert not membership.loop().is_shared

@@ -5,7 +5,7 @@ import struct
 import pyarrow as pa
 import pytest
 
-from stratax.data.records import masked_crc
+from stratax.data.records import compute_masked_crc
 from stratax.tensorflow.checkpoints import _tables
 
 
@@ -17,7 +17,7 @@ def block(pairs, compress):
     kind = b"\0"
     if compress:
         content, kind = pa.Codec("snappy").compress(content, asbytes=True), b"\1"
-    return content + kind + struct.pack("<I", masked_crc(content + kind))
+    return content + kind + struct.pack("<I", compute_masked_crc(content + kind))
 
 
 def varint(number):

@@ -70,11 +70,11 @@ class Grouped(Node):
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over group after group."""
         return BatchCursor(
-            self.child.open(run, passes), self.size, drop_remainder=self.drop_remainder, join=self.joined
+            self.child.open(run, passes), self.size, drop_remainder=self.drop_remainder, join=self.join
         )
 
     @abc.abstractmethod
-    def joined(self, pieces: list[Block]) -> Row:
+    def join(self, pieces: list[Block]) -> Row:
         """Join the components of one group."""
 
 
@@ -107,17 +107,17 @@ class Batch(Grouped):
         # Elements of all batches, in order: one gather, and a reshape of what it gives.
         positions = (indices[:, None] * self.size + np.arange(size)).reshape(-1)
         passes = passes if isinstance(passes, int) else np.repeat(passes, size)
-        block = self._gathered(positions, passes, run)
+        block = self._gather(positions, passes, run)
         if isinstance(block, ElementRows) and block.failure is not None:
             raise block.failure
         # Known without a further call of a function, now that there are elements.
         if self.child.composites:
             starts = range(0, len(positions), size)
-            return ElementRows([self.joined([block.slice(start, start + size)]) for start in starts])
+            return ElementRows([self.join([block.slice(start, start + size)]) for start in starts])
         leaves = block.columns()
         return Columns([leaf.reshape(len(indices), size, *leaf.shape[1:]) for leaf in leaves], len(indices))
 
-    def _gathered(self, positions: np.ndarray, passes: Passes, run: PlanRun) -> Block:
+    def _gather(self, positions: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         ids = None if self.child.is_uniform else self.child.shape_ids(positions, passes, run)
         if ids is None or (ids == ids[0]).all():
             return self.child.gather(positions, passes, run)
@@ -143,7 +143,7 @@ class Batch(Grouped):
         # The short batch is odd, so that the two kinds of ids can't meet.
         return own + 2 * inner
 
-    def joined(self, pieces: list[Block]) -> Row:
+    def join(self, pieces: list[Block]) -> Row:
         if composites := self.child.composites:
             rows = [piece.row(i) for piece in pieces for i in range(piece.count)]
             return [

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.data.elements import Block, Columns, Composite, ElementRows, Row, as_objects, copied
+from stratax.data.elements import Block, Columns, Composite, ElementRows, Row, as_objects, copy_leaf
 from stratax.data.position import Buffering, Cursor, CursorOver, State
 from stratax.errors import DataError
 
@@ -58,7 +58,7 @@ class BatchCursor(CursorOver):
 
 def _slice(leaf: Any, index: int) -> Any:
     # A view would keep the whole element in memory.
-    return leaf[index] if isinstance(leaf, list) else copied(leaf[index])
+    return leaf[index] if isinstance(leaf, list) else copy_leaf(leaf[index])
 
 
 class UnbatchCursor(Buffering):
@@ -72,12 +72,12 @@ class UnbatchCursor(Buffering):
     def _current(self) -> Row:
         """Return the element whose slices come next, at least one."""
         while self._row is None:
-            self._row = self._checked(self._peek_once(1).row(0))
+            self._row = self._check(self._peek_once(1).row(0))
             if not len(self._row[0]):
                 self._next()
         return self._row
 
-    def _checked(self, row: Row) -> Row:
+    def _check(self, row: Row) -> Row:
         """Return the components with a length each: of a composite the list of its slices."""
         try:
             row = [leaf.spec.split(leaf) if isinstance(leaf, Composite) else leaf for leaf in row]

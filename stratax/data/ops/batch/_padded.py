@@ -46,18 +46,18 @@ class OneByOne(Grouped):
         rows = [
             self.child.gather(np.array([position]), one_pass, run).row(0) for position in range(start, stop)
         ]
-        return one_element(self.joined_rows(rows))
+        return one_element(self.join_rows(rows))
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Give each element a shape of its own."""
         # No two batches count as alike: how long the longest element of each is shows only when it is made.
         return np.arange(len(indices))
 
-    def joined(self, pieces: list[Block]) -> Row:
-        return self.joined_rows([piece.row(i) for piece in pieces for i in range(piece.count)])
+    def join(self, pieces: list[Block]) -> Row:
+        return self.join_rows([piece.row(i) for piece in pieces for i in range(piece.count)])
 
     @abc.abstractmethod
-    def joined_rows(self, rows: list[Row]) -> Row:
+    def join_rows(self, rows: list[Row]) -> Row:
         """Join the elements of one group."""
 
 
@@ -91,7 +91,7 @@ class PaddedBatch(OneByOne):
         ]
         return unflatten(structure, padded)
 
-    def joined_rows(self, rows: list[Row]) -> Row:
+    def join_rows(self, rows: list[Row]) -> Row:
         names = leaf_names(self.child.structure)
         return [self._pad([row[i] for row in rows], i, name) for i, name in enumerate(names)]
 

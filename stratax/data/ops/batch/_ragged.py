@@ -59,9 +59,9 @@ class RaggedBatch(OneByOne):
 
     def _specs(self) -> list[Any]:
         """Return the specs of the components, as ragged ones of those whose sizes differ."""
-        return [self._as_ragged(spec) for spec in flatten(self.child.spec)[0]]
+        return [self._make_ragged_spec(spec) for spec in flatten(self.child.spec)[0]]
 
-    def _as_ragged(self, spec: Any) -> Any:
+    def _make_ragged_spec(self, spec: Any) -> Any:
         if isinstance(spec, CompositeSpec):
             return spec
         if isinstance(spec, DatasetSpec) or spec.shape is None:
@@ -81,11 +81,11 @@ class RaggedBatch(OneByOne):
         self._specs()
         return super().stream(run, passes)
 
-    def joined_rows(self, rows: list[Row]) -> Row:
+    def join_rows(self, rows: list[Row]) -> Row:
         columns = enumerate(zip(*rows, strict=True))
-        return [self._joined(spec, i, parts) for spec, (i, parts) in zip(self._specs(), columns, strict=True)]
+        return [self._join(spec, i, parts) for spec, (i, parts) in zip(self._specs(), columns, strict=True)]
 
-    def _joined(self, spec: Any, component: int, parts: Sequence[Any]) -> Any:
+    def _join(self, spec: Any, component: int, parts: Sequence[Any]) -> Any:
         if component in self.child.composites:
             return spec.joined(parts)
         if isinstance(spec, RaggedTensorSpec):
@@ -136,7 +136,7 @@ class SparseBatch(OneByOne):
             )
         return SparseTensorSpec((None, *self._row_shape), spec.dtype)
 
-    def joined_rows(self, rows: list[Row]) -> Row:
+    def join_rows(self, rows: list[Row]) -> Row:
         parts = [np.asarray(row[0]) for row in rows]
         for part in parts:
             fits = part.ndim == len(self._row_shape) and all(

@@ -47,7 +47,7 @@ class BatchInTurns(Batch):
         return RebatchCursor(
             self.child.open(run, passes),
             self._sizes,
-            self.joined,
+            self.join,
             self._empty,
             drop_remainder=self.drop_remainder,
         )

@@ -228,7 +228,7 @@ class InterleaveCursor(Cursor):
             if inner is not None:
                 pieces.append((mine, inner.feed))
         # One element alone is read in the usual way.
-        block = _merged(pieces, count) if count > 1 else None
+        block = _merge(pieces, count) if count > 1 else None
         if block is not None:
             total = self._given + count
             # As if the turns had been taken one by one.
@@ -283,7 +283,7 @@ class InterleaveCursor(Cursor):
         self._feed.close()
 
 
-def _merged(pieces: list[tuple[np.ndarray, Feed]], count: int) -> Block | None:
+def _merge(pieces: list[tuple[np.ndarray, Feed]], count: int) -> Block | None:
     """Merge the first `count` elements, each Dataset's at its positions; `None` if they are of different shapes."""
     blocks: list[tuple[np.ndarray, Columns]] = []
     for positions, feed in pieces:

@@ -20,15 +20,15 @@ from stratax.data.plan import (
     as_count,
     check_callable,
     feed_of,
-    first_found,
-    merged_specs,
+    find_first,
+    merge_specs,
     num_cores,
     one_of_many,
     read_ahead,
     threads_of,
 )
 from stratax.data.position import Cursor, Feed, ReadAhead, State
-from stratax.data.vectorise import call, on_host, told_of_function
+from stratax.data.vectorise import call, on_host, tell_of_function
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 # Elements that a thread reads at a time of one Dataset.
@@ -83,16 +83,16 @@ class Interleave(Drawing, Trying):
     def spec(self) -> Any:
         """What the inner Datasets have in common that were seen; of the first and last one, before there were any."""
         if self._spec is None:
-            specs = self._sampled_specs()
+            specs = self._sample_specs()
             if not specs:
                 raise DataError(
                     f"The element_spec of {self._article} {self.operation} over an empty Dataset can't be found. "
                     f"Received: element_spec={shown(self.child.spec)}."
                 )
-            self._spec = functools.reduce(merged_specs, specs)
+            self._spec = functools.reduce(merge_specs, specs)
         return self._spec
 
-    def _sampled_specs(self) -> list[Any]:
+    def _sample_specs(self) -> list[Any]:
         """Return the specs of the Datasets made of the first element, and of the last one where it is at hand."""
         # Random draws of a call for the spec must not move those of real elements.
         with element_scope(lambda: ()):
@@ -107,13 +107,13 @@ class Interleave(Drawing, Trying):
         run = PlanRun()
         try:
             last = self.child.length - 1
-            return self._made(self.child.gather(np.array([last]), 0, run).row(0), last)
+            return self._make_node(self.child.gather(np.array([last]), 0, run).row(0), last)
         finally:
             run.close()
 
     def first_inner(self) -> Node | None:
         """Return the plan that the function makes of the first element; None if there is no element."""
-        return first_found(self.child, lambda row: self._made(row, 0))
+        return find_first(self.child, lambda row: self._make_node(row, 0))
 
     @property
     def _article(self) -> str:
@@ -144,12 +144,12 @@ class Interleave(Drawing, Trying):
         name = getattr(self._function, "__qualname__", repr(self._function))
         return f"The function {name} given to {self.operation}"
 
-    def _made(self, row: Row, number: int) -> Node:
+    def _make_node(self, row: Row, number: int) -> Node:
         try:
             with on_host():
                 result = call(self._function, self.child.structure, row)
         except Exception as e:
-            told_of_function(e, self.operation, f"{self._name} failed on element {number}.")
+            tell_of_function(e, self.operation, f"{self._name} failed on element {number}.")
             raise
         self._check(result, number)
         return self._open_node(result)
@@ -175,7 +175,7 @@ class Interleave(Drawing, Trying):
 
         def open_inner(row: Row, number: int, is_ahead: bool, position: State | None = None) -> Inner:
             with element_scope(lambda: self.name_of(run, passes, number)):
-                node = self._made(row, number)
+                node = self._make_node(row, number)
             cursor = node.open(run, passes)
             check_inner = functools.partial(check, node, number)
             if not self._threads:
@@ -206,7 +206,7 @@ class Interleave(Drawing, Trying):
             if self._spec is None:
                 self._spec = spec
             elif self._spec != spec:
-                self._spec = merged_specs(self._spec, spec)
+                self._spec = merge_specs(self._spec, spec)
             if not expected:
                 expected.append(inner.structure)
             elif inner.structure != expected[0]:

@@ -52,7 +52,7 @@ class Calls:
                     return ElementRows(rows, failure=e)
         return ElementRows(rows)
 
-    def checked(self, rows: list[Row], structure: Structure) -> list[Row]:
+    def check(self, rows: list[Row], structure: Structure) -> list[Row]:
         """Check results that were made otherwise; raise unless they are like those before."""
         for row in rows:
             self._mapper.check(row, structure)
@@ -88,7 +88,7 @@ class MapCursor(Buffering):
 
     def read(self, limit: int) -> Block:
         if self._ready is None:
-            found = self._made(limit)
+            found = self._make(limit)
             if isinstance(found, Columns):
                 self._advance(found.count)
                 return found
@@ -99,7 +99,7 @@ class MapCursor(Buffering):
             raise block.failure
         return block
 
-    def _made(self, limit: int) -> Columns | ElementRows:
+    def _make(self, limit: int) -> Columns | ElementRows:
         block = self._peek_once(limit)
         first = self._base + self._num_passed
         return self._calls.block(block) or self._calls.rows(
@@ -214,7 +214,7 @@ class ThreadedMapCursor(AheadCursor):
             except StopIteration:
                 self._is_ended = True
             except Exception as e:
-                self._submitted_failure(e)
+                self._submit_failure(e)
             else:
                 self._submit(block)
 
@@ -225,7 +225,7 @@ class ThreadedMapCursor(AheadCursor):
             self._under_way.append(pool.submit(self._calls.row, block.row(i), position, self._number))
             self._num_read += 1
 
-    def _submitted_failure(self, failure: Exception) -> None:
+    def _submit_failure(self, failure: Exception) -> None:
         future: Future[Any] = Future()
         # In line with the results, so that it is raised in its turn.
         future.set_exception(failure)

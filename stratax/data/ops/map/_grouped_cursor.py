@@ -58,7 +58,7 @@ class GroupedCursor(AheadCursor):
         """Read some batches and compute their results; return False at the end."""
         position = self._base + self._num_read
         batches, failure = self._read_batches()
-        self._ready.extend(self._computed(batches, position))
+        self._ready.extend(self._compute(batches, position))
         if failure is not None:
             # Behind the results of the batches before it.
             self._ready.append(failure)
@@ -87,7 +87,7 @@ class GroupedCursor(AheadCursor):
             num_bytes += 0 if self._trusted is None else sum(map(len, records))
         return batches, None
 
-    def _computed(self, batches: list[Row], position: int) -> Sequence[Row | Exception]:
+    def _compute(self, batches: list[Row], position: int) -> Sequence[Row | Exception]:
         if self._trusted is not None and batches:
             # Where it fails, the function itself tells it better.
             with contextlib.suppress(Exception):
@@ -99,7 +99,7 @@ class GroupedCursor(AheadCursor):
         return results
 
     def _run(self, program: BatchProgram, batches: list[Row]) -> list[Row]:
-        return self._calls.checked(program([batch[0] for batch in batches]), program.structure)
+        return self._calls.check(program([batch[0] for batch in batches]), program.structure)
 
     def _agrees(self, program: BatchProgram, batch: Row, expected: Row) -> bool:
         """Return whether the program gives what the function gave, in the same structure."""

@@ -29,13 +29,13 @@ from stratax.data.vectorise import (
     WithJAX,
     WithNumPy,
     block_agrees,
-    chained,
+    chain_operations,
+    keep_variables,
     on_host,
     prove,
     result_of,
-    told_of_function,
+    tell_of_function,
     uses_jax,
-    variables_kept,
 )
 
 # How many results for a block are compared with those of one call for each element before blocks are trusted.
@@ -115,7 +115,7 @@ class Mapper:
             result = result_of(self._in_chains(), self._input_structure(), row, into)
         except Exception as e:
             # A note, so that the user's own error keeps its class.
-            told_of_function(e, "map", f"{self.name} failed on element {position} of {self._describe(row)}.")
+            tell_of_function(e, "map", f"{self.name} failed on element {position} of {self._describe(row)}.")
             origins.tell(e, row)
             raise
         self.check(*result)
@@ -128,7 +128,7 @@ class Mapper:
             # it.
             if self._expected is None:
                 return self._function
-            self._chained = chained(self._function)
+            self._chained = chain_operations(self._function)
         return self._chained
 
     def _describe(self, row: Row) -> str:
@@ -181,7 +181,7 @@ class Mapper:
 
         As TensorFlow's tracing, this calls the function once more, but assigns to no variable.
         """
-        with on_host(), element_scope(lambda: ()), variables_kept():
+        with on_host(), element_scope(lambda: ()), keep_variables():
             return spec_of_row(*result_of(self._function, self._input_structure(), row))
 
     def block(self, columns: Sequence[np.ndarray]) -> list[np.ndarray] | None:

@@ -31,9 +31,9 @@ from stratax.data.plan import (
     Passes,
     PlanRun,
     check_callable,
-    first_found,
+    find_first,
     is_one_of_many,
-    merged_specs,
+    merge_specs,
     pass_at,
     select_passes,
     threads_of,
@@ -114,14 +114,14 @@ class Map(Drawing):
     def spec(self) -> Any:
         """What the function gives; calls it on the first element (and the last) if it was not called before."""
         if self._mapper.spec is None:
-            self._mapper.spec = self._sampled_spec()
+            self._mapper.spec = self._sample_spec()
         return self._mapper.spec
 
-    def _sampled_spec(self) -> Any:
-        samples = self._specs_at_ends() or first_found(self.child, self._specs_of_first)
+    def _sample_spec(self) -> Any:
+        samples = self._specs_at_ends() or find_first(self.child, self._specs_of_first)
         if samples is None:
             return self._mapper.spec_for(_placeholder(self.child.spec))
-        return functools.reduce(merged_specs, samples)
+        return functools.reduce(merge_specs, samples)
 
     def _specs_at_ends(self) -> list[Any]:
         """Return specs of results for the first and the last element, where at hand and the function does not fail."""
@@ -142,7 +142,7 @@ class Map(Drawing):
     def _specs_of_first(self, row: Row) -> list[Any]:
         """Return specs of the result for an element, and for a shorter one (the last batch) where there may be one."""
         specs = [self._mapper.spec_for(row)]
-        shorter = _shortened(row, self.child.spec)
+        shorter = _shorten(row, self.child.spec)
         if shorter is not None:
             with contextlib.suppress(Exception):
                 specs.append(self._mapper.spec_for(shorter))
@@ -152,7 +152,7 @@ class Map(Drawing):
         """Return the function's results, from one call for all if it is vectorised."""
         if self._mapper.is_vectorised and len(indices) > (rows := self._rows_in_cache()):
             return self._in_pieces(indices, passes, run, rows)
-        return self._gathered(indices, passes, run)
+        return self._gather(indices, passes, run)
 
     def _rows_in_cache(self) -> int:
         """Return how many results stay in the processor's cache between one operation and the next."""
@@ -165,17 +165,17 @@ class Map(Drawing):
         leaves: list[np.ndarray] = []
         for start in range(0, len(indices), rows):
             part = slice(start, start + rows)
-            block = self._gathered(indices[part], select_passes(passes, part), run)
+            block = self._gather(indices[part], select_passes(passes, part), run)
             # A piece that can't be stacked: all of it is computed again, one by one.
             if not isinstance(block, Columns):
-                return self._gathered(indices, passes, run)
+                return self._gather(indices, passes, run)
             if not leaves:
                 leaves = [np.empty((len(indices), *leaf.shape[1:]), leaf.dtype) for leaf in block.leaves]
             for whole, leaf in zip(leaves, block.leaves, strict=True):
                 whole[part] = leaf
         return Columns(leaves, len(indices))
 
-    def _gathered(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
+    def _gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         calls = self._calls(run)
         block = self.child.gather(indices, passes, run)
         found = calls.block(block)
@@ -264,7 +264,7 @@ def _rows(results: Sequence[Row | None], columns: list[np.ndarray]) -> list[Row]
     ]
 
 
-def _shortened(row: Row, spec: PyTree) -> Row | None:
+def _shorten(row: Row, spec: PyTree) -> Row | None:
     """Return an element of size 1 along the first open axes; None if there is none, or it is that already."""
     shorter = [
         leaf[:1] if _is_open(leaf, known) else leaf for leaf, known in zip(row, flatten(spec)[0], strict=True)

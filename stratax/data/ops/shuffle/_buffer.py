@@ -29,7 +29,7 @@ class Slots:
         if not self._stays_stacked(block):
             self._unstack(start)
         if self._rows is not None:
-            self._rows[start:] = _owned_rows(block)
+            self._rows[start:] = _copy_rows(block)
             return
         stop = start + block.count
         for i, leaf in enumerate(block.columns()):
@@ -42,7 +42,7 @@ class Slots:
         if self._rows is not None:
             # Filled in any order: each slot gets its element before it is read.
             self._rows.extend([[]] * (count - len(self._rows)))
-            for slot, row in zip(slots, _owned_rows(block), strict=True):
+            for slot, row in zip(slots, _copy_rows(block), strict=True):
                 self._rows[slot] = row
             return
         for i, leaf in enumerate(block.columns()):
@@ -56,7 +56,7 @@ class Slots:
             # One at a time, as `fits` says.
             (slot,) = slots
             out = self._rows[slot]
-            self._rows[slot] = _owned_rows(block)[0]
+            self._rows[slot] = _copy_rows(block)[0]
             return ElementRows([out])
         # A block of exchanges is done at once, and has to give what one after another would.
         earlier = _earlier(slots)
@@ -96,7 +96,7 @@ class Slots:
         if self._rows is None:
             columns = self._columns or []
             filled = min([filled, *(len(column) for column in columns)]) if columns else 0
-            self._rows = [[_owned(column[i]) for column in columns] for i in range(filled)]
+            self._rows = [[_copy_view(column[i]) for column in columns] for i in range(filled)]
             self._columns = None
 
     def _column(self, which: int, leaf: np.ndarray, needed: int) -> np.ndarray:
@@ -126,11 +126,11 @@ def _is_stackable(block: Block) -> bool:
     return all(isinstance(leaf, np.ndarray | np.generic | bytes) for leaf in block.row(0))
 
 
-def _owned_rows(block: Block) -> list[Row]:
-    return [[_owned(leaf) for leaf in block.row(i)] for i in range(block.count)]
+def _copy_rows(block: Block) -> list[Row]:
+    return [[_copy_view(leaf) for leaf in block.row(i)] for i in range(block.count)]
 
 
-def _owned(leaf: object) -> Any:
+def _copy_view(leaf: object) -> Any:
     """Copy a view, which would keep the whole block it belongs to."""
     return leaf.copy() if isinstance(leaf, np.ndarray) and leaf.base is not None else leaf
 

@@ -49,7 +49,7 @@ class ShuffleCursor(CursorOver):
         if self._last is None:
             try:
                 self._fill()
-                return self._exchanged(limit)
+                return self._exchange(limit)
             # The buffer empties in a random order of its own.
             except StopIteration:
                 self._last = self._last_order()
@@ -67,7 +67,7 @@ class ShuffleCursor(CursorOver):
 
     def _fill(self) -> None:
         while self._filled < self._size:
-            block = self._pulled(min(_READ, self._size - self._filled))
+            block = self._pull(min(_READ, self._size - self._filled))
             stop = self._filled + block.count
             if stop > len(self._numbers):
                 self._numbers = np.resize(self._numbers, min(self._size, 2 * stop))
@@ -75,8 +75,8 @@ class ShuffleCursor(CursorOver):
             self._numbers[self._filled : stop] = np.arange(self._num_read - block.count, self._num_read)
             self._filled = stop
 
-    def _exchanged(self, limit: int) -> Block:
-        block = self._pulled(min(limit, _READ))
+    def _exchange(self, limit: int) -> Block:
+        block = self._pull(min(limit, _READ))
         steps = np.arange(self._step, self._step + block.count)
         # The upper half of a product with 32 random bits: uniform but for size / 2**32, without a division.
         slots = self._draws(steps) * self._size >> 32
@@ -86,7 +86,7 @@ class ShuffleCursor(CursorOver):
         self._step += block.count
         return out
 
-    def _pulled(self, limit: int) -> Block:
+    def _pull(self, limit: int) -> Block:
         """Take the child's next elements; only one where they have to be kept apart."""
         block = self._pending or self._read(limit)
         self._pending = None

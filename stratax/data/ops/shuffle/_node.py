@@ -54,11 +54,11 @@ class Shuffle(Reindexed):
             # Every block has an order of its own, distinct from those of passes.
             numbers = mix_pass(mix_pass(passes, 1), blocks)
             offsets = indices - blocks * self.buffer_size
-            permuted = self._permuted(offsets, numbers, self.buffer_size, run)
+            permuted = self._permute(offsets, numbers, self.buffer_size, run)
             return blocks * self.buffer_size + permuted, passes
-        return self._permuted(indices, passes, self.child.length, run), passes
+        return self._permute(indices, passes, self.child.length, run), passes
 
-    def _permuted(self, indices: np.ndarray, passes: Passes, length: int, run: PlanRun) -> np.ndarray:
+    def _permute(self, indices: np.ndarray, passes: Passes, length: int, run: PlanRun) -> np.ndarray:
         if isinstance(passes, int):
             return self._permutation(length, passes, run)(indices)
         permuted = np.empty_like(indices)

@@ -17,7 +17,7 @@ from stratax.data.ops import NamedColumns
 from stratax.data.plan import as_count
 from stratax.data.readers.csv._dataset import CsvDataset, check_delimiter
 from stratax.data.readers.csv._format import CsvFormat
-from stratax.data.readers.csv._inference import inferred_defaults
+from stratax.data.readers.csv._inference import infer_defaults
 from stratax.data.readers.csv._records import read_records
 from stratax.data.records import MAX_LINE_BYTES
 from stratax.errors import BadArgumentError, DataError, FileMissingError
@@ -109,11 +109,11 @@ def make_csv_dataset(
         max_record_bytes=as_count("max_record_bytes", max_record_bytes, 1),
     )
     names = _names(files, compression, style, column_names, encoding)
-    selected = _selected(select_columns, names)
+    selected = _select(select_columns, names)
     if column_defaults is None:
-        defaults = inferred_defaults(files, compression, style, selected, len(names), num_rows_for_inference)
+        defaults = infer_defaults(files, compression, style, selected, len(names), num_rows_for_inference)
     else:
-        defaults = _given_defaults(column_defaults, selected)
+        defaults = _list_defaults(column_defaults, selected)
     keys = [names[i] for i in selected]
     _check_label(label_name, keys)
 
@@ -145,7 +145,7 @@ def make_csv_dataset(
         dataset = dataset.repeat(num_epochs)
     # Without end there is no last batch, so that the batch size is static, as in TensorFlow.
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
-    dataset = dataset._derived(NamedColumns(dataset._node, keys, label_name))
+    dataset = dataset._derive(NamedColumns(dataset._node, keys, label_name))
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
@@ -205,7 +205,7 @@ def _header(file: str, compression: str, style: CsvFormat, encoding: str) -> lis
         ) from e
 
 
-def _selected(select_columns: Sequence[int | str] | None, names: Sequence[str]) -> list[int]:
+def _select(select_columns: Sequence[int | str] | None, names: Sequence[str]) -> list[int]:
     """Return the places of the columns that are read, in increasing order."""
     if select_columns is None:
         return list(range(len(names)))
@@ -232,7 +232,7 @@ def _selected(select_columns: Sequence[int | str] | None, names: Sequence[str]) 
     return sorted(positions)
 
 
-def _given_defaults(column_defaults: Sequence[Any], selected: Sequence[int]) -> list[Any]:
+def _list_defaults(column_defaults: Sequence[Any], selected: Sequence[int]) -> list[Any]:
     if len(column_defaults) != len(selected):
         raise BadArgumentError(
             f"column_defaults needs an entry for each column that is read. Expected: {len(selected)} entries. "

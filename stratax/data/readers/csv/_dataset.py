@@ -252,7 +252,7 @@ def _increasing(name: str, columns: Sequence[int]) -> list[int]:
 
 
 def _field(index: int, default: object) -> CsvField:
-    dtype = _named_dtype(default)
+    dtype = _find_dtype(default)
     if dtype is None:
         value = as_array(default)
         dtype = np.dtype(object) if isinstance(value, bytes) else value.dtype
@@ -268,7 +268,7 @@ def _field(index: int, default: object) -> CsvField:
     return CsvField(index=index, dtype=dtype, default=default)
 
 
-def _named_dtype(default: object) -> np.dtype | None:
+def _find_dtype(default: object) -> np.dtype | None:
     """Return the dtype that an entry of record_defaults stands for; None if it is a value."""
     if hasattr(default, "as_numpy_dtype"):
         return np.dtype(default.as_numpy_dtype)

@@ -105,13 +105,13 @@ class CsvFormat:
         missing = {"", self.na_value}
         # The common case needs neither a mask nor a second array.
         if missing.isdisjoint(texts):
-            return _converted(texts, field.dtype)
+            return _convert(texts, field.dtype)
         if field.default is None:
             raise ValueError("A value is required and missing")
         column = np.full(len(texts), field.default, field.dtype)
         is_there = np.array([text not in missing for text in texts])
         # Missing texts must not be converted: an empty text is no number.
-        column[is_there] = _converted([text for text in texts if text not in missing], field.dtype)
+        column[is_there] = _convert([text for text in texts if text not in missing], field.dtype)
         return column
 
     def explain(self, record: Record) -> str:
@@ -140,7 +140,7 @@ class CsvFormat:
         return ""
 
 
-def _converted(texts: Sequence[str], dtype: np.dtype) -> np.ndarray:
+def _convert(texts: Sequence[str], dtype: np.dtype) -> np.ndarray:
     if dtype.kind == "O":
         return as_objects(list(map(_encode, texts)))
     # One search over all texts: a search for each would cost more than the conversion.

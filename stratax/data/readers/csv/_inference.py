@@ -16,7 +16,7 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _TYPES = (*_INTEGERS, *_FLOATS, np.dtype(object))
 
 
-def inferred_defaults(
+def infer_defaults(
     files: Sequence[str],
     compression: str,
     style: CsvFormat,
@@ -29,7 +29,7 @@ def inferred_defaults(
     rows = itertools.chain.from_iterable(_rows_of(file, compression, style, count) for file in files)
     for row in itertools.islice(rows, num_rows):
         for column, place in enumerate(selected):
-            ranks[column] = _widened(ranks[column], row[place], style.na_value)
+            ranks[column] = _widen(ranks[column], row[place], style.na_value)
     types = [_TYPES[-1 if rank is None else rank] for rank in ranks]
     return [b"" if dtype.kind == "O" else dtype.type(0) for dtype in types]
 
@@ -45,7 +45,7 @@ def _rows_of(file: str, compression: str, style: CsvFormat, count: int) -> Itera
         yield row
 
 
-def _widened(rank: int | None, text: str, na_value: str) -> int | None:
+def _widen(rank: int | None, text: str, na_value: str) -> int | None:
     """Return the first type from `rank` on that fits `text`; a missing value says nothing."""
     if text in ("", na_value):
         return rank

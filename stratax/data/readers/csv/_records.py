@@ -53,10 +53,10 @@ class _FileRecords:
             header = next(self._parser, None)
         except csv.Error as e:
             self.close()
-            raise self._damaged(str(e)) from e
+            raise self._make_damage_error(str(e)) from e
         if header is None:
             self.close()
-            raise self._damaged("the file is empty and has no header")
+            raise self._make_damage_error("the file is empty and has no header")
         self._record_start = self.place.offset
 
     def _lines(self) -> Iterator[str]:
@@ -103,7 +103,7 @@ class _FileRecords:
                 self._record_start = self.place.offset
         except (csv.Error, MemoryError) as e:
             self.place.record += len(records)
-            failure = self._damaged(str(e) or "it does not fit into memory")
+            failure = self._make_damage_error(str(e) or "it does not fit into memory")
             self._record_start = self.place.offset
             failure.__cause__ = e
             self.place.record += 1
@@ -113,7 +113,7 @@ class _FileRecords:
         self.place.record += len(records)
         return records, None
 
-    def _damaged(self, what: str) -> DataLossError:
+    def _make_damage_error(self, what: str) -> DataLossError:
         hint = ""
         if "field limit" in what or "max_record_bytes" in what:
             hint = " Pass a larger max_record_bytes if such records are meant."

@@ -17,7 +17,7 @@ from stratax.base.typing import DTypeLike, TensorLike
 from stratax.core.control import Growing, Unallocated, largest_of
 from stratax.core.regions import current_region
 from stratax.data.elements import TensorShape, as_shape, if_constant
-from stratax.data.vectorise import in_pipeline, made_tensors
+from stratax.data.vectorise import in_pipeline, make_tensors
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.tensorflow.ops.arrays import arrays
 from stratax.tensorflow.ops.calls._host import is_numpy
@@ -122,7 +122,7 @@ class TensorArray(Growing):
 
     def size(self, name: str | None = None) -> Any:
         """Return how many elements there are, a NumPy scalar."""
-        return made_tensors(np.int32(self._size()))
+        return make_tensors(np.int32(self._size()))
 
     def identity(self) -> "TensorArray":
         """Return an array of the same elements."""

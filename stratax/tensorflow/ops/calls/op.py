@@ -145,7 +145,7 @@ def _call(function: Callable[..., Any], position: int, *, is_raw: bool) -> Any:
     def called(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
-            recorded = recorder.called(called, args, kwargs)
+            recorded = recorder.record_call(called, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
         if "name" in kwargs:
@@ -167,7 +167,7 @@ def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int) ->
     def called(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
-            recorded = recorder.called(called, args, kwargs)
+            recorded = recorder.record_call(called, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
         name = None

@@ -129,7 +129,7 @@ class _Band:
             diagonals = diagonals[..., None, :]
         return library.where(self.is_inside, diagonals[..., self.number, self.place], outside)
 
-    def gathered(self, library: ModuleType, matrix: Array, padding: Any) -> Any:
+    def gather(self, library: ModuleType, matrix: Array, padding: Any) -> Any:
         """Return the diagonals of matrices, with `padding` where they are shorter than the longest."""
         shape = (self.high - self.low + 1, max(self.width, 0))
         rows, columns = np.zeros(shape, int), np.zeros(shape, int)
@@ -222,7 +222,7 @@ def diag_part(
     def compute(library: ModuleType, matrix: Any) -> Any:
         check_matrices(matrix)
         band = _Band(k, matrix.shape[-2], matrix.shape[-1], align)
-        return band.gathered(library, matrix, library.asarray(padding_value, matrix.dtype))
+        return band.gather(library, matrix, library.asarray(padding_value, matrix.dtype))
 
     return computed(compute, input)
 

@@ -10,7 +10,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import Array, DTypeLike, StrPath, TensorLike
 from stratax.core.storage import HostConstant
 from stratax.data.elements import as_array, if_constant
-from stratax.data.vectorise import made_tensors
+from stratax.data.vectorise import make_tensors
 from stratax.io import gfile
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, string
 from stratax.tensorflow.ops.calls.on_host import on_host
@@ -203,7 +203,7 @@ class StaticHashTable(HostConstant):
     def size(self, name: str | None = None) -> Any:
         """Return how many keys there are."""
         del name
-        return made_tensors(np.int64(len(self._values)))
+        return make_tensors(np.int64(len(self._values)))
 
     @recordable
     def lookup(self, keys: Any, name: str | None = None) -> Any:
@@ -304,7 +304,7 @@ class StaticVocabularyTable(HostConstant):
     def size(self, name: str | None = None) -> Any:
         """Return how many ids there are."""
         del name
-        return made_tensors(np.int64(len(self._ids) + self._num_oov_buckets))
+        return make_tensors(np.int64(len(self._ids) + self._num_oov_buckets))
 
     @recordable
     def lookup(self, keys: Any, name: str | None = None) -> Any:
