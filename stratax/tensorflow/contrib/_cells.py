@@ -298,7 +298,7 @@ class EmbeddingWrapper(_Around):
 
     def call(self, inputs: Any, state: Any) -> Any:
         """Run one step."""
-        edge = math.sqrt(3)
+        edge: Any = math.sqrt(3)
         initializer = (
             self._initializer
             or v1.get_variable_scope().initializer

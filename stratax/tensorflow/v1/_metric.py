@@ -56,6 +56,16 @@ class MetricValue:
         """Return the value, an array, as the variables are now."""
         return self._compute()
 
+    @property
+    def shape(self) -> Any:
+        """The value's shape."""
+        return jnp.shape(self.result())
+
+    @property
+    def dtype(self) -> Any:
+        """The value's dtype."""
+        return self.result().dtype
+
     def __jax_array__(self) -> Any:
         return self.result()
 

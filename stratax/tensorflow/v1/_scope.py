@@ -20,6 +20,7 @@ from stratax import errors
 from stratax.base.surroundings import Surroundings
 from stratax.base.typing import Array, TensorLike
 from stratax.core import Variable, control, regions
+from stratax.core.host import check
 from stratax.core.state import Creator, creating_by, drawing_from, is_made_now, last_name
 from stratax.seams import keras as seam
 from stratax.summary import forms
@@ -60,6 +61,14 @@ def _operation_of(tensor: TensorLike) -> Any:
 
 
 naming.find_operations_by(_operation_of)
+
+
+def _longest_of(lengths: Any) -> int | None:
+    scope = current_or_none()
+    return None if scope is None else scope.longest_of(lengths)
+
+
+naming.find_longest_by(_longest_of)
 
 
 class ModelScope(Creator):
@@ -309,6 +318,33 @@ class ModelScope(Creator):
         if key == "trainable_variables":
             return self.trainable_variables()
         return [self._used[GLOBAL_STEP]] if GLOBAL_STEP in self._used else []
+
+    def longest_of(self, lengths: Any) -> int | None:
+        """Return how long the longest of sequences is whose lengths are computed in this trace.
+
+        Features are padded to the batch's longest sequence, so it is their second dimension. When the step has run it
+        raises if the batch was padded further.
+
+        Args:
+            lengths: One for each example.
+
+        Returns:
+            None if it is not known: for other lengths, or where features and labels are of different sizes.
+        """
+        shape = tuple(np.shape(lengths))
+        widths = {own[1] for own in self.names.input_shapes if len(own) > 1 and own[:1] == shape}
+        if not isinstance(lengths, jax.core.Tracer) or len(widths) != 1 or self.values.is_known(lengths):
+            return None
+        (width,) = widths
+        check(
+            jax.numpy.max(lengths) == width,
+            [jax.numpy.max(lengths)],
+            lambda longest: (
+                "tf.sequence_mask without maxlen takes the size of padded features. Expected: a batch whose longest "
+                f"sequence is {width}, to which it is padded. Received: {longest}. Pass maxlen."
+            ),
+        )
+        return int(width)
 
     def global_step(self) -> keras.Variable:
         """Return the global step."""

@@ -14,11 +14,13 @@ class TensorNames:
 
     Attributes:
         prefix: The name scopes that are entered, with a slash behind each.
+        input_shapes: The shapes of features and labels.
     """
 
     def __init__(self) -> None:
         self.prefix = ""
         self._names = _names.UniqueNames()
+        self.input_shapes: list[tuple[int, ...]] = []
         self._tensors: dict[str, Any] = {}
         # By id, with the tensor itself.
         self._tensor_names: dict[int, tuple[Any, str]] = {}
@@ -68,6 +70,8 @@ class TensorNames:
 
     def give_inputs(self, tensors: Iterable[Any]) -> None:
         """Give features and labels, in the order of their structure, the names that TensorFlow's have."""
+        tensors = list(tensors)
+        self.input_shapes = [tuple(getattr(tensor, "shape", ())) for tensor in tensors]
         operation = self.unique("IteratorGetNext")
         for index, tensor in enumerate(tensors):
             self._note_name(f"{operation}:{index}" if index else operation, tensor)

@@ -5,6 +5,9 @@ from stratax.tensorflow.ops.tables.lookup import TextFileInitializer as TextFile
 from stratax.tensorflow.ops.tables.lookup import index_table_from_file as index_table_from_file
 from stratax.tensorflow.ops.tables.lookup import index_table_from_tensor as index_table_from_tensor
 from stratax.tensorflow.ops.tables.lookup import (
+    index_to_string_table_from_file as index_to_string_table_from_file,
+)
+from stratax.tensorflow.ops.tables.lookup import (
     index_to_string_table_from_tensor as index_to_string_table_from_tensor,
 )
 

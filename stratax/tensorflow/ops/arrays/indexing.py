@@ -16,6 +16,7 @@ from stratax.base.tracing import is_traced
 from stratax.base.typing import TensorLike
 from stratax.data.elements import if_constant, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.tensorflow.ops.calls import naming
 from stratax.tensorflow.ops.calls._computed import (
     checked_axis,
     computed,
@@ -385,7 +386,8 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool") -> Any:
 
     Args:
         lengths: Whole numbers of any shape.
-        maxlen: The masks' length; None: the largest of `lengths`, whose values then must be known.
+        maxlen: The masks' length; None: the largest of `lengths`, whose values then must be known, or be those of
+            sequences that are padded to the longest one of a `model_fn`'s batch.
         dtype: The dtype of the masks.
 
     Returns:
@@ -396,7 +398,8 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool") -> Any:
         BadArgumentError: If it is negative.
     """
     if maxlen is None:
-        longest = int(known("lengths", lengths, "Pass maxlen.").max(initial=0))
+        found = naming.longest_of(lengths)
+        longest = int(known("lengths", lengths, "Pass maxlen.").max(initial=0)) if found is None else found
     else:
         longest = whole_number("maxlen", maxlen, "Compute it from shapes, which are always known.")
         if longest < 0:

@@ -30,6 +30,7 @@ def is_told() -> bool:
 class _Graphs:
     # Gives the operation of a tensor, once there are graphs: whoever makes them says so, once.
     operation_of: Callable[[Any], Any] | None = None
+    longest_of: Callable[[Any], int | None] | None = None
 
 
 def find_operations_by(function: Callable[[Any], Any]) -> None:
@@ -40,6 +41,16 @@ def find_operations_by(function: Callable[[Any], Any]) -> None:
 def operation_of(tensor: TensorLike) -> Any:
     """Return the operation that a tensor of a graph is the result of; None for others."""
     return None if _Graphs.operation_of is None else _Graphs.operation_of(tensor)
+
+
+def find_longest_by(function: Callable[[Any], int | None]) -> None:
+    """Have a function say how long the longest of sequences is whose lengths a program computes; None if unknown."""
+    _Graphs.longest_of = staticmethod(function)
+
+
+def longest_of(lengths: Any) -> int | None:
+    """Return how long the longest of sequences is whose lengths the program computes; None where nobody knows."""
+    return None if _Graphs.longest_of is None else _Graphs.longest_of(lengths)
 
 
 def of_same_rows(made: Any, source: Any) -> Any:

@@ -442,6 +442,35 @@ def index_to_string_table_from_tensor(
     return StaticHashTable(KeyValueTensorInitializer(np.arange(len(entries)), entries), default_value)
 
 
+def index_to_string_table_from_file(
+    vocabulary_file: StrPath,
+    vocab_size: int | None = None,
+    default_value: str = "UNK",
+    name: str | None = None,
+    key_column_index: int = TextFileIndex.LINE_NUMBER,
+    value_column_index: int = TextFileIndex.WHOLE_LINE,
+    delimiter: str = "\t",
+) -> StaticHashTable:
+    """Return a table from numbers to a file's lines, as `tf.contrib.lookup.index_to_string_table_from_file`.
+
+    Args:
+        vocabulary_file: The path or URL of the file.
+        vocab_size: How many lines there are; None for as many as there are.
+        default_value: The string of other numbers.
+        name: Ignored.
+        key_column_index: Which column the numbers are.
+        value_column_index: Which column the strings are.
+        delimiter: What stands between columns.
+
+    Raises:
+        BadArgumentError: The file is too short.
+    """
+    made = TextFileInitializer(
+        vocabulary_file, np.int64, key_column_index, string, value_column_index, vocab_size, delimiter
+    )
+    return StaticHashTable(made, default_value)
+
+
 def _indexed(
     made: TensorLike, num_oov_buckets: int, default_value: int
 ) -> StaticHashTable | StaticVocabularyTable:

@@ -78,8 +78,11 @@ def test_tables_refuse_what_is_no_table():
             table.lookup(np.array([1]))
 
 
-def test_contribs_tables_are_there():
+def test_contribs_tables_are_there(tmp_path):
     contrib = tf.contrib.lookup
+    (tmp_path / "words").write_text("a\nb\n")
+    words = contrib.index_to_string_table_from_file(str(tmp_path / "words"), default_value="?")
+    assert words.lookup([1, 9]).tolist() == [b"b", b"?"]
     assert contrib.index_table_from_tensor(["a", "b"], default_value=5).lookup(["b", "x"]).tolist() == [1, 5]
     assert contrib.index_to_string_table_from_tensor(["a", "b"]).lookup([1, 9]).tolist() == [b"b", b"UNK"]
     assert contrib.HashTable is lookup.StaticHashTable
