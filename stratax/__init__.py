@@ -18,7 +18,7 @@ from stratax.startup.backend import choose_backend as _choose_backend
 from stratax.startup.backend import hook_keras as _hook_keras
 
 _malloc.install()
-with _command.told_without_a_traceback():
+with _command.tell_without_a_traceback():
     _choose_backend()
 _hook_keras("stratax.keras", after=("stratax.distribute", "stratax.engine"))
 _xla_flags.install()
@@ -32,7 +32,7 @@ _providers.provide("calls with ragged operands", "stratax.tensorflow.ops.arrays.
 if _os.environ.get("STRATAX_SIMULATE", "").strip():
     from stratax.cluster import simulate_from_environment as _simulate_from_environment
 
-    with _command.told_without_a_traceback():
+    with _command.tell_without_a_traceback():
         _simulate_from_environment()
 
 __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

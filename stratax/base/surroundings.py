@@ -103,7 +103,7 @@ def handed(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]
     @functools.wraps(function)
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         with contextlib.ExitStack() as stack:
-            stack.enter_context(_replaced(values))
+            stack.enter_context(_replace(values))
             for entry in entries:
                 stack.enter_context(entry())
             return function(*args, **kwargs)
@@ -121,7 +121,7 @@ def hand_too(capture: Capture) -> None:
 
 
 @contextlib.contextmanager
-def _replaced(values: Mapping[str, Any]) -> Iterator[None]:
+def _replace(values: Mapping[str, Any]) -> Iterator[None]:
     own = vars(_here)
     before = dict(own)
     own.clear()

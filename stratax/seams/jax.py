@@ -22,7 +22,7 @@
 - `choose_options`: options of XLA that fit some programs only are asked for before a program is known.
 - `index_closed_over_arrays`: an array that lies on the mesh of a `shard_map` can't be indexed inside of it.
 - `call_again`: equal parts of a program are lowered once.
-- `end_to_end`, `hidden_number`, `reshaped`: `mlir.lower_fun` would trace a function for each of these operations.
+- `end_to_end`, `hide_number`, `reshape`: `mlir.lower_fun` would trace a function for each of these operations.
 - `new_variable`, `copy_equation`: parts of a program are made of others, and a trace is no place to change one.
 - `lower_apart`: XLA fuses what it finds side by side, and only a function that it does not inline is compiled alone.
 """
@@ -70,7 +70,7 @@ __all__ = [
     "end_to_end",
     "forget_failed",
     "hardware_utils",
-    "hidden_number",
+    "hide_number",
     "index_closed_over_arrays",
     "inputs_of_scan",
     "inside_axis",
@@ -85,7 +85,7 @@ __all__ = [
     "operation_of",
     "outside_axes",
     "partial_eval",
-    "reshaped",
+    "reshape",
     "size_of",
     "without_folding",
     "without_source_files",
@@ -250,20 +250,20 @@ def call_again(call: Any, *operands: Any) -> Any:
     return again.operation.results[0]
 
 
-def hidden_number(number: int) -> Any:
+def hide_number(number: int) -> Any:
     """Lower a number, an unsigned one, that XLA does not put into what uses it."""
     constant = mlir.ir_constant(np.uint32(number))
     return hlo.optimization_barrier([constant])
 
 
-def reshaped(value: Any, shape: tuple[int, ...]) -> Any:
+def reshape(value: Any, shape: tuple[int, ...]) -> Any:
     """Lower an array of another shape, with the same elements."""
     return hlo.reshape(mlir.ir.RankedTensorType.get(shape, value.type.element_type), value)
 
 
 def end_to_end(values: Sequence[Any]) -> Any:
     """Lower an array of one dimension that has the elements of others, one after the other."""
-    flat = [reshaped(value, (math.prod(value.type.shape),)) for value in values]
+    flat = [reshape(value, (math.prod(value.type.shape),)) for value in values]
     return hlo.concatenate(flat, mlir.ir.IntegerAttr.get(mlir.ir.IntegerType.get_signless(64), 0))
 
 

@@ -12,7 +12,7 @@ _FAILED = 1
 
 
 @contextlib.contextmanager
-def told_without_a_traceback() -> Iterator[None]:
+def tell_without_a_traceback() -> Iterator[None]:
     """End the process with one message if what is done here fails and the process is the command; else let it raise.
 
     Raises:

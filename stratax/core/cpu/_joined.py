@@ -28,10 +28,10 @@ from stratax.seams.jax import (
     call_again,
     copy_equation,
     end_to_end,
-    hidden_number,
+    hide_number,
     lower_apart,
     new_variable,
-    reshaped,
+    reshape,
 )
 
 # Larger ones take longer to copy, within some hundred steps, than their loop takes to compile.
@@ -305,7 +305,7 @@ def _join_here(
 ) -> jax_core.ClosedJaxpr:
     reader = _Reader(closed.jaxpr, variables)
     given = jaxprs.equations(closed.jaxpr)
-    equations = list(itertools.chain.from_iterable(_concatenated(each, reader) for each in given))
+    equations = list(itertools.chain.from_iterable(_concatenate(each, reader) for each in given))
     groups: dict[Any, dict[Any, list[Any]]] = {}
     for position in results:
         result: Any = closed.jaxpr.outvars[position]
@@ -327,7 +327,7 @@ def _join_here(
     if not added and len(equations) == len(given):
         return closed
     equations += [
-        _joined_equation(equations[-1], operands, made, formula, is_cut=True)
+        _make_joined_equation(equations[-1], operands, made, formula, is_cut=True)
         for operands, made, formula in added
     ]
     longer = jaxprs.cut(closed, outputs=outvars, equations=equations)
@@ -336,13 +336,13 @@ def _join_here(
     return jaxprs.cut(longer, equations=used.equations)
 
 
-def _joined_equation(
+def _make_joined_equation(
     beside: Any, operands: list[Any], results: list[Any], formula: Formula, *, is_cut: bool
 ) -> Any:
     return copy_equation(beside, operands, results, joined_p, {"formula": formula, "is_cut": is_cut})
 
 
-def _concatenated(equation: Any, reader: _Reader) -> list[Any]:
+def _concatenate(equation: Any, reader: _Reader) -> list[Any]:
     """Have neighbours that are laid end to end and follow from others by the same formula computed together.
 
     Args:
@@ -367,7 +367,7 @@ def _concatenated(equation: Any, reader: _Reader) -> list[Any]:
         operands += itertools.chain.from_iterable(zip(*(found[1] for found, _ in members), strict=True))
         size = sum(atom.aval.size for _, atom in members)
         whole = new_variable(jax.core.ShapedArray((size,), equation.outvars[0].aval.dtype))
-        made.append(_joined_equation(equation, operands, [whole], formula, is_cut=False))
+        made.append(_make_joined_equation(equation, operands, [whole], formula, is_cut=False))
         parts.append(whole)
     return [*made, equation.replace(invars=parts)] if made else [equation]
 
@@ -439,7 +439,7 @@ def _cut(ctx: mlir.LoweringRuleContext, joined: Any, shapes: list[tuple[int, ...
     for start, shape in zip(starts, shapes, strict=False):
         size = math.prod(shape)
         # Behind a barrier, or XLA would put each number into the function, and there would be one for each.
-        at = hidden_number(start)
+        at = hide_number(start)
         if size not in cuts:
             offset = jax.core.ShapedArray((), np.dtype(np.uint32))
             within = ctx.replace(avals_in=[*ctx.avals_in, offset])
@@ -448,7 +448,7 @@ def _cut(ctx: mlir.LoweringRuleContext, joined: Any, shapes: list[tuple[int, ...
             cuts[size] = part.owner
         else:
             part = call_again(cuts[size], joined, at)
-        parts.append(part if len(shape) == 1 else reshaped(part, shape))
+        parts.append(part if len(shape) == 1 else reshape(part, shape))
     return parts
 
 

@@ -140,7 +140,7 @@ class QueryCursor(Cursor):
         self._number += len(found)
         return ElementRows(
             [
-                [_converted(value, dtype) for value, dtype in zip(row, self._query.dtypes, strict=True)]
+                [_convert(value, dtype) for value, dtype in zip(row, self._query.dtypes, strict=True)]
                 for row in found
             ]
         )
@@ -185,7 +185,7 @@ class QueryCursor(Cursor):
             self._connection = None
 
 
-def _converted(value: Any, dtype: np.dtype) -> Any:
+def _convert(value: Any, dtype: np.dtype) -> Any:
     """Return a value of SQLite as it converts it to a column's type."""
     if dtype.hasobject:
         if value is None:

@@ -9,7 +9,7 @@ from stratax.tensorflow.v1._host import Compute, HostResult, HostTensor, HostTra
 from stratax.tensorflow.v1._trace_values import TraceValues
 
 
-class HostFeatures:
+class TraceFeatures:
     """The features of one trace that are on the host.
 
     Args:

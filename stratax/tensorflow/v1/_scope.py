@@ -32,7 +32,7 @@ from stratax.tensorflow.v1._current import entering
 from stratax.tensorflow.v1._derivatives import Derivatives
 from stratax.tensorflow.v1._graph_collections import GLOBAL_STEP, GraphCollections
 from stratax.tensorflow.v1._host import after_step
-from stratax.tensorflow.v1._host_features import HostFeatures
+from stratax.tensorflow.v1._host_features import TraceFeatures
 from stratax.tensorflow.v1._model_state import ModelState
 from stratax.tensorflow.v1._operations import Operation, operations_of
 from stratax.tensorflow.v1._tensor_names import TensorNames
@@ -112,7 +112,7 @@ class ModelScope(Creator):
         self.values = TraceValues()
         self.names = TensorNames()
         self.collections = GraphCollections(self.names, self._variables_in, Operation)
-        self.features = HostFeatures(self.values)
+        self.features = TraceFeatures(self.values)
         self.derivatives = Derivatives(state, self.values)
         # By full name: the variables that this trace has asked for, in that order.
         self._used: dict[str, keras.Variable] = {}
