@@ -34,6 +34,10 @@ def names(text):
         "from tensorflow.python.eager import context; context.num_gpus(), context.context().executing_eagerly()",
         "from tensorflow.python.framework import tensor_util; tensor_util.constant_value(3)",
         "from tensorflow.python.layers import utils; utils.smart_cond",
+        "from tensorflow.python.ops import rnn_cell_impl; rnn_cell_impl._concat([2], 3) == [2, 3], rnn_cell_impl.LSTMCell",
+        "from tensorflow.python.estimator.canned.head import _Head",
+        "from tensorflow.python.estimator.canned.optimizers import get_optimizer_instance as f; f('SGD', 0.1)",
+        "from tensorflow.python.estimator.canned import prediction_keys; prediction_keys.PredictionKeys",
         "from tensorflow.python.data.ops import dataset_ops; dataset_ops.Dataset",
     ],
 )

@@ -13,6 +13,7 @@ from ._kmeans import KMeans as KMeans
 from ._linear import LinearClassifier as LinearClassifier
 from ._linear import LinearEstimator as LinearEstimator
 from ._linear import LinearRegressor as LinearRegressor
+from ._optimizers import get_optimizer_instance as get_optimizer_instance
 from ._parse_specs import classifier_parse_example_spec as classifier_parse_example_spec
 from ._parse_specs import regressor_parse_example_spec as regressor_parse_example_spec
 from ._rnn import RNNClassifier as RNNClassifier

@@ -103,6 +103,24 @@ def make(
     return made, slot_path
 
 
+def get_optimizer_instance(opt: Any, learning_rate: float | None = None) -> Any:
+    """Return an optimizer of TensorFlow 1, as canned Estimators make it.
+
+    Args:
+        opt: A name, such as `"Adam"`, a function that makes one, or an optimizer.
+        learning_rate: The learning rate of those that are named.
+
+    Raises:
+        BadArgumentError: If `opt` is no known name.
+        BadTypeError: If it makes no optimizer.
+    """
+    if isinstance(opt, str) and opt not in _FIRST:
+        raise errors.BadArgumentError(
+            f"Unsupported optimizer name: {shown(opt)}. Supported names are: {tuple(sorted(_FIRST))}."
+        )
+    return make(opt, learning_rate, None, is_first=True)[0]
+
+
 def _keras_slots(name: str) -> SlotPath:
     # Below the name scope of the head's training.
     return lambda path, slot, called: f"{v1.current().names.prefix}{name}/{path}/{_SLOTS.get(slot, slot)}"

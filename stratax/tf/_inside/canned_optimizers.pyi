@@ -1,0 +1,1 @@
+from stratax.tensorflow.estimator.canned import get_optimizer_instance as get_optimizer_instance
