@@ -8,7 +8,7 @@ class _Word(enum.StrEnum):
 
     def __new__(cls, number: int, word: str) -> "_Word":
         member = str.__new__(cls, word)
-        member._value_ = number
+        member._value_ = number  # type: ignore[assignment]
         return member
 
     def __eq__(self, other: object) -> bool:

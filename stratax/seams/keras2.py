@@ -31,7 +31,20 @@ ADDED = (
     "keras:Layer.input_shape",
     "keras:Layer.output_shape",
 )
+# Layers whose sizes have to be of type `int`.
+SIZED = tuple(
+    f"keras:layers.{name}.__init__"
+    for name in (
+        "Dense",
+        "Embedding",
+        "GroupNormalization",
+        "MultiHeadAttention",
+        "RepeatVector",
+        "UpSampling1D",
+    )
+)
 WIDENED = (
+    *SIZED,
     "keras.src.utils.image_dataset_utils:_load_image_tf",
     IMAGE_LAYER,
     f"{_OPTIMIZER}.__init__",

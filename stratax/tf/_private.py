@@ -52,6 +52,8 @@ _PLACES = {
     "ops.metrics_impl": "stratax.tf._metrics_inside",
     "ops.nn": "stratax.tf.compat.v1.nn",
     "ops.nn_ops": "stratax.tf.compat.v1.nn",
+    "ops.rnn": "stratax.tf.compat.v1.nn",
+    "ops.rnn_cell": "stratax.tf._inside.rnn_cell_impl",
     "ops.rnn_cell_impl": "stratax.tf._inside.rnn_cell_impl",
     "platform.app": "stratax.tf.compat.v1.app",
     "platform.flags": "stratax.tf.compat.v1.flags",

@@ -360,11 +360,12 @@ def _concatenate(equation: Any, reader: _Reader) -> list[Any]:
         ((reader.flat(atom), atom) for atom in equation.invars), key=lambda pair: pair[0] and pair[0][0]
     ):
         members = list(neighbours)
-        if formula is None or len({found[1][0].aval.shape for found, _ in members}) < MIN_SHAPES:
+        inputs = [found[1] for found, _ in members if found is not None]
+        if formula is None or len({own[0].aval.shape for own in inputs}) < MIN_SHAPES:
             parts += [atom for _, atom in members]
             continue
         operands: list[Any] = [reader.scalars[number] for number in formula.scalars]
-        operands += itertools.chain.from_iterable(zip(*(found[1] for found, _ in members), strict=True))
+        operands += itertools.chain.from_iterable(zip(*inputs, strict=True))
         size = sum(atom.aval.size for _, atom in members)
         whole = new_variable(jax.core.ShapedArray((size,), equation.outvars[0].aval.dtype))
         made.append(_make_joined_equation(equation, operands, [whole], formula, is_cut=False))

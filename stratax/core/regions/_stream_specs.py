@@ -46,11 +46,14 @@ class _ElementsSpec(abc.ABC):
 
     def is_compatible_with(self, other: Any) -> bool:
         """Return whether a value, or what describes one, is described by this spec."""
-        if not isinstance(other, type(self)) and not isinstance(other, self.value_type):
+        kinds: tuple[type[Any], ...] = (type(self), self.value_type)
+        if not isinstance(other, kinds):
             return False
         mine, structure = jax.tree.flatten(self._element_spec)
         theirs, same = jax.tree.flatten(other.element_spec)
-        return structure == same and all(a.is_compatible_with(b) for a, b in zip(mine, theirs, strict=True))
+        return structure == same and all(  # type: ignore[operator]
+            a.is_compatible_with(b) for a, b in zip(mine, theirs, strict=True)
+        )
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._element_spec == other._element_spec  # type: ignore[attr-defined]

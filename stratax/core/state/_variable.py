@@ -159,7 +159,7 @@ def _check_numbers(name: str, value: np.ndarray) -> None:
 
 def _check_aggregation(aggregation: object) -> VariableAggregation:
     try:
-        return VariableAggregation(_word(aggregation))
+        return VariableAggregation(_word(aggregation))  # type: ignore[call-arg, arg-type]
     except ValueError:
         words = ", ".join(repr(str.__str__(member)) for member in VariableAggregation)
         raise errors.BadArgumentError(

@@ -1,7 +1,6 @@
 """Defaults for the arguments of functions, for a block: `tf.contrib.framework.arg_scope`."""
 
 import contextlib
-import contextvars
 import functools
 import inspect
 import types
@@ -10,14 +9,13 @@ from typing import Any, TypeVar
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Scope = Mapping[str, Mapping[str, Any]]
 
 # The defaults of each function, by its key.
-_scope: contextvars.ContextVar[_Scope] = contextvars.ContextVar(
-    "arg_scope", default=types.MappingProxyType({})
-)
+_SCOPE: Slot[_Scope] = Slot("defaults of arguments", types.MappingProxyType({}))
 # The arguments that have defaults, of each function that scopes know, by its key.
 _decorated: dict[str, tuple[str, ...]] = {}
 
@@ -48,7 +46,7 @@ def add_arg_scope(func: _Function) -> _Function:
 
     @functools.wraps(func)
     def function(*args: Any, **kwargs: Any) -> Any:
-        return func(*args, **{**_scope.get().get(key, {}), **kwargs})
+        return func(*args, **{**_SCOPE.get().get(key, {}), **kwargs})
 
     function._key_op = key  # type: ignore[attr-defined]
     return function  # type: ignore[return-value]
@@ -67,7 +65,7 @@ def arg_scoped_arguments(func: Callable[..., Any]) -> tuple[str, ...]:
 
 def current_arg_scope() -> _Scope:
     """Return the scope that is entered: the defaults of each function, by its key."""
-    return _scope.get()
+    return _SCOPE.get()
 
 
 @contextlib.contextmanager
@@ -99,16 +97,13 @@ def arg_scope(
                 "arg_scope takes a list of functions, or an earlier scope. Received: "
                 f"{shown(list_ops_or_scope)}."
             )
-        scope = dict(_scope.get())
+        scope = dict(_SCOPE.get())
         for func in list_ops_or_scope:
             _check_known(func)
             key = arg_scope_func_key(func)
             scope[key] = {**scope.get(key, {}), **kwargs}
-    token = _scope.set(scope)
-    try:
+    with _SCOPE.holding(scope):
         yield scope
-    finally:
-        _scope.reset(token)
 
 
 def _check_known(func: Callable[..., Any]) -> None:

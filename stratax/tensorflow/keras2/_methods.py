@@ -5,6 +5,7 @@ and an argument is taken only where Keras would refuse it.
 """
 
 import functools
+import inspect
 import itertools
 import warnings
 from collections.abc import Callable, Sequence
@@ -49,6 +50,8 @@ def install() -> None:
     seam.widen("keras:Layer.__init__", _with_batch_input_shape)
     for dimensions in (1, 2, 3):
         seam.widen(f"keras:layers.AveragePooling{dimensions}D.__init__", _with_pool_size)
+    for sized in seam.SIZED:
+        seam.widen(sized, _with_numpys_numbers)
     seam.widen("keras:layers.Normalization.adapt", _of_datasets)
     seam.widen("keras:layers.Discretization.adapt", _without_tensorflow)
     seam.widen("keras:Sequential.add", _refusing_host_layers)
@@ -230,6 +233,22 @@ def _with_pool_size(original: Callable[..., Any]) -> Callable[..., Any]:
         original(self, pool_size, strides, padding, data_format, **kwargs)
 
     return __init__
+
+
+def _with_numpys_numbers(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a layer whose sizes Keras 3 wants to be of type `int` take NumPy's, such as `data["id"].max() + 1`."""
+
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *map(_as_int, args), **{name: _as_int(each) for name, each in kwargs.items()})
+
+    # Keras reads the names of a layer's arguments from here, and follows no wrappers.
+    __init__.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
+    return __init__
+
+
+def _as_int(value: Any) -> Any:
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def _as_add_weight(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.base.typing import Array, DTypeLike
+from stratax.base.typing import DTypeLike
 from stratax.data.elements import sizes_of
 
 _NUM_SEEDS = 2**31 - 1
@@ -137,7 +137,7 @@ class RandomUniform(_Random):
     def __init__(
         self,
         minval: Any = 0.0,
-        maxval: Array | None = None,
+        maxval: Any = None,
         seed: int | None = None,
         dtype: DTypeLike | None = "float32",
     ) -> None:

@@ -230,3 +230,18 @@ def test_layers_weights_are_variables():
 
     assert not isinstance(layer.gamma, Own)
     assert isinstance(Own(1.0), (Own, tf.Variable))
+
+
+def test_sizes_of_layers_may_be_numpys_numbers():
+    model = keras.Sequential(
+        [
+            keras.layers.Embedding(np.int64(5), np.int32(4)),
+            keras.layers.Dense(units=np.int64(4)),
+            keras.layers.GroupNormalization(np.int64(2)),
+        ]
+    )
+    assert model(np.zeros((2, 3), np.int32)).shape == (2, 3, 4)
+    found = model.layers[0].get_config()
+    assert (found["input_dim"], found["output_dim"]) == (5, 4)
+    assert keras.layers.MultiHeadAttention(np.int64(2), key_dim=np.int64(3)).get_config()["key_dim"] == 3
+    assert keras.Sequential.from_config(model.get_config()).layers[1].units == 4

@@ -191,12 +191,11 @@ def bincount(
             arr.flat_values, flat, minlength, maxlength, dtype, axis=axis, binary_output=binary_output
         )
     count = len(segments.bincount(arr.flat_values, None, minlength, maxlength))
-    parts = list(arr) if weights is None else list(zip(arr, weights, strict=True))
+    parts = list(arr)
+    own_weights = [None] * len(parts) if weights is None else list(weights)
     rows = [
-        segments.bincount(
-            *(part if weights is not None else (part, None)), count, count, dtype, binary_output=binary_output
-        )
-        for part in parts
+        segments.bincount(row, each, count, count, dtype, binary_output=binary_output)
+        for row, each in zip(parts, own_weights, strict=True)
     ]
     return as_element(np.stack([np.asarray(row) for row in rows]))
 

@@ -111,11 +111,11 @@ def index_table_from_dataset(
 
 def _pair_of(dataset: Any) -> tuple[TensorSpec, TensorSpec]:
     """Return the specs of a key and of a value."""
-    spec = getattr(dataset, "element_spec", None)
+    spec: Any = getattr(dataset, "element_spec", None)
     is_pair = isinstance(spec, tuple) and len(spec) == 2
     if not is_pair or any(not isinstance(each, TensorSpec) or each.shape != () for each in spec):
         raise errors.BadTypeError(
             "A table is made of a Dataset whose elements are pairs of a key and a value, both scalars. Received: "
             f"dataset={shown(dataset)}. Use dataset.map, or batch and unbatch."
         )
-    return spec
+    return spec[0], spec[1]
