@@ -322,17 +322,18 @@ class ModelScope(Creator):
     def longest_of(self, lengths: Any) -> int | None:
         """Return how long the longest of sequences is whose lengths are computed in this trace.
 
-        Features are padded to the batch's longest sequence, so it is their second dimension. When the step has run it
-        raises if the batch was padded further.
+        Features are padded to the batch's longest sequence, so it is their first dimension behind those of `lengths`.
+        When the step has run it raises if the batch was padded further.
 
         Args:
-            lengths: One for each example.
+            lengths: One for each example, or for each part of it.
 
         Returns:
             None if it is not known: for other lengths, or where features and labels are of different sizes.
         """
         shape = tuple(np.shape(lengths))
-        widths = {own[1] for own in self.names.input_shapes if len(own) > 1 and own[:1] == shape}
+        rank = len(shape)
+        widths = {own[rank] for own in self.names.input_shapes if len(own) > rank > 0 and own[:rank] == shape}
         if not isinstance(lengths, jax.core.Tracer) or len(widths) != 1 or self.values.is_known(lengths):
             return None
         (width,) = widths

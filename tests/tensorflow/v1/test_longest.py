@@ -25,6 +25,11 @@ def test_a_mask_is_as_long_as_padded_features():
         masks(X, [2, 1])
 
 
+def test_parts_of_examples_have_lengths_too():
+    x, lengths = np.ones((2, 2, 3), np.float32), [[3, 1], [0, 2]]
+    assert masks(x, lengths).sum(-1).tolist() == lengths
+
+
 def test_a_mask_of_anything_else_needs_its_length():
     def of_two_sizes(scope, x, y, lengths):
         scope.names.give_inputs([x, y, lengths])
