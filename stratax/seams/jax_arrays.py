@@ -49,6 +49,17 @@ def give_attributes(to_arrays: Mapping[str, Any], to_tracers: Mapping[str, Any])
         )
 
 
+def take_mark(name: str) -> None:
+    """Let programs set an attribute of JAX' arrays to a boolean, which has no meaning and is False again.
+
+    Args:
+        name: The attribute's.
+    """
+    owners: list[Any] = [ArrayImpl, core.Tracer]
+    for owner in owners:
+        setattr(owner, name, property(lambda self: False, lambda self, value: None))
+
+
 def give_conversion(kind: type, convert: Callable[[Any], Any]) -> None:
     """Say what JAX' functions compute with if they are given a value of a class.
 

@@ -70,6 +70,11 @@ _PLACES = {
 }
 
 
+# Below `tensorflow`; all else below `contrib.x.python` is what `contrib.x` has.
+_OF_CONTRIB = {
+    "contrib.learn.python.learn.learn_runner": "stratax.tf.contrib.learn.learn_runner",
+    "contrib.learn.python.learn.utils": "stratax.tf.contrib.learn.utils",
+}
 # Their modules hold what these do, and they are packages of such modules themselves.
 _PACKAGES = (
     "estimator.canned",
@@ -92,6 +97,8 @@ def place(path: str) -> str | None:
     Returns:
         None if there is nothing for it.
     """
+    if path in _OF_CONTRIB:
+        return _OF_CONTRIB[path]
     before, _, after = f"{path}.".partition("python.")
     if before:
         # As tensorflow.contrib.tpu.python.tpu.tpu_config.

@@ -38,6 +38,8 @@ def names(text):
         "from tensorflow.python.estimator.canned.head import _Head",
         "from tensorflow.python.estimator.canned.optimizers import get_optimizer_instance",
         "from tensorflow.python.estimator.canned import prediction_keys; prediction_keys.PredictionKeys",
+        "from tensorflow.contrib.learn.python.learn import learn_runner; learn_runner.run",
+        "from tensorflow.contrib.learn.python.learn.utils import saved_model_export_utils as u; u.make_export_strategy",
         "from tensorflow.python.data.ops import dataset_ops; dataset_ops.Dataset",
     ],
 )

@@ -147,6 +147,10 @@ class ModelVariable(Variable):
     def __ne__(self, other: object) -> Any:
         return super().__ne__(other) if current_or_none() is None else self is not other
 
+    def __bool__(self) -> bool:
+        # Likewise: `average or variable`.
+        return bool(self.numpy()) if current_or_none() is None else True
+
     __hash__ = object.__hash__
 
     @property

@@ -5,6 +5,7 @@ from . import distribute as distribute
 from . import estimator as estimator
 from . import framework as framework
 from . import layers as layers
+from . import learn as learn
 from . import lookup as lookup
 from . import losses as losses
 from . import rnn as rnn

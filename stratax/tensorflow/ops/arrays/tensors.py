@@ -98,6 +98,8 @@ def install() -> None:
     jax_arrays.give_attributes(
         {**methods, "numpy": numpy}, {**methods, **_OF_GRAPHS, "numpy": property(_no_value)}
     )
+    # Layers of Keras 2 say by it whether a tensor depends on `training`, which each call is told here.
+    jax_arrays.take_mark("_uses_learning_phase")
     jax_arrays.give_shapes(TensorShape)
     jax_arrays.give_dtypes_to_tracers(_dtype_of)
     jax_arrays.give_operators(

@@ -197,3 +197,14 @@ def test_texts_with_methods_go_where_plain_text_goes():
     for value in (texts[0], texts):
         again = tf.io.parse_tensor(tf.io.serialize_tensor(value), tf.string)
         np.testing.assert_array_equal(again.numpy(), tf.constant(value).numpy())
+
+
+def test_layers_of_keras_2_may_mark_what_they_compute():
+    class Marking(keras.layers.Layer):
+        def call(self, x):
+            y = x + 1
+            y._uses_learning_phase = True
+            return y
+
+    inputs = keras.Input((2,))
+    assert keras.Model(inputs, Marking()(inputs)).predict(np.zeros((1, 2)), verbose=0).tolist() == [[1, 1]]

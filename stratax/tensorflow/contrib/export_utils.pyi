@@ -1,0 +1,1 @@
+from ._learn import make_export_strategy as make_export_strategy

@@ -1,0 +1,6 @@
+from stratax.tensorflow.estimator import RunConfig as RunConfig
+
+from ._learn import Experiment as Experiment
+from ._learn import ExportStrategy as ExportStrategy
+from ._learn import ModeKeys as ModeKeys
+from ._learn import make_export_strategy as make_export_strategy

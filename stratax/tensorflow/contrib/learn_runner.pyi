@@ -1,0 +1,1 @@
+from ._learn import run as run

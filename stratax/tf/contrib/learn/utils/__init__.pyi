@@ -1,0 +1,1 @@
+from . import saved_model_export_utils as saved_model_export_utils
