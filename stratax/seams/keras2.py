@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from keras.src.backend.common import global_state
+from keras.src.losses.loss import squeeze_or_expand_to_same_rank
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
 _JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"
@@ -56,6 +57,7 @@ WIDENED = (
     "keras:layers.AveragePooling2D.__init__",
     "keras:layers.AveragePooling3D.__init__",
     "keras:layers.Normalization.adapt",
+    "keras:metrics.MeanMetricWrapper.update_state",
     "keras:Sequential.add",
     "keras:layers.Discretization.adapt",
     f"{_TRAINER}.compile",
@@ -70,6 +72,14 @@ WIDENED = (
 )
 # What has been put in its place: facts of Keras' classes, not of an object.
 _installed: set[str] = set()
+
+
+def with_equal_ranks(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Return labels and outputs with as many dimensions, where one of them has a last one of size 1 more."""
+    if not (hasattr(y_true, "shape") and hasattr(y_pred, "shape")):
+        return y_true, y_pred
+    y_pred, y_true = squeeze_or_expand_to_same_rank(y_pred, y_true)
+    return y_true, y_pred
 
 
 def set_input_shape(layer: Any, shape: Any) -> None:

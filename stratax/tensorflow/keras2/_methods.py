@@ -52,6 +52,7 @@ def install() -> None:
         seam.widen(f"keras:layers.AveragePooling{dimensions}D.__init__", _with_pool_size)
     for sized in seam.SIZED:
         seam.widen(sized, _with_numpys_numbers)
+    seam.widen("keras:metrics.MeanMetricWrapper.update_state", _with_equal_ranks)
     seam.widen("keras:layers.Normalization.adapt", _of_datasets)
     seam.widen("keras:layers.Discretization.adapt", _without_tensorflow)
     seam.widen("keras:Sequential.add", _refusing_host_layers)
@@ -204,6 +205,9 @@ def _with_name_first(original: Callable[..., Any]) -> Callable[..., Any]:
                 zip(("name", "shape", "dtype", "initializer", "regularizer", "trainable"), args, strict=False)
             )
             args = ()
+        # One size is a shape, as in TensorFlow.
+        if isinstance(kwargs.get("shape"), int):
+            kwargs["shape"] = (kwargs["shape"],)
         # TensorFlow's options, which say nothing here.
         for name in ("use_resource", "experimental_autocast", "partitioner", "getter"):
             kwargs.pop(name, None)
@@ -245,6 +249,17 @@ def _with_numpys_numbers(original: Callable[..., Any]) -> Callable[..., Any]:
     # Keras reads the names of a layer's arguments from here, and follows no wrappers.
     __init__.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     return __init__
+
+
+def _with_equal_ranks(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function that is a metric compare labels of shape (n,) with outputs of shape (n, 1), as losses do."""
+
+    @functools.wraps(original)
+    def update_state(self: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        y_true, y_pred = seam.with_equal_ranks(y_true, y_pred)
+        return original(self, y_true, y_pred, sample_weight)
+
+    return update_state
 
 
 def _as_int(value: Any) -> Any:
@@ -346,10 +361,22 @@ def _without_tensorflow(original: Callable[..., Any]) -> Callable[..., Any]:
     return adapt
 
 
+def _for_each_output(model: Any, metrics: Any) -> Any:
+    """Return metrics of a model: a list for each output of those that are named once, which Keras 3 refuses."""
+    count = len(getattr(model, "outputs", None) or ())
+    is_flat = isinstance(metrics, list) and all(isinstance(each, str) for each in metrics)
+    if count < 2 or not is_flat or not metrics or len(metrics) == count:
+        return metrics
+    return [list(metrics) for _ in range(count)]
+
+
 def _without_tensorflows_options(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def compile(self: Any, *args: object, **kwargs: object) -> Any:
+    def compile(self: Any, *args: object, **kwargs: Any) -> Any:
         kwargs.pop("experimental_run_tf_function", None)
+        for name in ("metrics", "weighted_metrics"):
+            if name in kwargs:
+                kwargs[name] = _for_each_output(self, kwargs[name])
         if (steps := kwargs.pop("experimental_steps_per_execution", None)) is not None:
             kwargs["steps_per_execution"] = steps
         return original(self, *args, **kwargs)

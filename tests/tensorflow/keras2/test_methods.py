@@ -245,3 +245,38 @@ def test_sizes_of_layers_may_be_numpys_numbers():
     assert (found["input_dim"], found["output_dim"]) == (5, 4)
     assert keras.layers.MultiHeadAttention(np.int64(2), key_dim=np.int64(3)).get_config()["key_dim"] == 3
     assert keras.Sequential.from_config(model.get_config()).layers[1].units == 4
+
+
+def test_a_weight_may_have_one_size_for_a_shape():
+    class Scale(keras.layers.Layer):
+        def build(self, input_shape):
+            self.factors = self.add_weight(name="factors", shape=input_shape[-1], initializer="ones")
+
+        def call(self, x):
+            return x * self.factors
+
+    layer = Scale()
+    assert layer(np.ones((2, 3))).shape == (2, 3)
+    assert layer.factors.shape == (3,)
+
+
+def test_metrics_compare_rows_of_labels_with_columns():
+    inputs = keras.Input((1,))
+    model = keras.Model(inputs, keras.layers.Activation("sigmoid")(inputs))
+    model.compile("sgd", "binary_crossentropy", metrics=["binary_crossentropy"])
+    x, y = np.float32([[0.5], [-1.0], [2.0]]), np.float32([1, 0, 0])
+    found = model.evaluate(x, y, batch_size=2, verbose=0, return_dict=True)
+    p = 1 / (1 + np.exp(-x[:, 0]))
+    expected = -np.mean(y * np.log(p) + (1 - y) * np.log(1 - p))
+    assert found["binary_crossentropy"] == pytest.approx(expected, rel=1e-5)
+    assert found["loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_metrics_that_are_named_once_are_those_of_each_output():
+    inputs = keras.Input((2,))
+    outputs = [keras.layers.Dense(1, name=name)(inputs) for name in ("a", "b")]
+    model = keras.Model(inputs, outputs)
+    model.compile("sgd", "mse", metrics=["mae"])
+    x = np.ones((4, 2), np.float32)
+    history = model.fit(x, [np.zeros(4), np.ones(4)], verbose=0).history
+    assert {"a_mae", "b_mae"} <= history.keys()
