@@ -74,7 +74,7 @@ class StepInput:
             distributed, origin = dataset, None
         else:
             distributed, origin = strategy.experimental_distribute_dataset(dataset), dataset
-        steps = distributed.cardinality()
+        steps = int(distributed.cardinality())
         # Below zero the number of steps is unknown or infinite.
         made = cls(strategy, distributed, steps if steps >= 0 else None)
         source = distributed.source

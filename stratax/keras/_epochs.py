@@ -106,7 +106,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
             dataset = strategy.experimental_distribute_dataset(batches)
             # A sparse matrix can't be divided by its rows.
             dataset.convert_composites(as_dense)
-        steps = dataset.cardinality()
+        steps = int(dataset.cardinality())
         return cls(
             strategy, dataset, steps if steps >= 0 else None, origin=x if isinstance(x, Dataset) else None
         )

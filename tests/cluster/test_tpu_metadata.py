@@ -49,10 +49,10 @@ def test_on_a_tpu_vm_the_metadata_lists_the_hosts(tpu_vm, endpoints, addresses):
         assert pod_cluster("worker") == ({"worker": addresses}, 2)
 
 
-@pytest.mark.parametrize("missing", ["is_simulated", "may_have_tpus", "known_count"])
+@pytest.mark.parametrize("missing", ["is_simulated", "may_have_tpus", "find_known_count"])
 def test_where_there_are_no_chips_nobody_is_asked(tpu_vm, monkeypatch, missing):
     asked = []
-    found = {"is_simulated": lambda: True, "may_have_tpus": lambda: False, "known_count": lambda kind: 0}
+    found = {"is_simulated": lambda: True, "may_have_tpus": lambda: False, "find_known_count": lambda kind: 0}
     monkeypatch.setattr(_tpu_metadata, missing, found[missing])
     with metadata_server({}, asked=asked) as address:
         tpu_vm(address)

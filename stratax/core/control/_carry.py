@@ -12,7 +12,7 @@ from stratax import errors
 from stratax.base.typing import PyTree
 from stratax.core import regions
 from stratax.core.control import _body, _locals
-from stratax.core.control._predicates import as_predicate
+from stratax.core.control._locals import as_predicate
 
 _STATE = (keras.Variable, regions.Spread)
 

@@ -17,7 +17,7 @@ from stratax.base.surroundings import Slot
 from stratax.base.typing import TensorLike
 from stratax.core import regions
 from stratax.core.control import _body, _driven, _growing, _locals
-from stratax.core.control._predicates import as_predicate
+from stratax.core.control._locals import as_predicate
 
 
 def is_traced(value: object) -> bool:

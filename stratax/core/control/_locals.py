@@ -251,3 +251,20 @@ def common_dtype(path: str, left: TensorLike, right: TensorLike, where: str, fix
         f"The shape or dtype of {path} differs {where}. A compiled program needs one of each. Expected: {one}. "
         f"Received: {other}. {fix}"
     )
+
+
+def as_predicate(condition: Any, statement: str) -> Any:
+    """Return a condition as a boolean scalar array.
+
+    Raises:
+        TracingError: If it has more than one element.
+    """
+    condition = jnp.asarray(condition)
+    if condition.size != 1:
+        raise errors.TracingError(
+            f"The condition of `{statement}` has more than one element. Expected: a scalar array. "
+            f"Received: {describe('', condition)}. Reduce it with `keras.ops.all` or `keras.ops.any`, or use "
+            "`keras.ops.where` to choose element by element."
+        )
+    condition = condition.reshape(())
+    return condition if condition.dtype == bool else condition != 0

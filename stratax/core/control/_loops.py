@@ -34,7 +34,7 @@ from stratax.core.control import (
     _locals,
     _range,
 )
-from stratax.core.control._predicates import as_predicate
+from stratax.core.control._locals import as_predicate
 
 # For how many shapes of elements a loop is traced without a warning.
 _MAX_SHAPES = 5

@@ -187,7 +187,7 @@ class Updated(keras.Variable):
             raise errors.UnimplementedError(
                 f"Replicas' rows can't be combined where they replace others. Expected: a variable whose aggregation "
                 f"is 'only_first_replica' or 'none'. Received: {shown(self.path)} with aggregation="
-                f"{shown(self.aggregation)}. Combine the rows first, in get_replica_context().merge_call."
+                f"{shown(str.__str__(self.aggregation))}. Combine the rows first, in get_replica_context().merge_call."
             )
         places, changes = region.gather((place, values))
         region.note_meeting()

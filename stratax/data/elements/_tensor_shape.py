@@ -71,6 +71,18 @@ class _First:
 def use_dimensions(is_wanted: bool) -> None:
     """Have programs find `Dimension`s where they index shapes, as TensorFlow 1's, instead of plain numbers."""
     _First.is_wanted = is_wanted
+    # No frame of Python's where a shape is a plain tuple.
+    if is_wanted:
+        TensorShape.__iter__ = _iterate  # type: ignore[method-assign]
+    elif "__iter__" in vars(TensorShape):
+        del TensorShape.__iter__
+
+
+def _iterate(shape: "TensorShape") -> Iterator[Any]:
+    sizes = tuple.__iter__(shape)
+    if is_library(sys._getframe(1).f_code.co_filename):
+        return sizes
+    return iter([Dimension(size) if type(size) is int else size for size in sizes])
 
 
 class TensorShape(tuple[int | None, ...]):
@@ -263,12 +275,6 @@ class TensorShape(tuple[int | None, ...]):
         ):
             return Dimension(found)
         return tuple.__new__(TensorShape, found) if type(found) is tuple else found
-
-    def __iter__(self) -> Iterator[int | None]:
-        sizes = tuple.__iter__(self)
-        if _First.is_wanted and not is_library(sys._getframe(1).f_code.co_filename):
-            return iter([Dimension(size) if type(size) is int else size for size in sizes])
-        return sizes
 
     def __add__(self, other: Any) -> "TensorShape":  # type: ignore[override]
         return self.concatenate(other) if isinstance(other, (tuple, list)) else NotImplemented

@@ -61,11 +61,6 @@ class MetricValue:
         """The value's shape."""
         return jnp.shape(self.result())
 
-    @property
-    def dtype(self) -> Any:
-        """The value's dtype."""
-        return self.result().dtype
-
     def __jax_array__(self) -> Any:
         return self.result()
 

@@ -81,11 +81,6 @@ class Operation:
         """The shape of what it is worth as a tensor."""
         return jnp.shape(self.__jax_array__())
 
-    @property
-    def dtype(self) -> Any:
-        """The dtype of what it is worth as a tensor."""
-        return jnp.asarray(self.__jax_array__()).dtype
-
     def __jax_array__(self) -> Any:
         if self._is_done:
             # A branch has to give a tensor.

@@ -71,7 +71,7 @@ class TensorNames:
     def give_inputs(self, tensors: Iterable[Any]) -> None:
         """Give features and labels, in the order of their structure, the names that TensorFlow's have."""
         tensors = list(tensors)
-        self.input_shapes = [tuple(getattr(tensor, "shape", ())) for tensor in tensors]
+        self.input_shapes = [tuple(getattr(tensor, "shape", None) or ()) for tensor in tensors]
         operation = self.unique("IteratorGetNext")
         for index, tensor in enumerate(tensors):
             self._note_name(f"{operation}:{index}" if index else operation, tensor)

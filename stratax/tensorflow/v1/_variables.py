@@ -188,7 +188,7 @@ class ModelVariable(Variable):
             delta, lambda: regions.find_held(self) - keras.ops.cast(delta, self.dtype), name or "AssignSub"
         )
 
-    def _updated(self, how: str, place: Any, values: TensorLike) -> Any:
+    def _update(self, how: str, place: Any, values: TensorLike) -> Any:
         # Computed of what the variable has when the operation runs, as others may have updated it.
         return self._assigned(values, lambda: self._with_rows(how, place, values), "Scatter")
 

@@ -212,7 +212,7 @@ def test_an_optional_element_says_whether_it_is_there():
     stream = Inheriting(1)
     first, second = stream.get_next_as_optional(), stream.get_next_as_optional()
     assert (first.has_value(), int(first.get_value())) == (True, 0)
-    assert second.has_value() is False
+    assert not second.has_value()
     with pytest.raises(errors.BadArgumentError, match=r"has no value.*Ask has_value\(\) first"):
         second.get_value()
     present, value = jax.tree.leaves(first)

@@ -124,7 +124,7 @@ def test_what_a_scope_that_fails_has_created_is_placed_and_no_scope_is_left(stra
         fails()
     assert devices_of(made[0]) == set(strategies[0].devices)
     assert devices_of(sx.Variable(1.0)).isdisjoint(strategies[1].devices)
-    assert _ownership._scopes.stack == []
+    assert _ownership._CREATED.get() == ()
 
 
 def test_a_variable_that_is_gone_when_its_scope_ends_is_not_waited_for(strategies):
