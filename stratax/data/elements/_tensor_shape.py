@@ -73,7 +73,7 @@ def use_dimensions(is_wanted: bool) -> None:
     _First.is_wanted = is_wanted
     # No frame of Python's where a shape is a plain tuple.
     if is_wanted:
-        TensorShape.__iter__ = _iterate  # type: ignore[method-assign]
+        TensorShape.__iter__ = _iterate  # type: ignore[assignment, method-assign]
     elif "__iter__" in vars(TensorShape):
         del TensorShape.__iter__
 
