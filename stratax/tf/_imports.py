@@ -162,6 +162,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         if parent is None or not (fullname.startswith(f"{_OWN}.") or _is_taken_for_tensorflow(fullname)):
             return None
         inside = fullname.removeprefix(f"{_TENSORFLOW}.").removeprefix(f"{_OWN}.").split(".")
+        if inside[0].startswith("_"):
+            # Our own, which files decide.
+            return None
         if inside[0] == "python" or (inside[0] == "contrib" and "python" in inside):
             return _find_private(fullname, ".".join(inside))
         if parent.__name__ != place:
