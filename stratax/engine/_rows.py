@@ -30,7 +30,7 @@ class OutputRows:
         stacked: Shape ``(steps, num_replicas, num_examples, ...)``, the second dimension divided among the replicas.
 
     Example:
-        >>> rows = Rows(jnp.arange(12).reshape(2, 2, 3))
+        >>> rows = OutputRows(jnp.arange(12).reshape(2, 2, 3))
         >>> rows.shape, np.asarray(rows).tolist(), int(rows[4])
         ((12,), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], 4)
     """

@@ -38,7 +38,7 @@ class StepTurns:
     """Which steps run, how many were made, and how stale they were.
 
     Example:
-        >>> turns = Turns()
+        >>> turns = StepTurns()
         >>> turns.begin("a", "worker 0", bound=1)
         >>> turns.begin("b", "worker 1", bound=1)
         >>> turns.claim("a"), turns.end("a"), turns.claim("b"), turns.end("b")
