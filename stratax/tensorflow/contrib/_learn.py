@@ -9,7 +9,7 @@ from stratax.base.shown import shown
 from stratax.tensorflow import estimator as estimators
 
 
-class ModeKeys:
+class LearnModeKeys:
     """What a `model_fn` is called for, as `tf.contrib.learn.ModeKeys`.
 
     Attributes:
