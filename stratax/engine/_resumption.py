@@ -47,7 +47,7 @@ class PassedInput(Protocol):
         """The pass that is open."""
 
     def open(self) -> StepIterator:
-        """Open a pass."""
+        """Open a pass over the input."""
 
 
 class InputPosition:

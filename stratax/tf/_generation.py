@@ -3,12 +3,17 @@
 `import tensorflow as tf` says nothing of the version, and some functions mean something else in each: the second
 argument of `tf.nn.dropout` is the chance to stay or the chance to go. A program that asks for a name which TensorFlow 2
 does not have was written for TensorFlow 1, where `tf` is what `tf.compat.v1` is in TensorFlow 2, with the sizes of
-shapes as `Dimension`s.
+shapes as `Dimension`s. A program for both only tries whether there is such a name, by `hasattr` or in a `try`; it goes
+on with TensorFlow 2's, whose version it is told.
 """
 
+import ast
+import functools
 import importlib
+import linecache
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 # One of these stands in front of every model. `contrib` is none: programs for both look whether it is there.
@@ -45,17 +50,57 @@ def telling(find: Callable[[str], Any]) -> Callable[[str], Any]:
 
     def find_of_either(name: str) -> Any:
         if name in changed:
-            return getattr(importlib.import_module(_FIRST), name)
-        found = find(name)
+            found = getattr(importlib.import_module(_FIRST), name)
+            # Found without this function from now on.
+            vars(sys.modules[_OWN])[name] = found
+            return found
         if name in _OF_THE_FIRST and not changed and _is_tensorflow():
+            if _is_tried(sys._getframe(1), name):
+                # Asked for again, perhaps in earnest: not kept beside the function that finds it.
+                found = find(name)
+                vars(sys.modules[_OWN]).pop(name, None)
+                return found
             changed.update(_become_the_first())
-        return found
+        return find(name)
 
     return find_of_either
 
 
 def _is_tensorflow() -> bool:
     return sys.modules.get("tensorflow") is sys.modules[_OWN]
+
+
+def _is_tried(frame: FrameType | None, name: str) -> bool:
+    """Return whether a program asks for a name only to see whether it is there."""
+    while frame is not None and frame.f_code.co_filename.startswith("<frozen "):
+        # Python's own import asks for what `from tensorflow import x` names.
+        frame = frame.f_back
+    if frame is None:
+        return False
+    source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
+    return any(
+        first <= frame.f_lineno <= last and asked in (None, name) for first, last, asked in _trials(source)
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _trials(source: str) -> list[tuple[int, int, str | None]]:
+    """Return the lines in which names are tried, and which: None for any, in a `try` that catches their absence."""
+    from stratax.tf._reader import catches_missing
+
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        # Of a notebook's cell, with commands of its own: nothing is known.
+        return []
+    found: list[tuple[int, int, str | None]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try) and any(catches_missing(handler.type) for handler in node.handlers):
+            found.append((node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno, None))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr"):
+            names = [each.value for each in node.args[1:2] if isinstance(each, ast.Constant)]
+            found += [(node.lineno, node.end_lineno or node.lineno, str(each)) for each in names]
+    return found
 
 
 def _become_the_first() -> set[str]:

@@ -139,7 +139,7 @@ class ProgramReader(ast.NodeVisitor):
         before = len(self.uses)
         for each in node.body:
             self.visit(each)
-        if any(_catches_missing(handler.type) for handler in node.handlers):
+        if any(catches_missing(handler.type) for handler in node.handlers):
             self.uses[before:] = [use for use in self.uses[before:] if use.complaint is None]
         for other in (*node.handlers, *node.orelse, *node.finalbody):
             self.visit(other)
@@ -270,7 +270,7 @@ class ProgramReader(ast.NodeVisitor):
         self.uses.append(Use(node.lineno, name, others, complaint, self._function))
 
 
-def _catches_missing(caught: ast.expr | None) -> bool:
+def catches_missing(caught: ast.expr | None) -> bool:
     names = {each.id for each in ast.walk(caught) if isinstance(each, ast.Name)} if caught else {"Exception"}
     return bool(
         names & {"AttributeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException"}

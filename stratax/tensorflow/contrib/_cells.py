@@ -142,7 +142,7 @@ class LayerNormBasicLSTMCell(RNNCell):
         return self._num_units
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Run one step."""
+        """Return the output of one step, and the state behind it."""
         c, h = state
         given = jnp.concatenate([inputs, h], 1)
         i, j, f, o = jnp.split(linear(given, 4 * self._num_units, not self._layer_norm, None), 4, axis=1)
@@ -232,7 +232,7 @@ class InputProjectionWrapper(_Around):
         self._activation = activation
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Run one step."""
+        """Return the output of one step, and the state behind it."""
         projected = linear(inputs, self._num_proj, True, v1.zeros_initializer())
         return self._cell(self._activation(projected) if self._activation else projected, state)
 
@@ -267,7 +267,7 @@ class OutputProjectionWrapper(_Around):
         return self._output_size
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Run one step."""
+        """Return the output of one step, and the state behind it."""
         output, new = self._cell(inputs, state)
         projected = linear(output, self._output_size, True, v1.zeros_initializer())
         return (self._activation(projected) if self._activation else projected), new
@@ -297,7 +297,7 @@ class EmbeddingWrapper(_Around):
         self._initializer = initializer
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Run one step."""
+        """Return the output of one step, and the state behind it."""
         edge: Any = math.sqrt(3)
         initializer = (
             self._initializer

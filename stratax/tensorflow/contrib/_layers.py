@@ -395,5 +395,5 @@ class _Depthwise(v1.layers.Layer, keras.layers.DepthwiseConv2D):
     """Convolves each channel by itself; its kernel is called as that of a separable convolution."""
 
     def add_weight(self, name: str | None = None, *args: Any, **kwargs: Any) -> Any:
-        """Make a variable."""
+        """Make a variable, the kernel under its name in contrib."""
         return super().add_weight("depthwise_kernel" if name == "kernel" else name, *args, **kwargs)

@@ -75,24 +75,15 @@ def make_export_strategy(
             f"{shown(default_output_alternative_key)}. Name the output DEFAULT_SERVING_SIGNATURE_DEF_KEY."
         )
 
+    exporter = estimators.LatestExporter(
+        "Servo", serving_input_fn, assets_extra, as_text, exports_to_keep=exports_to_keep
+    )
+
     def export(estimator: Any, export_path: str, checkpoint_path: str | None) -> Any:
-        made = estimator.export_saved_model(
-            export_path, serving_input_fn, assets_extra=assets_extra, checkpoint_path=checkpoint_path
-        )
-        if exports_to_keep is not None:
-            remove_old_exports(export_path, exports_to_keep)
-        return made
+        latest = checkpoint_path or estimator.latest_checkpoint()
+        return exporter.export(estimator, export_path, latest, {}, is_the_final_export=True)
 
     return ExportStrategy("Servo", export)
-
-
-def remove_old_exports(folder: str, count: int) -> None:
-    """Remove all exports of a folder but the newest ones."""
-    from stratax.io import gfile
-
-    stamps = sorted(name.rstrip("/") for name in gfile.listdir(folder))
-    for name in [each for each in stamps if each.isdigit()][:-count]:
-        gfile.rmtree(os.path.join(folder, name))
 
 
 class Experiment:
@@ -108,7 +99,7 @@ class Experiment:
         train_monitors: Hooks of training.
         eval_hooks: Hooks of evaluations.
         local_eval_frequency: Ignored, as TensorFlow's is deprecated.
-        eval_delay_secs: How long an evaluation by itself waits before.
+        eval_delay_secs: Ignored.
         continuous_eval_throttle_secs: The time between two evaluations in turns.
         min_eval_frequency: Ignored: `train_and_evaluate` evaluates behind the training.
         delay_workers_by_global_step: Ignored.
@@ -161,7 +152,7 @@ class Experiment:
 
     @property
     def estimator(self) -> Any:
-        """The Estimator."""
+        """The Estimator that it runs."""
         return self._estimator
 
     @property

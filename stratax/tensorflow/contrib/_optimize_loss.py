@@ -12,6 +12,7 @@ from stratax.tensorflow import v1
 from stratax.tensorflow.ops.arrays.arrays import identity
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.math import linalg
+from stratax.tensorflow.ops.random import random
 
 _Pairs = list[tuple[Any, Any]]
 
@@ -152,8 +153,6 @@ def _optimizer_of(optimizer: Any, rate: Any) -> Any:
 
 
 def _changed(pairs: _Pairs, noise: float | None, multipliers: Mapping[Any, Any] | None) -> _Pairs:
-    from stratax.tensorflow.ops.random import random
-
     if noise is not None:
         pairs = [
             (g if g is None else on_device(g) + random.truncated_normal(jnp.shape(g)) * noise, v)

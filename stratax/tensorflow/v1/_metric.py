@@ -58,7 +58,7 @@ class MetricValue:
 
     @property
     def shape(self) -> Any:
-        """The value's shape."""
+        """The shape of what the metric is worth."""
         return jnp.shape(self.result())
 
     def __jax_array__(self) -> Any:

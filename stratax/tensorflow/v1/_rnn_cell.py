@@ -174,7 +174,7 @@ class RNNCell(Layer):
 
     @property
     def non_trainable_variables(self) -> list[keras.Variable]:
-        """The others."""
+        """Those that optimizers do not see."""
         return [variable for variable in self.variables if not (variable.trainable and self.trainable)]
 
     weights = variables

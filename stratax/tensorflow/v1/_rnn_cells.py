@@ -82,7 +82,7 @@ class BasicRNNCell(LayerRNNCell):
         self._bias = self.add_variable("bias", [self._num_units], initializer=Zeros())
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Run one step."""
+        """Return the output of one step, and the state behind it."""
         output = self._activation(affine([inputs, state], self._kernel, self._bias))
         return output, output
 
@@ -146,7 +146,7 @@ class GRUCell(LayerRNNCell):
         )
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Run one step."""
+        """Return the output of one step, and the state behind it."""
         gates = jax.nn.sigmoid(affine([inputs, state], self._gate_kernel, self._gate_bias))
         reset, update = jnp.split(gates, 2, axis=1)
         candidate = affine([inputs, reset * state], self._candidate_kernel, self._candidate_bias)
@@ -232,7 +232,7 @@ class LSTMCell(LayerRNNCell):
             )
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Run one step."""
+        """Return the output of one step, and the state behind it."""
         before, hidden = self._parts_of(state)
         gates = affine([inputs, hidden], self._kernel, self._bias)
         i, j, f, o = jnp.split(gates, 4, axis=1)

@@ -96,7 +96,7 @@ class WrapperCell(RNNCell):
 
     @property
     def wrapped_cell(self) -> Any:
-        """The cell inside."""
+        """The cell that is wrapped."""
         return self.cell
 
     # What programs of older versions take.

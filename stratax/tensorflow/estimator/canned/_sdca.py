@@ -41,7 +41,7 @@ _NAMES_OF_TABLE = ("sdca_examples", "sdca_state", "sdca_sums")
 
 
 class LinearPart(Protocol):
-    """A linear model."""
+    """A linear model that SDCA trains."""
 
     @property
     def sparse_combiner(self) -> str:
