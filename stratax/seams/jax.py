@@ -143,7 +143,7 @@ class TracedOperation(NamedTuple):
 
     Attributes:
         primitive: What it is.
-        operands: Its operands, constants and traced values.
+        operands: Its operands as traced values, also those that are constants.
         params: Its parameters.
         position: Which of its results is meant.
         has_effects: Whether it does more than to compute its results.
@@ -163,9 +163,13 @@ def operation_of(value: Any) -> TracedOperation | None:
     if not isinstance(value, partial_eval.DynamicJaxprTracer) or value.parent is None:
         return None
     made = value.parent
-    # Of operands that are constants, the constants.
-    operands = [core.full_lower(operand) for operand in made.in_tracers]
     position = next(index for index, result in enumerate(made.outvars) if result is value.val)
+    # What is captured from an outer program is that program's value.
+    lowered = [core.full_lower(operand) for operand in made.in_tracers]
+    operands = [
+        outer if isinstance(outer, core.Tracer) else own
+        for own, outer in zip(made.in_tracers, lowered, strict=True)
+    ]
     return TracedOperation(made.primitive, operands, made.params, position, bool(made.effects), id(made))
 
 

@@ -303,7 +303,7 @@ def play_back(
                 cotangents.pop(output, None)
         needed = [node in wanted for node in record.inputs]
         if any(cotangent is not None for cotangent in incoming) and any(needed):
-            for node, cotangent in zip(record.inputs, _pull_back(record.vjp, incoming, needed), strict=True):
+            for node, cotangent in zip(record.inputs, pull_back(record.vjp, incoming, needed), strict=True):
                 if cotangent is not None:
                     _accumulate(cotangents, node, cotangent)
     return cotangents
@@ -380,7 +380,7 @@ def _accumulate(cotangents: dict[TapeNode, Any], node: TapeNode, cotangent: Tens
     cotangents[node] = cotangent if present is None else ad.add_tangents(present, cotangent)
 
 
-def _pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
+def pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
     """Return the inputs' cotangents, None where they are zero for certain or not needed.
 
     Calling `vjp` would turn every symbolic zero into an array and send it on through the rest of the tape.
@@ -436,7 +436,7 @@ _without_constants: weakref.WeakSet[Any] = weakref.WeakSet()
 
 def _find_known_outputs(vjp: Any) -> list[bool]:
     """Return which outputs do not depend on the inputs, as far as derivatives go (`floor`, `stop_gradient`)."""
-    # See `_pull_back`.
+    # See `pull_back`.
     return list(vjp.fun.args[1])
 
 

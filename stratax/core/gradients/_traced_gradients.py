@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from stratax.core.gradients._tape_trace import pull_back
 from stratax.seams.jax import TracedOperation, identity_of, operation_of
 
 
@@ -22,7 +23,7 @@ def trace_gradients(
         targets: Traced arrays.
         sources: Traced arrays.
         given: For each target the gradient from which it goes on; None for ones.
-        stopped: Arrays that no gradient goes through.
+        stopped: Arrays that no gradient goes through. Those among the sources have gradients themselves.
     """
     path = _Path(targets, sources, stopped)
     reached = [
@@ -38,14 +39,14 @@ def trace_gradients(
     def compute(added: list[Any]) -> list[Any]:
         return path.values([target for target, _ in reached], [sources[i] for i in wanted], added)
 
-    values, pull_back = jax.vjp(compute, added)
+    values, vjp = jax.vjp(compute, added)
     cotangents = [
         jnp.ones_like(value)
         if cotangent is None
         else jnp.broadcast_to(jnp.asarray(cotangent, value.dtype), value.shape)
         for value, (_, cotangent) in zip(values, reached, strict=True)
     ]
-    found = dict(zip(wanted, pull_back(cotangents)[0], strict=True))
+    found = dict(zip(wanted, pull_back(vjp, cotangents, [True] * len(wanted)), strict=True))
     return [found.get(position) for position in range(len(sources))]
 
 
@@ -95,7 +96,7 @@ class _Path:
     def _note(self, value: Any) -> None:
         made = self._operations[identity_of(value)]
         depends = made is not None and any(identity_of(operand) in self._on for operand in made.operands)
-        if identity_of(value) in self._sources and identity_of(value) not in self._stopped:
+        if identity_of(value) in self._sources:
             self._used.add(identity_of(value))
             depends = True
         if depends:

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import stratax as sx
+import stratax.tf as tf
 from stratax.core.gradients import trace_gradients
 
 
@@ -37,9 +38,35 @@ def test_nothing_goes_through_what_is_stopped():
         return [
             *trace_gradients([y * y, y], [x], [None, None], [y]),
             *trace_gradients([y * x], [x], [None], [y]),
+            *trace_gradients([y * y * x], [y, x], [None], [y]),
         ]
 
-    assert compiled(stopped, jnp.float32(3)) == [None, 6]
+    assert compiled(stopped, jnp.float32(3)) == [None, 6, 36, 36]
+
+
+def test_constants_of_the_function_have_gradients_where_they_are_used():
+    @tf.function
+    def of_constants(x):
+        scalar, row, unused = tf.constant(2.0), tf.constant([2.0, 3.0]), tf.constant(5.0)
+        found = tf.gradients([scalar * x, tf.reduce_sum(row * x)], [scalar, row, unused, x])
+        assert found[2] is None
+        zero = tf.gradients(scalar * x, [unused, row], unconnected_gradients="zero")
+        return [found[0], found[1], found[3], tf.gradients(scalar * scalar, scalar)[0], *zero]
+
+    assert [each.numpy().tolist() for each in of_constants(tf.constant(3.0))] == [3, [3, 3], 7, 4, 0, [0, 0]]
+
+
+def test_what_has_no_derivative_connects_nothing():
+    def none(x):
+        results = [
+            jax.lax.stop_gradient(x * 2) + 1,
+            jnp.floor(x),
+            (x > 1).astype("float32"),
+            x.astype("int32") * 1.0,
+        ]
+        return [trace_gradients([y], [x], [None], [])[0] for y in results]
+
+    assert compiled(none, jnp.float32(3)) == [None] * 4
 
 
 def test_several_targets_with_gradients_of_their_own_and_whole_numbers():
