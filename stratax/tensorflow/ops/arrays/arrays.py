@@ -17,7 +17,7 @@ from stratax.data.elements import Rank, SparseTensor, as_array, if_constant, siz
 from stratax.errors import BadArgumentError, CastError
 from stratax.tensorflow.ops.arrays import indexing
 from stratax.tensorflow.ops.calls import labels
-from stratax.tensorflow.ops.calls._computed import whole_number
+from stratax.tensorflow.ops.calls._computed import whole_number, with_lists_alike
 from stratax.tensorflow.ops.calls._host import (
     is_made_of_numbers,
     is_made_on_host,
@@ -275,7 +275,8 @@ def reverse(tensor: TensorLike, axis: Axis) -> Any:
 @op(name_default="stack", text=["values"])
 def stack(values: PyTree, axis: int = 0) -> Any:
     """Return arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
-    return (np if is_of_sizes(values) else _library(values)).stack(list(values), axis=axis)
+    values = list(with_lists_alike(*values))
+    return (np if is_of_sizes(values) else _library(values)).stack(values, axis=axis)
 
 
 @op(name_default="parallel_stack")
@@ -303,8 +304,9 @@ def unstack(value: Any, num: int | None = None, axis: int = 0) -> list[Any]:
 @op(name_default="concat", text=["values"])
 def concat(values: PyTree, axis: int) -> Any:
     """Return arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
+    values = list(with_lists_alike(*values))
     library = np if is_of_sizes(values) else _library(values)
-    return library.concatenate(list(values), axis=whole_number("axis", axis))
+    return library.concatenate(values, axis=whole_number("axis", axis))
 
 
 @op(name_default="split", text=["value"])
@@ -406,6 +408,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
             "`tf.where` takes two values, or none: then it gives the places where the condition holds. "
             f"Received: x={shown(x)}, y={shown(y)}. Pass both."
         )
+    x, y = with_lists_alike(x, y)
     library = _library(condition, x, y)
     # Without an array among them, numbers of Python have TensorFlow's dtypes.
     if library is np and not (hasattr(x, "dtype") or hasattr(y, "dtype")):

@@ -61,6 +61,20 @@ def computed_alike(function: Callable[..., Any], *operands: object, **options: A
     return computed(function, *operands, **options)
 
 
+def with_lists_alike(*operands: Any) -> tuple[Any, ...]:
+    """Return operands, of which lists take the first array's dtype, as a tensor is made of them in TensorFlow."""
+    if not any(isinstance(operand, list | tuple) for operand in operands):
+        return operands
+    dtype = next((operand.dtype for operand in operands if hasattr(operand, "dtype")), None)
+    if dtype is None or any(map(holds_text, operands)):
+        return operands
+    on_host = is_host_call(*operands)
+    return tuple(
+        _like(operand, np.dtype(dtype), on_host=on_host) if isinstance(operand, list | tuple) else operand
+        for operand in operands
+    )
+
+
 def _like(operand: Any, dtype: np.dtype, *, on_host: bool) -> Any:
     if operand is None or hasattr(operand, "dtype"):
         return operand

@@ -15,6 +15,7 @@ from stratax.base.tracing import is_traced
 from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import check_divisor, quotient_dtype
 from stratax.errors import BadArgumentError
+from stratax.tensorflow.ops.calls._computed import with_lists_alike
 from stratax.tensorflow.ops.calls._host import is_on_host
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls._text import as_text, holds_text
@@ -48,6 +49,7 @@ def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name
     device_function = getattr(ops, keras_name or name)
 
     def function(x: TensorLike, y: TensorLike) -> Any:
+        x, y = with_lists_alike(x, y)
         return numpy_function(x, y) if is_on_host(x, y) else device_function(x, y)
 
     return op(name=name, doc=f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}", arrays=["x", "y"])(function)
@@ -87,6 +89,7 @@ def _extreme(name: str, numpy_function: Callable[..., Any], what: str) -> Any:
     device_function = getattr(ops, name)
 
     def function(x: TensorLike, y: TensorLike) -> Any:
+        x, y = with_lists_alike(x, y)
         if is_on_host(x, y):
             return numpy_function(x, y)
         operands = _of_one_dtype(x, y)

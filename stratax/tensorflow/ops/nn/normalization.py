@@ -9,6 +9,7 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.base.typing import Array, Axis, TensorLike
 from stratax.errors import BadArgumentError
+from stratax.tensorflow.ops.calls._computed import with_lists_alike
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.reductions import axes_of
@@ -28,7 +29,7 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
     Raises:
         BadArgumentError: If there is another number of channels, or the format is none.
     """
-    array, numbers = on_device(value), on_device(bias)
+    array, numbers = map(on_device, with_lists_alike(value, bias))
     is_first = data_format in _FIRST
     if data_format is not None and not (
         is_first or data_format in ("NHWC", "NWC", "NDHWC", "N...C", "NC...")
