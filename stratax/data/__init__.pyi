@@ -33,6 +33,7 @@ from .examples._example import SequenceExample as SequenceExample
 from .examples._features import FixedLenFeature as FixedLenFeature
 from .examples._features import FixedLenSequenceFeature as FixedLenSequenceFeature
 from .examples._features import VarLenFeature as VarLenFeature
+from .examples._json import decode_json_example as decode_json_example
 from .examples._parse import parse_example as parse_example
 from .examples._parse import parse_single_example as parse_single_example
 from .examples._parse_sequence import parse_sequence_example as parse_sequence_example

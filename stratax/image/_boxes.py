@@ -264,9 +264,9 @@ def extract_glimpse(
         size: Height and width of the parts.
         offsets: The places, shape `[batch, 2]`: y and x.
         centered: Whether places are counted from an image's center, -1 to 1 for all of it; else from its corner.
-        normalized: Whether places are parts of height and width; else pixels.
-        noise: What stands outside of images: random numbers, `"uniform"` in the image's range or `"gaussian"`; or
-            `"zero"`.
+        normalized: Whether places are parts of height and width; else pixels, and those of the part's corner.
+        noise: What stands outside of images: random numbers, `"uniform"` in the image's range or `"gaussian"` with the
+            mean and deviation of each channel, within its range; or `"zero"`.
         name: Ignored.
 
     Returns:
@@ -285,20 +285,30 @@ def extract_glimpse(
         )
     whole = np.array(image.shape[1:3], np.float32)
     places = places.astype("float32") * (whole if normalized else 1)
-    if centered:
-        places = places / 2 + whole / 2 - np.array([rows, columns], np.float32) / 2
+    if centered and normalized:
+        places = (places + whole - np.array([rows, columns], np.float32)) / 2
+    elif centered:
+        places = places + whole / 2
     first = xp.trunc(places).astype("int32")
     ys, xs = first[:, :1] + xp.arange(rows), first[:, 1:] + xp.arange(columns)
     is_inside = _within(ys, image.shape[1])[:, :, None] & _within(xs, image.shape[2])[:, None, :]
     ys, xs = xp.clip(ys, 0, image.shape[1] - 1), xp.clip(xs, 0, image.shape[2] - 1)
     parts = image[xp.arange(len(image))[:, None, None], ys[:, :, None], xs[:, None, :]].astype("float32")
-    outside = np.zeros(parts.shape, np.float32) if noise == "zero" else _noise(noise, parts.shape)
+    if noise == "zero":
+        outside = np.zeros(parts.shape, np.float32)
+    else:
+        outside = _noise(noise, image.astype("float32"), parts.shape, xp)
     return xp.where(is_inside[..., None], parts, xp.asarray(outside))
 
 
-def _noise(noise: str, shape: tuple[int, ...]) -> np.ndarray:
-    numbers = element_uniform(shape)
-    if noise == "gaussian":
-        # Box and Muller's: from two uniform numbers a normal one.
-        numbers = np.sqrt(-2 * np.log(1 - numbers)) * np.cos(2 * np.pi * element_uniform(shape))
-    return numbers.astype(np.float32)
+def _noise(noise: str, image: Any, shape: tuple[int, ...], xp: Any) -> Any:
+    numbers = element_uniform(shape).astype(np.float32)
+    if noise == "uniform":
+        low, high = image.min(axis=(1, 2, 3), keepdims=True), image.max(axis=(1, 2, 3), keepdims=True)
+        return low + numbers * (high - low)
+    # Box and Muller's: from two uniform numbers a normal one.
+    angles = element_uniform(shape).astype(np.float32)
+    normal = np.sqrt(-2 * np.log(1 - numbers)) * np.cos(2 * np.pi * angles)
+    mean, deviation = image.mean(axis=(1, 2), keepdims=True), image.std(axis=(1, 2), keepdims=True)
+    low, high = image.min(axis=(1, 2), keepdims=True), image.max(axis=(1, 2), keepdims=True)
+    return xp.clip(mean + normal * deviation, low, high)

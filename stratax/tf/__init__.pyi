@@ -43,6 +43,7 @@ from stratax.data import TensorShape as TensorShape
 from stratax.data import TensorSpec as TensorSpec
 from stratax.data import VarLenFeature as VarLenFeature
 from stratax.data import decode_csv as decode_csv
+from stratax.data import decode_json_example as decode_json_example
 from stratax.data import decode_raw as decode_raw
 from stratax.data import parse_example as parse_example
 from stratax.data import parse_single_example as parse_single_example
@@ -132,6 +133,7 @@ from stratax.tensorflow.ops.arrays.static_values import is_symbolic_tensor as is
 from stratax.tensorflow.ops.arrays.static_values import tuple as tuple
 from stratax.tensorflow.ops.arrays.tensor_array import TensorArray as TensorArray
 from stratax.tensorflow.ops.arrays.tensor_class import Tensor as Tensor
+from stratax.tensorflow.ops.arrays.type_specs import type_spec_from_value as type_spec_from_value
 from stratax.tensorflow.ops.calls.creation import constant as constant
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor as convert_to_tensor
 from stratax.tensorflow.ops.calls.creation import eye as eye
@@ -324,6 +326,7 @@ from stratax.v1 import all_variables as all_variables
 from stratax.v1 import assign as assign
 from stratax.v1 import assign_add as assign_add
 from stratax.v1 import assign_sub as assign_sub
+from stratax.v1 import batch_gather as batch_gather
 from stratax.v1 import batch_scatter_update as batch_scatter_update
 from stratax.v1 import constant_initializer as constant_initializer
 from stratax.v1 import control_dependencies as control_dependencies

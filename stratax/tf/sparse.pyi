@@ -25,4 +25,5 @@ from stratax.tensorflow.ops.arrays.sparse import sparse_dense_matmul as sparse_d
 from stratax.tensorflow.ops.arrays.sparse import split as split
 from stratax.tensorflow.ops.arrays.sparse import to_indicator as to_indicator
 from stratax.tensorflow.ops.arrays.sparse import transpose as transpose
+from stratax.tensorflow.ops.arrays.sparse_counts import bincount as bincount
 from stratax.tensorflow.v1.sparse import to_dense as to_dense

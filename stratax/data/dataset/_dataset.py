@@ -544,6 +544,7 @@ class Dataset(Selecting, Grouping):
         element_spec: PyTree = None,
         compression: str | None = None,
         reader_func: Callable[["Dataset"], "Dataset"] | None = None,
+        wait: bool = False,
     ) -> "Dataset":
         """Read the elements that :meth:`save` wrote, as they were: structure, dtypes, strings.
 
@@ -558,15 +559,16 @@ class Dataset(Selecting, Grouping):
             element_spec: Checked against what was saved; what was saved if None.
             compression: Checked likewise.
             reader_func: Makes a Dataset of a Dataset of Datasets, one for each file.
+            wait: Whether to wait for what is still being saved.
 
         Raises:
-            FileMissingError: Nothing was saved there, or not to its end.
+            FileMissingError: Nothing was saved there, or not to its end, and `wait` is False.
             DataError: The elements are others than `element_spec` says.
             DataLossError: A file is damaged; where it is an element, while iterating.
         """
         from stratax.data.snapshots import load
 
-        loaded: Dataset = load(path, element_spec, compression, reader_func, Dataset)
+        loaded: Dataset = load(path, element_spec, compression, reader_func, Dataset, wait=wait)
         return loaded
 
     def prefetch(self, buffer_size: int | None, name: str | None = None) -> "Dataset":

@@ -1,7 +1,9 @@
 """`Dataset.save` and `Dataset.load`: elements in a folder of files (data layer)."""
 
 import contextlib
+import logging
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +32,10 @@ from stratax.data.vectorise import call, on_host
 from stratax.errors import BadArgumentError, DataError, FileMissingError
 from stratax.io import as_compression, as_file_name
 
+logger = logging.getLogger(__name__)
+
 _BLOCK = 256
+_POLL_SECONDS = 0.2
 
 
 def save(
@@ -106,10 +111,17 @@ def load(
     compression: str | None,
     reader_func: Callable[[Any], Any] | None,
     wrap: Callable[[Node], Nested],
+    *,
+    wait: bool = False,
 ) -> Any:
     """Return the Dataset of what :func:`save` wrote; `wrap` makes a Dataset of a node."""
     folder = as_file_name(path)
     snapshot = read_snapshot(folder)
+    if snapshot is None and wait:
+        logger.info("Waiting for %s to be saved to its end", shown(folder))
+        while snapshot is None:
+            time.sleep(_POLL_SECONDS)
+            snapshot = read_snapshot(folder)
     if snapshot is None:
         raise FileMissingError(
             f"There is no saved Dataset, or its writing did not come to its end. Expected: a folder with {SPEC_FILE}. "

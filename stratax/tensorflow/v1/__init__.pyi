@@ -37,6 +37,7 @@ from ._current import current_or_none as current_or_none
 from ._current import entering as entering
 from ._current import reading as reading
 from ._derivatives import DerivativesError as DerivativesError
+from ._functions import batch_gather as batch_gather
 from ._functions import div as div
 from ._functions import multinomial as multinomial
 from ._functions import to_bfloat16 as to_bfloat16

@@ -123,6 +123,18 @@ def gather(
     return arrays.gather(params, indices, axis=axis, batch_dims=batch_dims, name=name)
 
 
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Any:
+    """Return slices by their indices, row by row, as `tf.compat.v1.batch_gather`.
+
+    Args:
+        params: A tensor.
+        indices: Its last dimension has indices in the same dimension of `params`; those before are alike in both.
+        name: As for other functions.
+    """
+    last = np.ndim(indices) - 1
+    return arrays.gather(params, indices, axis=last, batch_dims=last, name=name)
+
+
 def norm(
     tensor: TensorLike,
     ord: Any = "euclidean",

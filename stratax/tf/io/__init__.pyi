@@ -6,6 +6,7 @@ from stratax.data import TFRecordOptions as TFRecordOptions
 from stratax.data import TFRecordWriter as TFRecordWriter
 from stratax.data import VarLenFeature as VarLenFeature
 from stratax.data import decode_csv as decode_csv
+from stratax.data import decode_json_example as decode_json_example
 from stratax.data import decode_raw as decode_raw
 from stratax.data import parse_example as parse_example
 from stratax.data import parse_sequence_example as parse_sequence_example

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -338,3 +339,13 @@ def test_saving_in_a_loop_of_a_compiled_function_is_refused(tmp_path):
 
     with pytest.raises(TracingError, match="A dataset is saved in a loop.*Save it outside"):
         saved()
+
+
+def test_load_waits_for_what_is_being_saved(tmp_path, caplog):
+    writer = threading.Timer(1.0, lambda: Dataset.range(4).save(tmp_path / "late"))
+    writer.start()
+    with caplog.at_level("INFO", logger="stratax"):
+        loaded = Dataset.load(tmp_path / "late", wait=True)
+    writer.join()
+    assert as_lists(loaded) == [0, 1, 2, 3]
+    assert "to be saved to its end" in caplog.text

@@ -26,3 +26,16 @@ def test_numbers_become_complex():
         found = convert(np.array([1.5, -2.0], np.float32))
         assert found.dtype == dtype
         assert np.asarray(found).tolist() == [1.5 + 0j, -2 + 0j]
+
+
+def test_batch_gather_takes_slices_row_by_row():
+    numbers = np.arange(24).reshape(2, 3, 4)
+    assert tf.compat.v1.batch_gather([[1, 2, 3], [4, 5, 6]], [[0, 2], [1, 1]]).numpy().tolist() == [
+        [1, 3],
+        [5, 5],
+    ]
+    assert tf.compat.v1.batch_gather([5, 6, 7], [2, 0]).numpy().tolist() == [7, 5]
+    rows = tf.compat.v1.batch_gather(numbers, [[0, 2], [1, 1]])
+    assert rows.numpy().tolist() == numbers[[[0], [1]], [[0, 2], [1, 1]]].tolist()
+    parts = tf.compat.v1.batch_gather(numbers, np.zeros((2, 3, 1), np.int32))
+    assert parts.numpy().tolist() == [[[0], [4], [8]], [[12], [16], [20]]]

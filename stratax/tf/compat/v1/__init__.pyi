@@ -20,6 +20,7 @@ del debugging
 del distribute
 del estimator
 del feature_column
+del image
 del initializers
 del losses
 del metrics
@@ -61,6 +62,7 @@ from . import debugging as debugging  # type: ignore[no-redef] # noqa: E402
 from . import distribute as distribute  # type: ignore[no-redef] # noqa: E402
 from . import estimator as estimator  # type: ignore[no-redef] # noqa: E402
 from . import feature_column as feature_column  # type: ignore[no-redef] # noqa: E402
+from . import image as image  # type: ignore[no-redef] # noqa: E402
 from . import nn as nn  # type: ignore[no-redef] # noqa: E402
 from . import saved_model as saved_model  # type: ignore[no-redef] # noqa: E402
 from . import strings as strings  # type: ignore[no-redef] # noqa: E402
