@@ -5,6 +5,8 @@ import stratax.tensorflow.v1._variables
 
 from . import contrib_layers as contrib_layers
 from . import contrib_lookup as contrib_lookup
+from . import contrib_metrics as contrib_metrics
+from . import contrib_opt as contrib_opt
 from . import contrib_summary as contrib_summary
 from . import functions as functions
 from . import initializers as initializers

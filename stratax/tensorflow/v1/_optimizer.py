@@ -51,6 +51,7 @@ class Optimizer(regions.KeepsSlots):
         self._name = name
         self._rule: Rule | None = None
         self._is_by_row = False
+        self._keeps_slots_by_row = True
         self._numbers: dict[str, Number] = {}
         self._slot_kinds: dict[str, tuple[str, float]] = {}
         self._powers: dict[str, Number] = {}
@@ -69,6 +70,7 @@ class Optimizer(regions.KeepsSlots):
         powers: dict[str, Number] | None = None,
         slot_names: dict[str, str] | None = None,
         is_by_row: bool = False,
+        keeps_slots_by_row: bool = True,
     ) -> None:
         """Say how the optimizer changes a variable.
 
@@ -80,6 +82,7 @@ class Optimizer(regions.KeepsSlots):
             slot_names: What slots are called in checkpoints, where not as the optimizer.
             is_by_row: Whether rows that a gradient does not consist of stay as they are, with their slots, although the
                 rule would change them where the gradient is zero.
+            keeps_slots_by_row: Whether their slots do so, too, where `is_by_row`.
         """
         self._rule = rule
         self._numbers = numbers
@@ -89,6 +92,16 @@ class Optimizer(regions.KeepsSlots):
         }
         self._powers = powers or {}
         self._is_by_row = is_by_row
+        self._keeps_slots_by_row = keeps_slots_by_row
+
+    def _rule_of(self, variable: keras.Variable, *, is_by_row: bool) -> Rule | None:
+        """Return the arithmetic of one variable.
+
+        Args:
+            variable: The variable.
+            is_by_row: Whether its gradient consists of rows.
+        """
+        return self._rule
 
     def get_name(self) -> str:
         """Return the name under which its slots are kept."""
@@ -225,7 +238,7 @@ class Optimizer(regions.KeepsSlots):
 
         def update() -> None:
             own = gradients if is_reduced else reduce_gradients(gradients)
-            self._apply(own, variables, numbers, global_step, _of_all_replicas(rows))
+            self._apply(own, variables, numbers, global_step, of_all_replicas(rows))
 
         inputs = operations_of([gradients, list(numbers.values())])
         operation = scope.operation(update, name=name or self._name, inputs=inputs)
@@ -282,7 +295,10 @@ class Optimizer(regions.KeepsSlots):
         names, by_row = list(numbers), [mask is not None for mask in rows]
         slots = [{name: own[id(variable)] for name, own in self._slots.items()} for variable in variables]
         shared, powers = dict(self._shared), list(self._powers)
-        rule = self._rule
+        rules = [
+            self._rule_of(variable, is_by_row=each) for variable, each in zip(variables, by_row, strict=True)
+        ]
+        keeps_slots = self._keeps_slots_by_row
 
         def make(arrays: list[Any]) -> None:
             given = iter(arrays)
@@ -290,8 +306,10 @@ class Optimizer(regions.KeepsSlots):
             masks = [next(given) if is_by_row else None for is_by_row in by_row]
             values = dict(zip(names, given, strict=True))
             values |= {name: variable.value for name, variable in shared.items()}
-            for gradient, variable, own, mask in zip(own_gradients, variables, slots, masks, strict=True):
-                _change(rule, gradient, variable, own, values, mask)
+            for rule, gradient, variable, own, mask in zip(
+                rules, own_gradients, variables, slots, masks, strict=True
+            ):
+                _change(rule, gradient, variable, own, values, mask, keeps_slots=keeps_slots)
             for key in powers:
                 name = f"{key}_power"
                 keras.Variable.assign(shared[name], values[name] * values[key])
@@ -332,6 +350,8 @@ def _change(
     slots: dict[str, keras.Variable],
     numbers: Numbers,
     rows: Any,
+    *,
+    keeps_slots: bool,
 ) -> None:
     dtype = variable.dtype
     before, before_slots = variable.value, {name: slot.value for name, slot in slots.items()}
@@ -349,10 +369,11 @@ def _change(
     constraint = variable.constraint
     keras.Variable.assign(variable, value if constraint is None else constraint(value))
     for name, slot in slots.items():
-        keras.Variable.assign(slot, kept(changed[name], before_slots[name]))
+        new = changed[name]
+        keras.Variable.assign(slot, kept(new, before_slots[name]) if keeps_slots else new)
 
 
-def _of_all_replicas(rows: list[Any]) -> list[Any]:
+def of_all_replicas(rows: list[Any]) -> list[Any]:
     """Return which rows any of the replicas has touched."""
     replicas = syncing_replicas()
     if replicas is None or all(mask is None for mask in rows):

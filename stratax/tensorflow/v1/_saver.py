@@ -102,7 +102,7 @@ class Saver:
         self._sharded = sharded
         self._is_built = not defer_build
         self._state = None if scope is None else scope.state
-        self._given = None if var_list is None else _by_name(var_list)
+        self._given = None if var_list is None else by_name(var_list)
         if self._given is not None and not self._given and not allow_empty:
             raise errors.BadArgumentError("No variables to save. Received: var_list without any.")
         self._manager: CheckpointManager | None = None
@@ -195,7 +195,7 @@ class Saver:
         return [] if self._manager is None else self._manager.checkpoints
 
 
-def _by_name(given: Variables) -> dict[str, keras.Variable]:
+def by_name(given: Variables) -> dict[str, keras.Variable]:
     pairs = list(given.items() if isinstance(given, Mapping) else ((_path(each), each) for each in given))
     found: dict[str, keras.Variable] = {}
     for name, variable in pairs:

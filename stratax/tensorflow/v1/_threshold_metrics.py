@@ -42,7 +42,7 @@ def _at_each_threshold(
         thresholds: Sequence[float],
         weights: TensorLike | None = None,
     ) -> Measure:
-        return Measure(_at_thresholds(labels, predictions, thresholds, weights, kinds), compute)
+        return Measure(at_thresholds(labels, predictions, thresholds, weights, kinds), compute)
 
     return measure
 
@@ -123,9 +123,9 @@ def auc(
             f"summation_method must be one of {tuple(_SUMMATIONS)}. Received: "
             f"summation_method={shown(summation_method)}."
         )
-    inner = _inner_thresholds(num_thresholds) if thresholds is None else sorted(thresholds)
+    inner = inner_thresholds(num_thresholds) if thresholds is None else sorted(thresholds)
     edges = [-_EDGE, *inner, 1 + _EDGE]
-    sums = _at_thresholds(labels, predictions, edges, weights, _KINDS)
+    sums = at_thresholds(labels, predictions, edges, weights, _KINDS)
     compute = functools.partial(_area, curve=curve, summation=summation_method)
     return Measure(sums, compute)
 
@@ -143,8 +143,8 @@ def sensitivity_at_specificity(
 ) -> Measure:
     """Return the sensitivity where the specificity is nearest to a number, as TensorFlow's metric of that name."""
     _check_part("specificity", specificity)
-    edges = [-_EDGE, *_inner_thresholds(num_thresholds), 1 + _EDGE]
-    sums = _at_thresholds(labels, predictions, edges, weights, _KINDS)
+    edges = [-_EDGE, *inner_thresholds(num_thresholds), 1 + _EDGE]
+    sums = at_thresholds(labels, predictions, edges, weights, _KINDS)
     return Measure(sums, functools.partial(_sensitivity_at, specificity=specificity))
 
 
@@ -161,12 +161,12 @@ def specificity_at_sensitivity(
 ) -> Measure:
     """Return the specificity where the sensitivity is nearest to a number, as TensorFlow's metric of that name."""
     _check_part("sensitivity", sensitivity)
-    edges = [-_EDGE, *_inner_thresholds(num_thresholds), 1 - _EDGE]
-    sums = _at_thresholds(labels, predictions, edges, weights, _KINDS)
+    edges = [-_EDGE, *inner_thresholds(num_thresholds), 1 - _EDGE]
+    sums = at_thresholds(labels, predictions, edges, weights, _KINDS)
     return Measure(sums, functools.partial(_specificity_at, sensitivity=sensitivity))
 
 
-def _at_thresholds(
+def at_thresholds(
     labels: TensorLike,
     predictions: TensorLike,
     thresholds: Sequence[float],
@@ -190,7 +190,7 @@ def _at_thresholds(
     return {kind: jnp.sum(jnp.where(parts[kind][0], parts[kind][1], 0), 1) for kind in kinds}
 
 
-def _inner_thresholds(num_thresholds: int) -> list[float]:
+def inner_thresholds(num_thresholds: int) -> list[float]:
     return [(index + 1) / (num_thresholds - 1) for index in range(num_thresholds - 2)]
 
 

@@ -1,0 +1,46 @@
+from stratax.tensorflow.ops.arrays.segments import confusion_matrix as confusion_matrix
+
+from ._contrib_metrics import accuracy as accuracy
+from ._contrib_metrics import aggregate_metric_map as aggregate_metric_map
+from ._contrib_metrics import aggregate_metrics as aggregate_metrics
+from ._contrib_metrics import cohen_kappa as cohen_kappa
+from ._contrib_metrics import count as count
+from ._contrib_metrics import f1_score as f1_score
+from ._contrib_metrics import streaming_accuracy as streaming_accuracy
+from ._contrib_metrics import streaming_auc as streaming_auc
+from ._contrib_metrics import streaming_covariance as streaming_covariance
+from ._contrib_metrics import streaming_false_negatives as streaming_false_negatives
+from ._contrib_metrics import (
+    streaming_false_negatives_at_thresholds as streaming_false_negatives_at_thresholds,
+)
+from ._contrib_metrics import streaming_false_positives as streaming_false_positives
+from ._contrib_metrics import (
+    streaming_false_positives_at_thresholds as streaming_false_positives_at_thresholds,
+)
+from ._contrib_metrics import streaming_mean as streaming_mean
+from ._contrib_metrics import streaming_mean_absolute_error as streaming_mean_absolute_error
+from ._contrib_metrics import streaming_mean_cosine_distance as streaming_mean_cosine_distance
+from ._contrib_metrics import streaming_mean_iou as streaming_mean_iou
+from ._contrib_metrics import streaming_mean_relative_error as streaming_mean_relative_error
+from ._contrib_metrics import streaming_mean_squared_error as streaming_mean_squared_error
+from ._contrib_metrics import streaming_mean_tensor as streaming_mean_tensor
+from ._contrib_metrics import streaming_pearson_correlation as streaming_pearson_correlation
+from ._contrib_metrics import streaming_percentage_less as streaming_percentage_less
+from ._contrib_metrics import streaming_precision as streaming_precision
+from ._contrib_metrics import streaming_precision_at_thresholds as streaming_precision_at_thresholds
+from ._contrib_metrics import streaming_recall as streaming_recall
+from ._contrib_metrics import streaming_recall_at_k as streaming_recall_at_k
+from ._contrib_metrics import streaming_recall_at_thresholds as streaming_recall_at_thresholds
+from ._contrib_metrics import streaming_root_mean_squared_error as streaming_root_mean_squared_error
+from ._contrib_metrics import streaming_sensitivity_at_specificity as streaming_sensitivity_at_specificity
+from ._contrib_metrics import (
+    streaming_sparse_average_precision_at_k as streaming_sparse_average_precision_at_k,
+)
+from ._contrib_metrics import streaming_sparse_precision_at_k as streaming_sparse_precision_at_k
+from ._contrib_metrics import streaming_sparse_precision_at_top_k as streaming_sparse_precision_at_top_k
+from ._contrib_metrics import streaming_sparse_recall_at_k as streaming_sparse_recall_at_k
+from ._contrib_metrics import streaming_specificity_at_sensitivity as streaming_specificity_at_sensitivity
+from ._contrib_metrics import streaming_true_negatives as streaming_true_negatives
+from ._contrib_metrics import streaming_true_negatives_at_thresholds as streaming_true_negatives_at_thresholds
+from ._contrib_metrics import streaming_true_positives as streaming_true_positives
+from ._contrib_metrics import streaming_true_positives_at_thresholds as streaming_true_positives_at_thresholds

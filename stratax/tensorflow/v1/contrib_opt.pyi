@@ -1,0 +1,12 @@
+from ._averaging_optimizer import MovingAverageOptimizer as MovingAverageOptimizer
+from ._contrib_optimizers import AdaMaxOptimizer as AdaMaxOptimizer
+from ._contrib_optimizers import AddSignOptimizer as AddSignOptimizer
+from ._contrib_optimizers import LARSOptimizer as LARSOptimizer
+from ._contrib_optimizers import LazyAdamOptimizer as LazyAdamOptimizer
+from ._contrib_optimizers import NadamOptimizer as NadamOptimizer
+from ._contrib_optimizers import PowerSignOptimizer as PowerSignOptimizer
+from ._contrib_optimizers import clip_gradients_by_global_norm as clip_gradients_by_global_norm
+from ._weight_decay import AdamWOptimizer as AdamWOptimizer
+from ._weight_decay import DecoupledWeightDecayExtension as DecoupledWeightDecayExtension
+from ._weight_decay import MomentumWOptimizer as MomentumWOptimizer
+from ._weight_decay import extend_with_decoupled_weight_decay as extend_with_decoupled_weight_decay
