@@ -1,5 +1,8 @@
 from stratax.checkpoint import checkpoints_iterator as checkpoints_iterator
 
+from ._device_choices import GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy
+from ._device_choices import RandomStrategy as RandomStrategy
+from ._device_choices import byte_size_load_fn as byte_size_load_fn
 from ._hparams import HParams as HParams
 from ._hparams import parse_values as parse_values
 from ._optimize_loss import add_gradients_summaries as add_gradients_summaries

@@ -1,0 +1,1 @@
+from ._compiler import experimental_jit_scope as experimental_jit_scope

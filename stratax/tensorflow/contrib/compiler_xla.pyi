@@ -1,0 +1,1 @@
+from ._compiler import compile as compile

@@ -1,0 +1,2 @@
+from . import jit as jit
+from . import xla as xla

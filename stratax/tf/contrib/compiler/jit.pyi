@@ -1,0 +1,1 @@
+from stratax.tensorflow.contrib.compiler_jit import *

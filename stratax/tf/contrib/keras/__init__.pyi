@@ -1,0 +1,3 @@
+from stratax.tf.keras import *
+
+from . import api as api

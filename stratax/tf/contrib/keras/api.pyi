@@ -1,0 +1,1 @@
+from stratax.tf import keras as keras

@@ -1,0 +1,1 @@
+from stratax.tensorflow.v1.contrib_metrics import *
