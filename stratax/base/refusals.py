@@ -83,7 +83,7 @@ def raises_named(function: _Function) -> _Function:
     return cast(_Function, call_named)
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     """Return what there is to know of an argument: of an array its shape and dtype."""
     if isinstance(value, list | tuple) and any(hasattr(part, "dtype") for part in value):
         return f"[{', '.join(map(_describe, value))}]"

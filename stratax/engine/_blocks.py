@@ -99,10 +99,10 @@ def predict_block(
             return StepsPerReplica(jnp.moveaxis(leaf.array, 0, 1))
         return to_all(_in_order(leaf, steps))
 
-    def in_order(output: Any) -> Any:
+    def in_order(output: object) -> Any:
         return jax.tree.map(rows, output, is_leaf=is_per_replica)
 
-    def first(output: Any) -> Any:
+    def first(output: object) -> Any:
         combined = jnp.asarray(_first(output))
         return to_all(combined[None] if steps == 1 else combined)
 
@@ -160,7 +160,7 @@ def _repeat_step(step: Step, steps: int, *, keep: bool = False) -> Step:
     if steps == 1:
         return step
 
-    def each(row: Any) -> Any:
+    def each(row: object) -> Any:
         return step(jax.tree.map(own_step, row, is_leaf=is_per_replica))
 
     return lambda stacked: control.for_rows(stacked, each, keep=keep)

@@ -203,7 +203,7 @@ class _Named:
         self._block = block
         self.__name__ = self.__qualname__ = name
 
-    def __call__(self, steps: int, element: Any) -> Any:
+    def __call__(self, steps: int, element: object) -> Any:
         return self._block(steps, element)
 
 

@@ -87,7 +87,7 @@ class OutputRows:
     def __iter__(self) -> Iterator[jax.Array]:
         return iter(self._in_order)
 
-    def __getitem__(self, key: Any) -> jax.Array:
+    def __getitem__(self, key: object) -> jax.Array:
         return self._in_order[key]
 
     def __bool__(self) -> bool:
@@ -109,7 +109,7 @@ class OutputRows:
         return repr(self._in_order)
 
 
-def _array(value: Any) -> Any:
+def _array(value: object) -> Any:
     return value._in_order if isinstance(value, OutputRows) else value
 
 

@@ -35,7 +35,7 @@ def _chosen(image: TensorLike, flip: Callable[[Any], Any], draw: Draw) -> Any:
     return flip(image) if number < 0.5 else image
 
 
-def cropped(value: TensorLike, size: Any, draw: Draw) -> Any:
+def cropped(value: TensorLike, size: object, draw: Draw) -> Any:
     """Return a part of a given size, all places being equally likely.
 
     Raises:

@@ -91,7 +91,7 @@ def crop_and_resize(
     is_inside = _within(ys, image.shape[1])[:, :, None] & _within(xs, image.shape[2])[:, None, :]
     which = box_indices[:, None, None]
 
-    def pixels(row: Any, column: Any) -> Any:
+    def pixels(row: object, column: object) -> Any:
         row = xp.clip(row, 0, image.shape[1] - 1).astype("int32")[:, :, None]
         column = xp.clip(column, 0, image.shape[2] - 1).astype("int32")[:, None, :]
         return image[which, row, column].astype("float32")
@@ -236,9 +236,9 @@ def extract_patches(
 @gives_tensors
 def extract_image_patches(
     images: TensorLike,
-    ksizes: Any = None,
-    strides: Any = None,
-    rates: Any = None,
+    ksizes: object = None,
+    strides: object = None,
+    rates: object = None,
     padding: str = "VALID",
     name: str | None = None,
     sizes: TensorLike | None = None,

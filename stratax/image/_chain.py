@@ -217,7 +217,7 @@ def converted(
 def resized(
     images: TensorLike,
     size: TensorLike,
-    method: Any = "bilinear",
+    method: object = "bilinear",
     preserve_aspect_ratio: bool = False,
     antialias: bool = False,
     name: str | None = None,
@@ -292,7 +292,7 @@ def brightened_at_random(image: TensorLike, max_delta: Any, seed: int | None = N
     return image.step(1.0, _number(between(-max_delta, max_delta, draw_of(image.source, seed))))
 
 
-def stretched(images: TensorLike, contrast_factor: Any) -> Developed | None:
+def stretched(images: TensorLike, contrast_factor: object) -> Developed | None:
     """Stand beside :func:`adjust_contrast`."""
     return images.stretch(_number(contrast_factor)) if type(images) is Developed else None
 

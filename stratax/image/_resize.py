@@ -57,7 +57,7 @@ _FEW_PIXELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 def resize(
     images: TensorLike,
     size: TensorLike,
-    method: Any = ResizeMethod.BILINEAR,
+    method: object = ResizeMethod.BILINEAR,
     preserve_aspect_ratio: bool = False,
     antialias: bool = False,
     name: str | None = None,
@@ -213,7 +213,7 @@ def resize_with_pad(
     image: TensorLike,
     target_height: int,
     target_width: int,
-    method: Any = ResizeMethod.BILINEAR,
+    method: object = ResizeMethod.BILINEAR,
     antialias: bool = False,
 ) -> Any:
     """Return an image as large as fits a size, with zeros around it, as `tf.image.resize_with_pad`.
@@ -269,7 +269,7 @@ def _checked(
     return images, xp, rows, columns
 
 
-def _method(method: Any) -> str:
+def _method(method: object) -> str:
     if method not in _METHODS:
         raise BadArgumentError(
             f"A method of resizing is one of {', '.join(_METHODS)}. Received: method={shown(method)}. Pass one of "

@@ -53,14 +53,14 @@ def _chosen(
     overlaps_with: Any,
     count: int,
     threshold: Any,
-    score_threshold: Any,
+    score_threshold: object,
     sigma: float,
     xp: Namespace,
 ) -> tuple[Any, Any, Any]:
     """Return the places and scores of the boxes to keep, `count` of them, and how many of these count."""
     numbers = xp.arange(scores.shape[0])
 
-    def step(turn: Any, state: Array) -> Any:
+    def step(turn: object, state: Array) -> Any:
         scores, places, kept, num = state
         best = xp.argmax(scores)
         is_found = scores[best] > score_threshold
@@ -93,9 +93,9 @@ def _chosen(
 def _of_boxes(
     boxes: TensorLike,
     scores: TensorLike,
-    max_output_size: Any,
-    threshold: Any,
-    score_threshold: Any,
+    max_output_size: object,
+    threshold: object,
+    score_threshold: object,
     sigma: float = 0.0,
     is_padded: bool = False,
 ) -> tuple[Any, Any, Any]:
@@ -110,7 +110,7 @@ def _of_boxes(
     )
 
 
-def _check(scores: Array, shape: tuple[int, ...], threshold: Any) -> None:
+def _check(scores: Array, shape: tuple[int, ...], threshold: object) -> None:
     is_known = not is_traced(threshold)
     if tuple(scores.shape) != shape or (is_known and not 0 <= float(np.asarray(threshold)) <= 1):
         raise BadArgumentError(
@@ -119,7 +119,7 @@ def _check(scores: Array, shape: tuple[int, ...], threshold: Any) -> None:
         )
 
 
-def _whole(max_output_size: Any) -> int:
+def _whole(max_output_size: object) -> int:
     if is_traced(max_output_size):
         raise BadTypeError(
             "max_output_size is the size of a result, which has to be known while a program is traced. Received: a "
@@ -128,7 +128,7 @@ def _whole(max_output_size: Any) -> int:
     return int(np.asarray(max_output_size))
 
 
-def _cut(places: Any, num: Any) -> slice:
+def _cut(places: object, num: Any) -> slice:
     if is_traced(num):
         raise BadTypeError(
             "How many boxes are kept is known only when a compiled program runs. Use "
@@ -143,8 +143,8 @@ def non_max_suppression(
     boxes: TensorLike,
     scores: TensorLike,
     max_output_size: TensorLike,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = _NO_THRESHOLD,
+    iou_threshold: object = 0.5,
+    score_threshold: object = _NO_THRESHOLD,
     name: str | None = None,
 ) -> Any:
     """Return the places of the best boxes of which none overlaps a better one, as `tf.image.non_max_suppression`.
@@ -173,8 +173,8 @@ def non_max_suppression_with_scores(
     boxes: TensorLike,
     scores: TensorLike,
     max_output_size: TensorLike,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = _NO_THRESHOLD,
+    iou_threshold: object = 0.5,
+    score_threshold: object = _NO_THRESHOLD,
     soft_nms_sigma: float = 0.0,
     name: str | None = None,
 ) -> tuple[Any, Any]:
@@ -194,8 +194,8 @@ def non_max_suppression_overlaps(
     overlaps: TensorLike,
     scores: TensorLike,
     max_output_size: TensorLike,
-    overlap_threshold: Any = 0.5,
-    score_threshold: Any = _NO_THRESHOLD,
+    overlap_threshold: object = 0.5,
+    score_threshold: object = _NO_THRESHOLD,
     name: str | None = None,
 ) -> Any:
     """Return the places of the best of which none overlaps a better one, as `tf.image.non_max_suppression_overlaps`.
@@ -274,8 +274,8 @@ def combined_non_max_suppression(
     scores: TensorLike,
     max_output_size_per_class: TensorLike,
     max_total_size: TensorLike,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = _NO_THRESHOLD,
+    iou_threshold: object = 0.5,
+    score_threshold: object = _NO_THRESHOLD,
     pad_per_class: bool = False,
     clip_boxes: bool = True,
     name: str | None = None,

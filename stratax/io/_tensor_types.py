@@ -3,7 +3,7 @@
 The numbers are those of `DataType` in TensorFlow's `types.proto`, the fields those of `TensorProto` in `tensor.proto`.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -80,7 +80,7 @@ VALUE_FIELDS = {
 }
 
 
-def list_values(message: Any, kind: DataType) -> np.ndarray:
+def list_values(message: object, kind: DataType) -> np.ndarray:
     """Return the values that a message lists, in one dimension.
 
     Args:

@@ -57,7 +57,7 @@ class ScheduledProgram(ScheduledSteps):
         self._last: Any = None
         self._source: OfWorkers | None = None
 
-    def __call__(self, steps: int, element: Any) -> Any:
+    def __call__(self, steps: int, element: object) -> Any:
         """Schedule so many steps; see `StepProgram`. Their batches may be `OfWorkers`."""
         if not isinstance(element, OfWorkers):
             for batch in engine.unstack_batches(steps, element):
@@ -76,7 +76,7 @@ class ScheduledProgram(ScheduledSteps):
             )
         return self._last
 
-    def _schedule(self, block: Any, args: tuple[Any, ...]) -> None:
+    def _schedule(self, block: object, args: tuple[Any, ...]) -> None:
         self._running.append(self._coordinator.schedule(block, args=args))
         # Batches wait in memory, and callbacks want results that are not too old.
         while len(self._running) > _AHEAD * self._coordinator.num_workers or self._last is None:

@@ -299,7 +299,7 @@ def lower_as_delivery(primitive: jax.extend.core.Primitive) -> None:
     """
 
     @primitive.def_effectful_abstract_eval
-    def _types(*_: Any, **__: Any) -> tuple[list[Any], set[Any]]:
+    def _types(*_: object, **__: object) -> tuple[list[Any], set[Any]]:
         return [], {debugging.debug_effect}
 
     def lowering(ctx: Any, *operands: Any, receive: Callable[..., None]) -> Any:
@@ -358,7 +358,7 @@ def lower_as_call(primitive: jax.extend.core.Primitive) -> None:
     """
 
     @primitive.def_effectful_abstract_eval
-    def _types(*_: Any, types: tuple[Any, ...], **__: Any) -> tuple[list[Any], set[Any]]:
+    def _types(*_: object, types: tuple[Any, ...], **__: object) -> tuple[list[Any], set[Any]]:
         return [core.ShapedArray(each.shape, each.dtype) for each in types], {callback._IOEffect}
 
     def lowering(ctx: Any, *operands: Any, function: Callable[..., Any], types: tuple[Any, ...]) -> Any:

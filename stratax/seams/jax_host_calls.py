@@ -52,7 +52,7 @@ _call_p.multiple_results = True
 
 
 @_call_p.def_effectful_abstract_eval
-def _call_types(*_: Any, number: int, types: tuple[Any, ...]) -> tuple[list[Any], set[Any]]:
+def _call_types(*_: object, number: int, types: tuple[Any, ...]) -> tuple[list[Any], set[Any]]:
     del number
     return [core.ShapedArray(each.shape, each.dtype) for each in types], {_effect}
 
@@ -78,7 +78,7 @@ _chain_p.multiple_results = True
 
 
 @_chain_p.def_abstract_eval
-def _chain_types(*_: Any, jaxpr: Any) -> list[Any]:
+def _chain_types(*_: object, jaxpr: Any) -> list[Any]:
     return [*(variable.aval for variable in jaxpr.outvars), core.ShapedArray((), np.dtype(np.int32))]
 
 
@@ -104,7 +104,7 @@ _known_p = core.Primitive("stratax_known")
 
 
 @_known_p.def_abstract_eval
-def _find_known_type(aval: Any, *, functions: Any) -> Any:
+def _find_known_type(aval: object, *, functions: object) -> Any:
     del functions
     return aval
 

@@ -46,7 +46,7 @@ class Content:
     prepare: Callable[..., tuple[Any, ...]] = lambda *arrays: arrays
 
 
-def tensor_message(value: Any) -> Any:
+def tensor_message(value: object) -> Any:
     """Return the `TensorProto` of a content's value."""
     if isinstance(value, np.ndarray) and value.shape == () and value.dtype == np.float32:
         # What most summaries are: TensorBoard's function takes ten times as long.
@@ -56,7 +56,7 @@ def tensor_message(value: Any) -> Any:
     return tensorboard("util.tensor_util").make_tensor_proto(value)
 
 
-def of_tensor(value: Any) -> Content:
+def of_tensor(value: object) -> Content:
     """Return the content that is an array as it is: numbers or strings.
 
     Raises:
@@ -121,7 +121,7 @@ def of_images(data: TensorLike, max_outputs: int) -> Content:
     return Content((value[:max_outputs],), _pictures, _pixels)
 
 
-def of_text(data: Any) -> Content:
+def of_text(data: object) -> Content:
     """Return strings.
 
     Raises:
@@ -175,15 +175,15 @@ def _check_count(max_outputs: Any) -> None:
         )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value.value if isinstance(value, keras.Variable) else value
 
 
-def _is_on_device(value: Any) -> bool:
+def _is_on_device(value: object) -> bool:
     return isinstance(value, jax.Array)
 
 
-def _numbers(data: Any, what: str) -> Any:
+def _numbers(data: object, what: str) -> Any:
     """Return data as an array that nobody changes afterwards: one of JAX, or a copy in NumPy."""
     value = _plain(data)
     if _is_on_device(value):

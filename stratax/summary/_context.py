@@ -72,7 +72,7 @@ def get_step() -> Any:
     return None if step is None else step.value
 
 
-def set_step(step: Any) -> None:
+def set_step(step: object) -> None:
     """Set the step of this thread's summaries that are given none, as `tf.summary.experimental.set_step`.
 
     A compiled function uses the step that is set when it runs, also where it is a Python number: in TensorFlow that
@@ -105,7 +105,7 @@ def check_step(step: Any) -> Any:
 
 
 @contextlib.contextmanager
-def record_if(condition: Any) -> Iterator[None]:
+def record_if(condition: object) -> Iterator[None]:
     """Write the summaries of a block only where a condition holds, as `tf.summary.record_if`.
 
     A compiled function asks when it runs: a callable that was given outside of it is called before every run, unless

@@ -82,7 +82,7 @@ class FileWriter:
             )
             self._is_closed = False
 
-    def add_summary(self, summary: Any, global_step: Any = None) -> None:
+    def add_summary(self, summary: object, global_step: object = None) -> None:
         """Write a summary.
 
         Args:
@@ -109,7 +109,7 @@ class FileWriter:
         kind = tensorboard("compat.proto.event_pb2").Event
         self._write(lambda: kind.FromString(content))
 
-    def add_graph(self, graph: object, global_step: Any = None, graph_def: object = None) -> None:
+    def add_graph(self, graph: object, global_step: object = None, graph_def: object = None) -> None:
         """Do nothing: there is no graph of TensorFlow."""
 
     def flush(self) -> None:
@@ -162,7 +162,7 @@ class FileWriter:
             )
 
 
-def _copy_later(summary: Any) -> Callable[[], Any]:
+def _copy_later(summary: object) -> Callable[[], Any]:
     """Return what gives a copy of a message: it may be changed afterwards, and be of TensorFlow's own class."""
     if hasattr(summary, "SerializeToString"):
         summary = summary.SerializeToString()

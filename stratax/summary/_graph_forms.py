@@ -68,7 +68,7 @@ def _limits() -> np.ndarray:
     return np.array([*(-limit for limit in reversed(positive)), 0.0, *positive])
 
 
-def image(tag: str, max_outputs: int, bad_color: Any = None) -> Encode:
+def image(tag: str, max_outputs: int, bad_color: object = None) -> Encode:
     """Return what makes images' messages: one for each.
 
     Args:
@@ -89,7 +89,7 @@ def image(tag: str, max_outputs: int, bad_color: Any = None) -> Encode:
     return encode
 
 
-def _as_bytes(pixels: np.ndarray, bad_color: Any) -> np.ndarray:
+def _as_bytes(pixels: np.ndarray, bad_color: object) -> np.ndarray:
     """Stretch an image's values over those of a byte, each image by itself; zero is in the middle if any is below."""
     if pixels.dtype == np.uint8:
         return pixels
@@ -125,7 +125,7 @@ def audio(tag: str, sample_rate: float, max_outputs: int) -> Encode:
     return encode
 
 
-def tensor(tag: str, metadata: Any, *, display_name: str | None = None) -> Encode:
+def tensor(tag: str, metadata: object, *, display_name: str | None = None) -> Encode:
     """Return what makes the message of an array of numbers or strings.
 
     Args:

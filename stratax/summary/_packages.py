@@ -41,12 +41,12 @@ def new_summary() -> Any:
     return tensorboard("compat.proto.summary_pb2").Summary()
 
 
-def new_event(**fields: Any) -> Any:
+def new_event(**fields: object) -> Any:
     """Return an `Event` message."""
     return tensorboard("compat.proto.event_pb2").Event(**fields)
 
 
-def metadata_of(plugin: str, description: str | None, **fields: Any) -> Callable[[], Any]:
+def metadata_of(plugin: str, description: str | None, **fields: object) -> Callable[[], Any]:
     """Return what makes the `SummaryMetadata` by which TensorBoard knows which plugin shows a summary.
 
     It needs TensorBoard, and is called once a summary is written.

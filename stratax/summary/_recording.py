@@ -35,7 +35,7 @@ _WRITER, _STEP, _CONDITION = 0, 1, 2
 _BIGGEST_STEP = np.iinfo(np.int32).max
 
 
-def record(tag: str, make: Callable[[], Content], metadata: Any, step: Any) -> Any:
+def record(tag: str, make: Callable[[], Content], metadata: object, step: object) -> Any:
     """Record a summary with the default writer.
 
     Args:
@@ -56,7 +56,7 @@ def record(tag: str, make: Callable[[], Content], metadata: Any, step: Any) -> A
     return record_message(tag, message, step)
 
 
-def record_message(tag: str, make: Callable[[], Content], step: Any) -> Any:
+def record_message(tag: str, make: Callable[[], Content], step: object) -> Any:
     """Record a `Summary` message with the default writer.
 
     Args:
@@ -101,7 +101,7 @@ def should_record_summaries() -> Any:
     return wanted if first is True else first if wanted is True else first & wanted
 
 
-def summary_of(tag: str, metadata: Any, value: Any) -> Any:
+def summary_of(tag: str, metadata: object, value: object) -> Any:
     """Return the `Summary` message of a content's value."""
     message = new_summary()
     metadata = metadata() if callable(metadata) else metadata
@@ -109,7 +109,9 @@ def summary_of(tag: str, metadata: Any, value: Any) -> Any:
     return message
 
 
-def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Any:
+def write(
+    tag: str, tensor: object, step: object = None, metadata: object = None, name: str | None = None
+) -> Any:
     """Write a summary of any kind with the default writer, as `tf.summary.write`.
 
     Args:
@@ -137,7 +139,7 @@ def _parse_metadata(content: bytes) -> Any:
     return tensorboard("compat.proto.summary_pb2").SummaryMetadata.FromString(content)
 
 
-def _record_now(make: Callable[[], Content], step: Any) -> Any:
+def _record_now(make: Callable[[], Content], step: object) -> Any:
     writer = WRITER.get()
     if writer is None or not _holds_now(CONDITION.get()):
         return False
@@ -159,7 +161,7 @@ def _record_now(make: Callable[[], Content], step: Any) -> Any:
     return True
 
 
-def _fetching(value: Any) -> Any:
+def _fetching(value: object) -> Any:
     """Return an array of which a copy is on its way to the host."""
     if not isinstance(value, jax.Array):
         return value
@@ -177,11 +179,11 @@ def _fetching(value: Any) -> Any:
     return value
 
 
-def _fetch(value: Any) -> Any:
+def _fetch(value: object) -> Any:
     return np.asarray(value)
 
 
-def _record_in_program(make: Callable[[], Content], step: Any) -> Any:
+def _record_in_program(make: Callable[[], Content], step: object) -> Any:
     wanted, writer = _find_wanted()
     if wanted is False:
         return False
@@ -196,13 +198,15 @@ def _record_in_program(make: Callable[[], Content], step: Any) -> Any:
     return wanted
 
 
-def _deliver(content: Content, writer: SummaryWriter | None, number: Any, step: Any, wanted: Any) -> None:
+def _deliver(
+    content: Content, writer: SummaryWriter | None, number: object, step: object, wanted: object
+) -> None:
     def receive(number: np.ndarray, step: np.ndarray, *arrays: np.ndarray) -> None:
         target = find_writer(int(number)) if writer is None else writer
         if target is not None:
             target._put(event_now(lambda: int(step), lambda: content.encode(*arrays)), may_wait=False)
 
-    def prepare(number: Any, step: Any, *arrays: Any) -> tuple[Any, ...]:
+    def prepare(number: object, step: object, *arrays: object) -> tuple[Any, ...]:
         return number, step, *content.prepare(*arrays)
 
     host.deliver(receive, [number, step, *content.arrays], wanted, prepare)
@@ -377,7 +381,7 @@ def _holds_now(condition: Setting | None) -> bool:
     return condition is None or bool(np.asarray(_resolve(condition.value)))
 
 
-def _is_same(left: Any, right: Any) -> bool:
+def _is_same(left: object, right: object) -> bool:
     """Return whether two callables are one, or one function with the same surroundings (a lambda in a loop)."""
     if left is right:
         return True

@@ -77,7 +77,7 @@ def merge_records(records: Sequence[Any], name: str = "Merge/MergeSummary") -> S
     sizes = [len(record.arrays) for record in records]
     forms = [record._form for record in records]
 
-    def encode(*arrays: Any) -> Any:
+    def encode(*arrays: object) -> Any:
         message, start = new_summary(), 0
         for form, size in zip(forms, sizes, strict=True):
             message.MergeFrom(form.encode(*arrays[start : start + size]))

@@ -13,7 +13,7 @@ from stratax.summary._packages import metadata_of, tensorboard
 from stratax.summary._recording import record
 
 
-def scalar(name: str, data: TensorLike, step: Any = None, description: str | None = None) -> Any:
+def scalar(name: str, data: TensorLike, step: object = None, description: str | None = None) -> Any:
     """Write a number, as `tf.summary.scalar`.
 
     In a compiled function the number and its step leave the program while it runs, and every iteration of a loop
@@ -42,7 +42,11 @@ def scalar(name: str, data: TensorLike, step: Any = None, description: str | Non
 
 
 def histogram(
-    name: str, data: TensorLike, step: Any = None, buckets: int | None = None, description: str | None = None
+    name: str,
+    data: TensorLike,
+    step: object = None,
+    buckets: int | None = None,
+    description: str | None = None,
 ) -> Any:
     """Write the distribution of numbers, as `tf.summary.histogram`.
 
@@ -67,7 +71,7 @@ def histogram(
 
 
 def image(
-    name: str, data: TensorLike, step: Any = None, max_outputs: int = 3, description: str | None = None
+    name: str, data: TensorLike, step: object = None, max_outputs: int = 3, description: str | None = None
 ) -> Any:
     """Write images, as `tf.summary.image`.
 
@@ -91,7 +95,7 @@ def image(
         return record(tag, lambda: _contents.of_images(data, max_outputs), metadata, step)
 
 
-def text(name: str, data: Any, step: Any = None, description: str | None = None) -> Any:
+def text(name: str, data: object, step: object = None, description: str | None = None) -> Any:
     """Write text, which TensorBoard shows as Markdown, as `tf.summary.text`.
 
     Args:
@@ -111,7 +115,7 @@ def text(name: str, data: Any, step: Any = None, description: str | None = None)
         return record(tag, lambda: _contents.of_text(data), metadata_of("text", description), step)
 
 
-def keras_model(name: str, data: keras.Model, step: Any = None) -> Any:
+def keras_model(name: str, data: keras.Model, step: object = None) -> Any:
     """Write a Keras model's configuration, which TensorBoard draws as a graph.
 
     Args:
@@ -136,7 +140,7 @@ def audio(
     name: str,
     data: TensorLike,
     sample_rate: int,
-    step: Any = None,
+    step: object = None,
     max_outputs: int = 3,
     encoding: str | None = None,
     description: str | None = None,

@@ -5,7 +5,6 @@ import os
 import tempfile
 import threading
 import warnings
-from typing import Any
 
 import jax
 
@@ -75,7 +74,7 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: FileNa
         _TRACES.current = _Trace(folder, outdir)
 
 
-def trace_export(name: str, step: Any = None, profiler_outdir: FileName | None = None) -> None:
+def trace_export(name: str, step: object = None, profiler_outdir: FileName | None = None) -> None:
     """End the trace and write its profile where TensorBoard's profile page looks, as `tf.summary.trace_export`.
 
     Args:

@@ -41,7 +41,7 @@ class SummaryWriter(abc.ABC):
         self.number = next(_numbers)
         _by_number[self.number] = self
 
-    def as_default(self, step: Any = None) -> contextlib.AbstractContextManager["SummaryWriter"]:
+    def as_default(self, step: object = None) -> contextlib.AbstractContextManager["SummaryWriter"]:
         """Return a context manager that makes this the writer of summaries, for a block.
 
         What was written in the block is on its way to the disk when it ends; :meth:`flush` waits until it is there.
@@ -55,7 +55,7 @@ class SummaryWriter(abc.ABC):
         self._check_open()
         return _Default(self, step)
 
-    def set_as_default(self, step: Any = None) -> None:
+    def set_as_default(self, step: object = None) -> None:
         """Make this the writer of this thread's summaries, from now on.
 
         Args:
@@ -106,7 +106,7 @@ class SummaryWriter(abc.ABC):
 class _Default(contextlib.AbstractContextManager["SummaryWriter"]):
     """Makes a writer the default one, and its step; `__enter__` may be called without the other (Keras does)."""
 
-    def __init__(self, writer: SummaryWriter, step: Any) -> None:
+    def __init__(self, writer: SummaryWriter, step: object) -> None:
         self._writer = writer
         self._step = None if step is None else _context.check_step(step)
         self._before: Any = None
@@ -207,7 +207,7 @@ class _NoWriter(SummaryWriter):
     def _nothing(self) -> Iterator["SummaryWriter"]:
         yield self
 
-    def as_default(self, step: Any = None) -> contextlib.AbstractContextManager["SummaryWriter"]:
+    def as_default(self, step: object = None) -> contextlib.AbstractContextManager["SummaryWriter"]:
         """Return a block that changes nothing: the writer around it stays the default one, as in TensorFlow."""
         return self._nothing()
 

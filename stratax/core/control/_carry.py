@@ -321,7 +321,7 @@ class Runner:
 
         return jax.lax.fori_loop(0, self._agree(self._elements.length), body, self._carry.initial)
 
-    def until(self, keep_going: Any) -> list[Any]:
+    def until(self, keep_going: object) -> list[Any]:
         """Run iterations as long as a condition holds and elements are left."""
         length = self._elements.length
         if length is not None and not isinstance(length, int):

@@ -29,7 +29,7 @@ def is_traced(value: object) -> bool:
 _LAST_NEGATION: Slot[tuple[Any, Any]] = Slot("last negation", (None, None))
 
 
-def not_(operand: Any) -> Any:
+def not_(operand: object) -> Any:
     """Return `not operand`, also of an array."""
     if not is_traced(operand):
         return not operand
@@ -56,7 +56,7 @@ def or_(left: Callable[[], Any], right: Callable[[], Any]) -> Any:
     return jnp.logical_or(as_predicate(value, "or"), as_predicate(right(), "or"))
 
 
-def if_exp(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], text: str) -> Any:
+def if_exp(condition: object, if_true: Callable[[], Any], if_false: Callable[[], Any], text: str) -> Any:
     """Return `if_true if condition else if_false`."""
     if not is_traced(condition) or regions.current_region() is None:
         return if_true() if condition else if_false()

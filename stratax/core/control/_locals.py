@@ -253,7 +253,7 @@ def common_dtype(path: str, left: TensorLike, right: TensorLike, where: str, fix
     )
 
 
-def as_predicate(condition: Any, statement: str) -> Any:
+def as_predicate(condition: object, statement: str) -> Any:
     """Return a condition as a boolean scalar array.
 
     Raises:

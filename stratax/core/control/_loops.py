@@ -346,7 +346,7 @@ class _Loop:
         # One iteration is taken whatever its size: there is no smaller window.
         return count * most <= _driven.WINDOW_STEPS and (size <= _driven.WINDOW_BYTES or count == 1)
 
-    def _drive(self, traced: _carry.Body, entry: list[_locals.PackedLocal], keep_going: Any) -> None:
+    def _drive(self, traced: _carry.Body, entry: list[_locals.PackedLocal], keep_going: object) -> None:
         """Have the host drive the loop, window by window."""
         if not _can_drive_from(self.parent):
             # Raises what `next(iterator)` itself raises there.

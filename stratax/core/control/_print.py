@@ -25,7 +25,7 @@ _ENDS = 3
 
 def print(
     *inputs: object,
-    output_stream: Any = None,
+    output_stream: object = None,
     summarize: int | None = None,
     sep: str = " ",
     end: str = "\n",
@@ -114,7 +114,7 @@ class Printing:
     end: str
     is_anywhere: bool
 
-    def __call__(self, *arrays: Any) -> None:
+    def __call__(self, *arrays: object) -> None:
         """Print, with what the program has computed."""
         found = list(self.leaves)
         for position, array in zip(self.traced, arrays, strict=True):
@@ -136,7 +136,7 @@ def _can_be_ordered() -> bool:
     return jax.device_count() == 1
 
 
-def _sender(output_stream: Any) -> Callable[[str], None]:
+def _sender(output_stream: object) -> Callable[[str], None]:
     """Return a function that writes text to a stream, in one call, so that lines of several replicas do not mix."""
     # Looked up when it prints: tests and notebooks replace `sys.stderr`.
     if output_stream is None:
@@ -154,7 +154,7 @@ def _sender(output_stream: Any) -> Callable[[str], None]:
     )
 
 
-def _is_anywhere(output_stream: Any) -> bool:
+def _is_anywhere(output_stream: object) -> bool:
     return isinstance(output_stream, str | None) or output_stream is sys.stdout or output_stream is sys.stderr
 
 
@@ -176,7 +176,7 @@ class _Computed(np.ndarray):
         return self.shape
 
 
-def _mark_computed(leaf: Any) -> Any:
+def _mark_computed(leaf: object) -> Any:
     is_number = isinstance(leaf, np.generic) and leaf.dtype.kind not in "OSU"
     return np.asarray(leaf).view(_Computed) if is_number or type(leaf) is np.ndarray else leaf
 
@@ -195,13 +195,13 @@ class _Cell:
 _MARK, _FIRST = "\ue000", 0xF0000
 
 
-def _text(value: Any, count: int) -> str:
+def _text(value: object, count: int) -> str:
     """Return what is printed of one of the values."""
     if isinstance(value, str):
         return str(value)
     texts: list[str] = []
 
-    def cell(leaf: Any) -> Any:
+    def cell(leaf: object) -> Any:
         text = _text_of_tensor(leaf, count)
         if text is None:
             return leaf
@@ -215,7 +215,7 @@ def _text(value: Any, count: int) -> str:
     return first + "".join(texts[ord(part[0]) - _FIRST] + part[1:] for part in marked)
 
 
-def _text_of_tensor(leaf: Any, count: int) -> str | None:
+def _text_of_tensor(leaf: object, count: int) -> str | None:
     """Return the text of a tensor; None of what Python shows."""
     if isinstance(leaf, bytes):
         return f'"{escape_text(leaf[:])}"'
@@ -229,12 +229,12 @@ def _text_of_tensor(leaf: Any, count: int) -> str | None:
     return summarize_array(np.asarray(leaf), count) if is_array else None
 
 
-def _is_shape(value: Any) -> bool:
+def _is_shape(value: object) -> bool:
     # JAX takes a shape of TensorFlow's for the tuple that it is.
     return hasattr(type(value), "num_elements")
 
 
-def _is_composite(value: Any) -> bool:
+def _is_composite(value: object) -> bool:
     # By protocol: what a ragged or sparse tensor is, is for the layers above to say.
     return hasattr(type(value), "row_lengths") or hasattr(type(value), "dense_shape")
 

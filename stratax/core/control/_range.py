@@ -70,7 +70,7 @@ class TracedRange:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self._plain(), dtype or self.dtype)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self.__jax_array__()[key]
 
     def __getattr__(self, name: str) -> Any:
@@ -94,7 +94,7 @@ class TracedRange:
 
 
 def _operator(name: str) -> Any:
-    def operate(self: TracedRange, *operands: Any) -> Any:
+    def operate(self: TracedRange, *operands: object) -> Any:
         # Beside an array of NumPy, as in a pipeline's function, it stays on the host.
         is_on_host = bool(operands) and all(isinstance(each, (np.ndarray, np.generic)) for each in operands)
         array = np.asarray(self) if is_on_host else self.__jax_array__()

@@ -173,7 +173,7 @@ def _is_depthwise_gradient(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
     return 0 < taps <= _MAX_TAPS and sums <= _MAX_SUMS
 
 
-def _is_dilated_gradient(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
+def _is_dilated_gradient(lhs: object, rhs: Any, params: dict[str, Any]) -> bool:
     """Return whether it is the filter gradient of a transposed convolution: a large kernel over a dilated image."""
     plain = (params["window_strides"], params["rhs_dilation"])
     if set(params["lhs_dilation"]) == {1} or any(set(setting) != {1} for setting in plain):
@@ -416,7 +416,7 @@ def _side_by_side(lefts: list[Any], rights: list[Any], params: dict[str, Any]) -
     return lax.concatenate(parts, parts[0].ndim - 1)
 
 
-def _is_product(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
+def _is_product(lhs: object, rhs: object, params: dict[str, Any]) -> bool:
     """Return whether the kernel is one pixel, or covers the whole input once (its gradient)."""
     if params["feature_group_count"] != 1 or params["batch_group_count"] != 1:
         return False

@@ -157,7 +157,7 @@ class _Reader:
             elif _is_elementwise(equation) and any(self._is_of_variable(each) for each in equation.invars):
                 self._of_variables.add(equation.outvars[0])
 
-    def _is_of_variable(self, atom: Any) -> bool:
+    def _is_of_variable(self, atom: object) -> bool:
         return isinstance(atom, jax_core.Var) and atom in self._of_variables
 
     def _is_part(self, equation: Any) -> bool:
@@ -176,7 +176,7 @@ class _Reader:
             if self._alike[alike] == len(self.scalars):
                 self.scalars.append(equation.outvars[0])
 
-    def _operand(self, atom: Any) -> tuple[str, Any]:
+    def _operand(self, atom: object) -> tuple[str, Any]:
         """Return how a formula names a scalar."""
         if isinstance(atom, jax_core.Literal):
             aval: Any = atom.aval
@@ -187,7 +187,7 @@ class _Reader:
             self.scalars.append(atom)
         return "scalar", self._numbers[atom]
 
-    def formula(self, result: Any) -> tuple[Formula, list[Any]] | None:
+    def formula(self, result: object) -> tuple[Formula, list[Any]] | None:
         """Return the formula of a result, and its arrays; None of what is computed in any other way."""
         steps: list[Any] = []
         arrays: dict[Any, int] = {}
@@ -337,7 +337,7 @@ def _join_here(
 
 
 def _make_joined_equation(
-    beside: Any, operands: list[Any], results: list[Any], formula: Formula, *, is_cut: bool
+    beside: object, operands: list[Any], results: list[Any], formula: Formula, *, is_cut: bool
 ) -> Any:
     return copy_equation(beside, operands, results, joined_p, {"formula": formula, "is_cut": is_cut})
 
@@ -388,14 +388,14 @@ def _divide(operands: Sequence[Any], formula: Formula) -> tuple[Sequence[Any], l
     return scalars, [arrays[start : start + count] for start in range(0, len(arrays), count)]
 
 
-def _each(*operands: Any, formula: Formula, is_cut: bool) -> list[Any]:
+def _each(*operands: object, formula: Formula, is_cut: bool) -> list[Any]:
     scalars, arrays = _divide(operands, formula)
     results = [formula.compute(each, scalars) for each in zip(*arrays, strict=True)]
     return results if is_cut else [lax.concatenate([each.reshape(-1) for each in results], 0)]
 
 
 @joined_p.def_abstract_eval
-def _types(*operands: Any, formula: Formula, is_cut: bool) -> list[Any]:
+def _types(*operands: object, formula: Formula, is_cut: bool) -> list[Any]:
     scalars, arrays = _divide(operands, formula)
     first = jax.eval_shape(
         lambda *given: formula.compute(given[len(scalars) :], given[: len(scalars)]),
@@ -432,7 +432,7 @@ def _lower_together(ctx: mlir.LoweringRuleContext, *operands: Any, formula: Form
     return _cut(ctx.replace(avals_in=[one]), result, shapes)
 
 
-def _cut(ctx: mlir.LoweringRuleContext, joined: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
+def _cut(ctx: mlir.LoweringRuleContext, joined: object, shapes: list[tuple[int, ...]]) -> list[Any]:
     """Cut an array apart, with one function for all parts of a size: XLA compiles a loop for each place otherwise."""
     cuts: dict[int, Any] = {}
     starts = itertools.accumulate((math.prod(shape) for shape in shapes), initial=0)

@@ -96,7 +96,7 @@ class InputSignature:
         BadTypeError: If it is no list of specs, or does not fit the function.
     """
 
-    def __init__(self, specs: Any, signature: inspect.Signature) -> None:
+    def __init__(self, specs: object, signature: inspect.Signature) -> None:
         if not isinstance(specs, list | tuple) or not all(map(is_spec, jax.tree.leaves(list(specs)))):
             raise errors.BadTypeError(
                 "input_signature must be a list with a tf.TensorSpec, or a structure of them, for each argument. "
@@ -141,7 +141,7 @@ class InputSignature:
             positional[position] = self._declare(self._names[position], value, spec)
         return tuple(positional), bound.kwargs
 
-    def _declare(self, name: str, value: Any, spec: Any) -> Any:
+    def _declare(self, name: str, value: object, spec: object) -> Any:
         if is_spec(spec):
             return declare_argument(name, value, spec)
         leaves, treedef = _flatten(spec)
@@ -208,7 +208,7 @@ class ConcreteFunction:
         """
         return self._outputs(self._bound.args, self._bound.kwargs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the function. Constants may be left out.
 
         Raises:
@@ -235,7 +235,7 @@ class ConcreteFunction:
             )
         return given
 
-    def _check(self, name: str, expected: Any, value: Any) -> Any:
+    def _check(self, name: str, expected: object, value: object) -> Any:
         leaves, treedef = _flatten(expected)
         try:
             parts = treedef.flatten_up_to(value)
@@ -258,11 +258,11 @@ class ConcreteFunction:
         return f"<concrete function {self.name!r} of {self._bound.args}>"
 
 
-def _flatten(structure: Any) -> tuple[list[Any], Any]:
+def _flatten(structure: object) -> tuple[list[Any], Any]:
     return jax.tree.flatten(structure)
 
 
-def _is_same(left: Any, right: Any) -> bool:
+def _is_same(left: object, right: object) -> bool:
     return left is right or (type(left) is type(right) and not hasattr(left, "shape") and bool(left == right))
 
 

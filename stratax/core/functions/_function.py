@@ -186,7 +186,7 @@ class Function(_signature.Alias):
             tracebacks.shorten(error)
             raise
 
-    def _new_variants(self, key: Any) -> "_Variants":
+    def _new_variants(self, key: object) -> "_Variants":
         variants = self._programs[key] = []
         # The oldest goes, not the least recently used one: moving an entry would cost every call.
         while len(self._programs) > MAX_PROGRAMS:
@@ -241,7 +241,7 @@ class Function(_signature.Alias):
         """Return how often the function was traced."""
         return self._num_traces
 
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> _concrete.ConcreteFunction:
+    def get_concrete_function(self, *args: object, **kwargs: object) -> _concrete.ConcreteFunction:
         """Return the function for arguments of one kind, which checks what it is called with.
 
         Args:
@@ -573,7 +573,7 @@ def function(
     *,
     autograph: bool = True,
     donate: bool = True,
-    input_signature: Any = None,
+    input_signature: object = None,
     reduce_retracing: bool = False,
     **unsupported: object,
 ) -> Any:
@@ -800,7 +800,7 @@ def _explain(function: Function, error: Exception) -> str:
     )
 
 
-def _spec_of(leaf: Any) -> Any:
+def _spec_of(leaf: object) -> Any:
     """Return what stands for a tensor by its shape and dtype; anything else is a constant."""
     leaf = leaf.value if isinstance(leaf, keras.Variable) else leaf
     if not isinstance(leaf, jax.Array | np.ndarray | np.generic):

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from stratax.core import autograph, control, regions, storage
 
 
-def choose(predicate: Any, if_true: Callable[[], Any], if_false: Callable[[], Any]) -> Any:
+def choose(predicate: object, if_true: Callable[[], Any], if_false: Callable[[], Any]) -> Any:
     """Return what one of two functions gives, in the program that is being traced.
 
     Args:
@@ -27,7 +27,7 @@ def choose(predicate: Any, if_true: Callable[[], Any], if_false: Callable[[], An
 
 
 def repeat(
-    test: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, limit: int | None = None
+    test: Callable[[Any], Any], body: Callable[[Any], Any], state: object, limit: int | None = None
 ) -> Any:
     """Return a state after `state = body(state)` as long as `test(state)` holds, in the program that is being traced.
 
@@ -64,7 +64,7 @@ def repeat(
 
 
 def _repeat_in_jax(
-    test: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, limit: int | None
+    test: Callable[[Any], Any], body: Callable[[Any], Any], state: object, limit: int | None
 ) -> Any:
     def go_on(counted: tuple[Any, Any]) -> Any:
         count, inner = counted

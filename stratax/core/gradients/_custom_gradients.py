@@ -115,7 +115,7 @@ def _is_number(leaf: object) -> bool:
     )
 
 
-def _value(leaf: Any) -> Any:
+def _value(leaf: object) -> Any:
     return leaf.value if isinstance(leaf, keras.Variable) else jnp.asarray(leaf)
 
 
@@ -155,7 +155,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     # What it calls is converted in the call.
     @autograph.do_not_convert
     @functools.wraps(f)
-    def decorate(*args: Any, **kwargs: Any) -> Any:
+    def decorate(*args: object, **kwargs: object) -> Any:
         return _with_variables(_Call(f, args, kwargs), _differentiable)
 
     return decorate
@@ -210,7 +210,7 @@ def _tie(call: _Call, forward: Callable[..., Any], pull_back: Callable[..., Any]
     """Run a call with values, where they are known."""
 
     @jax.custom_vjp
-    def primal(values: Any, variable_values: Any) -> list[Any]:
+    def primal(values: object, variable_values: object) -> list[Any]:
         return forward(values, variable_values)[0]
 
     primal.defvjp(forward, pull_back)
@@ -226,7 +226,7 @@ def _tie_in_program(call: _Call, forward: Callable[..., Any], pull_back: Callabl
     call.look_for_variables()
     noted: list[int] = []
 
-    def whole(values: Any, variable_values: Any) -> list[Any]:
+    def whole(values: object, variable_values: object) -> list[Any]:
         flat, residuals = forward(values, variable_values)
         noted[:] = [len(flat)]
         return [*flat, *residuals]
@@ -249,7 +249,7 @@ def _tie_in_program(call: _Call, forward: Callable[..., Any], pull_back: Callabl
     return primal(closed.consts, call.values, call.read_variables())
 
 
-def _pair(made: Any) -> tuple[Any, Callable[..., Any]]:
+def _pair(made: object) -> tuple[Any, Callable[..., Any]]:
     if not isinstance(made, tuple | list) or len(made) != 2 or not callable(made[1]):
         raise errors.BadTypeError(
             "A function with a gradient of its own returns a pair. Expected: its result, and a function of the "
@@ -315,7 +315,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @autograph.do_not_convert
     @functools.wraps(f)
-    def decorate(*args: Any, **kwargs: Any) -> Any:
+    def decorate(*args: object, **kwargs: object) -> Any:
         # Traced, also eagerly.
         return _with_variables(_Call(autograph.convert(f), args, kwargs), _recompute)
 
@@ -344,8 +344,8 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @custom_gradient
-    def pass_gradient(*args: Any, **kwargs: Any) -> Any:
-        def gradient(*upstream: Any, variables: Sequence[Any] = ()) -> Any:
+    def pass_gradient(*args: object, **kwargs: object) -> Any:
+        def gradient(*upstream: object, variables: Sequence[Any] = ()) -> Any:
             return (upstream, [None] * len(variables)) if variables else upstream
 
         return _convert(f)(*args, **kwargs), gradient

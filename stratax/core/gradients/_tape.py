@@ -462,7 +462,7 @@ def _flat(structure: PyTree) -> tuple[list[Any], Any]:
     return [_host.follow_known(leaf) for leaf in leaves], treedef
 
 
-def _array(value: Any, what: str) -> Any:
+def _array(value: object, what: str) -> Any:
     value = value.value if isinstance(value, keras.Variable) else _host.follow_known(value)
     if not isinstance(value, jax.Array) and not _host.is_tensor(value):
         raise errors.BadTypeError(

@@ -26,7 +26,7 @@ def follow_known(value: Any) -> Any:
     return value.__jax_array__() if is_followed else value
 
 
-def follow(tensor: Any) -> jax.Array:
+def follow(tensor: object) -> jax.Array:
     """Return the array of a device that computes in a tensor's place, now and later.
 
     Args:
@@ -49,7 +49,7 @@ def install() -> None:
 
 def _wrap_of_followed(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def convert_to_tensor(x: Any, *args: Any, **kwargs: Any) -> Any:
+    def convert_to_tensor(x: object, *args: object, **kwargs: object) -> Any:
         return original(follow_known(x), *args, **kwargs)
 
     return convert_to_tensor

@@ -71,15 +71,15 @@ class _Path:
         for target in targets:
             self._visit(target)
 
-    def is_on(self, value: Any) -> bool:
+    def is_on(self, value: object) -> bool:
         """Return whether a value depends on a source."""
         return identity_of(value) in self._on
 
-    def is_used(self, source: Any) -> bool:
+    def is_used(self, source: object) -> bool:
         """Return whether a target depends on a source."""
         return identity_of(source) in self._used
 
-    def _visit(self, target: Any) -> None:
+    def _visit(self, target: object) -> None:
         # Not recursive: programs have more operations than Python has levels.
         stack = [(target, False)]
         while stack:
@@ -93,7 +93,7 @@ class _Path:
                 stack.append((value, True))
                 stack += [(operand, False) for operand in (made.operands if made is not None else ())]
 
-    def _note(self, value: Any) -> None:
+    def _note(self, value: object) -> None:
         made = self._operations[identity_of(value)]
         depends = made is not None and any(identity_of(operand) in self._on for operand in made.operands)
         if identity_of(value) in self._sources:

@@ -45,7 +45,7 @@ class Site:
             self.failures.append(self.describe(*(np.array(array) for array in arrays)))
 
 
-def check(holds: Any, arrays: Sequence[Any], describe: Callable[..., str]) -> None:
+def check(holds: object, arrays: Sequence[Any], describe: Callable[..., str]) -> None:
     """Raise unless something holds: at once if it is known, else when the program that is traced has run.
 
     Args:
@@ -74,12 +74,12 @@ def check(holds: Any, arrays: Sequence[Any], describe: Callable[..., str]) -> No
         jax.lax.cond(flag, lambda *_: None, lambda *all_: _hand_over(site, *all_), flag, *values)
 
 
-def _hand_over(site: Site, *operands: Any) -> None:
+def _hand_over(site: Site, *operands: object) -> None:
     check_p.bind(*operands, receive=site)
 
 
 def _raising(site: Site) -> Callable[..., None]:
-    def note_received(*operands: Any) -> None:
+    def note_received(*operands: object) -> None:
         site(*operands)
         if site.failures:
             raise errors.BadArgumentError(site.failures.popleft())

@@ -55,14 +55,14 @@ def deliver(
         deliver_p.bind(*prepare(*values), receive=receiver)
     elif condition is not False:
 
-        def hand_over(*operands: Any) -> None:
+        def hand_over(*operands: object) -> None:
             deliver_p.bind(*prepare(*operands), receive=receiver)
 
         jax.lax.cond(condition, hand_over, lambda *_: None, *values)
 
 
 def _receiver(receive: Callable[..., None], *, has_condition: bool) -> Callable[..., None]:
-    def note_received(*delivered: Any) -> None:
+    def note_received(*delivered: object) -> None:
         try:
             if has_condition:
                 wanted, *delivered = delivered  # type: ignore[assignment]

@@ -81,13 +81,13 @@ def call_on_host(
         The results, as tracers.
     """
 
-    def call_noted(*given: Any) -> tuple[Any, ...]:
+    def call_noted(*given: object) -> tuple[Any, ...]:
         try:
             return call_checked(*given)
         except Exception as error:
             raise _note_error(error) from error
 
-    def call_checked(*given: Any) -> tuple[Any, ...]:
+    def call_checked(*given: object) -> tuple[Any, ...]:
         # Copies: the arrays are views of the program's memory.
         made = function(*(np.array(array) for array in given))
         if len(made) != len(types):
@@ -100,7 +100,7 @@ def call_on_host(
     return list(results)
 
 
-def _check(array: Any, kind: jax.ShapeDtypeStruct) -> np.ndarray:
+def _check(array: object, kind: jax.ShapeDtypeStruct) -> np.ndarray:
     found = np.asarray(array)
     if found.dtype.kind not in "biufcV" or found.shape != kind.shape:
         raise errors.BadArgumentError(

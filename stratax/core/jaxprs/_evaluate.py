@@ -39,7 +39,7 @@ def trace_again(closed: jax.extend.core.ClosedJaxpr, rule: Rule) -> jax.extend.c
     return jax.make_jaxpr(lambda *arguments: evaluate(closed, arguments, rule))(*closed.in_avals)
 
 
-def value_of(known: Mapping[Any, Any], atom: Any) -> Any:
+def value_of(known: Mapping[Any, Any], atom: object) -> Any:
     """Return the value of a jaxpr's atom, of the values of its variables."""
     return atom.val if isinstance(atom, jax_core.Literal) else known[atom]
 

@@ -56,7 +56,7 @@ class _Rewriter:
             return equation
         return equation.replace(params=params, effects=self._effects_of(equation.effects, True))
 
-    def _param(self, value: Any) -> Any:
+    def _param(self, value: object) -> Any:
         if isinstance(value, jax_core.ClosedJaxpr):
             made = self.jaxpr(value.jaxpr)
             return value if made is value.jaxpr else jax_core.ClosedJaxpr(made, value.consts)

@@ -49,7 +49,7 @@ def contains(
     return any(map(predicate, walk_nested(jaxpr, parts_of)))
 
 
-def holds_within(equation: Any, predicate: Callable[[Any], bool]) -> bool:
+def holds_within(equation: object, predicate: Callable[[Any], bool]) -> bool:
     """Return whether something holds of an equation, or of one inside it."""
     return predicate(equation) or any(contains(part, predicate) for part in inside(equation))
 

@@ -13,7 +13,7 @@ from stratax.core import jaxprs, regions
 from stratax.seams.jax import core, operation_of
 
 
-def constant_of(value: Any) -> Any:
+def constant_of(value: object) -> Any:
     """Return the value of something traced, if it is the same in every run of the program.
 
     Args:
@@ -27,7 +27,7 @@ def constant_of(value: Any) -> Any:
         return _find_computed(value, known)
 
 
-def _find_computed(value: Any, known: dict[int, Any]) -> Any:
+def _find_computed(value: object, known: dict[int, Any]) -> Any:
     value = core.full_lower(value)
     if not isinstance(value, jax.core.Tracer):
         return value

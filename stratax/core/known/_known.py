@@ -116,7 +116,7 @@ class KnownTrace(core.Trace):
             self._numbers[id(value)] = len(self._results)
             self._results.append(value)
 
-    def value_of(self, value: Any) -> Any:
+    def value_of(self, value: object) -> Any:
         """Return what a traced value is right now, while it is traced.
 
         Args:
@@ -127,7 +127,7 @@ class KnownTrace(core.Trace):
         """
         return self._value_of(value, self._computed)
 
-    def value_later(self, value: Any) -> Any:
+    def value_later(self, value: object) -> Any:
         """Return what a traced value would be with the values that variables have now, after the trace.
 
         Args:
@@ -139,7 +139,7 @@ class KnownTrace(core.Trace):
         """
         return self._value_of(value, {})
 
-    def _value_of(self, value: Any, computed: dict[int, Any]) -> Any:
+    def _value_of(self, value: object, computed: dict[int, Any]) -> Any:
         if not isinstance(value, jax.core.Tracer):
             return value
         key = id(value)
@@ -162,7 +162,7 @@ class KnownTrace(core.Trace):
         computed[key] = results if index is None else results[index]
         return computed[key]
 
-    def is_known(self, value: Any) -> bool:
+    def is_known(self, value: object) -> bool:
         """Return whether a value depends on constants and variables only."""
         key = id(value)
         return (
@@ -172,7 +172,7 @@ class KnownTrace(core.Trace):
             or key in self._opaque
         )
 
-    def constant_of(self, value: Any) -> Any:
+    def constant_of(self, value: object) -> Any:
         """Return the constant that a value of the trace is.
 
         Raises:
@@ -195,7 +195,7 @@ class KnownTrace(core.Trace):
             self._carry_marks([val], [staged])
         return staged
 
-    def cur_qdd(self, x: Any) -> Any:
+    def cur_qdd(self, x: object) -> Any:
         with set_current_trace(self.parent):
             return core.cur_qdd(x)
 
@@ -215,24 +215,38 @@ class KnownTrace(core.Trace):
         return results
 
     def _note_made(
-        self, result: Any, primitive: Any, args: Sequence[Any], params: dict[str, Any], index: int | None
+        self,
+        result: object,
+        primitive: object,
+        args: Sequence[Any],
+        params: dict[str, Any],
+        index: int | None,
     ) -> None:
         if isinstance(result, jax.core.Tracer):
             self._made[id(result)] = (result, primitive, args, params, index)
 
-    def process_call(self, primitive: Any, f: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
+    def process_call(
+        self, primitive: object, f: object, args: Sequence[Any], params: dict[str, Any], /
+    ) -> Any:
         return self._rebind(primitive, args, {"subfuns": (f,), **params})
 
-    def process_shard_map(self, primitive: Any, fun: object, args: Sequence[Any], **params: object) -> Any:
+    def process_shard_map(self, primitive: object, fun: object, args: Sequence[Any], **params: object) -> Any:
         return self._rebind(primitive, args, {"subfuns": (fun,), **params})
 
     def process_custom_jvp_call(
-        self, primitive: Any, fun: object, jvp: object, args: Sequence[Any], /, **params: object
+        self, primitive: object, fun: object, jvp: object, args: Sequence[Any], /, **params: object
     ) -> Any:
         return self._rebind(primitive, args, {"subfuns": (fun, jvp), **params})
 
     def process_custom_vjp_call(
-        self, primitive: Any, fun: object, fwd: object, bwd: object, args: Sequence[Any], /, **params: object
+        self,
+        primitive: object,
+        fun: object,
+        fwd: object,
+        bwd: object,
+        args: Sequence[Any],
+        /,
+        **params: object,
     ) -> Any:
         return self._rebind(primitive, args, {"subfuns": (fun, fwd, bwd), **params})
 
@@ -261,7 +275,7 @@ def keeping(is_wanted: bool) -> Iterator[None]:
         yield
 
 
-def value_now(value: Any) -> Any:
+def value_now(value: object) -> Any:
     """Return what a traced value is, while the function that computes it is traced.
 
     Raises:

@@ -13,7 +13,7 @@ _PREFIX = "stratax: "
 _PRIMITIVE = "name"
 
 
-def mark(value: Any, name: str) -> Any:
+def mark(value: object, name: str) -> Any:
     """Return a value of a trace with a mark, which :func:`find_used_marks` finds.
 
     Args:

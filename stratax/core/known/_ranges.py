@@ -51,7 +51,7 @@ def watching() -> Surroundings:
     return _IS_WATCHING.holding(True)
 
 
-def _watch(numbers: Any, bound: indices.Bound) -> None:
+def _watch(numbers: object, bound: indices.Bound) -> None:
     """Mark numbers that are known only when the program runs that is being traced."""
     if isinstance(numbers, jax.core.Tracer) and (_IS_WATCHING.get() or regions.current_region() is not None):
         watch_p.bind(numbers, bound=bound)
@@ -93,7 +93,7 @@ class Watch:
     bound: indices.Bound
     _path: _Path
 
-    def check(self, array: Any, count: int | None = None) -> None:
+    def check(self, array: object, count: int | None = None) -> None:
         """Raise if numbers of the input are out of range.
 
         Args:
@@ -116,7 +116,7 @@ class Watch:
             value = functools.reduce(lambda value, step: step(value), self._path.steps, whole)
         self.bound.check(value, self._path.lead)
 
-    def _holds_for(self, array: Any, count: int | None) -> bool:
+    def _holds_for(self, array: object, count: int | None) -> bool:
         parts = _parts(array)
         if count:
             parts = [part[:count] for part in parts]
@@ -126,7 +126,7 @@ class Watch:
         return all(map(self.bound.holds, parts))
 
 
-def _parts(array: Any) -> list[np.ndarray]:
+def _parts(array: object) -> list[np.ndarray]:
     """Return this process's parts of an array, of which none is copied."""
     if not isinstance(array, jax.Array):
         return [np.asarray(array)]
@@ -135,7 +135,7 @@ def _parts(array: Any) -> list[np.ndarray]:
 
 
 def watches_of(
-    closed: jax_core.ClosedJaxpr, inputs: Sequence[Any], placement: Any, first: int = 0
+    closed: jax_core.ClosedJaxpr, inputs: Sequence[Any], placement: object, first: int = 0
 ) -> list[Watch]:
     """Return what a program's marks say of its inputs.
 
@@ -161,7 +161,7 @@ def watches_of(
     return found
 
 
-def watches_of_rows(step: jax_core.ClosedJaxpr, first: int, count: int, placement: Any) -> list[Watch]:
+def watches_of_rows(step: jax_core.ClosedJaxpr, first: int, count: int, placement: object) -> list[Watch]:
     """Return what the marks in a loop's iteration say of the rows that it is given, by the rows' positions.
 
     Args:
@@ -248,7 +248,7 @@ def _inside(inner: Any, values: Sequence[Any], found: list[Watch]) -> list[Any]:
     return [None if isinstance(atom, jax_core.Literal) else known.get(atom) for atom in jaxpr.outvars]
 
 
-def _row(value: Any) -> Any:
+def _row(value: object) -> Any:
     """Return what an iteration sees of a value that a loop goes through."""
     return dataclasses.replace(value, lead=(*value.lead, "step")) if isinstance(value, _Path) else None
 

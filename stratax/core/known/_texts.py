@@ -31,7 +31,7 @@ def take_text(as_tensor: Callable[[Any], Any]) -> None:
     _taken.as_tensor = as_tensor
 
 
-def is_text(leaf: Any) -> bool:
+def is_text(leaf: object) -> bool:
     """Return whether a leaf is an array or scalar of NumPy's that holds text or other objects."""
     return isinstance(leaf, np.ndarray | np.generic) and leaf.dtype.kind in "OSU"
 
@@ -46,13 +46,13 @@ def is_spec_of_text(spec: Any) -> bool:
     return _taken.as_tensor is not None and bool(np.dtype(spec.dtype).hasobject)
 
 
-def as_result(leaf: Any) -> Any:
+def as_result(leaf: object) -> Any:
     """Return a part of what a function gave in Python as a compiled one gives it: numbers and text are tensors."""
     is_on_host = isinstance(leaf, bool | int | float | complex | str | bytes | np.ndarray | np.generic)
     return leaf if _taken.as_tensor is None or not is_on_host else _taken.as_tensor(leaf)
 
 
-def declare_text(name: str, value: Any, spec: Any, fits: Callable[[tuple[int, ...], Any], bool]) -> Any:
+def declare_text(name: str, value: object, spec: object, fits: Callable[[tuple[int, ...], Any], bool]) -> Any:
     """Return an argument as the text that its spec describes.
 
     Args:

@@ -26,7 +26,7 @@ class Afterwards:
         self.source = places.get(id(self.source), self.source)
 
 
-def after_run(source: Any, act: Callable[[Any], None]) -> None:
+def after_run(source: object, act: Callable[[Any], None]) -> None:
     """Have something done with a dataset on the host whenever the function that is being traced has run.
 
     Args:
@@ -45,7 +45,7 @@ def after_run(source: Any, act: Callable[[Any], None]) -> None:
     region.afterwards.append(Afterwards(source, act))
 
 
-def single(source: Any, none: str, several: str) -> Any:
+def single(source: object, none: str, several: str) -> Any:
     """Return the only element of a dataset, in the function that is being traced.
 
     Args:

@@ -122,7 +122,7 @@ class ProgramRun:
         """Forget held values once all variables have been given theirs."""
         self._held.clear()
 
-    def _store(self, value: Any) -> Any:
+    def _store(self, value: object) -> Any:
         # A copy, as the loop goes on and overwrites what it carries.
         return jax.device_put(value, self._storage, may_alias=False) if self._moves else value
 
@@ -135,7 +135,7 @@ class ProgramRun:
         else:
             _LoopRun(self, part, jaxpr, values).run()
 
-    def _dispatch(self, key: Any, compiled: Any, *arguments: Any) -> Any:
+    def _dispatch(self, key: object, compiled: object, *arguments: object) -> Any:
         try:
             results = self._run(key, compiled, arguments)
             # A callback's error has to come out before the values are committed.
@@ -170,7 +170,7 @@ class ProgramRun:
         results = self.run_nested(branches.jaxprs[side], [operands[i] for i in branches.constants[side]])
         values.update(zip(equation.outvars, results, strict=True))
 
-    def commit(self, variable: Any, value: Any) -> None:
+    def commit(self, variable: object, value: object) -> None:
         """Give a variable its value; one that is kept elsewhere, or spread over replicas, gets it later."""
         if isinstance(variable, regions.Spread) or self._moves:
             self._held[id(variable)] = variable, value
@@ -179,7 +179,7 @@ class ProgramRun:
         self._held = {k: v for k, v in self._held.items() if not _is_spread_of(v[0], variable)}
         write(variable, value)
 
-    def is_owned_by(self, variable: Any, value: Any) -> bool:
+    def is_owned_by(self, variable: object, value: object) -> bool:
         """Return whether a value that is about to go is the variable's own."""
         held = self._held.get(id(variable))
         return (held is not None and held[1] is value) or (
@@ -187,7 +187,7 @@ class ProgramRun:
         )
 
 
-def _is_spread_of(spread: Any, variable: Any) -> bool:
+def _is_spread_of(spread: object, variable: object) -> bool:
     return isinstance(spread, regions.Spread) and spread.variable is variable
 
 
@@ -355,7 +355,7 @@ class _LoopRun:
         )
 
     def _window(
-        self, carried: list[Any], count: int, available: list[int], shardings: Any
+        self, carried: list[Any], count: int, available: list[int], shardings: object
     ) -> tuple[Any, list[Any], Any]:
         """Dispatch some iterations: how many ran, what they leave, and whether to go on."""
         loop, step, run = self._loop, self._step, self._run
@@ -405,7 +405,7 @@ class _LoopRun:
         for position, variable in self._loop.variables.items():
             self._run.commit(variable, carried[position])
 
-    def _constant(self, source: Any) -> Any:
+    def _constant(self, source: object) -> Any:
         if isinstance(source, int):
             return self._operands[source]
         return value_of(source, self._values)
@@ -470,7 +470,7 @@ def _capacity(loop: control.DrivenLoop, step: control.DrivenStep, count: int, mo
     return capacity
 
 
-def _is_key(value: Any) -> bool:
+def _is_key(value: object) -> bool:
     return isinstance(value, jax.Array) and bool(jnp.issubdtype(value.dtype, jax.dtypes.extended))
 
 
@@ -492,7 +492,7 @@ def value_of(atom: Any, values: dict[Any, Any]) -> Any:
     return values[atom]
 
 
-def on_host(value: Any) -> np.ndarray:
+def on_host(value: object) -> np.ndarray:
     """Return a scalar that all processes have, on the host; wait for it in a way that Ctrl-C ends."""
     if not isinstance(value, jax.Array):
         return np.asarray(value)
@@ -501,7 +501,7 @@ def on_host(value: Any) -> np.ndarray:
     return np.asarray(value if value.is_fully_addressable else value.addressable_data(0))
 
 
-def wait(value: Any) -> None:
+def wait(value: object) -> None:
     """Wait until an array has been computed, in a way that Ctrl-C ends."""
     if isinstance(value, jax.Array):
         # `block_until_ready` waits in C++; Python's handler of Ctrl-C would run when it is over.
@@ -509,6 +509,6 @@ def wait(value: Any) -> None:
             time.sleep(_POLL_SECONDS)
 
 
-def _list_results(results: Any) -> Any:
+def _list_results(results: object) -> Any:
     """Return a part's results without its variables, which can't be put in the order that leaves of a dict have."""
     return list(results.values()) if isinstance(results, dict) else results

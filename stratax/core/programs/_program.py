@@ -123,7 +123,7 @@ class Program:
         if self.can_fail or not hasattr(compiled, "lower"):
             return
 
-        def first(*arguments: Any) -> tuple[list[jax.Array], list[jax.Array]]:
+        def first(*arguments: object) -> tuple[list[jax.Array], list[jax.Array]]:
             self.compiled = programs.same_as(compiled, arguments, types)
             return self.compiled(*arguments)
 
@@ -310,12 +310,12 @@ class Program:
         return fed
 
 
-def place_of(variable: keras.Variable, placement: Any) -> Any:
+def place_of(variable: keras.Variable, placement: object) -> Any:
     """Return where a variable's value has to be in a program that has its variables in one place."""
     return variable.sharding if isinstance(variable, state.Parts) else placement
 
 
-def are_whole(variables: Sequence[keras.Variable], placement: Any) -> list[bool]:
+def are_whole(variables: Sequence[keras.Variable], placement: object) -> list[bool]:
     """Return, for each variable, whether every device of a program has all of its value."""
     places = [place_of(variable, placement) for variable in variables]
     if placement is None:

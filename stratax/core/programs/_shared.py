@@ -47,6 +47,6 @@ class CompiledPrograms:
         return found
 
 
-def _place(leaf: Any) -> Hashable:
+def _place(leaf: object) -> Hashable:
     """Return where an argument is: code for one device is the same for all of them."""
     return (leaf.sharding, leaf.committed) if isinstance(leaf, jax.Array) else None

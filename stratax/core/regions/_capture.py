@@ -232,7 +232,7 @@ class Region(keras.StatelessScope):
         """Return what a party holds of a variable whose assignments are combined, if one computes here."""
         return None if self.parent is None else self.parent.share_of(variable)
 
-    def agree(self, value: Any) -> Any:
+    def agree(self, value: object) -> Any:
         """Return a number or boolean on which control flow depends, as all parties have it."""
         return value if self.parent is None else self.parent.agree(value)
 
@@ -249,7 +249,7 @@ class Region(keras.StatelessScope):
             region.meets = True
             region = region.parent
 
-    def _hold(self, share: Spread, value: Any) -> None:
+    def _hold(self, share: Spread, value: object) -> None:
         """Record what the party holds of a variable from now on, until somebody looks at it."""
         _check_belongs(self, share.variable, value)
         share.check(value)

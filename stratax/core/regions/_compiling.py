@@ -104,7 +104,9 @@ def jit(
     )
 
 
-def retraceable(compiled: Any, traced_for: Callable[[Sequence[jax.Device], int | None], MadeProgram]) -> None:
+def retraceable(
+    compiled: object, traced_for: Callable[[Sequence[jax.Device], int | None], MadeProgram]
+) -> None:
     """Say how a program that :func:`jit` made can be traced for other devices."""
     if isinstance(compiled, _Heard):
         compiled.made.traced_for = traced_for
@@ -219,7 +221,7 @@ class _Heard:
         self._listener = listener
         self._shown: set[Any] = set()
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arguments)):
             # A part of another program, which is shown as a whole.
             return self.made.compiled(*arguments)
@@ -232,11 +234,11 @@ class _Heard:
         self._listener.running(self.made)
         return self.made.compiled(*arguments)
 
-    def lower(self, *arguments: Any) -> Any:
+    def lower(self, *arguments: object) -> Any:
         return self.made.compiled.lower(*arguments)
 
 
-def spec_of(value: Any) -> jax.ShapeDtypeStruct:
+def spec_of(value: object) -> jax.ShapeDtypeStruct:
     """Return the type of an array or number, with its sharding where it is on devices for good; of a type, itself."""
     if isinstance(value, jax.ShapeDtypeStruct):
         return value

@@ -241,7 +241,7 @@ class Optional:
         return self._spec() if callable(self._spec) else self._spec
 
     @staticmethod
-    def from_value(value: Any) -> "Optional":
+    def from_value(value: object) -> "Optional":
         """Return one that has a value.
 
         Args:
@@ -250,7 +250,7 @@ class Optional:
         return Optional(True, jax.tree.map(lambda part: part if _is_made(part) else jnp.asarray(part), value))
 
     @staticmethod
-    def empty(element_spec: Any) -> "Optional":
+    def empty(element_spec: object) -> "Optional":
         """Return one without a value.
 
         Args:
@@ -290,7 +290,7 @@ class Optional:
         return cls(*children)
 
 
-def _zeros(element_spec: Any) -> Any:
+def _zeros(element_spec: object) -> Any:
     specs, structure = jax.tree.flatten(element_spec)
     shapes = [getattr(spec, "shape", None) for spec in specs]
     if any(

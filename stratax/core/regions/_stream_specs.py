@@ -17,7 +17,7 @@ class _ElementsSpec(abc.ABC):
 
     __slots__ = ("_element_spec",)
 
-    def __init__(self, element_spec: Any) -> None:
+    def __init__(self, element_spec: object) -> None:
         self._element_spec = element_spec
 
     @property
@@ -44,7 +44,7 @@ class _ElementsSpec(abc.ABC):
         """
         return cls(value.element_spec)
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Return whether a value, or what describes one, is described by this spec."""
         kinds: tuple[type[Any], ...] = (type(self), self.value_type)
         if not isinstance(other, kinds):

@@ -77,7 +77,7 @@ def _new(_: Callable[..., Any]) -> Any:
 
 def _init(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def __init__(self: Any, initializer: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: object, initializer: Any, *args: object, **kwargs: Any) -> None:
         if is_made(self):
             return
         creator = _CREATOR.get()

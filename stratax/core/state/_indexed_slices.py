@@ -49,7 +49,7 @@ class IndexedSlices:
         """The shape of the whole tensor as a tuple, or None."""
         return None if self._dense_shape is None else tuple(_sizes(self._dense_shape))
 
-    def joined(self, values: Any, indices: Any) -> "IndexedSlices":
+    def joined(self, values: object, indices: object) -> "IndexedSlices":
         """Return other rows of the same tensor."""
         return IndexedSlices(values, indices, self._dense_shape)
 
@@ -78,7 +78,7 @@ class IndexedSlices:
         return (self._values, self._indices), self.shape
 
     @classmethod
-    def tree_unflatten(cls, shape: Any, children: tuple[Any, ...]) -> "IndexedSlices":
+    def tree_unflatten(cls, shape: object, children: tuple[Any, ...]) -> "IndexedSlices":
         """Put it together again."""
         values, indices = children
         return cls(values, indices, shape)
@@ -89,7 +89,7 @@ class IndexedSlices:
         )
 
 
-def _sizes(dense_shape: Any) -> Any:
+def _sizes(dense_shape: object) -> Any:
     """Return a shape that may be a tensor of the function that is traced: a constant."""
     parts = list(dense_shape) if isinstance(dense_shape, list | tuple) else [dense_shape]
     if not any(isinstance(part, jax.core.Tracer) for part in parts):

@@ -52,7 +52,7 @@ class Parts(regions.Spread, keras.Variable):
         return storage.spec_of(variable).shape
 
     @abc.abstractmethod
-    def divide(self, value: Any) -> Any:
+    def divide(self, value: object) -> Any:
         """Return the parties' values of the variable's one value, an array, as an array under `sharding`."""
 
     @property
@@ -66,20 +66,20 @@ class Parts(regions.Spread, keras.Variable):
         return self._array
 
     @_value.setter
-    def _value(self, array: Any) -> None:
+    def _value(self, array: object) -> None:
         self._array = array
 
     def settle(self) -> None:
         """Note that the parties' values and the variable's belong together now."""
         self._value_of = weakref.ref(storage.read(self.variable))
 
-    def give(self, array: Any) -> None:
+    def give(self, array: object) -> None:
         """Give the parties values, and the variable that of all."""
         self._array = array
         storage.overwrite(self.variable, np.asarray(self.merge(array)))
         self.settle()
 
-    def follow(self, old: Any, new: Any) -> None:
+    def follow(self, old: object, new: object) -> None:
         """Note that the variable's value has moved to another array."""
         if self._value_of() is old:
             self._value_of = weakref.ref(new)

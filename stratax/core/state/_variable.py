@@ -95,7 +95,7 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
             regions.note_created(self)
             regions.initialize(self)
 
-    def _convert_to_tensor(self, value: Any, dtype: object = None) -> Any:
+    def _convert_to_tensor(self, value: object, dtype: object = None) -> Any:
         # On the CPU, JAX shares the memory of a NumPy array, which may change later.
         # As in `__init__`: JAX may share the memory.
         own = np.array(value) if isinstance(value, np.ndarray) else value
@@ -120,7 +120,7 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
         return self.value
 
 
-def _check_whole(array: np.ndarray, dtype: Any) -> None:
+def _check_whole(array: np.ndarray, dtype: object) -> None:
     """Raise for fractions that a variable of whole numbers would cut off."""
     if dtype is None or np.dtype(keras.backend.standardize_dtype(dtype)).kind not in "biu":
         return
@@ -131,7 +131,7 @@ def _check_whole(array: np.ndarray, dtype: Any) -> None:
         )
 
 
-def _value_now(value: Any) -> Any:
+def _value_now(value: object) -> Any:
     """Return what a traced initial value is, computed now: it may depend on constants and variables only."""
     message = (
         "A variable's initial value can't depend on the arguments of the compiled function that creates it: it "

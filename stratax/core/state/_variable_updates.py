@@ -46,7 +46,7 @@ class Updated(keras.Variable):
         return storage.or_function(super().value, sys._getframe(1))
 
     def assign(
-        self, value: Any, use_locking: object = None, name: str | None = None, read_value: bool = True
+        self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Give it a value, as `tf.Variable.assign`, and return the variable.
 
@@ -60,23 +60,23 @@ class Updated(keras.Variable):
         return self
 
     def assign_add(
-        self, value: Any, use_locking: object = None, name: str | None = None, read_value: bool = True
+        self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Add to it; see :meth:`assign`."""
         super().assign_add(value)
         return self
 
     def assign_sub(
-        self, value: Any, use_locking: object = None, name: str | None = None, read_value: bool = True
+        self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtract from it; see :meth:`assign`."""
         super().assign_sub(value)
         return self
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         return note_part(super().__getitem__(index), self, index)
 
-    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_add(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Add rows, as `tf.Variable.scatter_add`; those of one index add up.
 
         Args:
@@ -89,32 +89,32 @@ class Updated(keras.Variable):
         """
         return self._scatter("add", sparse_delta)
 
-    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_sub(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Subtract rows; see :meth:`scatter_add`."""
         return self._scatter("subtract", sparse_delta)
 
-    def scatter_mul(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_mul(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Multiply by rows; see :meth:`scatter_add`."""
         return self._scatter("multiply", sparse_delta)
 
-    def scatter_div(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_div(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Divide by rows; see :meth:`scatter_add`."""
         return self._scatter("divide", sparse_delta)
 
-    def scatter_max(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_max(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Keep what is larger, element by element; see :meth:`scatter_add`."""
         return self._scatter("max", sparse_delta)
 
-    def scatter_min(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_min(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Keep what is smaller, element by element; see :meth:`scatter_add`."""
         return self._scatter("min", sparse_delta)
 
-    def scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_update(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Replace rows; see :meth:`scatter_add`."""
         return self._scatter("set", sparse_delta)
 
     def batch_scatter_update(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        self, sparse_delta: object, use_locking: bool = False, name: str | None = None
     ) -> Any:
         """Replace elements of each row, as `tf.Variable.batch_scatter_update`.
 
@@ -128,7 +128,7 @@ class Updated(keras.Variable):
         grid = jnp.meshgrid(*[jnp.arange(size) for size in indices.shape], indexing="ij")[:-1]
         return self._update("set", (*grid, indices), slices.values)
 
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_add(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Add elements or slices, as `tf.Variable.scatter_nd_add`.
 
         Args:
@@ -138,39 +138,39 @@ class Updated(keras.Variable):
         """
         return self._update("add", self._positions(indices), updates)
 
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_sub(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Subtract elements or slices; see :meth:`scatter_nd_add`."""
         return self._update("subtract", self._positions(indices), updates)
 
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_update(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Replace elements or slices; see :meth:`scatter_nd_add`."""
         return self._update("set", self._positions(indices), updates)
 
-    def gather_nd(self, indices: Any, name: str | None = None) -> Any:
+    def gather_nd(self, indices: object, name: str | None = None) -> Any:
         """Return elements or slices by their positions, as `tf.Variable.gather_nd`."""
         return jnp.asarray(self.value)[self._positions(indices)]
 
-    def sparse_read(self, indices: Any, name: str | None = None) -> Any:
+    def sparse_read(self, indices: object, name: str | None = None) -> Any:
         """Return rows by their indices, as `tf.Variable.sparse_read`."""
         rows = jnp.asarray(indices)
         check_indices([rows], self.shape)
         return jnp.take(jnp.asarray(self.value), rows, axis=0)
 
-    def _scatter(self, how: str, sparse_delta: Any) -> Any:
+    def _scatter(self, how: str, sparse_delta: object) -> Any:
         slices = _slices(sparse_delta)
         rows = jnp.asarray(slices.indices)
         check_indices([rows], self.shape)
         return self._update(how, rows, slices.values)
 
-    def _positions(self, indices: Any) -> tuple[Any, ...]:
+    def _positions(self, indices: object) -> tuple[Any, ...]:
         positions = _positions(indices)
         check_indices(positions, self.shape)
         return positions
 
-    def _update(self, how: str, place: Any, values: Any) -> Any:
+    def _update(self, how: str, place: object, values: object) -> Any:
         return self.assign(self._with_rows(how, place, values))
 
-    def _with_rows(self, how: str, place: Any, values: Any) -> Any:
+    def _with_rows(self, how: str, place: object, values: object) -> Any:
         """Return what an update of some elements assigns.
 
         Where replicas' assignments are combined, the changes are: those of all replicas are made, one after another.
@@ -267,12 +267,12 @@ class Updated(keras.Variable):
         self.assign_add(1)
         return before
 
-    def load(self, value: Any, session: object = None) -> None:
+    def load(self, value: object, session: object = None) -> None:
         """Assign a value, as `tf.compat.v1.Variable.load`."""
         self.assign(value)
 
 
-def _slices(value: Any) -> IndexedSlices:
+def _slices(value: object) -> IndexedSlices:
     if not isinstance(value, IndexedSlices):
         raise errors.BadTypeError(
             "Rows of a variable are updated by IndexedSlices. Expected: tf.IndexedSlices(values, indices). "
@@ -281,7 +281,7 @@ def _slices(value: Any) -> IndexedSlices:
     return value
 
 
-def _positions(indices: Any) -> tuple[Any, ...]:
+def _positions(indices: object) -> tuple[Any, ...]:
     positions = jnp.asarray(indices)
     if not positions.ndim or not jnp.issubdtype(positions.dtype, jnp.integer):
         raise errors.BadTypeError(

@@ -10,7 +10,7 @@ _ATTRIBUTE = dis.opmap["LOAD_ATTR"]
 _METHOD = dis.opmap.get("LOAD_METHOD")
 
 
-def or_function(value: Any, frame: types.FrameType) -> Any:
+def or_function(value: object, frame: types.FrameType) -> Any:
     """Return a property's value, or a function that returns it, where the code that asks for it calls it.
 
     Keras has a property where TensorFlow has a method, and an array can't be made callable. What gets the attribute

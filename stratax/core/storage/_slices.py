@@ -10,7 +10,7 @@ import keras
 _parts: dict[int, tuple[weakref.ref[Any], keras.Variable, Any]] = {}
 
 
-def note_part(array: Any, variable: keras.Variable, index: Any) -> Any:
+def note_part(array: object, variable: keras.Variable, index: object) -> Any:
     """Remember an array as a part of a variable, and return it."""
     key = id(array)
     _parts[key] = (weakref.ref(array, lambda _: _parts.pop(key, None)), variable, index)
@@ -32,7 +32,7 @@ def assign_part(array: Any) -> Any:
         )
     _, variable, index = found
 
-    def assign(value: Any, name: str | None = None) -> keras.Variable:
+    def assign(value: object, name: str | None = None) -> keras.Variable:
         del name
         whole = jnp.asarray(variable.value)
         variable.assign(whole.at[index].set(jnp.asarray(value, whole.dtype)))

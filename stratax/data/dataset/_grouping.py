@@ -118,7 +118,7 @@ class Grouping(Deriving):
         check_callable("element_length_func", element_length_func, self._node)
         ops.try_out(element_length_func, self._node, _check_length)
 
-        def bucket_of(*element: Any) -> Any:
+        def bucket_of(*element: object) -> Any:
             length = np.asarray(element_length_func(*element))
             return np.int64(np.searchsorted(boundaries, length, side="right"))
 
@@ -158,7 +158,7 @@ class Grouping(Deriving):
         node = ops.make_ragged_batch(self._node, batch_size, row_splits_dtype, drop_remainder=drop_remainder)
         return self._derive(node)
 
-    def sparse_batch(self, batch_size: int, row_shape: Any, name: str | None = None) -> Any:
+    def sparse_batch(self, batch_size: int, row_shape: object, name: str | None = None) -> Any:
         """Make batches of elements of different sizes, which become SparseTensors.
 
         Args:
@@ -175,7 +175,7 @@ class Grouping(Deriving):
         return self._derive(ops.tried(ops.GroupByReducer(self._node, key_func, *functions)))
 
 
-def _check_length(length: Any) -> None:
+def _check_length(length: object) -> None:
     found = np.asarray(length)
     if found.shape or found.dtype.kind not in "iu":
         raise BadTypeError(

@@ -79,7 +79,7 @@ class ElementPart(_Part):
         number: The component's number.
     """
 
-    def __init__(self, iterator: "OneShotIterator", number: int, spec: Any) -> None:
+    def __init__(self, iterator: "OneShotIterator", number: int, spec: object) -> None:
         self.iterator = iterator
         self.number = number
         self._spec = spec
@@ -116,7 +116,7 @@ class _Computed(_Part):
         made = dataset_of_parts(self)
         return None if made is None else made.element_spec
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         # Of several results, such as those of tf.split.
         return _Computed(operator.getitem, (self, key), {})
 
@@ -138,7 +138,7 @@ class _Recorder:
         """Return whether something stands for a value of every step."""
         return isinstance(value, _Part)
 
-    def placeholder(self, dtype: Any, shape: Any, name: str | None) -> NoReturn:
+    def placeholder(self, dtype: object, shape: object, name: str | None) -> NoReturn:
         """Refuse placeholders."""
         raise BadTypeError(
             f"An input_fn has no placeholders. Received: placeholder({shown(dtype)}, {shown(shape)})."
@@ -148,7 +148,7 @@ class _Recorder:
 def _operator(name: str, *, is_reflected: bool = False) -> Callable[..., _Computed]:
     function = getattr(operator, name)
 
-    def compute(self: Any, *others: Any) -> _Computed:
+    def compute(self: object, *others: object) -> _Computed:
         return _Computed(function, (*others, self) if is_reflected else (self, *others), {})
 
     return compute
@@ -163,7 +163,7 @@ for _name in ("bool", "int", "float", "index", "len", "iter", "array", "jax_arra
     setattr(_Part, f"__{_name}__", _Part._refuse)
 
 
-def _replace_leaves(value: Any, function: Callable[[Any], Any]) -> Any:
+def _replace_leaves(value: object, function: Callable[[Any], Any]) -> Any:
     """Return a structure of Python in which a function has taken the place of every leaf."""
     if isinstance(value, dict):
         return {key: _replace_leaves(each, function) for key, each in value.items()}
@@ -174,13 +174,13 @@ def _replace_leaves(value: Any, function: Callable[[Any], Any]) -> Any:
     return function(value)
 
 
-def _leaves(value: Any) -> list[Any]:
+def _leaves(value: object) -> list[Any]:
     found: list[Any] = []
     _replace_leaves(value, found.append)
     return found
 
 
-def _sources(leaf: Any) -> list[ElementPart]:
+def _sources(leaf: object) -> list[ElementPart]:
     """Return the components that something is computed of."""
     if isinstance(leaf, ElementPart):
         return [leaf]
@@ -256,7 +256,7 @@ def _symbolic_iterator(dataset: Dataset) -> OneShotIterator:
     return OneShotIterator(dataset)
 
 
-def dataset_of_parts(value: Any) -> Dataset | None:
+def dataset_of_parts(value: object) -> Dataset | None:
     """Return the dataset whose elements a structure of components stands for; None where it has no component.
 
     Args:
@@ -281,11 +281,11 @@ def dataset_of_parts(value: Any) -> Dataset | None:
     ):
         return datasets[0]
 
-    def rebuild(*element: Any) -> Any:
+    def rebuild(*element: object) -> Any:
         components, _ = flatten(element)
         known: dict[int, Any] = {}
 
-        def value_of(leaf: Any) -> Any:
+        def value_of(leaf: object) -> Any:
             if isinstance(leaf, ElementPart):
                 return components[starts[id(leaf.iterator)] + leaf.number]
             if not isinstance(leaf, _Computed):
@@ -301,7 +301,7 @@ def dataset_of_parts(value: Any) -> Dataset | None:
     return (datasets[0] if len(datasets) == 1 else Dataset.zip(tuple(datasets))).map(rebuild)
 
 
-def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
+def limit_epochs(tensor: object, num_epochs: int | None = None, name: str | None = None) -> Any:
     """Return a tensor of an `input_fn` that there is so many times, as `tf.compat.v1.train.limit_epochs`.
 
     Args:

@@ -14,7 +14,7 @@ _SMOOTHING = 10
 
 
 def resample(
-    dataset: Any, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any, seed: int | None
+    dataset: Any, class_func: Callable[..., Any], target_dist: object, initial_dist: Any, seed: int | None
 ) -> Any:
     """Return what `Dataset.rejection_resample` does.
 
@@ -24,7 +24,7 @@ def resample(
     target = np.asarray(target_dist, np.float32)
     _check("target_dist", target, target)
 
-    def label(*element: Any) -> Any:
+    def label(*element: object) -> Any:
         return class_func(*element), element if len(element) > 1 else element[0]
 
     original = dataset.map(label)

@@ -74,8 +74,8 @@ class Selecting(Deriving):
     def rejection_resample(
         self,
         class_func: Callable[..., Any],
-        target_dist: Any,
-        initial_dist: Any = None,
+        target_dist: object,
+        initial_dist: object = None,
         seed: int | None = None,
         name: str | None = None,
     ) -> Any:
@@ -114,7 +114,7 @@ class Selecting(Deriving):
     @staticmethod
     def sample_from_datasets(
         datasets: Sequence[Any],
-        weights: Any = None,
+        weights: object = None,
         seed: int | None = None,
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
@@ -199,7 +199,7 @@ def _members(where: str, datasets: Sequence[Any]) -> list[Any]:
     return members
 
 
-def _shares(weights: Any, count: int) -> np.ndarray:
+def _shares(weights: object, count: int) -> np.ndarray:
     given = np.ones(count) if weights is None else np.asarray(weights)
     _check_weights(given.dtype, weights)
     shares = given.astype(np.float64)

@@ -162,7 +162,7 @@ class ElementArray(TensorMethods, np.ndarray):
         """Return the values as a NumPy array of their own, or as a scalar."""
         return np.array(self)[()]
 
-    def follow_as(self, on_device: Any) -> None:
+    def follow_as(self, on_device: object) -> None:
         """Have an array of a device compute in this one's place from now on, which a tape follows."""
         from stratax.data.elements._followed import follow
 
@@ -196,7 +196,7 @@ def _compare_as_tensors(name: str) -> Callable[[Count, Any], Any]:
     """Return a comparison that gives a tensor, as those of a tensor do."""
     inherited = getattr(int, name)
 
-    def compare(self: Count, other: Any) -> Any:
+    def compare(self: Count, other: object) -> Any:
         found = inherited(self, other)
         return found if found is NotImplemented else np.asarray(found).view(ElementArray)
 

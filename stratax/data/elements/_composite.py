@@ -84,7 +84,7 @@ class CompositeSpec(abc.ABC):
         """What there is beside shape and dtype, as JSON can hold it: arguments of the class."""
 
     @abc.abstractmethod
-    def of(self, value: Any) -> "CompositeSpec | None":
+    def of(self, value: object) -> "CompositeSpec | None":
         """Return the spec of a value that this one may describe; None if it is of another class."""
 
     @property
@@ -108,7 +108,7 @@ class CompositeSpec(abc.ABC):
     def split(self, value: Any) -> list[Any]:
         """Return the slices of such a value along its first axis."""
 
-    def rows(self, value: Any, start: int, stop: int) -> Any:
+    def rows(self, value: object, start: int, stop: int) -> Any:
         """Return some of the slices of such a value, together."""
         return self.unbatched().joined(self.split(value)[start:stop])
 
@@ -137,7 +137,7 @@ class CompositeSpec(abc.ABC):
         """Return the spec of components that are like this one or like `other`."""
         return self.with_shape(merge_shapes(self._shape, other._shape))
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Return whether `other`, a value or a spec, can be what this spec describes."""
         found = other if isinstance(other, CompositeSpec) else self.of(other)
         return (
@@ -160,17 +160,17 @@ def merge_shapes(first: Shape | None, second: Shape | None) -> Shape | None:
     return tuple(a if a == b else None for a, b in zip(first, second, strict=True))
 
 
-def parts_of(values: Any) -> list[Any]:
+def parts_of(values: object) -> list[Any]:
     """Return the arrays that a value is made of, or several in a list: a component that is an array is one."""
     return optree.tree_leaves(values, namespace=NAMESPACE)
 
 
-def as_numpy_array(leaf: Any) -> Any:
+def as_numpy_array(leaf: object) -> Any:
     """Return a component as an array of NumPy: a composite as the one that it stands for."""
     return leaf.numpy() if isinstance(leaf, Composite) else leaf
 
 
-def map_parts(function: Callable[[Any], Any], value: Any) -> Any:
+def map_parts(function: Callable[[Any], Any], value: object) -> Any:
     """Return a composite of what a function makes of the arrays of another."""
     return optree.tree_map(function, value, namespace=NAMESPACE)
 

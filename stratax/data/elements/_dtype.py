@@ -37,7 +37,7 @@ class DType:
 
     _dtype: np.dtype
 
-    def __new__(cls, dtype: Any) -> "DType":
+    def __new__(cls, dtype: object) -> "DType":
         """Return the one object that there is for a dtype."""
         return _only(_numpy_dtype(dtype))
 
@@ -139,7 +139,7 @@ class DType:
         """The range in which the intensities of images are: 0 to 1 for fractions, else 0 to the greatest number."""
         return 0, (1 if self.is_floating else True if self.is_bool else self.max)
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Return whether another dtype is the same."""
         return self == other
 

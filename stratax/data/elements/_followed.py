@@ -25,14 +25,14 @@ class FollowedArray(ElementArray):
 
     _on_device: Any
 
-    def __array_finalize__(self, source: Any) -> None:
+    def __array_finalize__(self, source: object) -> None:
         # What NumPy makes of it is another array, which nobody follows.
         self.__class__ = ElementArray  # type: ignore[assignment]
 
     def __jax_array__(self) -> Any:
         return self._on_device
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self._on_device[key]
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -45,7 +45,7 @@ class FollowedArray(ElementArray):
 
 
 def _operator(method: str) -> Callable[..., Any]:
-    def operate(self: FollowedArray, *operands: Any) -> Any:
+    def operate(self: FollowedArray, *operands: object) -> Any:
         return getattr(self._on_device, method)(*operands)
 
     operate.__name__ = method
@@ -61,7 +61,7 @@ for _name in (*_array.COMPARISONS, "neg", "pos", "abs", "invert"):
 FollowedArray.__hash__ = ElementArray.__hash__  # type: ignore[method-assign]
 
 
-def follow(component: np.ndarray, on_device: Any) -> None:
+def follow(component: np.ndarray, on_device: object) -> None:
     """Have a component compute with an array of a device from now on, wherever it is used.
 
     Args:

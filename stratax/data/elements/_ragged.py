@@ -197,7 +197,7 @@ class RaggedTensor(RaggedFactories, Composite):
             )
         return RaggedTensor(values, self._row_splits, self._uniform)
 
-    def with_flat_values(self, new_values: Any) -> Any:
+    def with_flat_values(self, new_values: object) -> Any:
         """Return the same rows of rows of other values."""
         inner = self._values
         return self.with_values(
@@ -324,7 +324,7 @@ class RaggedTensor(RaggedFactories, Composite):
                 "dense before, in dataset.map or with to_tensor(), or compute with flat_values."
             )
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         self._check_known("Indexing")
         made = index(self, key if isinstance(key, tuple) else (key,))
         return made if isinstance(made, RaggedTensor) else as_element(made)
@@ -355,7 +355,7 @@ def _on_host(rows: RaggedTensor) -> RaggedTensor:
     return RaggedTensor(inner, np.asarray(rows._row_splits), rows._uniform)
 
 
-def _text_of(part: Any) -> str:
+def _text_of(part: object) -> str:
     if not isinstance(part, np.ndarray):
         return str(part)
     return np.array2string(part, separator=", ") if part.size else str(part.tolist())

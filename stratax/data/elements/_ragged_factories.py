@@ -19,12 +19,12 @@ class RaggedFactories:
 
     __slots__ = ()
 
-    def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
+    def __init__(self, values: object, row_splits: object, uniform_row_length: int | None = None) -> None:
         raise NotImplementedError
 
     @classmethod
     def from_row_splits(
-        cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
+        cls, values: object, row_splits: object, name: str | None = None, validate: bool = True
     ) -> Any:
         """Make rows of where they begin and end.
 
@@ -46,7 +46,7 @@ class RaggedFactories:
 
     @classmethod
     def from_row_lengths(
-        cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True
+        cls, values: object, row_lengths: object, name: str | None = None, validate: bool = True
     ) -> Any:
         """Make rows of how long they are; other arguments as of :meth:`from_row_splits`."""
         lengths = as_splits("row_lengths", row_lengths)
@@ -58,7 +58,12 @@ class RaggedFactories:
 
     @classmethod
     def from_value_rowids(
-        cls, values: Any, value_rowids: Any, nrows: Any = None, name: str | None = None, validate: bool = True
+        cls,
+        values: object,
+        value_rowids: Any,
+        nrows: Any = None,
+        name: str | None = None,
+        validate: bool = True,
     ) -> Any:
         """Make rows of the number of each value's row, in ascending order.
 
@@ -83,7 +88,7 @@ class RaggedFactories:
 
     @classmethod
     def from_row_starts(
-        cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
+        cls, values: object, row_starts: object, name: str | None = None, validate: bool = True
     ) -> Any:
         """Make rows of where they begin; other arguments as of :meth:`from_row_splits`."""
         values = as_values(values)
@@ -92,7 +97,7 @@ class RaggedFactories:
 
     @classmethod
     def from_row_limits(
-        cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True
+        cls, values: object, row_limits: object, name: str | None = None, validate: bool = True
     ) -> Any:
         """Make rows of where they end; other arguments as of :meth:`from_row_splits`."""
         limits = as_splits("row_limits", row_limits)
@@ -133,7 +138,7 @@ class RaggedFactories:
     @classmethod
     def from_nested_row_splits(
         cls,
-        flat_values: Any,
+        flat_values: object,
         nested_row_splits: Sequence[Any],
         name: str | None = None,
         validate: bool = True,
@@ -144,7 +149,7 @@ class RaggedFactories:
     @classmethod
     def from_nested_row_lengths(
         cls,
-        flat_values: Any,
+        flat_values: object,
         nested_row_lengths: Sequence[Any],
         name: str | None = None,
         validate: bool = True,
@@ -155,7 +160,7 @@ class RaggedFactories:
     @classmethod
     def from_nested_value_rowids(
         cls,
-        flat_values: Any,
+        flat_values: object,
         nested_value_rowids: Sequence[Any],
         nested_nrows: Sequence[Any] | None = None,
         name: str | None = None,
@@ -171,7 +176,7 @@ class RaggedFactories:
         cls,
         tensor: Any,
         lengths: Any = None,
-        padding: Any = None,
+        padding: object = None,
         ragged_rank: int = 1,
         name: str | None = None,
         row_splits_dtype: DTypeLike = np.int64,
@@ -243,7 +248,7 @@ class RaggedFactories:
         return cls(as_values(st_input.values), splits)
 
 
-def as_values(values: Any) -> Any:
+def as_values(values: object) -> Any:
     if hasattr(values, "row_splits") or hasattr(values, "aval"):
         return values
     made = as_array(values)
@@ -268,7 +273,7 @@ def _check_splits(splits: np.ndarray, length: int) -> None:
         )
 
 
-def _make_nested(make: Callable[[Any, Any], Any], flat_values: Any, partitions: Sequence[Any]) -> Any:
+def _make_nested(make: Callable[[Any, Any], Any], flat_values: object, partitions: Sequence[Any]) -> Any:
     made = as_values(flat_values)
     for partition in reversed(list(partitions)):
         made = make(made, partition)
@@ -292,7 +297,7 @@ def _of_dense(cls: type[Any], values: Any, lengths: Any, padding: Any, dtype: np
     return cls(flat[rows * width + np.arange(len(rows)) - splits[rows]], splits)
 
 
-def _of_nested_lengths(cls: type[Any], values: Any, lengths: Sequence[Any], dtype: np.dtype) -> Any:
+def _of_nested_lengths(cls: type[Any], values: object, lengths: Sequence[Any], dtype: np.dtype) -> Any:
     outer = _of_dense(cls, values, lengths[0], None, dtype)
     if len(lengths) == 1:
         return outer

@@ -72,7 +72,7 @@ def _values_beside(first: Any, other: Any) -> Any:
     raise _do_not_fit(first, other)
 
 
-def _do_not_fit(first: Any, other: Any) -> BadArgumentError:
+def _do_not_fit(first: object, other: object) -> BadArgumentError:
     return BadArgumentError(
         "RaggedTensors and arrays that are computed with one another need rows of the same lengths, or of length 1. "
         f"Received: {shown(first)} and {shown(other)}."
@@ -82,7 +82,7 @@ def _do_not_fit(first: Any, other: Any) -> BadArgumentError:
 def _operator(name: str, *, is_reversed: bool = False) -> Callable[..., Any]:
     compute: Any = getattr(operator, name)
 
-    def operate(self: Any, *others: Any) -> Any:
+    def operate(self: object, *others: object) -> Any:
         operands = (*others, self) if is_reversed else (self, *others)
         try:
             return map_flat(lambda *values: compute(*map(as_element, values)), *operands)

@@ -82,7 +82,7 @@ class RaggedTensorSpec(CompositeSpec):
     def details(self) -> dict[str, Any]:
         return {"ragged_rank": self._ragged_rank, "row_splits_dtype": self._row_splits_dtype.name}
 
-    def of(self, value: Any) -> "RaggedTensorSpec | None":
+    def of(self, value: object) -> "RaggedTensorSpec | None":
         if self.is_boxed:
             spec: Any = value.spec if isinstance(value, RaggedTensor) else None
             return spec  # type: ignore[no-any-return]

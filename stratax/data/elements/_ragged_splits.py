@@ -8,7 +8,7 @@ from stratax.base.shown import shown
 from stratax.errors import BadTypeError
 
 
-def as_splits(name: str, value: Any) -> Any:
+def as_splits(name: str, value: object) -> Any:
     """Return whole numbers as a NumPy array of int64 or int32; what a compiled function is given stays as it is.
 
     Raises:

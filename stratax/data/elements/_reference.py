@@ -16,7 +16,7 @@ class Reference:
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self._value = value
 
     def deref(self) -> Any:

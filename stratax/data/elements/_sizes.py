@@ -39,7 +39,7 @@ def _check_known(name: str, value: object) -> Any:
     return array
 
 
-def if_constant(value: Any) -> Any:
+def if_constant(value: object) -> Any:
     """Return the value of something traced that follows from constants alone; everything else as it is.
 
     Of a list of such, the list of their values.

@@ -42,7 +42,7 @@ class SparseTensor(Composite):
 
     __slots__ = ("_parts",)
 
-    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+    def __init__(self, indices: object, values: object, dense_shape: object) -> None:
         pytrees.tell_jax()
         self._parts = _as_part(indices, np.int64), _as_part(values), _as_part(dense_shape, np.int64)
 
@@ -123,23 +123,23 @@ class SparseTensor(Composite):
             )
         return self._of(new_values)
 
-    def _of(self, values: Any) -> "SparseTensor":
+    def _of(self, values: object) -> "SparseTensor":
         return SparseTensor.of_parts((self.indices, values, self.dense_shape))
 
     # NumPy's arrays leave operators to this class.
     __array_ufunc__ = None
 
-    def __mul__(self, other: Any) -> "SparseTensor":
+    def __mul__(self, other: object) -> "SparseTensor":
         """Return the products of the values with a dense array that broadcasts to the shape, as TensorFlow."""
         return self._of(self.values * _at_values(self, other))
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> "SparseTensor":
+    def __truediv__(self, other: object) -> "SparseTensor":
         """Return the quotients of the values and a dense array that broadcasts to the shape, as TensorFlow."""
         return self._of(self.values / _at_values(self, other))
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         """Raise, as TensorFlow does.
 
         Raises:
@@ -181,7 +181,7 @@ class SparseTensorSpec(CompositeSpec):
     def details(self) -> dict[str, Any]:
         return {}
 
-    def of(self, value: Any) -> "SparseTensorSpec | None":
+    def of(self, value: object) -> "SparseTensorSpec | None":
         return value.spec if isinstance(value, SparseTensor) else None
 
     @property
@@ -240,7 +240,7 @@ class SparseTensorSpec(CompositeSpec):
         return f"SparseTensorSpec({TensorShape(self._shape)!r}, {dtype_name(self._dtype)})"
 
 
-def _text_of(part: Any) -> str:
+def _text_of(part: object) -> str:
     is_tensor = isinstance(part, np.ndarray) and hasattr(type(part), "get_shape")
     return str(part) if is_tensor else repr(part)
 
@@ -278,7 +278,7 @@ def _at_values(sparse: SparseTensor, dense: Any) -> Any:
     return array[tuple(sparse.indices[:, first + dim] * (size != 1) for dim, size in enumerate(sizes))]
 
 
-def _as_part(part: Any, dtype: Any = None) -> Any:
+def _as_part(part: object, dtype: Any = None) -> Any:
     """Return a list as an array, in programs of TensorFlow's with a tensor's methods; everything else as it is."""
     if not isinstance(part, list):
         return part

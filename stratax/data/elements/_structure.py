@@ -56,7 +56,7 @@ def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[R
     return flatten(value, is_leaf)
 
 
-def _is_node(leaf: Any) -> bool:
+def _is_node(leaf: object) -> bool:
     """Return whether a value's class, or the program to JAX, if it uses JAX at all, says that it is structure."""
     # The usual leaves first: this is asked for every element.
     if isinstance(leaf, np.ndarray | np.generic | int | float | list):
@@ -87,7 +87,7 @@ def _parts_of(kind: type) -> "tuple[Callable[[Any], tuple[Any, Any]], Callable[[
         return None
     names = [field.name for field in fields]
 
-    def of_parts(_: Any, parts: Any) -> Any:
+    def of_parts(_: object, parts: Any) -> Any:
         # Without its converters and validators, which expect what a user gives.
         made: Any = object.__new__(kind)
         for name, part in zip(names, parts, strict=True):
@@ -106,7 +106,7 @@ def _unflatten_of(kind: Any) -> Callable[[Any, Any], Any]:
     return lambda constant, parts: kind.__tf_unflatten__(object.__new__(kind), constant, parts)
 
 
-def _adopt(example: Any) -> None:
+def _adopt(example: object) -> None:
     """Take the values of a type apart as the type says, or JAX."""
     kind: Any = type(example)
     own = _parts_of(kind)
@@ -277,11 +277,11 @@ def as_row(value: object) -> tuple[Row, Structure]:
     ], structure
 
 
-def _as_leaf(leaf: Any) -> Any:
+def _as_leaf(leaf: object) -> Any:
     return leaf.on_host() if isinstance(leaf, Composite) else as_array(leaf)
 
 
-def copy_leaf(leaf: Any) -> Any:
+def copy_leaf(leaf: object) -> Any:
     """Return a copy of a component, which may be written to; text and Datasets never change."""
     if isinstance(leaf, np.ndarray):
         return leaf.copy()

@@ -11,7 +11,7 @@ from stratax.data.elements._tensor_shape import TensorShape
 from stratax.errors import BadArgumentError, UnimplementedError
 
 
-def check_shape(have: tuple[int, ...], want: Any) -> None:
+def check_shape(have: tuple[int, ...], want: object) -> None:
     """Raise unless `have` is what `want`, with None where a size is not known, describes."""
     if not TensorShape(have).is_compatible_with(want):
         raise BadArgumentError(
@@ -46,7 +46,7 @@ def tensor_repr(array: Any) -> str:
     )
 
 
-def _values(array: Any, text_of: Callable[[Any], str]) -> str:
+def _values(array: object, text_of: Callable[[Any], str]) -> str:
     if str(getattr(array, "dtype", "")).startswith("key<"):
         # A key of `jax.random`, which is no array of NumPy's.
         return text_of(array)
@@ -69,7 +69,7 @@ class TensorMethods:
         """Return the shape, as a tensor's `get_shape`."""
         return TensorShape(self.shape)
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: object) -> None:
         """Check that the array has a shape, as a tensor's `set_shape`: shapes are known.
 
         Args:

@@ -146,7 +146,7 @@ class TensorShape(tuple[int | None, ...]):
         sizes = [size for size in self if size is not None]
         return math.prod(sizes) if len(sizes) == len(self) else None
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Return whether an array can have both shapes; one of unknown rank (None) agrees with all."""
         sizes = as_shape(other)
         if sizes is None or self.rank is None:
@@ -155,14 +155,14 @@ class TensorShape(tuple[int | None, ...]):
             a is None or b is None or a == b for a, b in zip(self, sizes, strict=True)
         )
 
-    def is_subtype_of(self, other: Any) -> bool:
+    def is_subtype_of(self, other: object) -> bool:
         """Return whether every array of this shape has the other shape, too."""
         sizes = as_shape(other)
         if sizes is None or self.rank is None:
             return sizes is None
         return len(sizes) == len(self) and all(b is None or a == b for a, b in zip(self, sizes, strict=True))
 
-    def merge_with(self, other: Any) -> "TensorShape":
+    def merge_with(self, other: object) -> "TensorShape":
         """Return the shape that has what is known of this one and of another.
 
         Raises:
@@ -176,7 +176,7 @@ class TensorShape(tuple[int | None, ...]):
             return TensorShape(sizes)
         return TensorShape([b if a is None else a for a, b in zip(self, sizes, strict=True)])
 
-    def most_specific_compatible_shape(self, other: Any) -> "TensorShape":
+    def most_specific_compatible_shape(self, other: object) -> "TensorShape":
         """Return the shape that arrays of this shape and of another both have: sizes that differ are not known."""
         sizes = as_shape(other)
         if sizes is None or self.rank != len(sizes):
@@ -190,7 +190,7 @@ class TensorShape(tuple[int | None, ...]):
             common = common.most_specific_compatible_shape(other)
         return common
 
-    def concatenate(self, other: Any) -> "TensorShape":
+    def concatenate(self, other: object) -> "TensorShape":
         """Return the shape with the sizes of another one behind its own."""
         sizes = as_shape([other] if isinstance(other, int) else other)
         return _UNKNOWN if sizes is None or self.rank is None else TensorShape([*self, *sizes])
@@ -227,7 +227,7 @@ class TensorShape(tuple[int | None, ...]):
         """
         self._check(self.rank is None or self.rank == rank, f"rank {rank}")
 
-    def assert_same_rank(self, other: Any) -> None:
+    def assert_same_rank(self, other: object) -> None:
         """Raise unless another shape has as many dimensions, as far as is known.
 
         Raises:
@@ -237,7 +237,7 @@ class TensorShape(tuple[int | None, ...]):
         if sizes is not None:
             self._check(self.rank is None or self.rank == len(sizes), f"the rank of {sizes}")
 
-    def assert_is_compatible_with(self, other: Any) -> None:
+    def assert_is_compatible_with(self, other: object) -> None:
         """Raise unless an array can have both shapes.
 
         Raises:
@@ -276,10 +276,10 @@ class TensorShape(tuple[int | None, ...]):
             return Dimension(found)
         return tuple.__new__(TensorShape, found) if type(found) is tuple else found
 
-    def __add__(self, other: Any) -> "TensorShape":  # type: ignore[override]
+    def __add__(self, other: object) -> "TensorShape":  # type: ignore[override]
         return self.concatenate(other) if isinstance(other, (tuple, list)) else NotImplemented
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> Any:
         # JAX goes on with `sizes += x.shape`, a list that has to stay one.
         if isinstance(other, list):
             return [*other, *self]
@@ -330,7 +330,7 @@ class _UnknownRank(TensorShape):
     def __contains__(self, size: object) -> bool:
         return False
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         if not isinstance(key, slice):
             return None
         start, stop = key.start or 0, key.stop

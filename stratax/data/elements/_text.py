@@ -52,7 +52,7 @@ def without_tensors(value: Any) -> Any:
     return value
 
 
-def _operand(value: Any) -> Any:
+def _operand(value: object) -> Any:
     """Return what is beside text: `bytes`, or an array of them; NotImplemented of what has operators of its own.
 
     Raises:
@@ -82,7 +82,7 @@ def _operand(value: Any) -> Any:
 def _make_comparison(name: str) -> Callable[[Any, Any], Any]:
     compute, if_unlike = (np.equal, False) if name == "eq" else (np.not_equal, True)
 
-    def compare(self: Any, other: Any) -> Any:
+    def compare(self: object, other: object) -> Any:
         other = _operand(other)
         if other is NotImplemented:
             return NotImplemented
@@ -122,7 +122,7 @@ def _make_joining(*, is_reversed: bool) -> Callable[[Any, Any], Any]:
 
 
 def _refusing(name: str) -> Callable[[Any, Any], Any]:
-    def refuse(self: Any, other: Any) -> Any:
+    def refuse(self: object, other: object) -> Any:
         raise BadTypeError(
             f"Text has no operator `{name}`. Expected: `==`, `!=` or `+` with other text. Received: {shown(self)} and "
             f"{shown(other)}. Use the functions of tf.strings."
@@ -132,7 +132,7 @@ def _refusing(name: str) -> Callable[[Any, Any], Any]:
     return refuse
 
 
-def _as_array(value: Any) -> np.ndarray:
+def _as_array(value: object) -> np.ndarray:
     """Return text as an array of objects; NumPy would make `bytes` a string of its own."""
     if isinstance(value, np.ndarray):
         return value
@@ -148,7 +148,7 @@ def _of_text(array: np.ndarray) -> Any:
 class TextArray(ElementArray):
     """A component of text: `bytes` in an array of objects, each of which is a :class:`TextScalar`."""
 
-    def __array_finalize__(self, source: Any) -> None:
+    def __array_finalize__(self, source: object) -> None:
         # What is computed with text need not be text.
         if not self.dtype.hasobject:
             self.__class__ = ElementArray  # type: ignore[assignment]
@@ -247,7 +247,7 @@ def as_tensor(leaf: object) -> Any:
     return as_element(leaf) if isinstance(leaf, np.generic) else leaf
 
 
-def if_tensors(leaf: Any) -> Any:
+def if_tensors(leaf: object) -> Any:
     """Return what :func:`as_tensor` does in programs that import `stratax.tf`; in others the leaf."""
     return as_tensor(leaf) if type(leaf) is np.ndarray and has_tensors() else leaf
 

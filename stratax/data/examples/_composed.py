@@ -157,7 +157,7 @@ class SparseFeature:
         return SparseTensor(indices[order], values.values[order], shape)
 
 
-def compose(features: Any) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]] | None:
+def compose(features: object) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]] | None:
     """Return the features of which others are made, and what makes these; None if there are no such.
 
     Raises:

@@ -203,7 +203,7 @@ class Iteration:
         return list(state["seeds"])
 
 
-def _is_state(state: Any) -> bool:
+def _is_state(state: object) -> bool:
     if not isinstance(state, dict) or set(state) != _KEYS or state["version"] != _VERSION:
         return False
     numbers = state["seeds"] if isinstance(state["seeds"], list) else [None]

@@ -83,7 +83,7 @@ class Folded:
         self._leaves = leaves
 
 
-def _of_any_shape(spec: Any) -> Any:
+def _of_any_shape(spec: object) -> Any:
     return TensorSpec(None, spec.dtype) if type(spec) is TensorSpec else spec
 
 
@@ -116,12 +116,12 @@ def leaf_dtype(leaf: Any) -> np.dtype:
     return np.dtype(object) if isinstance(leaf, bytes) else leaf.dtype
 
 
-def _name_of(leaf: Any) -> str:
+def _name_of(leaf: object) -> str:
     # That of a composite is in its spec.
     return "" if isinstance(leaf, Composite) else leaf_dtype(leaf).name
 
 
-def _encode(leaf: Any) -> str:
+def _encode(leaf: object) -> str:
     column = as_objects([leaf]) if isinstance(leaf, bytes | Composite) else np.asarray(leaf)[None]
     return base64.b64encode(encode_columns(box([column]), 1)[1][0]).decode("ascii")
 

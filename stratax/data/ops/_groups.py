@@ -363,7 +363,7 @@ class GroupByReducer(Keyed):
             lambda init, node, row: init(argument_of(np.int64(0))),
         )
 
-    def _try_reducing(self, first: Any) -> None:
+    def _try_reducing(self, first: object) -> None:
         folded = Folded(as_components(first), "The reduce_func given to group_by_reducer")
 
         def called(function: Callable[..., Any], node: Node, row: Row) -> Any:

@@ -121,7 +121,7 @@ class Scan(Drawing, Trying):
             partial(self._called, folded),
         )
 
-    def _followed(self, folded: Folded, given: Any) -> tuple[Row, Any]:
+    def _followed(self, folded: Folded, given: object) -> tuple[Row, Any]:
         if not isinstance(given, tuple | list) or len(given) != 2:
             raise BadTypeError(
                 "The function given to scan returns a pair: the next state and the new element. Received: "
@@ -132,7 +132,7 @@ class Scan(Drawing, Trying):
         folded.follow(given[0])
         return made
 
-    def _check(self, row: Row, structure: Any) -> Row:
+    def _check(self, row: Row, structure: object) -> Row:
         if self._spec is None:
             self._spec = spec_of_row(row, structure)
         check_same(row, structure, self._spec, "The function given to scan")

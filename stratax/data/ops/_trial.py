@@ -80,7 +80,7 @@ def _called(function: Callable[..., Any], node: Node, row: Row) -> Any:
     return call(function, node.structure, row)
 
 
-def _starts_jax(value: Any) -> bool:
+def _starts_jax(value: object) -> bool:
     name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     return isinstance(name, str) and name.partition(".")[0] in _STARTING
 

@@ -20,7 +20,7 @@ from stratax.errors import BadArgumentError, BadTypeError, DataError, TracingErr
 _MAX_THREADS = 16
 
 
-def as_count(name: str, value: Any, minimum: int | None) -> int:
+def as_count(name: str, value: object, minimum: int | None) -> int:
     """Return an integer argument, at least `minimum`; of a variable or an array, the number that it holds now."""
     try:
         # An array of one integer without axes counts as that integer, of whatever integer type.
@@ -44,7 +44,7 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
     return number
 
 
-def _read_held(value: Any) -> Any:
+def _read_held(value: object) -> Any:
     """Return the number that an array without axes, or a variable, holds; everything else as it is."""
     if isinstance(value, int) or getattr(value, "shape", None) != ():
         return value

@@ -48,7 +48,7 @@ def _feed(state: Any, value: Any, seen: set[int]) -> None:
         _feed(state, part, seen | {id(value)})
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: object) -> list[Any]:
     if isinstance(value, list | tuple):
         return list(value)
     if isinstance(value, dict):

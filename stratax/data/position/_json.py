@@ -12,7 +12,7 @@ from stratax.errors import DataError
 _TAG = "int64"
 
 
-def to_json(state: Any) -> Any:
+def to_json(state: object) -> Any:
     """Return a tree of dicts, lists, numbers, strings and int64 arrays with the arrays as tagged base64."""
     if isinstance(state, dict):
         return {name: to_json(part) for name, part in state.items()}
@@ -24,7 +24,7 @@ def to_json(state: Any) -> Any:
     return state.item() if isinstance(state, np.generic) else state
 
 
-def from_json(state: Any) -> Any:
+def from_json(state: object) -> Any:
     """Undo :func:`to_json`.
 
     Raises:

@@ -78,7 +78,7 @@ class Checkpointable:
         """Go to a position that `get_state` returned."""
         raise NotImplementedError
 
-    async def save(self, directory: Any) -> Awaitable[None]:
+    async def save(self, directory: object) -> Awaitable[None]:
         """Save the current position for Orbax, which calls this when the iterator is part of a checkpoint.
 
         Args:
@@ -89,7 +89,7 @@ class Checkpointable:
         """
         return write_place(directory, self.get_state())
 
-    async def load(self, directory: Any) -> Awaitable[None]:
+    async def load(self, directory: object) -> Awaitable[None]:
         """Go to the position that was saved, for Orbax.
 
         Args:

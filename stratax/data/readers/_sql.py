@@ -57,7 +57,9 @@ class SqlDataset(Dataset):
         [(b'tea', np.int32(3))]
     """
 
-    def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: PyTree) -> None:
+    def __init__(
+        self, driver_name: object, data_source_name: object, query: object, output_types: PyTree
+    ) -> None:
         driver, path, text = map(_as_text, (driver_name, data_source_name, query))
         if driver != "sqlite":
             raise BadArgumentError(
@@ -77,7 +79,7 @@ class SqlDataset(Dataset):
         super().__init__(Query(path, text, unflatten(structure, [TensorSpec((), dtype) for dtype in dtypes])))
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     value = value.item() if isinstance(value, np.ndarray) else value
     return value.decode() if isinstance(value, bytes) else str(value)
 
@@ -96,7 +98,7 @@ class Query(Node):
     is_uniform = True
     batch_size = None
 
-    def __init__(self, path: str, text: str, spec: Any) -> None:
+    def __init__(self, path: str, text: str, spec: object) -> None:
         self.path, self.text = path, text
         self._spec = spec
         self.dtypes = [each.dtype for each in flatten(spec)[0]]
@@ -198,7 +200,7 @@ def _convert(value: Any, dtype: np.dtype) -> Any:
     return np.bool_(number) if dtype.kind == "b" else np.array(number, np.int64).astype(dtype)[()]
 
 
-def _number(value: Any, form: re.Pattern[str], kind: type) -> Any:
+def _number(value: object, form: re.Pattern[str], kind: type) -> Any:
     if isinstance(value, bytes):
         found = form.match(value.decode("latin-1"))
         return kind(found[0]) if found else 0

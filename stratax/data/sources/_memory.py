@@ -237,12 +237,12 @@ def _of_composites(label: str, leaves: Sequence[Any], structure: Structure, *, a
     return RowsSource(rows, unflatten(structure, inner), label)
 
 
-def _whole(leaf: Any) -> np.ndarray:
+def _whole(leaf: object) -> np.ndarray:
     # NumPy's own strings lose the zero bytes at their ends.
     return np.asarray(leaf, object if isinstance(leaf, bytes) else None)
 
 
-def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
+def make_range(args: tuple[Any, ...], output_type: object) -> Range:
     """Make `range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
     if not 1 <= len(args) <= 3:
         raise BadTypeError(
@@ -263,7 +263,7 @@ def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
     return Range(start, step, len(range(start, stop, step)), _find_counted_dtype("output_type", output_type))
 
 
-def make_counter(start: Any, step: Any, dtype: Any) -> Range:
+def make_counter(start: Any, step: Any, dtype: object) -> Range:
     """Make an endless range, whose numbers may be fractions if `dtype` is of such."""
     kind = _find_counted_dtype("dtype", dtype)
 

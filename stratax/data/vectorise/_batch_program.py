@@ -102,5 +102,5 @@ class BatchProgram:
         return [[_find(leaf, results) for leaf in self._parts] for results in zip(*by_call, strict=True)]
 
 
-def _find(leaf: Any, results: Sequence[Any]) -> Any:
+def _find(leaf: object, results: Sequence[Any]) -> Any:
     return map_parts(lambda part: part.of(results), leaf)

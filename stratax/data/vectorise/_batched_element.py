@@ -106,7 +106,7 @@ class BatchedElement(TensorMethods, NDArrayOperatorsMixin):
             raise CannotVectorise
         return BatchedElement(self._column[(slice(None), *parts)], is_own=self._is_own)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
         # Reductions and matrix products see the leading axis; keyword arguments may mean anything.
         if method != "__call__" or ufunc.signature is not None or set(kwargs) - {"dtype", "casting"}:

@@ -59,7 +59,7 @@ class Deferred:
         """Compute it: into an array that is given, if it has the same dtype and shape, else into a new one."""
         raise NotImplementedError
 
-    def operate(self, symbol: str, operand: Any) -> "Deferred | None":
+    def operate(self, symbol: str, operand: object) -> "Deferred | None":
         """Return what an operator (`+`, `-` or `*`) with something on its right gives; None to compute this first."""
         raise NotImplementedError
 
@@ -309,7 +309,7 @@ def _compute(deferred: Deferred) -> Any:
     return as_tensor(value) if has_tensors() else value
 
 
-def _attempt(later: Callable[..., Deferred | None], *args: Any, **options: Any) -> Deferred | None:
+def _attempt(later: Callable[..., Deferred | None], *args: object, **options: object) -> Deferred | None:
     try:
         return later(*args, **options)
     except Exception:
@@ -317,7 +317,7 @@ def _attempt(later: Callable[..., Deferred | None], *args: Any, **options: Any) 
         return None
 
 
-def _operate(defers: bool, symbol: str, left: Any, right: Any, /) -> Any:
+def _operate(defers: bool, symbol: str, left: object, right: object, /) -> Any:
     """Apply an operator of a chain."""
     if isinstance(left, Deferred):
         found = left.operate(symbol, right)

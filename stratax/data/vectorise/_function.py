@@ -48,7 +48,7 @@ def in_pipeline() -> bool:
     return PIPELINE.get() is not None
 
 
-def make_tensors(result: Any) -> Any:
+def make_tensors(result: object) -> Any:
     """Return what a function of `tf` gives on the host, with a tensor's methods where the program computes at once.
 
     That is in programs that have imported `stratax.tf`; in compiled functions only text.
@@ -58,7 +58,7 @@ def make_tensors(result: Any) -> Any:
     return _text_tensor(result) if TRACING.get() else as_tensors(result)
 
 
-def _text_tensor(result: Any) -> Any:
+def _text_tensor(result: object) -> Any:
     """Return text with a tensor's methods; in compiled functions it is all that stays on the host."""
     is_text = type(result) is bytes or (type(result) is np.ndarray and result.dtype.hasobject)
     return as_tensors(result) if is_text else result
@@ -72,7 +72,7 @@ def gives_tensors(function: Operation) -> Operation:
     """
 
     @functools.wraps(function)
-    def make_result(*args: Any, **kwargs: Any) -> Any:
+    def make_result(*args: object, **kwargs: object) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
             recorded = recorder.record_call(make_result, args, kwargs)
@@ -111,7 +111,7 @@ def gives_elements(function: Operation) -> Operation:
     """
 
     @functools.wraps(function)
-    def make_result(*args: Any, **kwargs: Any) -> Any:
+    def make_result(*args: object, **kwargs: object) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
             recorded = recorder.record_call(make_result, args, kwargs)

@@ -283,7 +283,7 @@ class IterableElements(StepCursor):
             close()
 
 
-def _host_array(leaf: Any) -> Any:
+def _host_array(leaf: object) -> Any:
     """Return a leaf of a foreign dataset (JAX, torch, TensorFlow, a number) as a NumPy array of its own.
 
     A generator may use one buffer for all its elements, and elements are read before they are used.

@@ -152,7 +152,7 @@ class OnHost(Placing):
 
 
 @functools.lru_cache(maxsize=256)
-def _describe(kind: StepKind, treedef: Any, types: tuple[tuple[tuple[int, ...], Any], ...]) -> Any:
+def _describe(kind: StepKind, treedef: object, types: tuple[tuple[tuple[int, ...], Any], ...]) -> Any:
     # As it arrives on devices, which have no 64 bits unless JAX is told so.
     leaves = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype)) for shape, dtype in types]
     return wrap_step(leaves, treedef, kind)

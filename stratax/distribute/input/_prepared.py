@@ -30,7 +30,7 @@ class PreparedDataset:
         dataset: The dataset.
     """
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: object) -> None:
         self.dataset = dataset
         self._prepare: Prepare | None = None
         self._treedef: Any = None
@@ -48,7 +48,7 @@ class PreparedDataset:
             raise errors.DataError("No pass over the dataset was opened yet.")
         return self._cursor.first()
 
-    def prepare_by(self, function: Prepare, example: Any) -> None:
+    def prepare_by(self, function: Prepare, example: object) -> None:
         """Set what prepares elements; before the first step is read.
 
         Args:

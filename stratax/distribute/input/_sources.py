@@ -328,7 +328,7 @@ class StepsOfWholeBatches(ReplicaSteps):
         return Steps(*with_parts(first.leaves, 1, first.treedef), StepKind.SOLO)
 
 
-def _one_structure(expected: Any, found: Any) -> Any:
+def _one_structure(expected: object, found: object) -> Any:
     if expected is not None and found != expected:
         raise errors.DataError(
             f"The structure of a dataset's elements changed. Expected: {expected}. Received: {found}."
@@ -336,7 +336,7 @@ def _one_structure(expected: Any, found: Any) -> Any:
     return found
 
 
-def _step_of(parts: list[list[np.ndarray]], treedef: Any, *, is_full: bool) -> Steps:
+def _step_of(parts: list[list[np.ndarray]], treedef: object, *, is_full: bool) -> Steps:
     """Return a step of stacked elements: one for each replica if they are alike, else one batch of all examples."""
     if not are_plain(parts[0]):
         for part in parts:

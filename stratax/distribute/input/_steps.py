@@ -125,7 +125,7 @@ def common_widths(widths: Sequence[Sequence[int]]) -> list[int]:
     return [max(each) for each in zip(*widths, strict=True)]
 
 
-def wrap_step(arrays: list[Any], treedef: Any, kind: StepKind) -> Any:
+def wrap_step(arrays: list[Any], treedef: object, kind: StepKind) -> Any:
     """Return the structure of a step: of `PerReplica`s, except where there is one replica."""
     if kind is not StepKind.PLAIN:
         solo = kind is StepKind.SOLO
@@ -138,18 +138,18 @@ def wrap_step(arrays: list[Any], treedef: Any, kind: StepKind) -> Any:
 AsSteps = Callable[[list[np.ndarray], int, Any], Steps]
 
 
-def as_elements(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
+def as_elements(leaves: list[np.ndarray], count: int, treedef: object) -> Steps:
     """Return elements as they are, for what makes steps of several of them."""
     return Steps(leaves, count, treedef, StepKind.PLAIN)
 
 
-def of_one_replica(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
+def of_one_replica(leaves: list[np.ndarray], count: int, treedef: object) -> Steps:
     """Return batches as the steps of a strategy with one replica."""
     check_not_empty(leaves)
     return Steps(*with_parts(leaves, count, treedef), StepKind.PLAIN)
 
 
-def with_parts(leaves: list[np.ndarray], count: int, treedef: Any) -> tuple[list[np.ndarray], int, Any]:
+def with_parts(leaves: list[np.ndarray], count: int, treedef: object) -> tuple[list[np.ndarray], int, Any]:
     """Return elements with the arrays of sparse and ragged components, of which blocks of one element have such."""
     if are_plain(leaves):
         return leaves, count, treedef
@@ -159,7 +159,7 @@ def with_parts(leaves: list[np.ndarray], count: int, treedef: Any) -> tuple[list
 
 
 def step_of_composites(
-    parts: Sequence[list[np.ndarray]], treedef: Any, *, is_whole: bool, mine: slice = slice(None)
+    parts: Sequence[list[np.ndarray]], treedef: object, *, is_whole: bool, mine: slice = slice(None)
 ) -> Steps:
     """Return a step of sparse and ragged components: spread where all replicas' arrays have one shape.
 
@@ -219,7 +219,7 @@ def dividing(num_replicas: int, share: Share) -> AsSteps:
     mine = share.of(num_replicas)
     undivided = _Undivided(num_replicas, tells=share.index == 0)
 
-    def divide(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
+    def divide(leaves: list[np.ndarray], count: int, treedef: object) -> Steps:
         if not are_plain(leaves):
             undivided.note(num_rows(leaves), count)
             return _divide_composites(leaves, treedef, num_replicas, mine)
@@ -268,7 +268,7 @@ class _Undivided:
             )
 
 
-def _divide_composites(leaves: list[np.ndarray], treedef: Any, num_replicas: int, mine: slice) -> Steps:
+def _divide_composites(leaves: list[np.ndarray], treedef: object, num_replicas: int, mine: slice) -> Steps:
     """Return the step of an element with sparse or ragged components, divided if it can be."""
     size = num_rows(leaves)
     if size % num_replicas:

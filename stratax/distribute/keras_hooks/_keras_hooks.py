@@ -127,7 +127,7 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
 def _slot_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def add_variable_from_reference(
-        self: object, reference_variable: Any, name: str | None = None, initializer: object = "zeros"
+        self: object, reference_variable: object, name: str | None = None, initializer: object = "zeros"
     ) -> Any:
         make = functools.partial(original, self, reference_variable, name, initializer)
         return (

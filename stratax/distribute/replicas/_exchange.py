@@ -21,7 +21,7 @@ class TakesTurns(abc.ABC):
     num_replicas: int
 
 
-def over_replicas(function: Callable[..., Any], *values: Any) -> Any:
+def over_replicas(function: Callable[..., Any], *values: object) -> Any:
     """Call a function that has collectives over the axis of the replicas.
 
     Where a replica runs in Python its values are known, and JAX takes them for constants of the program, equal on all
@@ -46,12 +46,12 @@ def over_replicas(function: Callable[..., Any], *values: Any) -> Any:
     return jax.tree.unflatten(jax.tree.structure(described), leaves)
 
 
-def sum_over_replicas(value: Any) -> Any:
+def sum_over_replicas(value: object) -> Any:
     """Return the sum of all replicas' arrays, which each of them gets; of a structure, of each array in it."""
     return over_replicas(lambda own: jax.lax.psum(own, REPLICA_AXIS), value)
 
 
-def merge_or_pack(merged: Callable[..., Any], packed: Callable[..., Any], *values: Any) -> Any:
+def merge_or_pack(merged: Callable[..., Any], packed: Callable[..., Any], *values: object) -> Any:
     """Call the one of two functions with collectives of many arrays that suits the compiler for the replicas' devices.
 
     XLA for GPUs and TPUs makes one collective of many by itself. There packing them into a buffer would only copy them,

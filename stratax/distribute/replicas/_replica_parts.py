@@ -57,7 +57,7 @@ class ReplicaParts(state.Parts):
             return jnp.mean(array, 0)
         return array[0]
 
-    def divide(self, value: Any) -> Any:
+    def divide(self, value: object) -> Any:
         # Where it is on other devices, a program over all replicas' can't take it.
         return self.spread(storage.place(value, NamedSharding(self.mesh, PartitionSpec())))
 

@@ -120,7 +120,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         if belongs_to_replicas(variable):
             self.to_keep[id(variable)] = variable
 
-    def _value_of_all(self, variable: keras.Variable, value: Any) -> Any:
+    def _value_of_all(self, variable: keras.Variable, value: object) -> Any:
         """Return the one value of a variable of which this replica has its own."""
         return ReplicaShare(variable, self._num_replicas).merge(value)
 
@@ -131,10 +131,10 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
             self._shares_of[id(variable)] = ReplicaShare(variable, self._num_replicas)
         return self._shares_of[id(variable)]
 
-    def agree(self, value: Any) -> Any:
+    def agree(self, value: object) -> Any:
         return agree(value)
 
-    def gather(self, value: Any) -> Any:
+    def gather(self, value: object) -> Any:
         return over_replicas(lambda own: jax.lax.all_gather(own, REPLICA_AXIS), value)
 
     def postpone(self, update: PostponedUpdate) -> None:

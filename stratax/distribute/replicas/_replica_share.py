@@ -58,17 +58,17 @@ class ReplicaShare(regions.Spread):
                 f"{shown(self.variable.path)} of dtype {self.variable.dtype}."
             )
 
-    def spread(self, value: Any) -> Any:
+    def spread(self, value: object) -> Any:
         if self.variable.aggregation != "sum":
             return value
         return _share_of_sum(value)
 
-    def merge(self, array: Any) -> Any:
+    def merge(self, array: object) -> Any:
         return _value_of_share(self.variable, self._num_replicas, array)
 
 
 @jax.custom_jvp
-def _share_of_sum(value: Any) -> Any:
+def _share_of_sum(value: object) -> Any:
     return first_only(value)
 
 
@@ -89,7 +89,7 @@ def _(variable: keras.Variable, num_replicas: int, primals: tuple[Any], tangents
     return _value_of_share(variable, num_replicas, *primals), tangents[0]
 
 
-def summand(variable: keras.Variable, num_replicas: int, value: Any) -> Any:
+def summand(variable: keras.Variable, num_replicas: int, value: object) -> Any:
     """Return what a replica contributes to the sum over the replicas that becomes the variable's value."""
     value = jnp.asarray(value)
     if variable.aggregation == "sum":
@@ -110,7 +110,7 @@ def find_sum_dtype(value: Any) -> Any:
     return jnp.dtype(jnp.int32) if value.dtype == jnp.bool_ else value.dtype
 
 
-def agree(value: Any) -> Any:
+def agree(value: object) -> Any:
     """Return the largest of the replicas' values, which are to be equal, or the program raises when it has run.
 
     Args:
@@ -161,7 +161,7 @@ def assigning(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap Keras' `assign`: in a replica the variable's new value is not known before somebody looks at it."""
 
     @functools.wraps(original)
-    def assign(self: Any, value: Any) -> Any:
+    def assign(self: object, value: object) -> Any:
         if regions.share_of(self) is None:
             return original(self, value)
         is_equal = _is_whole_mean(self) and _is_constant(value)

@@ -115,7 +115,7 @@ class ReplicaTurns:
                 self._failure = error
             self._changed.notify_all()
 
-    def exchange(self, index: int, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    def exchange(self, index: int, primitive: object, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Return what a collective gives a replica, after all others have come to it.
 
         Raises:
@@ -193,7 +193,7 @@ class ReplicaTrace(core.Trace):
     def stage_value(self, val: Any) -> Any:
         return self.parent.stage_value(val)
 
-    def cur_qdd(self, x: Any) -> Any:
+    def cur_qdd(self, x: object) -> Any:
         with set_current_trace(self.parent):
             return core.cur_qdd(x)
 
@@ -211,7 +211,7 @@ class ReplicaTrace(core.Trace):
             here = [self._here(arg) for arg in args]
         return primitive.bind_with_trace(self.parent, here, [core.typeof(arg) for arg in here], params)
 
-    def _here(self, value: Any) -> Any:
+    def _here(self, value: object) -> Any:
         """Return a value on the device that computes: variables are on those of all replicas."""
         if not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
             return value
@@ -236,7 +236,7 @@ class ReplicaTrace(core.Trace):
             return fun.call_wrapped(*args)
 
     def process_custom_vjp_call(
-        self, primitive: Any, fun: Any, fwd: object, bwd: object, args: Sequence[Any], /, **params: object
+        self, primitive: object, fun: Any, fwd: object, bwd: object, args: Sequence[Any], /, **params: object
     ) -> Any:
         with set_current_trace(self):
             return fun.call_wrapped(*args)
@@ -268,7 +268,7 @@ class TurnRegion(ReplicaRegion, TakesTurns):
         with set_current_trace(self.trace.parent):
             return PerReplica(kept._value).values[self._index]
 
-    def _note_own(self, variable: Any) -> None:
+    def _note_own(self, variable: object) -> None:
         if not self._keeps_copies:
             super()._note_own(variable)
         elif belongs_to_replicas(variable):
@@ -282,7 +282,7 @@ class TurnRegion(ReplicaRegion, TakesTurns):
 class _Values(regions.Region):
     """The region around the replicas, where variables have the values that they have outside."""
 
-    def lift(self, variable: Any) -> Any:
+    def lift(self, variable: object) -> Any:
         return regions.concrete_values([variable])[0]
 
 
@@ -316,7 +316,7 @@ def _is_exchange(equation: Any) -> bool:
     return _names_replicas(equation.params)
 
 
-def _kind(primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
+def _kind(primitive: object, args: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
     """Return what has to be alike of all replicas in a collective."""
     return (
         primitive,

@@ -250,7 +250,7 @@ class StepsPerReplica(PerReplica):
 
     __slots__ = ()
 
-    def __init__(self, stacked: Any) -> None:
+    def __init__(self, stacked: object) -> None:
         super().__init__(stacked)
 
     @property
@@ -268,7 +268,7 @@ class StepsPerReplica(PerReplica):
         return jnp.moveaxis(self._array, 1, 0)
 
 
-def own_step(value: Any) -> Any:
+def own_step(value: object) -> Any:
     """Return what a replica gets for a step, of what it gets for several."""
     return jnp.squeeze(value.stacked, 0) if isinstance(value, StepsPerReplica) else value
 

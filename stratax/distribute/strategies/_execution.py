@@ -96,7 +96,7 @@ class ScheduledSteps(abc.ABC):
     """Training steps that workers run, several at once. A dispatch returns before its steps have been run."""
 
     @abc.abstractmethod
-    def __call__(self, steps: int, element: Any) -> Any:
+    def __call__(self, steps: int, element: object) -> Any:
         """Schedule so many steps."""
 
     @abc.abstractmethod
@@ -117,7 +117,7 @@ class StepByStep(abc.ABC):
         """Whether this process coordinates workers, which run the steps of `fit` and what it schedules."""
 
     @abc.abstractmethod
-    def program_of(self, steps: Any) -> ScheduledSteps:
+    def program_of(self, steps: object) -> ScheduledSteps:
         """Return what has workers run training steps.
 
         Args:
@@ -125,7 +125,7 @@ class StepByStep(abc.ABC):
         """
 
     @abc.abstractmethod
-    def input_of(self, creator: Any, class_weight: object) -> Any:
+    def input_of(self, creator: object, class_weight: object) -> Any:
         """Return the input of `fit` of which workers read their batches for themselves.
 
         Args:

@@ -102,7 +102,7 @@ class StrategyExtended:
     # What TensorFlow's programs call, with the strategy that `merge_call` passes them.
 
     def reduce_to(
-        self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: object = None
+        self, reduce_op: ReduceOp | str, value: object, destinations: object, options: object = None
     ) -> Any:
         """Combine the replicas' values into one and bring it somewhere, as `tf.distribute.StrategyExtended.reduce_to`.
 
@@ -157,7 +157,7 @@ class StrategyExtended:
         self,
         var: keras.Variable,
         fn: Callable[..., Any],
-        args: Any = (),
+        args: object = (),
         kwargs: dict[str, Any] | None = None,
         group: bool = True,
     ) -> Any:
@@ -215,7 +215,7 @@ class StrategyExtended:
                 self._placement.place([var], [var.value])
         return result if group else _updates.ungroup(result, len(self.parameter_devices) or 1)
 
-    def value_container(self, value: Any) -> Any:
+    def value_container(self, value: object) -> Any:
         """Return what a value is a component of: of a variable itself, which is one for all replicas."""
         return value
 
@@ -273,7 +273,7 @@ class StrategyExtended:
             return self.worker_devices
         return tuple(device_name(device) for device in self._placement.storage.device_set)
 
-    def _storage_of(self, variable: Any) -> jax.sharding.Sharding | None:
+    def _storage_of(self, variable: object) -> jax.sharding.Sharding | None:
         """Return where a variable of this strategy is between programs, if that is devices; None for anything else."""
         is_own = isinstance(variable, keras.Variable) and _ownership.owner(variable) is self._owner
         return self._placement.storage if is_own and isinstance(self._placement, OnDevices) else None
@@ -338,7 +338,7 @@ class _MoveOfReplicas(storage.Move):
         alike = copies_on(self._execution.devices)
         spread = NamedSharding(alike.mesh, PartitionSpec(REPLICA_AXIS))
 
-        def of(leaf: Any) -> Any:
+        def of(leaf: object) -> Any:
             is_divided = isinstance(leaf, PerReplica) and not leaf.solo
             return jax.tree.map(
                 lambda each: jax.ShapeDtypeStruct(

@@ -264,7 +264,7 @@ class Strategy:
         axis = int(axis) if isinstance(axis, np.integer) else axis
         self._check_cross_replica("reduce", "get_replica_context().all_reduce")
 
-        def reduce(leaf: Any) -> Any:
+        def reduce(leaf: object) -> Any:
             return self._join(op, leaf) if isinstance(leaf, IndexedSlices) else self.reduce(op, leaf, axis)
 
         if _has_slices(value):

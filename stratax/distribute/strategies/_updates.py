@@ -49,7 +49,7 @@ def _sharding_of_variable(variable: keras.Variable) -> Sharding | None:
     return value.sharding if is_there else None
 
 
-def put(value: Any, sharding: Sharding | None) -> Any:
+def put(value: object, sharding: Sharding | None) -> Any:
     """Move arrays to where they were reduced to; in a program they stay, since the program decides."""
     if sharding is None or regions.current_region() is not None:
         return value
@@ -64,13 +64,13 @@ def put(value: Any, sharding: Sharding | None) -> Any:
     )
 
 
-def _own(array: Any) -> Any:
+def _own(array: object) -> Any:
     if isinstance(array, jax.Array) and not array.is_fully_addressable:
         return array.addressable_data(0)
     return array
 
 
-def arguments(variable: keras.Variable, args: Any) -> Any:
+def arguments(variable: keras.Variable, args: object) -> Any:
     """Return the arguments of an update as one value each, on the devices where the variable's value is now."""
     single = jax.tree.map(
         lambda leaf: _first(leaf) if isinstance(leaf, PerReplica) else leaf, args, is_leaf=is_per_replica
@@ -93,12 +93,12 @@ def _row(array: Any) -> Any:
     return array[0]
 
 
-def values_of_variables(result: Any) -> Any:
+def values_of_variables(result: object) -> Any:
     """Return what an update returns, with values in the place of variables."""
     return jax.tree.map(lambda leaf: leaf.value if isinstance(leaf, keras.Variable) else leaf, result)
 
 
-def ungroup(result: Any, count: int) -> Any:
+def ungroup(result: object, count: int) -> Any:
     """Return a result with a tuple of so many elements in the place of each array, as `update(..., group=False)`."""
 
     def elements(leaf: object) -> tuple[object, ...]:

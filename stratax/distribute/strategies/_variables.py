@@ -42,7 +42,7 @@ def _map(strategy: "Strategy", value: PyTree, *, only_on_read: bool) -> PyTree:
     if not (isinstance(execution, OverMesh) and has_copies) or in_replica():
         return value
 
-    def per_replica(leaf: Any) -> Any:
+    def per_replica(leaf: object) -> Any:
         if not isinstance(leaf, keras.Variable) or _ownership.owner(leaf) is not strategy:
             return leaf
         if is_on_read(leaf) or (parts_on(leaf, execution.mesh) is not None and not only_on_read):

@@ -137,7 +137,7 @@ class ClusterCoordinator:
         """
         return self._queue.is_done()
 
-    def create_per_worker_dataset(self, dataset_fn: Any) -> PerWorkerDataset:
+    def create_per_worker_dataset(self, dataset_fn: object) -> PerWorkerDataset:
         """Have each worker make a dataset, when it first needs it.
 
         Args:
@@ -184,7 +184,7 @@ class ClusterCoordinator:
         self._queue.put(closure)
         return closure.value
 
-    def fetch(self, val: Any) -> Any:
+    def fetch(self, val: object) -> Any:
         """Return a structure with results in the places of `RemoteValue`s, waited for.
 
         Args:

@@ -15,7 +15,7 @@ class WorkerStream(Stream):
         spec: The structure of the dataset.
     """
 
-    def __init__(self, name: str, spec: Any) -> None:
+    def __init__(self, name: str, spec: object) -> None:
         self.name = name
         self._signature = ("an iterator of a worker", repr(spec))
         # What the worker has said that the next elements are like, with how many of each.

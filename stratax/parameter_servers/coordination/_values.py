@@ -54,7 +54,7 @@ class RemoteValue:
         """Whether the function was run, or will not be."""
         return self._ended.is_set()
 
-    def complete(self, value: Any) -> None:
+    def complete(self, value: object) -> None:
         """Say what the result is."""
         self._value = value
         self._ended.set()

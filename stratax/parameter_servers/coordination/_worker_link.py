@@ -197,7 +197,7 @@ class WorkerLink:
             self._queue.finished()
 
     def _result(self, life: _Life, closure: Closure) -> Any:
-        def own(leaf: Any) -> Any:
+        def own(leaf: object) -> Any:
             if isinstance(leaf, RemoteValue):
                 return leaf.get()
             return self._own(life, leaf) if isinstance(leaf, PerWorkerValues) else leaf

@@ -18,7 +18,7 @@ from stratax.parameter_servers.remote._updates import ServerUpdate, Update, part
 
 
 def build(
-    store: ServerStore, closed: Any, region: regions.ProgramRegion, outputs: Any, name: str
+    store: ServerStore, closed: Any, region: regions.ProgramRegion, outputs: object, name: str
 ) -> programs.Program:
     """Make the program of a function that was traced.
 
@@ -119,7 +119,7 @@ class _Computation:
     num_arrays: int
     update: Update | None
 
-    def compute(self, *given: Any) -> list[Any]:
+    def compute(self, *given: object) -> list[Any]:
         """Compute; in the places of the update's arrays is what servers are sent of them."""
         found = self.function(*given)
         if self.update is None:

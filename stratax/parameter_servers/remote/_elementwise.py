@@ -227,7 +227,7 @@ def _keeps(equation: Any, is_kept: Sequence[bool], is_zero: Sequence[bool]) -> b
     return keeps.get(equation.primitive.name, False)
 
 
-def result_of(closed: Any, output: int, arguments: Sequence[Any]) -> Any:
+def result_of(closed: object, output: int, arguments: Sequence[Any]) -> Any:
     """Compute one result of a closed jaxpr.
 
     Args:
@@ -239,7 +239,7 @@ def result_of(closed: Any, output: int, arguments: Sequence[Any]) -> Any:
     return result
 
 
-def part_of(closed: Any, output: int, arguments: Sequence[Any], shape: Sequence[int]) -> Any:
+def part_of(closed: object, output: int, arguments: Sequence[Any], shape: Sequence[int]) -> Any:
     """Compute a part of a result from the same parts of the arguments.
 
     Args:
@@ -260,12 +260,12 @@ def _bind_part(equation: Any, operands: Sequence[Any]) -> list[Any]:
     return jaxprs.bind(equation, [jnp.broadcast_to(each, full) for each in operands])
 
 
-def _literal(atom: Any, otherwise: float) -> float:
+def _literal(atom: object, otherwise: float) -> float:
     """Return the number that stands in a jaxpr, or another one where there is none."""
     return float(atom.val) if isinstance(atom, core.Literal) and np.shape(atom.val) == () else otherwise
 
 
-def is_zero_literal(atom: Any) -> bool:
+def is_zero_literal(atom: object) -> bool:
     """Return whether an atom of a jaxpr is the number zero, written there."""
     return isinstance(atom, core.Literal) and np.shape(atom.val) == () and not atom.val
 

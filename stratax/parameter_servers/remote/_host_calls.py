@@ -105,7 +105,7 @@ class WorkerCalls:
             for number, (pickled, types) in enumerate(sent)
         ]
 
-    def program(self, exported: Any) -> Callable[..., tuple[list[Any], list[Any]]]:
+    def program(self, exported: object) -> Callable[..., tuple[list[Any], list[Any]]]:
         """Return a program that calls them.
 
         Args:
@@ -116,7 +116,7 @@ class WorkerCalls:
             exported, [functools.partial(_called, errors, call) for call in self._calls]
         )
 
-        def run(*operands: Any) -> tuple[list[Any], list[Any]]:
+        def run(*operands: object) -> tuple[list[Any], list[Any]]:
             errors.clear()
             # XLA runs a program whose arrays are there in this thread. Others wait for them in its own, of which there
             # are as many as cores: calls would hold these, and may need one themselves.
@@ -220,7 +220,7 @@ def _check(describe: Callable[..., str], holds: Any, *arrays: Any) -> None:
         raise _AssertionFailedError(describe(*arrays))
 
 
-def _on_arrays(callback: Callable[..., Any], *arrays: Any) -> Any:
+def _on_arrays(callback: Callable[..., Any], *arrays: object) -> Any:
     """Call a function as JAX' callbacks do: with arrays of JAX, on the host."""
     device = jax.local_devices(backend="cpu")[0]
     with jax.default_device(device):
@@ -234,8 +234,8 @@ def _here(function: Callable[..., Any], types: Types, arrays: Sequence[np.ndarra
 def _called(
     errors: list[BaseException],
     call: Callable[[Sequence[np.ndarray]], list[np.ndarray]],
-    token: Any,
-    *arrays: Any,
+    token: object,
+    *arrays: object,
 ) -> tuple[Any, ...]:
     """Make a call of a running program; what it raises ends the program."""
     try:
@@ -282,6 +282,6 @@ def _pickled(function: Callable[..., Any]) -> bytes | None:
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     """Pickles nothing that would be another one where it arrives."""
 
-    def persistent_id(self, obj: Any) -> None:
+    def persistent_id(self, obj: object) -> None:
         if isinstance(obj, keras.Variable):
             raise pickle.PicklingError("A variable belongs to this process.")

@@ -108,7 +108,7 @@ class ByVariable(Generic[T]):
         reference = weakref.ref(variable, lambda gone: self._forget(key, gone))
         self._found[key] = reference, value
 
-    def _forget(self, key: int, gone: Any) -> None:
+    def _forget(self, key: int, gone: object) -> None:
         entry = self._found.get(key)
         if entry is not None and entry[0] is gone:
             del self._found[key]
@@ -151,7 +151,7 @@ class Layouts:
         partitioner: Says into how many shards a variable is divided; None: into one.
     """
 
-    def __init__(self, num_servers: int, partitioner: Any = None) -> None:
+    def __init__(self, num_servers: int, partitioner: object = None) -> None:
         self._num_servers = num_servers
         self._partitioner = partitioner
         self._num_bytes = [0] * num_servers

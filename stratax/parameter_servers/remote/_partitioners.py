@@ -22,7 +22,7 @@ class Partitioner(abc.ABC):
     """
 
     @abc.abstractmethod
-    def __call__(self, shape: Sequence[int], dtype: Any, axis: int = 0) -> list[int]:
+    def __call__(self, shape: Sequence[int], dtype: object, axis: int = 0) -> list[int]:
         """Return the number of parts along each dimension; a strategy divides along the first one.
 
         Args:
@@ -51,7 +51,7 @@ class FixedShardsPartitioner(Partitioner):
     def __init__(self, num_shards: int) -> None:
         self._num_shards = _positive("num_shards", num_shards)
 
-    def __call__(self, shape: Sequence[int], dtype: Any, axis: int = 0) -> list[int]:
+    def __call__(self, shape: Sequence[int], dtype: object, axis: int = 0) -> list[int]:
         return _along(shape, axis, min(self._num_shards, int(shape[axis])))
 
 
@@ -80,7 +80,7 @@ class MinSizePartitioner(Partitioner):
         self._max_shards = _positive("max_shards", max_shards)
         _positive("bytes_per_string", bytes_per_string)
 
-    def __call__(self, shape: Sequence[int], dtype: Any, axis: int = 0) -> list[int]:
+    def __call__(self, shape: Sequence[int], dtype: object, axis: int = 0) -> list[int]:
         count = math.ceil(_num_bytes(shape, dtype) / self._min_shard_bytes)
         return _along(shape, axis, max(1, min(int(shape[axis]), self._max_shards, count)))
 
@@ -110,7 +110,7 @@ class MaxSizePartitioner(Partitioner):
         self._max_shards = None if max_shards is None else _positive("max_shards", max_shards)
         _positive("bytes_per_string", bytes_per_string)
 
-    def __call__(self, shape: Sequence[int], dtype: Any, axis: int = 0) -> list[int]:
+    def __call__(self, shape: Sequence[int], dtype: object, axis: int = 0) -> list[int]:
         num_rows = int(shape[axis])
         if not num_rows:
             return _along(shape, axis, 1)

@@ -143,7 +143,7 @@ def _finder(
     inputs = [closed.jaxpr.invars[index] for index in needed]
     compute = core.jaxpr_as_fun(jaxprs.cut(closed, inputs=inputs, outputs=atoms, equations=equations))
 
-    def find(*arguments: Any) -> list[Any]:
+    def find(*arguments: object) -> list[Any]:
         return [
             jnp.ravel(numbers_of(each, value)) for each, value in zip(ids, compute(*arguments), strict=True)
         ]
@@ -173,7 +173,7 @@ class _Evaluation:
 
         return jaxprs.evaluate(self.closed, arguments, rule)
 
-    def _is_by_row(self, atom: Any) -> bool:
+    def _is_by_row(self, atom: object) -> bool:
         return not isinstance(atom, core.Literal) and atom in self.uses.kinds
 
     def _look_up(self, equation: Any, operands: list[Any], places: Sequence[Any]) -> list[Any]:

@@ -130,7 +130,7 @@ class RowUses:
             if len(self._refused) == known:
                 break
 
-    def group_of(self, variable: Any) -> RowGroup | None:
+    def group_of(self, variable: object) -> RowGroup | None:
         """Return the group of an array; None where it is computed as a whole."""
         found = self.kinds.get(variable)
         return None if found is None else found[1].root
@@ -248,13 +248,13 @@ class RowUses:
     def _refuse(self, group: RowGroup) -> None:
         self._refused.update(group.origins)
 
-    def _kind(self, atom: Any) -> OtherRows | None:
+    def _kind(self, atom: object) -> OtherRows | None:
         if isinstance(atom, core.Literal):
             return None
         found = self.kinds.get(atom)
         return None if found is None else found[0]
 
-    def _is_zero(self, atom: Any) -> bool:
+    def _is_zero(self, atom: object) -> bool:
         """Return whether an array is known to be zero everywhere."""
         if not isinstance(atom, core.Literal):
             atom = self.uniform.get(atom)

@@ -189,7 +189,7 @@ def _close_all(ended: threading.Event) -> None:
     ended.set()
 
 
-def _only(name: str, given: Any, possible: list[Any]) -> Any:
+def _only(name: str, given: object, possible: list[Any]) -> Any:
     """Return which one was given, or the only one that there is."""
     if given is None and len(possible) == 1:
         return possible[0]

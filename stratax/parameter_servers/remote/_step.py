@@ -271,7 +271,7 @@ def _check_fits(step: RemoteStep, iterators: Sequence[Any]) -> None:
             raise UnfitError
 
 
-def described(structure: Any) -> tuple[tuple[tuple[int, ...], str], ...]:
+def described(structure: object) -> tuple[tuple[tuple[int, ...], str], ...]:
     """Return the shapes and dtypes of a structure's leaves."""
     return tuple(
         (tuple(leaf.shape), np.dtype(jax.dtypes.canonicalize_dtype(leaf.dtype)).name)

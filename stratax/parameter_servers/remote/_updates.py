@@ -129,7 +129,7 @@ def update_of(make: Callable[[list[Any]], None], arrays: Sequence[Any]) -> Updat
     region = regions.ProgramRegion()
     written: list[keras.Variable] = []
 
-    def body(*given: Any) -> list[Any]:
+    def body(*given: object) -> list[Any]:
         with region:
             make(list(given))
             written[:] = region.writes.values()

@@ -78,7 +78,7 @@ class WorkerServer(MessageServer):
     def answers(self) -> dict[str, Answer]:
         return self._answers
 
-    def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: Any) -> bool:
+    def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: object) -> bool:
         if header.get("op") != "hello":
             return False
         self.write(
@@ -186,5 +186,5 @@ class _Program:
     asks: bool
 
 
-def _pickled(value: Any, **header: Any) -> Message:
+def _pickled(value: object, **header: object) -> Message:
     return Message(header, [np.frombuffer(pickle.dumps(value), np.uint8)])

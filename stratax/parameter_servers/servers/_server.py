@@ -110,11 +110,11 @@ class MessageServer(flight.FlightServerBase):
         """Return what the server can be asked to do once, by name."""
         return {}
 
-    def write(self, writer: Any, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
+    def write(self, writer: object, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
         """Write an answer."""
         _wire.send(writer, header, arrays)
 
-    def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: Any) -> bool:
+    def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: object) -> bool:
         """Answer a message that changes nothing; return whether it was one.
 
         Args:
@@ -213,7 +213,7 @@ class MessageServer(flight.FlightServerBase):
         with self._lock:
             return self._senders.setdefault((task, stream), _Sender(f"{task}/{stream}")), proof
 
-    def _converse(self, sender: _Sender, reader: Any, writer: Any) -> None:
+    def _converse(self, sender: _Sender, reader: object, writer: object) -> None:
         while True:
             try:
                 message = _wire.receive(reader, MOST_MESSAGE_BYTES)
@@ -230,7 +230,7 @@ class MessageServer(flight.FlightServerBase):
             # Its arrays: the next message may come late.
             del message
 
-    def _answer(self, sender: _Sender, message: _wire.Message, writer: Any) -> None:
+    def _answer(self, sender: _Sender, message: _wire.Message, writer: object) -> None:
         header = message.header
         if header.get("op") == "end":
             # Told first: whoever waits for the end may leave at once.
@@ -320,7 +320,7 @@ class ShardServer(MessageServer):
     def answers(self) -> dict[str, Answer]:
         return self._answers
 
-    def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: Any) -> bool:
+    def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: object) -> bool:
         if header.get("op") != "pull":
             return False
         self._turns.pulled(header["stream"])
@@ -334,7 +334,7 @@ class ShardServer(MessageServer):
             if mark.startswith(f"{stream} "):
                 self.shards.unmark(mark)
 
-    def _pull(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: Any) -> None:
+    def _pull(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: object) -> None:
         names = header.get("rows", [])
         rows = self.shards.rows(names, arrays) if names else []
         with self.shards.reading(header["names"], header["known"], header.get("mark")) as (versions, changed):

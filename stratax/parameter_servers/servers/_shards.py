@@ -98,7 +98,7 @@ class Shards:
         with self._lock:
             return list(self._marks)
 
-    def create(self, name: str, value: Any) -> bool:
+    def create(self, name: str, value: object) -> bool:
         """Begin to keep an array, unless there is one of that name: a task that starts again creates all anew.
 
         Args:

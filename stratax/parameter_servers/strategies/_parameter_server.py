@@ -65,7 +65,7 @@ class OnServers(Placement, UpdatesOnce):
     def prepare(self, region: regions.ProgramRegion) -> None:
         region.builder = self._build
 
-    def _build(self, closed: Any, region: regions.ProgramRegion, outputs: Any, name: str) -> Any:
+    def _build(self, closed: object, region: regions.ProgramRegion, outputs: object, name: str) -> Any:
         with enter_contexts(self._strategy, None):
             return remote.build(self.store, closed, region, outputs, name)
 
@@ -84,7 +84,7 @@ class _StrategyOnServers(Strategy):
     def __init__(
         self,
         resolver: ClusterResolver,
-        partitioner: Any,
+        partitioner: object,
         membership: StrategyMembership,
         *,
         has_workers: bool,
@@ -163,7 +163,7 @@ class ParameterServerStrategy(_StrategyOnServers):
     def __init__(
         self,
         cluster_resolver: ClusterResolver,
-        variable_partitioner: Any = None,
+        variable_partitioner: object = None,
         *,
         max_staleness: int | None = None,
     ) -> None:
@@ -315,7 +315,7 @@ class ExperimentalParameterServerStrategy(ParameterServerStrategy):
     def __new__(
         cls,
         cluster_resolver: ClusterResolver | None = None,
-        variable_partitioner: Any = None,
+        variable_partitioner: object = None,
         *,
         max_staleness: int | None = None,
     ) -> Any:
@@ -344,7 +344,7 @@ def _end(
         strategy.end(error)
 
 
-def _check_resolver(name: str, resolver: Any) -> None:
+def _check_resolver(name: str, resolver: object) -> None:
     if not isinstance(resolver, ClusterResolver):
         raise errors.BadTypeError(
             f"{name} expects a cluster resolver, such as TFConfigClusterResolver(). Received: "

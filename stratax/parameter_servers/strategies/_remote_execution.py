@@ -37,11 +37,11 @@ class RemoteExecution(Execution, StepByStep):
     def has_workers(self) -> bool:
         return self._has_workers
 
-    def program_of(self, steps: Any) -> ScheduledSteps:
+    def program_of(self, steps: object) -> ScheduledSteps:
         program: ScheduledSteps = _for_fit().ScheduledProgram(self._strategy, steps)
         return program
 
-    def input_of(self, creator: Any, class_weight: object) -> Any:
+    def input_of(self, creator: object, class_weight: object) -> Any:
         return _for_fit().WorkerInput(self._strategy, creator, class_weight)
 
     @property
@@ -120,5 +120,5 @@ def _for_fit() -> Any:
     return module
 
 
-def _value_of(leaf: Any) -> Any:
+def _value_of(leaf: object) -> Any:
     return leaf.value if isinstance(leaf, keras.Variable) else leaf

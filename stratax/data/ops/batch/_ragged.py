@@ -163,7 +163,7 @@ def make_ragged_batch(
     return RaggedBatch(node, size, as_dtype(splits_dtype), drop_remainder=bool(drop_remainder))
 
 
-def make_sparse_batch(node: Node, batch_size: object, row_shape: Any) -> Node:
+def make_sparse_batch(node: Node, batch_size: object, row_shape: object) -> Node:
     """Make the node of `Dataset.sparse_batch`."""
     shape = as_shape(row_shape)
     if shape is None:
