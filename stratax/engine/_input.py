@@ -233,9 +233,12 @@ class StepInput:
         """Return the share of the time since this input was made that was spent waiting for input, 0 to 1."""
         return self.wait_seconds() / max(time.perf_counter() - self._started, 1e-9)
 
-    def warn_if_waiting(self) -> None:
-        """Warn where a large part of the time was spent waiting for input."""
-        share = self.wait_share()
+    def warn_if_waiting(self, share: float) -> None:
+        """Warn where a large part of the time was spent waiting for input.
+
+        Args:
+            share: What :meth:`wait_share` has given.
+        """
         if share > _INPUT_BOUND and self.wait_seconds() > _WORTH_A_WARNING_SECONDS:
             warnings.warn(
                 f"Training waited for its input {share:.0%} of the time. Make the pipeline faster "

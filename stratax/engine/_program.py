@@ -173,8 +173,12 @@ class StepProgram:
         if self._is_few:
             function, compiling = self._for_few, cpu.few_runs()
         with enter_contexts(self._strategy, None), compiling:
-            if steps == 1 or not self._is_one_by_one:
-                return as_rows(function(steps, element))
+            if steps == 1:
+                return function(1, element)
+            if not self._is_one_by_one:
+                # Only of several steps does each replica keep its own rows.
+                outputs = function(steps, element)
+                return as_rows(outputs) if self._gives_rows else outputs
             outputs = [function(1, each) for each in unstack_batches(steps, element)]
         if not self._gives_rows:
             return outputs[-1]

@@ -1,40 +1,47 @@
 """The callbacks of `fit`, `evaluate` and `predict`, notified of batches only if one of them listens (keras layer)."""
 
 from collections.abc import Callable
-from typing import Any
 
 import keras
 
 from stratax.base.threads import Threads
 from stratax.distribute import Strategy
-from stratax.keras import _nan_loss, _stop_together, _writers
+from stratax.distribute.strategies import InStep
+from stratax.keras import _accumulation, _nan_loss, _stop_together, _writers
 from stratax.seams.keras import is_default
 
 _PHASES = ("train", "test", "predict")
+# What looks at the loss of a training.
+_WATCHES = (keras.callbacks.TerminateOnNaN, _nan_loss.WarnOfNaN)
 
 
 class Callbacks(keras.callbacks.CallbackList):
-    """Keras' list of callbacks, without its work after each batch where no callback looks at batches.
+    """Keras' list of callbacks, without its work around each batch where no callback looks at batches.
 
     Keras hands every batch's logs to a thread that waits for the devices and turns them into numbers, also if
     no callback is interested. That costs as much as a small model's step.
     """
 
     def _on_begin(self) -> None:
+        # Without the executor that Keras makes here.
+        self._in_begin_end_block_count += 1
+
+    def _async_dispatch(self, fn: Callable[..., None], *args: object) -> None:
         # A Ctrl-C can keep the threads of Keras' own executor from ending (`base.threads`), and they are several,
         # which may show a batch to the callbacks before an earlier one.
-        if self._in_begin_end_block_count == 0:
+        if self._executor is None:
             self._executor: Threads | None = Threads(1, "stratax-callbacks")
-        super()._on_begin()
+        super()._async_dispatch(fn, *args)
 
     def set_model(self, model: keras.Model) -> None:
         """See `keras.callbacks.CallbackList.set_model`; called when all callbacks are there."""
         super().set_model(model)
         for phase in _PHASES:
-            # Without listeners the logs of a batch are never fetched, and dispatches run ahead.
-            if not any(_listens(callback, phase) for callback in self.callbacks):
-                # An attribute of the instance stands before the method of the class.
-                self.__dict__[f"on_{phase}_batch_end"] = _ignore
+            for hook in ("batch_begin", "batch_end"):
+                # Without listeners the logs of a batch are never fetched, and dispatches run ahead.
+                if not _is_heard(self.callbacks, phase, hook):
+                    # An attribute of the instance stands before the method of the class.
+                    self.__dict__[f"on_{phase}_{hook}"] = _ignore
 
 
 def callback_list(
@@ -42,7 +49,7 @@ def callback_list(
     *,
     model: keras.Model,
     strategy: Strategy,
-    first: keras.callbacks.Callback | None = None,
+    is_training: bool = False,
     **params: object,
 ) -> keras.callbacks.CallbackList:
     """Return the callbacks as Keras' loop takes them.
@@ -52,34 +59,43 @@ def callback_list(
         model: The model that is trained or tested.
         strategy: The model's strategy; of several workers, one that is stopped by a callback stops all, and
             only the chief writes.
-        first: A callback to put before the user's.
+        is_training: Whether it is for `fit`, which has callbacks of its own before the user's.
         **params: What `keras.callbacks.CallbackList` takes beside: `add_history`, `add_progbar`, `verbose`, `epochs`,
             `steps`.
 
     Returns:
         The list.
     """
-    made = _made(callbacks, model, strategy, first, params)
-    _stop_together.install(made, model, strategy)
+    membership = strategy.extended.membership
+    own = _own_callbacks(callbacks, model, strategy) if is_training else []
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        made = callbacks
+        for callback in own:
+            callback.set_model(made.model)
+        # A list of the user's own stays the object that it is.
+        made.callbacks[:0] = own
+    else:
+        given = _listed(callbacks)
+        if not membership.is_chief:
+            given = _writers.without_writers(given)
+        made = Callbacks([*own, *given], model=model, **params)
+    if isinstance(membership, InStep):
+        _stop_together.install(made, model, strategy)
     return made
 
 
-def _made(
-    callbacks: object,
-    model: keras.Model,
-    strategy: Strategy,
-    first: keras.callbacks.Callback | None,
-    params: dict[str, Any],
-) -> keras.callbacks.CallbackList:
-    own = [] if first is None else [first, *_watching(callbacks, strategy)]
-    if isinstance(callbacks, keras.callbacks.CallbackList):
-        for callback in own:
-            callback.set_model(callbacks.model)
-        # A list of the user's own stays the object that it is.
-        callbacks.callbacks[:0] = own
-        return callbacks
-    given = _writers.of_this_worker(_listed(callbacks), strategy)
-    return Callbacks([*own, *given], model=model, **params)
+def _own_callbacks(
+    callbacks: object, model: keras.Model, strategy: Strategy
+) -> list[keras.callbacks.Callback]:
+    """Return what `fit` does by itself as callbacks do."""
+    own: list[keras.callbacks.Callback] = []
+    if getattr(model.optimizer, "gradient_accumulation_steps", None):
+        own.append(_accumulation.FlushAccumulatedGradients(strategy))
+    # One worker looks at the loss, unless something does already.
+    has_one = any(isinstance(each, _WATCHES) for each in _listed(callbacks))
+    if strategy.extended.membership.is_chief and not has_one:
+        own.append(_nan_loss.WarnOfNaN())
+    return own
 
 
 def _listed(callbacks: object) -> list[keras.callbacks.Callback]:
@@ -87,22 +103,18 @@ def _listed(callbacks: object) -> list[keras.callbacks.Callback]:
     return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
 
 
-def _watching(callbacks: object, strategy: Strategy) -> list[keras.callbacks.Callback]:
-    """Return what looks at the loss of a training, in one worker, unless something does already."""
-    watches = (keras.callbacks.TerminateOnNaN, _nan_loss.WarnOfNaN)
-    has_one = any(isinstance(each, watches) for each in _listed(callbacks))
-    return [] if has_one or not strategy.extended.membership.is_chief else [_nan_loss.WarnOfNaN()]
-
-
-def _listens(callback: keras.callbacks.Callback, phase: str) -> bool:
-    if isinstance(callback, _nan_loss.WarnOfNaN):
-        return False  # It takes what others ask for.
-    hooks: list[Callable[..., Any]] = [getattr(callback, f"on_{phase}_batch_end")]
-    if phase == "train":
+def _is_heard(callbacks: list[keras.callbacks.Callback], phase: str, hook: str) -> bool:
+    """Return whether a callback does anything before or after a batch."""
+    for callback in callbacks:
+        if isinstance(callback, _nan_loss.WarnOfNaN):
+            continue  # It takes what others ask for.
+        if not is_default(getattr(callback, f"on_{phase}_{hook}")):
+            return True
         # The old name, which Keras still calls in training.
-        hooks.append(callback.on_batch_end)
-    return not all(is_default(hook) for hook in hooks)
+        if phase == "train" and not is_default(getattr(callback, f"on_{hook}")):
+            return True
+    return False
 
 
 def _ignore(batch: int, logs: object = None) -> None:
-    """Take a batch's logs and do nothing with them."""
+    """Do nothing about a batch, whose logs stay on the devices."""

@@ -9,22 +9,19 @@ from collections.abc import Callable
 import keras
 
 from stratax.distribute import Strategy
-from stratax.distribute.strategies import InStep
 from stratax.engine import CommonStop
 
 _ATTRIBUTES = {"train": "stop_training", "test": "stop_evaluating", "predict": "stop_predicting"}
 
 
 def install(callbacks: keras.callbacks.CallbackList, model: keras.Model, strategy: Strategy) -> None:
-    """Let a list of callbacks stop its loops in all workers at once. With one worker it stays what it is.
+    """Let a list of callbacks stop its loops in all workers at once.
 
     Args:
         callbacks: The list.
         model: The model that is trained, tested or used.
-        strategy: The model's strategy.
+        strategy: The model's strategy, whose workers act in step.
     """
-    if not isinstance(strategy.extended.membership, InStep):
-        return
     for phase, attribute in _ATTRIBUTES.items():
         _StopAttribute(model, strategy, attribute).watch(callbacks, phase)
     if any(_may_stop(callback) for callback in callbacks.callbacks):

@@ -22,7 +22,6 @@ from stratax.distribute import Strategy, keras_hooks, strategies
 from stratax.distribute.replicas import enter_contexts, get_strategy, has_strategy
 from stratax.distribute.strategies import InStep, ScheduledSteps, workers_of
 from stratax.keras import (
-    _accumulation,
     _callback_list,
     _epochs,
     _logs,
@@ -76,7 +75,7 @@ class Trainer:
     def __init__(self, model: keras.Model, strategy: Strategy) -> None:
         self.model = model
         self.strategy = strategy
-        self._loops: dict[str, engine.StepLoop] = {}
+        self._loops = _Loops(self._make_loop)
         # By id, of the variables that the present programs train.
         self._trainable: tuple[int, ...] = ()
 
@@ -117,7 +116,7 @@ class Trainer:
         return (None,) * sum(wanted)
 
     def _make(self, name: str, run: Callable[..., Any], *, force: bool) -> None:
-        trainable = tuple(id(variable) for variable in self.model.trainable_variables)
+        trainable = tuple(map(id, self.model.trainable_variables))
         # A program is traced for the variables that it trains: a layer that was frozen since needs another.
         if force or trainable != self._trainable:
             self._loops.clear()
@@ -131,23 +130,18 @@ class Trainer:
         # An epoch whose steps were all done before the interruption: only its logs are reported.
         if isinstance(iterator, _epochs.NoSteps):
             return iterator.logs or self._results(), state
-        return self._loop("train").dispatch(iterator), state
+        return self._loops["train"].dispatch(iterator), state
 
     def _test(self, state: tuple[None, ...], iterator: engine.StepIterator) -> tuple[Any, tuple[None, ...]]:
-        return self._loop("test").dispatch(iterator), state
+        return self._loops["test"].dispatch(iterator), state
 
     def _predict(
         self, state: tuple[None, ...], iterator: engine.StepIterator
     ) -> tuple[Any, tuple[None, ...]]:
-        return self._loop("predict").dispatch(iterator), state
+        return self._loops["predict"].dispatch(iterator), state
 
-    def _loop(self, name: str) -> engine.StepLoop:
-        """Return the loop that Keras' loop of this kind takes its blocks through."""
-        loop = self._loops.get(name)
-        if loop is None:
-            # Kept, as its program keeps what was compiled.
-            loop = self._loops[name] = engine.StepLoop(self.strategy, self._program(name))
-        return loop
+    def _make_loop(self, name: str) -> engine.StepLoop:
+        return engine.StepLoop(self.strategy, self._program(name))
 
     def _scheduled(self) -> ScheduledSteps | None:
         """Return what has workers run training steps, where they do and have begun to."""
@@ -176,7 +170,7 @@ class Trainer:
 
     def step_program(self, name: str) -> Callable[[int, Any], Any]:
         """Return what runs the steps of a loop: ``"train"``, ``"test"`` or ``"predict"``."""
-        return self._loop(name).program
+        return self._loops[name].program
 
     # What users call.
 
@@ -215,7 +209,7 @@ class Trainer:
         # Before anything is read: an initial epoch above 0 skips passes.
         steps.begin_training(steps.numbered(self.model), initial_epoch, steps_per_epoch)
         # The input is closed even if building the model fails.
-        with steps, self._computing(steps):
+        with steps, _Computing(self, steps):
             validation: Any = None
             if validation_data is not None:
                 val_x, val_y, val_weight = seam.data_adapter_utils.unpack_x_y_sample_weight(validation_data)
@@ -241,7 +235,7 @@ class Trainer:
                 callbacks,
                 model=self.model,
                 strategy=self.strategy,
-                first=_accumulation.FlushAccumulatedGradients(self.strategy),
+                is_training=True,
                 add_history=True,
                 add_progbar=verbose != 0,
                 verbose=verbose,
@@ -264,7 +258,7 @@ class Trainer:
                 )
         # Beside Keras' own fields, for who tunes a pipeline.
         history.input_wait = steps.wait_share()
-        steps.warn_if_waiting()
+        steps.warn_if_waiting(history.input_wait)
         return history
 
     def evaluate(
@@ -286,7 +280,7 @@ class Trainer:
         cached = kwargs.get("_use_cached_eval_dataset", False)
         adapter = x if cached else self._adapter(x, y, sample_weight, batch_size, steps, False, None)
         verbose = self._shown(verbose)
-        with self._computing(adapter), self.strategy.extended.membership.phase("evaluating"):
+        with _Computing(self, adapter), self.strategy.extended.membership.phase("evaluating"):
             return _KERAS["evaluate"](
                 self.model,
                 adapter,
@@ -312,7 +306,7 @@ class Trainer:
         _check_batch_size(batch_size)
         adapter = self._adapter(x, None, None, batch_size, steps, False, None)
         verbose = self._shown(verbose)
-        with self._computing(adapter, predicting=True):
+        with _Computing(self, adapter, predicting=True):
             self._expect_predictions(adapter.num_batches if steps is None else steps)
             return _KERAS["predict"](
                 self.model,
@@ -357,7 +351,7 @@ class Trainer:
 
     def _expect_predictions(self, steps: int | None) -> None:
         self.make_predict_function()
-        program = self._loop("predict").program
+        program = self._loops["predict"].program
         # Programs of several workers have to be the same, and what one of them expects is its own.
         if isinstance(program, engine.StepProgram):
             is_in_step = isinstance(self.strategy.extended.membership, InStep)
@@ -385,7 +379,7 @@ class Trainer:
 
     def _on_batch(self, name: str, batch: object, *, reset: bool) -> Any:
         adapter = _epochs.StepAdapter.of_iterable([batch], self.strategy)
-        with adapter, self._computing(adapter, predicting=name == "predict"):
+        with adapter, _Computing(self, adapter, predicting=name == "predict"):
             if name == "predict":
                 self._expect_predictions(1)
             getattr(self.model, f"make_{name}_function")()
@@ -395,7 +389,7 @@ class Trainer:
             iterator = adapter.open()
             # Finds the step that `dispatch` takes.
             iterator.available(1)
-            result = self._loop(name).dispatch(iterator)
+            result = self._loops[name].dispatch(iterator)
         return result if name == "predict" else _logs.pythonify_logs(result)
 
     # Around all of them.
@@ -421,9 +415,6 @@ class Trainer:
             class_weight=class_weight,
         )
 
-    def _computing(self, adapter: "_epochs.StepAdapter", *, predicting: bool = False) -> "_Computing":
-        return _Computing(self, adapter, predicting=predicting)
-
     def build(self, adapter: Any, *, predicting: bool) -> None:
         """Create what is not created yet (layers, metrics) for batches.
 
@@ -437,7 +428,7 @@ class Trainer:
         # Variables that layers create now belong to the strategy.
         with enter_contexts(self.strategy, None):
             # `predict` needs the layers only, and their variables' shapes are found without computing.
-            if not all(layer.built for layer in model._flatten_layers()) and predicting:
+            if predicting and not all(layer.built for layer in model._flatten_layers()):
                 x, _, _ = seam.data_adapter_utils.unpack_x_y_sample_weight(
                     self._seen_by_layers(adapter.example())
                 )
@@ -491,14 +482,32 @@ class Trainer:
     def own_variables(self) -> None:
         """Note that the model's variables belong to the strategy."""
         optimizer = getattr(self.model, "optimizer", None)  # Only a compiled model has the attribute.
-        for variable in [*self.model.variables, *(optimizer.variables if optimizer is not None else ())]:
-            strategies.own(variable, self.strategy)
+        variables = [*self.model.variables, *(optimizer.variables if optimizer is not None else ())]
+        strategies.own(variables, self.strategy)
+
+
+class _Loops(dict[str, engine.StepLoop]):
+    """The loops that Keras' loops take their blocks through, by their kind; each is made when it is first used.
+
+    They are kept, as their programs keep what was compiled.
+
+    Args:
+        make: Makes the loop of a kind.
+    """
+
+    def __init__(self, make: Callable[[str], engine.StepLoop]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, name: str) -> engine.StepLoop:
+        loop = self[name] = self._make(name)
+        return loop
 
 
 class _Computing:
     """The time of a call of `fit`, `evaluate` or `predict`: the model is built, Keras sees no distribution."""
 
-    def __init__(self, trainer: Trainer, adapter: "_epochs.StepAdapter", *, predicting: bool) -> None:
+    def __init__(self, trainer: Trainer, adapter: "_epochs.StepAdapter", *, predicting: bool = False) -> None:
         self._trainer = trainer
         self._adapter = adapter
         self._predicting = predicting

@@ -17,15 +17,12 @@ from stratax.keras import _backup
 _WRITERS = (keras.callbacks.CSVLogger, keras.callbacks.TensorBoard, keras.callbacks.RemoteMonitor)
 
 
-def of_this_worker(callbacks: list[Any], strategy: Strategy) -> list[Any]:
-    """Return the callbacks without those that only write, unless this is the chief.
+def without_writers(callbacks: list[Any]) -> list[Any]:
+    """Return the callbacks of a worker that is not the chief, without those that only write.
 
     Args:
         callbacks: The callbacks of a user, before they know their model: some open files then.
-        strategy: The model's strategy.
     """
-    if engine.is_chief(strategy):
-        return callbacks
     return [callback for callback in callbacks if not isinstance(callback, _WRITERS)]
 
 
@@ -48,7 +45,8 @@ def following_strategy(
     """
     # Put back at the end: the list may be the user's.
     everybody = list(callbacks.callbacks)
-    callbacks.callbacks[:] = of_this_worker(everybody, strategy)
+    if not engine.is_chief(strategy):
+        callbacks.callbacks[:] = without_writers(everybody)
     with contextlib.ExitStack() as stack:
         # Keras leaves there what a backup has restored, and the next `fit` would begin with that epoch.
         stack.callback(setattr, model, "_initial_epoch", model._initial_epoch)

@@ -58,10 +58,10 @@ def test_a_run_that_waits_for_its_input_warns(monkeypatch):
     steps = engine.StepInput.of_dataset(mirrored(2), sx.data.Dataset.from_tensor_slices(X).batch(BATCH))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        steps.warn_if_waiting()
+        steps.warn_if_waiting(steps.wait_share())
     monkeypatch.setattr(_input.StepInput, "wait_seconds", lambda self: 1e6)
     with pytest.warns(RuntimeWarning, match="Training waited for its input") as caught:
-        steps.warn_if_waiting()
+        steps.warn_if_waiting(steps.wait_share())
     assert caught[0].filename == __file__
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import stratax as sx
-from stratax.keras import _callback_list
+from stratax.keras import _callback_list, _nan_loss
 
 
 class Listener(keras.callbacks.Callback):
@@ -15,6 +15,14 @@ class Listener(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         self.batches.append((batch, sorted(logs)))
+
+
+class BeginListener(keras.callbacks.Callback):
+    def __init__(self, name):
+        super().__init__()
+        self.batches = []
+        # On the object, as `LambdaCallback` has it.
+        setattr(self, name, lambda batch, logs=None: self.batches.append((batch, logs)))
 
 
 class OldListener(keras.callbacks.Callback):
@@ -45,6 +53,21 @@ def test_a_callback_that_looks_at_batches_is_called_for_each(model):
     assert listener.batches == [(0, ["loss"]), (1, ["loss"])] * 2
 
 
+@pytest.mark.parametrize("name", ["on_train_batch_begin", "on_batch_begin"])
+def test_a_callback_that_looks_at_the_beginning_of_batches_is_called_for_each(model, name):
+    listener = BeginListener(name)
+    _fit(model, listener)
+    assert listener.batches == [(0, {}), (1, {})] * 2
+
+
+def test_a_callback_that_looks_at_the_beginning_of_tested_batches_is_called_for_each(model):
+    listener = BeginListener("on_test_batch_begin")
+    x = np.ones((8, 2), np.float32)
+    model.evaluate(x, x[:, :1], batch_size=4, verbose=0, callbacks=[listener])
+    model.fit(x, x[:, :1], batch_size=4, verbose=0, callbacks=[listener], validation_data=(x, x[:, :1]))
+    assert [batch for batch, _ in listener.batches] == [0, 1] * 2
+
+
 def test_a_callback_with_the_old_name_of_the_hook_is_called_too(model):
     listener = OldListener()
     _fit(model, listener)
@@ -66,12 +89,14 @@ def test_logs_become_no_numbers_after_a_batch_that_nobody_looks_at(model, monkey
 
 
 def test_a_list_of_keras_stays_what_it_is(model, mirrored):
-    first, own = Listener(), Listener()
+    own = Listener()
     given = keras.callbacks.CallbackList([own], model=model)
-    made = _callback_list.callback_list(given, model=model, strategy=mirrored(1), first=first)
+    made = _callback_list.callback_list(given, model=model, strategy=mirrored(1), is_training=True)
     assert made is given
-    assert [made.callbacks[0], made.callbacks[-1]] == [first, own]
+    first, last = made.callbacks
+    assert isinstance(first, _nan_loss.WarnOfNaN)
     assert first.model is model
+    assert last is own
 
 
 def test_one_callback_needs_no_list(model, mirrored):

@@ -35,7 +35,7 @@ from stratax.core.known import (
     watches_of,
 )
 from stratax.core.regions import TensorType
-from stratax.core.storage import Move, MoveOfOne, has_listeners, store_of
+from stratax.core.storage import Move, MoveOfOne, read_listeners, store_of
 from stratax.seams import jax as seam
 from stratax.seams.keras import in_stateless_scope
 
@@ -152,11 +152,14 @@ class Function(_signature.Alias):
             args, kwargs = self._signature_of_inputs().bind(args, kwargs)
         # A compiled function is opaque to an eager tape: it would see neither the operations nor the reads of
         # variables. In a scope of Keras' own, variables have the values that its step was given.
-        if in_stateless_scope() or has_listeners():
+        if in_stateless_scope() or read_listeners():
             return self.converted(*args, **kwargs)
         try:
-            arguments = _signature.sort_arguments(self._canonical(args, kwargs))
-            key = self._key(arguments)
+            # What has no defaults and no closure, such as a step of `fit`, is neither bound nor looked into.
+            if kwargs or self._plain != len(args):
+                args, kwargs = self._canonical(args, kwargs)
+            arguments = _signature.sort_arguments((args, kwargs))
+            key = self._key(arguments) if self._has_closure else arguments.key
             variants = self._programs.get(key)
             if variants is None:
                 # There is no program for text, which stays on the host: what the function does with it, such as
@@ -318,8 +321,6 @@ class Function(_signature.Alias):
     def _canonical(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if not kwargs and self._plain == len(args):
-            return args, kwargs
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args, bound.kwargs

@@ -55,7 +55,7 @@ def repeat(
         values[:] = new
 
     state_of = (lambda: tuple(values), set_state, ("loop_vars",))
-    if limit is not None and storage.has_listeners():
+    if limit is not None and storage.read_listeners():
         # A tape records: a loop that may end early has no gradient, one that goes on doing nothing has.
         control.for_stmt(control.range(limit), None, step_or_stay, *state_of, {})
     elif limit != 0:

@@ -22,6 +22,7 @@ from stratax.core import regions, storage
 
 # RaggedTensors that a pipeline made before JAX was there may be arguments.
 pytrees.tell_jax()
+_NUMBERS_AND_TEXT = frozenset([bool, int, str, bytes])
 _BY_VALUE = (bool, int, str, bytes, type(None), enum.Enum, np.dtype, type, range, slice)
 # What a function captures of these is a part of its key, unless there is much of it.
 _CONTAINERS = frozenset([dict, list, set, tuple])
@@ -93,6 +94,8 @@ def sort_arguments(arguments: object) -> Arguments:
             kind = getattr(leaf, "aval", leaf)
             parts.append((kind.shape, kind.dtype, getattr(kind, "weak_type", False)))
             dynamic.append(leaf)
+        elif type(leaf) in _NUMBERS_AND_TEXT:
+            parts.append((type(leaf), leaf))
         elif isinstance(leaf, regions.Stream):
             # A stream is known by what its elements are like; its elements are checked when the program runs.
             parts.append(leaf.signature)

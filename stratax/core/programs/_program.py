@@ -91,6 +91,8 @@ class Program:
         self.watches = watches
         # Flattened once: only the leaves change from call to call.
         self._output_leaves, self._output_tree = jax.tree.flatten(outputs, is_leaf=_is_output)
+        # Whether they are what the program computes, in that order.
+        self._gives_all = [each.index for each in self._output_leaves] == [*range(len(self._output_leaves))]
         # Where in `kept` each variable that is only read stands.
         self._kept_positions = [i for i, source in enumerate(kept) if isinstance(source, keras.Variable)]
         self._host_values = {
@@ -192,14 +194,15 @@ class Program:
 
     def _run(self, donated: list[Any], kept: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
         """Run what is compiled; return the variables' new values and the results."""
+        dispatch = self._dispatch_observed if self._spans_processes else self.compiled
         try:
-            made = self._dispatch(donated, kept, arguments)
+            made = dispatch(donated, kept, arguments)
         except ValueError as error:
             # An argument may be committed to other devices than the program's. JAX says so before it takes a buffer,
             # so nothing is lost; looking at every argument of every call would cost more than the rare second attempt.
             if self.placement is None or "incompatible devices" not in str(error):
                 raise
-            made = self._dispatch(*(self._move(group) for group in (donated, kept, arguments)))
+            made = dispatch(*(self._move(group) for group in (donated, kept, arguments)))
         if self.can_fail:
             # What a callback raises comes out here, before variables get values that were never computed.
             jax.block_until_ready(made)
@@ -225,15 +228,18 @@ class Program:
         return self._outputs(self.result_types)
 
     def _outputs(self, results: Sequence[Any]) -> Any:
-        leaves = [
-            leaf.constant if leaf.index is None else results[leaf.index] for leaf in self._output_leaves
-        ]
-        return jax.tree.unflatten(self._output_tree, leaves)
+        leaves = self._output_leaves
+        if self._gives_all:
+            found = results[: len(leaves)]
+        else:
+            found = [leaf.constant if leaf.index is None else results[leaf.index] for leaf in leaves]
+        return jax.tree.unflatten(self._output_tree, found)
 
-    def _dispatch(
+    def _dispatch_observed(
         self, donated: list[jax.Array], kept: list[jax.Array], arguments: list[Any]
     ) -> tuple[list[jax.Array], list[jax.Array]]:
-        observer = storage.observer() if self._spans_processes else None
+        """Dispatch a program that waits for other processes, as whoever watches over them is told."""
+        observer = storage.observer()
         if observer is None:
             return self.compiled(donated, kept, arguments)
         # JAX compiles in the first call.
@@ -249,7 +255,7 @@ class Program:
 
         An array that is donated is about to go: where somebody else still holds it, a copy is.
         """
-        values = regions.concrete_values(self._read)
+        values = storage.read_all(self._read)
         ids = self._placed_ids
         # No local name for an array: it would count as one more that holds it.
         # Asking an array for its sharding is slow beside a comparison of ids, and arrays rarely move.
@@ -274,12 +280,16 @@ class Program:
             ]
         return values[:count], kept
 
-    def _place(self, variable: keras.Variable, value: jax.Array) -> jax.Array:
+    def _place(self, variable: keras.Variable, value: jax.Array | None) -> jax.Array:
         """Return the variable's array, moved to where the program needs it, for good, if it is elsewhere.
+
+        A variable that has no value yet is given its first one.
 
         JAX would move it by itself: again on every call where it is only read, and, where it is written, with a
         second program for the second call, when the array is where the first call left it.
         """
+        if value is None:
+            value = regions.concrete_value(variable)
         where = place_of(variable, self.placement)
         if where is None or (value.committed and value.sharding.is_equivalent_to(where, value.ndim)):
             return value

@@ -14,9 +14,9 @@ from ._moves import MoveOfOne as MoveOfOne
 from ._placement import check_fits as check_fits
 from ._placement import place as place
 from ._placement import place_local as place_local
-from ._reads import has_listeners as has_listeners
 from ._reads import listening as listening
 from ._reads import notify as notify
+from ._reads import read_listeners as read_listeners
 from ._slices import assign_part as assign_part
 from ._slices import note_part as note_part
 from ._users import attributes_read as attributes_read

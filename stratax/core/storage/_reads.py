@@ -31,9 +31,8 @@ def listening(listener: ReadListener) -> Iterator[None]:
         _LISTENERS.set(tuple(left))
 
 
-def has_listeners() -> bool:
-    """Return whether anybody on this thread wants to know about variable reads."""
-    return bool(_LISTENERS.get())
+# The listeners of this thread: whether anybody wants to know about variable reads is asked in every call.
+read_listeners = _LISTENERS.get
 
 
 def notify(variable: keras.Variable, value: object) -> None:

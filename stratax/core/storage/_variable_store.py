@@ -8,6 +8,7 @@ saves and restores reaches every value through the functions here and does not k
 import abc
 import contextlib
 import functools
+import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -26,6 +27,8 @@ _STORE = "_stratax_store"
 _PARTS = "_stratax_parts"
 # The attribute that says whether the variable's store has a value of it yet.
 _HAS_VALUE = "_stratax_has_value"
+# Without a frame of Python's: every program reads its variables so.
+_array_of = operator.attrgetter("_value")
 
 
 class VariableStore(abc.ABC):
@@ -211,7 +214,7 @@ def is_held_by(variable: keras.Variable, value: object) -> bool:
 def read_all(variables: Sequence[keras.Variable]) -> list[Any]:
     """Return the values of variables, each store's in one round trip; None for those that have none yet."""
     if not _in_use[0]:
-        return [variable._value for variable in variables]
+        return list(map(_array_of, variables))
     values: list[Any] = [None] * len(variables)
     for store, positions in _by_store(variables).items():
         if store is None:

@@ -29,6 +29,10 @@ from stratax.errors import BadArgumentError, BadTypeError, DataError, OutOfRange
 ONE_SHOT: Slot[Callable[["Dataset"], Any] | None] = Slot("one-shot iterators", None)
 
 
+# Those of a Dataset don't change, so that one object does for all that have none.
+_UNSET = fix(Options())
+
+
 class Dataset(Selecting, Grouping):
     """A sequence of elements, described by what is to be done; nothing happens before it is iterated.
 
@@ -56,7 +60,7 @@ class Dataset(Selecting, Grouping):
 
     def __init__(self, node: Node, options: Options | None = None) -> None:
         self._node = node
-        self._options = options or Options()
+        self._options = options or _UNSET
         self._epochs = Epochs()
 
     def _derive(self, node: Node, *others: "Dataset") -> "Dataset":

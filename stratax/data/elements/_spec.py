@@ -100,14 +100,22 @@ class TensorSpec:
 
     def batched(self, size: int | None) -> "TensorSpec":
         """Return the spec of `size` such components stacked on a new leading axis."""
-        return TensorSpec(None if self._shape is None else (size, *self._shape), self._dtype, self._name)
+        return self._of_shape(None if self._shape is None else (size, *self._shape))
 
     def merged(self, other: "TensorSpec") -> "TensorSpec":
         """Return the spec of components that are like this one or like `other` (which has the same dtype)."""
         if self._shape is None or other.shape is None or len(self._shape) != len(other.shape):
-            return TensorSpec(None, self._dtype, self._name)
-        sizes = (a if a == b else None for a, b in zip(self._shape, other.shape, strict=True))
-        return TensorSpec(tuple(sizes), self._dtype, self._name)
+            return self._of_shape(None)
+        return self._of_shape(
+            tuple([a if a == b else None for a, b in zip(self._shape, other.shape, strict=True)])
+        )
+
+    def _of_shape(self, sizes: tuple[int | None, ...] | None) -> "TensorSpec":
+        """Return a spec of this dtype and name, and of sizes that are known to be sizes."""
+        made = TensorSpec.__new__(TensorSpec)
+        made._shape = None if sizes is None else tuple.__new__(TensorShape, sizes)
+        made._dtype, made._name = self._dtype, self._name
+        return made
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorSpec) and self._shape == other._shape and self._dtype == other._dtype

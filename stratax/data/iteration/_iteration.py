@@ -34,8 +34,7 @@ class Epochs:
     @property
     def upcoming(self) -> int:
         """The number of the iteration that starts next."""
-        with self._lock:
-            return self._next
+        return self._next
 
     def next(self) -> int:
         """Return the number of the iteration that starts now."""
@@ -111,13 +110,9 @@ class Iteration:
         """Return a position as JSON can hold it.
 
         Args:
-            place: That of a feed over the cursor.
+            place: That of a feed over the cursor, which was asked for behind :meth:`check_has_positions`.
             num_passed: How many elements lie before it.
-
-        Raises:
-            DataError: The pipeline reads a Python generator, whose position nobody knows.
         """
-        self.check_has_positions()
         if self._is_streamed_ahead:
             # As the plan's own `prefetch` would save it, so that positions do not depend on who reads ahead.
             place = {"child": place, "skip": 0}

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.plan._node import Node, walk
+from stratax.data.plan._node import FOUND_OF_CHILDREN, Node, walk
 from stratax.data.plan._order import Order
 
-# What a node finds out of others, once.
-_KEPT = ("children", "structure", "composites", "_spec")
+# What a node finds out of others, or of its arrays, once.
+_KEPT = ("children", "_spec", "spec", *FOUND_OF_CHILDREN)
 _CONSTANTS = (bool, int, float, complex, str, bytes, np.generic)
 
 

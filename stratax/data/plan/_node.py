@@ -7,7 +7,7 @@ so the position of an iterator is one number.
 
 import abc
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -30,6 +30,9 @@ from stratax.data.position import Cursor, State
 # bits.
 _MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
+
+# What a node finds out of its children, once.
+FOUND_OF_CHILDREN = ("_flat_spec", "structure", "composites", "is_indexable", "_made")
 
 
 class Node(abc.ABC):
@@ -56,17 +59,20 @@ class Node(abc.ABC):
         """Number of elements, or INFINITE_CARDINALITY, or UNKNOWN_CARDINALITY."""
 
     @cached_property
+    def _flat_spec(self) -> tuple[list[Any], Structure]:
+        return flatten(self.spec)
+
+    @cached_property
     def structure(self) -> Structure:
         """The structure of the node's elements."""
-        return flatten(self.spec)[1]
+        return self._flat_spec[1]
 
     @cached_property
     def composites(self) -> dict[int, CompositeSpec]:
         """The specs of the components that are no plain arrays, by their number; asked for behind the first element."""
-        specs = flatten(self.spec)[0]
-        return {i: spec for i, spec in enumerate(specs) if isinstance(spec, CompositeSpec)}
+        return {i: spec for i, spec in enumerate(self._flat_spec[0]) if isinstance(spec, CompositeSpec)}
 
-    @property
+    @cached_property
     def is_indexable(self) -> bool:
         """Whether :meth:`gather` works."""
         return all(child.is_indexable for child in self.children)
@@ -130,8 +136,7 @@ class Node(abc.ABC):
         """Return the same step over other nodes, with the same randomness."""
         node = copy.copy(self)
         node.children = children
-        # Computed once per node from its children, which are others now.
-        for name in ("structure", "composites"):
+        for name in FOUND_OF_CHILDREN:
             vars(node).pop(name, None)
         return node
 
@@ -187,16 +192,16 @@ class Drawing(Node):
         return ElementName.of(self._order.key(run, number), number, place, self._order.outer)
 
 
-def walk(node: Node) -> Iterator[Node]:
-    """Yield the nodes of a plan, each once, sources last."""
-    seen: set[int] = set()
+def walk(node: Node) -> list[Node]:
+    """Return the nodes of a plan, each once, sources last."""
+    found: dict[int, Node] = {}
     pending = [node]
     while pending:
         current = pending.pop()
-        if id(current) not in seen:
-            seen.add(id(current))
-            yield current
+        if id(current) not in found:
+            found[id(current)] = current
             pending.extend(current.children)
+    return list(found.values())
 
 
 def mix_pass(passes: Passes, number: Passes) -> Passes:

@@ -9,9 +9,8 @@ from stratax.data.elements import flatten, unflatten
 _IS_ONE: Slot[bool] = Slot("one of many", False)
 
 
-def is_one_of_many() -> bool:
-    """Return whether the plan whose spec is asked for is one of those that a function makes."""
-    return _IS_ONE.get()
+# Whether the plan whose spec is asked for is one of those that a function makes.
+is_one_of_many = _IS_ONE.get
 
 
 def one_of_many() -> Surroundings:

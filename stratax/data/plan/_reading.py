@@ -1,7 +1,7 @@
 """Read a node for others: how far ahead, and its first element (data layer)."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeVar
 
 from stratax.base.typing import PyTree
@@ -22,7 +22,7 @@ _Found = TypeVar("_Found")
 
 def read_ahead(node: Node) -> int:
     """Return how many elements of `node` to gather in one go when they are asked for one by one."""
-    limits = list(_limits(node))
+    limits = _limits(node)
     if limits:
         return min(limits)
     try:
@@ -35,23 +35,29 @@ def read_ahead(node: Node) -> int:
     return max(1, min(_READ_AHEAD_BYTES // size, _READ_AHEAD_ROWS))
 
 
-def _limits(node: Node) -> Iterator[int]:
-    """Yield how many elements of `node` each step that minds lets be made ahead; those of a batch count."""
+def _limits(node: Node) -> list[int]:
+    """Return how many elements of `node` each step that minds lets be made ahead; those of a batch count."""
+    limits: list[int] = []
     pending, seen = [(node, 1)], set()
     while pending:
         step, per_element = pending.pop()
         if id(step) not in seen:
             seen.add(id(step))
-            if step.reads_ahead is not None:
-                yield max(1, step.reads_ahead // per_element)
-            pending.extend((child, per_element * step.group_size) for child in step.children)
+            own = step.reads_ahead
+            if own is not None:
+                limits.append(max(1, own // per_element))
+            if step.children:
+                of_children = per_element * step.group_size
+                pending += [(child, of_children) for child in step.children]
+    return limits
 
 
 def _bytes_of(spec: PyTree, of_string: int) -> int:
-    if not isinstance(spec, TensorSpec) or spec.shape is None or None in spec.shape:
+    shape = spec.shape if isinstance(spec, TensorSpec) else None
+    if shape is None or None in shape:
         return _READ_AHEAD_BYTES
-    itemsize = of_string if spec.dtype.hasobject else spec.dtype.itemsize
-    return math.prod([size or 0 for size in spec.shape]) * itemsize
+    dtype = spec.dtype
+    return math.prod(shape) * (of_string if dtype.hasobject else dtype.itemsize)
 
 
 def feed_of(node: Node, run: PlanRun, passes: int = 0) -> Feed:

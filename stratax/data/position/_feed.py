@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from stratax.data.elements import Block, Row
 from stratax.data.position._cursor import Cursor, CursorOver, State
@@ -174,9 +175,10 @@ class Feed(Buffering):
         """
         if self._block is None:
             self._peek_once(limit)
-        held = self._num_held
-        if self._block is not None and skip < held:
-            block, start = self._block, self._offset + skip
+        block: Block | None = self._block
+        held = 0 if block is None else block.count - self._offset
+        if block is not None and skip < held:
+            start = self._offset + skip
         else:
             block, start = self._look_behind(skip - held, limit)
         return block, start, min(block.count, start + limit)
@@ -218,20 +220,23 @@ class Feed(Buffering):
         Returns:
             The block that it is in, and its number there.
         """
-        block = self._block
-        if block is None:
+        if self._block is None:
             self._peek_once(1)
-            block = self._block
+        # As `_advance`, in place: who takes elements one by one feels every call.
+        block: Any = self._block
         at = self._offset
-        self._advance(1)
-        return block, at  # type: ignore[return-value]
+        self._num_passed += 1
+        self._offset = at + 1
+        if at + 1 == block.count:
+            self._block = None
+        return block, at
 
     def row(self) -> Row:
         """Hand the next element on, as the leaves of one."""
         block = self._block
         if block is None:
             return self.read(1).row(0)
-        # As `_advance`, in place: who takes elements one by one feels every call.
+        # In place, too.
         at = self._offset
         self._num_passed += 1
         self._offset = at + 1

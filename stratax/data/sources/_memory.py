@@ -50,8 +50,10 @@ class Slices(Node):
         self.label = label
         self._leaves = list(leaves)
         self.structure = structure
+        # Arrays alone.
+        self.composites = {}
 
-    @property
+    @functools.cached_property
     def spec(self) -> Any:
         """Structure of specs without the first axis."""
         specs = [TensorSpec(leaf.shape[1:], leaf.dtype) for leaf in self._leaves]

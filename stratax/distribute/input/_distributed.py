@@ -1,7 +1,8 @@
 """Distributed datasets and their iterators: steps that are divided, placed, looked at and taken (distribute layer)."""
 
+import functools
 import weakref
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from stratax import errors
@@ -14,6 +15,7 @@ from stratax.distribute.input._options import InputOptions
 from stratax.distribute.input._placing import OnHost
 from stratax.distribute.input._sources import Source, is_count
 from stratax.distribute.input._step_feed import StepFeed
+from stratax.distribute.input._steps import StepKind, wrap_step
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies import Strategy
@@ -103,7 +105,7 @@ class DistributedIterator(Stream):
         self._strategy = strategy
         self._options = options
         self._source = source
-        self._signature = (type(self), strategy.devices, repr(source.element_spec))
+        self._signature: Hashable = None
         placing = strategy.extended.input.placing
         self._placing = OnHost(placing) if options.experimental_fetch_to_device is False else placing
         self._use(self._feed_over(source.open()))
@@ -122,6 +124,9 @@ class DistributedIterator(Stream):
 
     @property
     def signature(self) -> Hashable:
+        # Only where a compiled function takes the iterator: to know its elements may take a call of a user's function.
+        if self._signature is None:
+            self._signature = (type(self), self._strategy.devices, repr(self._source.element_spec))
         return self._signature
 
     @property
@@ -147,30 +152,34 @@ class DistributedIterator(Stream):
         return self._placing.global_batch(steps)
 
     def peek_runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
-        self._check_open()
+        if self._is_closed:
+            raise _closed()
         return runs(self._feed, self._placing.describe, skip, count, up_to=False)
 
     def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
-        self._check_open()
+        if self._is_closed:
+            raise _closed()
         return runs(self._feed, self._placing.describe, skip, count, up_to=True)
 
     def take(self) -> Any:
-        steps, arrays = self._take()
-        return steps.wrap(self._placing.place(arrays, steps.kind, is_stacked=False))
+        return self._take(functools.partial(self._placing.place, is_stacked=False))
 
-    def _take(self) -> tuple[Any, list[Any]]:
-        """Take the next step: what has it, and its arrays."""
-        self._check_open()
+    def _take(self, place: Callable[[list[Any], StepKind], list[Any]]) -> Any:
+        """Take the next step, with its arrays as they are placed."""
+        if self._is_closed:
+            raise _closed()
         steps: Any
         try:
             steps, at = self._feed.take()
         except StopIteration:
             # Not StopIteration: streams say it with an error that compiled functions can pass on.
             raise ran_out(1, 0) from None
-        return steps, [leaf[at] for leaf in steps.leaves]
+        arrays = place([leaf[at] for leaf in steps.leaves], steps.kind)
+        return wrap_step(arrays, steps.treedef, steps.kind)
 
     def peek_block(self, skip: int, count: int, capacity: int) -> Any:
-        self._check_open()
+        if self._is_closed:
+            raise _closed()
         steps: Any
         columns, steps = stack_elements(self._feed, skip, count, capacity)
         return steps.wrap(self._placing.place(columns, steps.kind, is_stacked=True))
@@ -184,7 +193,8 @@ class DistributedIterator(Stream):
         Raises:
             OutOfRangeError: There are fewer.
         """
-        self._check_open()
+        if self._is_closed:
+            raise _closed()
         _pass_over(self._feed, count)
 
     def get_next(self) -> Any:
@@ -247,12 +257,6 @@ class DistributedIterator(Stream):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _check_open(self) -> None:
-        if self._is_closed:
-            raise errors.DataError(
-                "An iterator of a distributed dataset was used after close(). Make a new one with `iter(dataset)`."
-            )
-
 
 def limit_ahead(iterator: DistributedIterator, steps: float) -> None:
     """Have an iterator read no more than so many steps ahead of those that were taken, unless they are asked for.
@@ -276,8 +280,13 @@ def take_for_program(iterator: DistributedIterator) -> Any:
     Raises:
         OutOfRangeError: There is none.
     """
-    steps, arrays = iterator._take()
-    return steps.wrap(iterator._placing.hand_over(arrays, steps.kind))
+    return iterator._take(iterator._placing.hand_over)
+
+
+def _closed() -> errors.DataError:
+    return errors.DataError(
+        "An iterator of a distributed dataset was used after close(). Make a new one with `iter(dataset)`."
+    )
 
 
 def _pass_over(feed: StepFeed, count: int) -> None:

@@ -40,9 +40,13 @@ class Placing(abc.ABC):
 
     def describe(self, steps: Steps) -> Any:
         """Return a step with `jax.ShapeDtypeStruct` leaves; the same object for steps of one kind."""
-        types = tuple([(self.whole_shape(leaf.shape[1:], steps.kind), leaf.dtype) for leaf in steps.leaves])
-        # Cached: whoever compares structures sees one object again and again.
-        return _describe(steps.kind, steps.treedef, types)
+        if steps.description is None:
+            types = tuple(
+                [(self.whole_shape(leaf.shape[1:], steps.kind), leaf.dtype) for leaf in steps.leaves]
+            )
+            # Cached: whoever compares structures sees one object again and again.
+            steps.description = _describe(steps.kind, steps.treedef, types)
+        return steps.description
 
     def global_batch(self, steps: Steps) -> Any:
         """Return a step as it was before it was divided, with `jax.ShapeDtypeStruct` leaves."""
@@ -91,7 +95,7 @@ class OnMesh(Placing):
             # As arguments of a program JAX moves them in a fifth of the time that `device_put` takes.
             check_fits(arrays)
             return arrays
-        return super().hand_over(arrays, kind)
+        return self.place(arrays, kind, is_stacked=False)
 
 
 class OnMeshOfWorkers(OnMesh):

@@ -35,6 +35,9 @@ class Steps(Columns):
         count: How many steps.
         treedef: The structure of a step.
         kind: How they belong to the replicas.
+
+    Attributes:
+        description: What :meth:`Placing.describe` has found that they are; None before.
     """
 
     def __init__(self, leaves: list[Any], count: int, treedef: Any, kind: StepKind) -> None:
@@ -42,6 +45,7 @@ class Steps(Columns):
         self.count = count
         self.treedef = treedef
         self.kind = kind
+        self.description: Any = None
 
     def slice(self, start: int, stop: int) -> "Steps":
         """Return views of some of the steps."""

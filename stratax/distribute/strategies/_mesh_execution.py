@@ -115,7 +115,7 @@ class MeshExecution(Execution, OverMesh):
         return self._cross_device_ops
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(self._devices) > 1 and storage.has_listeners():
+        if len(self._devices) > 1 and storage.read_listeners():
             raise errors.StrategyError(
                 "strategy.run was called inside a GradientTape, which sees operations one by one; replicas run as one "
                 "program. Expected: the tape inside of the function that run calls, where gradients are a replica's. "
@@ -123,7 +123,7 @@ class MeshExecution(Execution, OverMesh):
                 "`stratax.value_and_grad`."
             )
         # Under a tape, one replica runs in Python anyway.
-        if functions.functions_run_eagerly() and not storage.has_listeners():
+        if functions.functions_run_eagerly() and not storage.read_listeners():
             return self._run_in_python(fn, args, kwargs)
         return self._compiled_run(fn, args, kwargs)
 

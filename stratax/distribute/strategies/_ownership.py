@@ -7,7 +7,7 @@ is in force. The note stands on the variable, and what a scope has yet to place 
 import contextlib
 import functools
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -84,9 +84,11 @@ def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
     extended.placement.place([variable for variable, _ in present], agreed)
 
 
-def own(variable: keras.Variable, strategy: "Strategy") -> None:
-    """Note that `variable` belongs to `strategy`; nothing belongs to the default strategy."""
-    setattr(variable, _NOTE, _Owner(None if is_default(strategy) else strategy))
+def own(variables: Iterable[keras.Variable], strategy: "Strategy") -> None:
+    """Note that variables belong to `strategy`; nothing belongs to the default strategy."""
+    note = _Owner(None if is_default(strategy) else strategy)
+    for variable in variables:
+        setattr(variable, _NOTE, note)
 
 
 def owner(variable: keras.Variable) -> "Strategy | None":
@@ -117,7 +119,7 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
             return
         if has_strategy():
             _check_mean(self, get_strategy())
-            own(self, get_strategy())
+            own([self], get_strategy())
             _keep(self, get_strategy())
         # The innermost scope places it.
         scopes = _CREATED.get()

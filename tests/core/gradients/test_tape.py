@@ -55,7 +55,7 @@ def test_trainable_variables_are_watched_when_read():
     assert float(gradients[0]) == 12.0
     assert gradients[1] is None
     assert get_stateless_scope() is None
-    assert not storage.has_listeners()
+    assert not storage.read_listeners()
 
 
 def test_watching_by_hand_covers_variables_that_are_not_trainable():
@@ -288,7 +288,7 @@ def test_an_exception_inside_the_block_leaves_nothing_behind(x):
     with pytest.raises(RuntimeError, match="boom"), tape:
         raise RuntimeError("boom")
     assert get_stateless_scope() is None
-    assert not storage.has_listeners()
+    assert not storage.read_listeners()
     assert type(regions.current_trace()).__name__ == "EvalTrace"
     with tape:
         tape.watch(x)

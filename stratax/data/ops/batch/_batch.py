@@ -38,7 +38,7 @@ class Grouped(Node):
 
     @property
     def length(self) -> int:
-        length = self.child.length
+        length = self.children[0].length
         if length < 0:
             return length
         return length // self.size if self.drop_remainder else -(-length // self.size)
@@ -50,7 +50,7 @@ class Grouped(Node):
     @property
     def _short(self) -> int:
         """How many elements the last group has if it is short, else 0."""
-        length = self.child.length
+        length = self.children[0].length
         return 0 if length < 0 or self.drop_remainder else length % self.size
 
     @property
@@ -82,19 +82,17 @@ class Batch(Grouped):
     """`size` elements stacked on a new leading axis; over an indexable child one gather makes many batches."""
 
     label = "Batch"
+    # The child's spec, the static size, and what was made of them.
+    _made: tuple[Any, int | None, Any] | None = None
 
     @property
     def spec(self) -> Any:
         """The child's with a leading axis, None if the last batch may be short."""
-        specs, structure = flatten(self.child.spec)
-        for spec in specs:
-            if isinstance(spec, DatasetSpec):
-                raise DataError(
-                    f"Datasets can't be stacked into a batch. Received: element_spec={shown(self.child.spec)}. "
-                    "Flatten the "
-                    "windows first: ds.flat_map(lambda window: window.batch(n))."
-                )
-        return unflatten(structure, [spec.batched(self._static_size) for spec in specs])
+        child, size = self.children[0].spec, self._static_size
+        # Asked for several times when a pass begins; sources give the same object each time.
+        if self._made is None or self._made[0] is not child or self._made[1] != size:
+            self._made = (child, size, _batch_specs(child, size))
+        return self._made[2]
 
     @property
     def is_uniform(self) -> bool:
@@ -130,7 +128,8 @@ class Batch(Grouped):
         )
 
     def _size_at(self, index: int) -> int:
-        return self._short if self._short and index == self.length - 1 else self.size
+        short = self._short
+        return short if short and index == self.length - 1 else self.size
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> np.ndarray | None:
         """Tell the short last batch apart, and batches of differently shaped elements."""
@@ -155,6 +154,18 @@ class Batch(Grouped):
         if any(piece.shapes != pieces[0].shapes for piece in pieces):
             return stack_rows([piece.row(i) for piece in pieces for i in range(piece.count)])
         return concatenate_blocks(pieces).columns()
+
+
+def _batch_specs(spec: Any, size: int | None) -> Any:
+    """Return specs with a leading axis."""
+    specs, structure = flatten(spec)
+    for each in specs:
+        if isinstance(each, DatasetSpec):
+            raise DataError(
+                f"Datasets can't be stacked into a batch. Received: element_spec={shown(spec)}. Flatten the "
+                "windows first: ds.flat_map(lambda window: window.batch(n))."
+            )
+    return unflatten(structure, [each.batched(size) for each in specs])
 
 
 def make_batch(node: Node, batch_size: object, *, drop_remainder: bool) -> Node:
