@@ -16,6 +16,13 @@ LinearSDCA = tf.estimator.experimental.LinearSDCA
 COLUMNS = [tf.feature_column.numeric_column("x", shape=(2,))]
 
 
+@pytest.fixture
+def small_table(monkeypatch):
+    """Has the table room for few examples: every step and checkpoint copies it."""
+    monkeypatch.setattr(_sdca, "_ROWS", 64)
+
+
+@pytest.mark.usefixtures("small_table")
 @pytest.mark.parametrize("name", sdca_cases.CASES)
 def test_training_is_tensorflows(tmp_path, name):
     found = sdca_cases.answers(tf, name, str(tmp_path))
@@ -35,6 +42,13 @@ def data(size=8):
     return tf.data.Dataset.from_tensor_slices(examples).batch(size).repeat()
 
 
+def test_there_is_room_for_a_million_examples(tmp_path):
+    made = regressor(tmp_path)
+    made.train(data, steps=1)
+    assert made.get_variable_value("linear/sdca_examples").shape == (2**20, 2)
+
+
+@pytest.mark.usefixtures("small_table")
 def test_a_training_that_goes_on_knows_its_examples(tmp_path):
     whole, parts = regressor(tmp_path / "whole"), regressor(tmp_path / "parts")
     whole.train(lambda: data(1), steps=48)
@@ -62,6 +76,7 @@ def test_every_example_has_a_row_of_its_own(tmp_path, monkeypatch):
     assert made.get_variable_value("linear/sdca_sums")[0] == 24
 
 
+@pytest.mark.usefixtures("small_table")
 def test_several_replicas_are_refused(tmp_path):
     strategy = sx.distribute.MirroredStrategy(["cpu:0", "cpu:1"])
     with pytest.raises(errors.BadArgumentError, match="LinearSDCA takes one example after the other"):
@@ -92,6 +107,7 @@ def test_what_it_cannot_train_is_refused(make, message):
         make()
 
 
+@pytest.mark.usefixtures("small_table")
 def test_names_of_examples_are_strings(tmp_path):
     with pytest.raises(errors.BadTypeError, match="knows examples by strings"):
         regressor(tmp_path).train(lambda: data().map(lambda x, y: ({**x, "id": x["w"]}, y)), steps=1)
