@@ -181,13 +181,8 @@ def close():
 
 def serve(descriptor):
     """Forks whenever it is asked to. Returns only in the fork: the code of the program, with all in place to run it."""
-    # Keras imports these where they are installed, which takes as long as all the rest.
-    hidden = dict.fromkeys(("sklearn", "pandas"))
-    sys.modules.update(hidden)
     for name in _IMPORTED:
         importlib.import_module(name)
-    for name in hidden:
-        del sys.modules[name]
     if len(threads := os.listdir("/proc/self/task")) > 1:
         raise RuntimeError(
             f"What is imported before a fork must start no thread. Received: {len(threads)} threads"

@@ -1,16 +1,18 @@
 """Lets Keras be imported in half the time, by the processes that tests start.
 
 Python imports this when it starts: the folder is in PYTHONPATH (tests/conftest.py). Keras, while it is imported, finds
-neither scikit-learn nor pandas, as with users who have not installed them. Programs find both at any other time.
+none of the packages below, as with users who have not installed them. Programs find all at any other time.
 """
 
 import sys
+
+HIDDEN = ("IPython", "matplotlib", "pandas", "sklearn")
 
 
 class _Hidden:
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name in ("sklearn", "pandas") and _is_imported_now("keras"):
+        if name in HIDDEN and _is_imported_now("keras"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
