@@ -1,9 +1,10 @@
 """`tf.flags` and `tf.app.run`, as programs of TensorFlow 1 use them."""
 
-import subprocess
-import sys
+import os
 
 import pytest
+
+from tests.cluster import forks
 
 DEFINITIONS = """
 import stratax.tf as tf
@@ -34,9 +35,7 @@ def program(tmp_path):
     def run(text, *arguments):
         path = tmp_path / "train.py"
         path.write_text(DEFINITIONS + text)
-        return subprocess.run(
-            [sys.executable, path, *arguments], capture_output=True, text=True, timeout=120, check=False
-        )
+        return forks.run([path, *arguments], dict(os.environ))
 
     return run
 
