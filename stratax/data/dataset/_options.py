@@ -5,7 +5,6 @@ to do here: none of them changes an element or an order.
 """
 
 import enum
-import functools
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -111,7 +110,6 @@ def _make_settings(settings: type[_Settings], values: dict[str, Any]) -> Any:
     return made
 
 
-@functools.cache
 def _kinds(settings: type[_Settings]) -> dict[str, Any]:
     """Return what values each setting takes; a class where they are a group."""
     return {name: kind for name, kind in get_type_hints(settings).items() if name != "_is_fixed"}

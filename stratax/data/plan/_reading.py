@@ -57,7 +57,7 @@ def _bytes_of(spec: PyTree, of_string: int) -> int:
     if shape is None or None in shape:
         return _READ_AHEAD_BYTES
     dtype = spec.dtype
-    return math.prod(shape) * (of_string if dtype.hasobject else dtype.itemsize)
+    return math.prod([size or 0 for size in shape]) * (of_string if dtype.hasobject else dtype.itemsize)
 
 
 def feed_of(node: Node, run: PlanRun, passes: int = 0) -> Feed:
