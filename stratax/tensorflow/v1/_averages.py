@@ -1,6 +1,5 @@
 """Moving averages of variables, as `tf.compat.v1.train.ExponentialMovingAverage` (v1 layer)."""
 
-import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,12 +9,9 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
-from stratax.core import Variable
 from stratax.core.regions import concrete_values, equal_on_all_replicas, outside_scopes
-from stratax.distribute.replicas import ReduceOp, get_strategy, syncing_replicas
-from stratax.distribute.strategies import owner
+from stratax.distribute.replicas import ReduceOp, syncing_replicas
 from stratax.errors import BadTypeError
-from stratax.seams.keras import at_path
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._collections import (
     GraphKeys,
@@ -25,6 +21,7 @@ from stratax.tensorflow.v1._collections import (
     trainable_variables,
 )
 from stratax.tensorflow.v1._current import current_or_none, readable
+from stratax.tensorflow.v1._made_now import made_now
 from stratax.tensorflow.v1._operations import Operation, operations_of
 from stratax.tensorflow.v1._optimizer import make_slot
 from stratax.tensorflow.v1._scope import ModelScope
@@ -160,16 +157,9 @@ class ExponentialMovingAverage:
 
     def _make_now(self, averaged: keras.Variable) -> keras.Variable:
         add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
-        strategy = owner(averaged)
-        is_in_force = strategy is None or get_strategy() is strategy
-        # A compiled function that calls it for the first time makes it for real, too.
-        with (
-            outside_scopes(),
-            contextlib.nullcontext() if strategy is None or is_in_force else strategy.scope(),
-            at_path(averaged.path.split("/")),
-        ):
+        with outside_scopes():
             [first] = concrete_values([averaged])
-            return Variable(np.asarray(first), trainable=False, dtype=averaged.dtype, name=self._name)
+        return made_now(averaged, np.asarray(first), self._name)
 
     def _update(self, averaged: Any, decay: Any) -> None:
         average = self._averages[id(averaged)][1]

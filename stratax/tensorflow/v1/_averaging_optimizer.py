@@ -8,7 +8,7 @@ from stratax import errors
 from stratax.base.typing import TensorLike
 from stratax.tensorflow.v1._averages import ExponentialMovingAverage
 from stratax.tensorflow.v1._collections import global_variables
-from stratax.tensorflow.v1._operations import Operation, control_dependencies, group
+from stratax.tensorflow.v1._operations import control_dependencies, group
 from stratax.tensorflow.v1._optimizer import GradsAndVars, Optimizer
 from stratax.tensorflow.v1._saver import Saver, Variables, by_name
 
@@ -41,7 +41,7 @@ class MovingAverageOptimizer(Optimizer):
 
     def apply_gradients(
         self, grads_and_vars: GradsAndVars, global_step: keras.Variable | None = None, name: str | None = None
-    ) -> Operation:
+    ) -> Any:
         """Return the operation that makes the other optimizer's step, and then updates the averages.
 
         Args:
@@ -52,6 +52,9 @@ class MovingAverageOptimizer(Optimizer):
         pairs = list(grads_and_vars)
         trained = self._optimizer.apply_gradients(pairs, global_step, name)
         variables = [variable for gradient, variable in pairs if gradient is not None]
+        if trained is None:
+            self._average.apply(variables)
+            return None
         with control_dependencies([trained]):
             averaged = self._average.apply(variables)
         self._swapped = {}

@@ -11,7 +11,6 @@ from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.math.linalg import clip_by_global_norm
 from stratax.tensorflow.v1 import _contrib_rules, _rules
-from stratax.tensorflow.v1._operations import Operation
 from stratax.tensorflow.v1._optimizer import GradsAndVars, Number, Optimizer
 from stratax.tensorflow.v1._optimizers import AdamOptimizer
 from stratax.tensorflow.v1._rules import Rule
@@ -163,7 +162,7 @@ class _SignOptimizer(Optimizer):
 
     def apply_gradients(
         self, grads_and_vars: GradsAndVars, global_step: keras.Variable | None = None, name: str | None = None
-    ) -> Operation:
+    ) -> Any:
         if self._sign_decay_fn is not None:
             self._numbers["sign_decay"] = self._sign_decay_fn(global_step)
         return super().apply_gradients(grads_and_vars, global_step, name)

@@ -99,8 +99,8 @@ class Layer(keras.layers.Layer):
             **kwargs: Likewise; `scope` is the variable scope, or its name, that the layer takes on its first call.
 
         Raises:
-            ModelScopeError: If it has variables and is not called in a `model_fn`, or in another trace than the one
-                that made it.
+            ModelScopeError: If it has variables and is called in another trace of a `model_fn` than the one that made
+                it.
         """
         scope = kwargs.pop("scope", None)
         if not self.built and not self._is_dtype_given:
@@ -169,7 +169,17 @@ class Layer(keras.layers.Layer):
             constraint: Applied after each update of an optimizer.
             **others: Ignored.
         """
-        scope = current()
+        scope = current_or_none()
+        if scope is None:
+            return super().add_weight(
+                shape=shape,
+                initializer=initializer,
+                dtype=dtype,
+                trainable=trainable is not False,
+                regularizer=regularizer,
+                constraint=constraint,
+                name=name,
+            )
         present = {id(variable) for variable in scope.global_variables()}
         with variable_scope(self._scope_of_call(), reuse=self.built or self._reuse):
             variable = get_variable(
@@ -273,6 +283,9 @@ def functional(
             raise errors.BadTypeError(
                 f"tf.layers.{name}: {error}. Expected: {', '.join(signature.parameters)}."
             ) from None
+        if is_shared:
+            # Variables of its own on each call would be no model.
+            current()
         inputs, reuse = given.pop("inputs"), given.pop("reuse", None)
         called = {"training": given.pop("training")} if "training" in given else {}
         return layer(**given, _scope=given.get("name"), _reuse=reuse).apply(inputs, **called)

@@ -7,18 +7,20 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import keras
+import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
-from stratax.core import regions
+from stratax.core import GradientTape, regions
 from stratax.distribute import ReduceOp
 from stratax.distribute.keras_hooks import apply_once, reduce_gradients
 from stratax.distribute.replicas import get_replica_context, syncing_replicas
 from stratax.distribute.strategies import make_beside
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.v1._current import current
-from stratax.tensorflow.v1._operations import Operation, operations_of
+from stratax.tensorflow.v1._current import current_or_none
+from stratax.tensorflow.v1._made_now import made_now
+from stratax.tensorflow.v1._operations import operations_of
 from stratax.tensorflow.v1._rules import Numbers, Rule
 from stratax.tensorflow.v1._scope import ModelScope
 
@@ -117,8 +119,8 @@ class Optimizer(regions.KeepsSlots):
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
         grad_loss: TensorLike | None = None,
-    ) -> Operation:
-        """Return the operation that makes one step towards a smaller loss.
+    ) -> Any:
+        """Return the operation that makes one step towards a smaller loss; outside of a `model_fn`, make it.
 
         Args:
             loss: A scalar of the `model_fn`, or a function that computes one.
@@ -131,8 +133,8 @@ class Optimizer(regions.KeepsSlots):
             grad_loss: The gradient of the loss; by default 1.
 
         Raises:
-            BadArgumentError: If the loss depends on none of the variables, or there is none.
-            ModelScopeError: If it is called outside of a `model_fn`.
+            BadArgumentError: If the loss depends on none of the variables, there is none, or outside of a `model_fn`
+                `loss` is no function.
         """
         pairs = self.compute_gradients(
             loss,
@@ -171,8 +173,8 @@ class Optimizer(regions.KeepsSlots):
             Pairs of gradient and variable; None is the gradient for a variable that the loss does not depend on.
 
         Raises:
-            BadArgumentError: If there is no variable, or the loss is no floating-point number.
-            ModelScopeError: If it is called outside of a `model_fn`.
+            BadArgumentError: If there is no variable, the loss is no floating-point number, or outside of a `model_fn`
+                `loss` is no function.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise BadArgumentError(
@@ -180,6 +182,8 @@ class Optimizer(regions.KeepsSlots):
                 f"Received: gate_gradients={shown(gate_gradients)}."
             )
         scope = self._entered()
+        if scope is None:
+            return _gradients_now(loss, var_list, grad_loss)
         value = loss() if callable(loss) else loss
         _check_loss(value)
         variables = scope.trainable_variables() if var_list is None else _flat(var_list)
@@ -205,8 +209,10 @@ class Optimizer(regions.KeepsSlots):
 
     def apply_gradients(
         self, grads_and_vars: GradsAndVars, global_step: keras.Variable | None = None, name: str | None = None
-    ) -> Operation:
+    ) -> Any:
         """Return the operation that changes variables by their gradients, which are combined over replicas first.
+
+        Outside of a `model_fn` they are changed at once, and None is returned.
 
         Args:
             grads_and_vars: Pairs of gradient and variable; those without a gradient are passed over.
@@ -232,7 +238,10 @@ class Optimizer(regions.KeepsSlots):
         reduced = {id(gradient) for gradient in self._reduced}
         is_reduced = all(id(gradient) in reduced for gradient, _ in present)
         gradients, variables = [on_device(pair[0]) for pair in present], [pair[1] for pair in present]
-        rows = [scope.derivatives.rows_of(pair[0]) if self._is_by_row else None for pair in present]
+        rows = [
+            scope.derivatives.rows_of(pair[0]) if self._is_by_row and scope is not None else None
+            for pair in present
+        ]
         self._make_slots(scope, variables)
         numbers = {key: on_device(_called(number)) for key, number in self._numbers.items()}
 
@@ -240,6 +249,9 @@ class Optimizer(regions.KeepsSlots):
             own = gradients if is_reduced else reduce_gradients(gradients)
             self._apply(own, variables, numbers, global_step, of_all_replicas(rows))
 
+        if scope is None:
+            update()
+            return None
         inputs = operations_of([gradients, list(numbers.values())])
         operation = scope.operation(update, name=name or self._name, inputs=inputs)
         scope.collections.add("train_op", operation)
@@ -263,14 +275,17 @@ class Optimizer(regions.KeepsSlots):
         found = [*self._shared.values(), *(slot for slots in self._slots.values() for slot in slots.values())]
         return sorted(found, key=lambda variable: variable.path)
 
-    def _entered(self) -> ModelScope:
-        """Return the scope of the trace; in another one than before, the optimizer starts without slots."""
-        scope = current()
+    def _entered(self) -> ModelScope | None:
+        """Return the scope of the trace, if any; in another one than before, the optimizer starts without slots."""
+        scope = current_or_none()
         if scope is not self._scope:
             self._scope, self._slots, self._shared, self._reduced = scope, {}, {}, []
         return scope
 
-    def _make_slots(self, scope: ModelScope, variables: Sequence[keras.Variable]) -> None:
+    def _make_slots(self, scope: ModelScope | None, variables: Sequence[keras.Variable]) -> None:
+        if scope is None:
+            self._make_slots_now(variables)
+            return
         for key, number in self._powers.items():
             if f"{key}_power" not in self._shared:
                 path = scope.names.unique(f"{key}_power")
@@ -283,6 +298,18 @@ class Optimizer(regions.KeepsSlots):
                 if id(variable) not in own:
                     path = scope.slot_path(variable.path, slot, called)
                     own[id(variable)] = make_slot(scope, variable, path, _constant(first))
+
+    def _make_slots_now(self, variables: Sequence[keras.Variable]) -> None:
+        for key, number in self._powers.items():
+            if f"{key}_power" not in self._shared:
+                first = np.asarray(_called(number), variables[0].dtype)
+                self._shared[f"{key}_power"] = made_now(variables[0], first, f"{key}_power")
+        for variable in variables:
+            for slot, (_, first_value) in self._slot_kinds.items():
+                own = self._slots.setdefault(slot, {})
+                if id(variable) not in own:
+                    value = np.full(variable.shape, first_value, variable.dtype)
+                    own[id(variable)] = made_now(variable, value, slot)
 
     def _apply(
         self,
@@ -390,6 +417,19 @@ def _copies(gradients: list[Any]) -> list[Any]:
 
 def _constant(value: Any) -> Callable[..., Any]:
     return lambda shape, dtype: jnp.full(shape, value, dtype)
+
+
+def _gradients_now(loss: Any, var_list: Any, grad_loss: Any) -> list[tuple[Any, keras.Variable]]:
+    if not callable(loss):
+        raise BadArgumentError(
+            "`loss` passed to Optimizer.compute_gradients should be a function outside of a `model_fn`. Received: "
+            f"loss={shown(loss)}. Pass one without arguments."
+        )
+    with GradientTape() as tape:
+        value = loss()
+    _check_loss(value)
+    variables = list(tape.watched_variables()) if var_list is None else _flat(var_list)
+    return list(zip(tape.gradient(value, variables, grad_loss), variables, strict=True))
 
 
 def _called(number: Number) -> Any:

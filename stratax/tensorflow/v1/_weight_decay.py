@@ -43,7 +43,7 @@ class DecoupledWeightDecayExtension(Optimizer):
         name: str | None = None,
         grad_loss: Any = None,
         decay_var_list: Iterable[keras.Variable] | None = None,
-    ) -> Operation:
+    ) -> Any:
         """Return the operation that makes one step towards a smaller loss.
 
         Args:
@@ -74,7 +74,7 @@ class DecoupledWeightDecayExtension(Optimizer):
         global_step: keras.Variable | None = None,
         name: str | None = None,
         decay_var_list: Iterable[keras.Variable] | None = None,
-    ) -> Operation:
+    ) -> Any:
         """Return the operation that has variables decay, and then changes them by their gradients.
 
         Args:
@@ -90,12 +90,15 @@ class DecoupledWeightDecayExtension(Optimizer):
             for gradient, variable in pairs
             if gradient is not None and (not chosen or id(variable) in chosen)
         ]
-        with control_dependencies([self._decayed(decaying)]):
+        decayed = self._decayed(decaying)
+        if decayed is None:
+            return super().apply_gradients(pairs, global_step, name)
+        with control_dependencies([decayed]):
             return super().apply_gradients(pairs, global_step, name)
 
-    def _decayed(self, pairs: list[tuple[Any, keras.Variable]]) -> Operation:
+    def _decayed(self, pairs: list[tuple[Any, keras.Variable]]) -> Operation | None:
         scope = self._entered()
-        rows = [scope.derivatives.rows_of(gradient) for gradient, _ in pairs]
+        rows = [None if scope is None else scope.derivatives.rows_of(gradient) for gradient, _ in pairs]
         variables = [variable for _, variable in pairs]
         if isinstance(self, GradientDescentOptimizer):
             # TensorFlow's subtracts rows on a way of its own, on which nothing decays.
@@ -117,6 +120,9 @@ class DecoupledWeightDecayExtension(Optimizer):
                     lost = jnp.where(jnp.reshape(next(left), (-1, *(1,) * (value.ndim - 1))), lost, 0)
                 keras.Variable.assign(variable, value - lost)
 
+        if scope is None:
+            update()
+            return None
         return scope.operation(update, name="decay")
 
 

@@ -3,6 +3,7 @@ from . import compiler as compiler
 from . import crf as crf
 from . import data as data
 from . import distribute as distribute
+from . import eager as eager
 from . import estimator as estimator
 from . import framework as framework
 from . import image as image

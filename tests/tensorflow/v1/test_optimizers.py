@@ -401,6 +401,6 @@ def test_arguments_out_of_range_are_refused():
         train.FtrlOptimizer(0.1, learning_rate_power=0.5)
 
 
-def test_gradients_are_applied_in_a_model_function_only():
-    with pytest.raises(errors.ModelScopeError, match="inside of a `model_fn`"):
+def test_a_loss_is_a_function_outside_of_a_model_function():
+    with pytest.raises(errors.BadArgumentError, match="should be a function outside of a `model_fn`"):
         train.AdamOptimizer().minimize(jnp.zeros(()))

@@ -1,0 +1,3 @@
+from stratax.tensorflow.contrib.eager import *
+
+from . import metrics as metrics
