@@ -49,6 +49,7 @@ WIDENED = (
     "keras.src.utils.image_dataset_utils:_load_image_tf",
     IMAGE_LAYER,
     f"{_OPTIMIZER}.__init__",
+    f"{_OPTIMIZER}.iterations",
     "keras:Layer.__call__",
     "keras:Layer.add_weight",
     "keras:Layer.add_variable",
@@ -90,6 +91,21 @@ def set_input_shape(layer: Any, shape: Any) -> None:
         shape: The shape of one example.
     """
     layer._input_shape_arg = shape
+
+
+def count_by(optimizer: Any, variable: Any) -> None:
+    """Have an optimizer count its updates with a variable, in the place of its own.
+
+    Args:
+        optimizer: An optimizer that is not built.
+        variable: The variable.
+    """
+    variables = optimizer._variables
+    # An assignment to an attribute has put it at the end.
+    variables[:] = [
+        variable if each is optimizer._iterations else each for each in variables if each is not variable
+    ]
+    optimizer._iterations = variable
 
 
 def _owner(path: str) -> tuple[Any, str]:

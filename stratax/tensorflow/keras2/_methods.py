@@ -17,7 +17,7 @@ import numpy as np
 from stratax.base import callers, tracebacks
 from stratax.base.shown import shown
 from stratax.base.typing import Array, DTypeLike, TensorLike
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, FailedPreconditionError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.keras2 import _files, _images, exported
 
@@ -44,6 +44,7 @@ def install() -> None:
     seam.add("keras:Layer.input_shape", property(_input_shape))
     seam.add("keras:Layer.output_shape", property(_output_shape))
     seam.widen(f"{_OPTIMIZER}.__init__", _with_lr_and_decay)
+    seam.widen(f"{_OPTIMIZER}.iterations", lambda given: given.setter(_set_iterations))
     seam.widen("keras:Layer.__call__", _with_training_by_position)
     seam.widen("keras:Layer.add_weight", _with_name_first)
     seam.widen("keras:Layer.add_variable", _as_add_weight)
@@ -81,6 +82,19 @@ def _learning_rate(self: Any) -> Any:
 
 def _set_learning_rate(self: Any, value: TensorLike) -> None:
     self.learning_rate = value
+
+
+def _set_iterations(self: Any, variable: Any) -> None:
+    """Count updates with another variable, such as the global step; a number is the count of those made before."""
+    if not isinstance(variable, keras.Variable):
+        self._iterations.assign(variable)
+    elif self.built:
+        raise FailedPreconditionError(
+            "Cannot set `iterations` to a new Variable after the Optimizer weights have been created. Received: "
+            f"iterations={shown(variable)}. Set it before the first step, or assign a number to optimizer.iterations."
+        )
+    else:
+        seam.count_by(self, variable)
 
 
 def minimize(

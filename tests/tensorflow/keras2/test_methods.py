@@ -280,3 +280,60 @@ def test_metrics_that_are_named_once_are_those_of_each_output():
     x = np.ones((4, 2), np.float32)
     history = model.fit(x, [np.zeros(4), np.ones(4)], verbose=0).history
     assert {"a_mae", "b_mae"} <= history.keys()
+
+
+@pytest.mark.parametrize("devices", [["/cpu:0"], ["/cpu:0", "/cpu:1"]])
+def test_an_optimizer_counts_its_updates_with_another_variable(devices):
+    # The numbers are TensorFlow 2.15's.
+    with tf.distribute.MirroredStrategy(devices).scope():
+        step = tf.Variable(5, dtype=tf.int32)
+        optimizer = tf.keras.optimizers.SGD(0.1)
+        optimizer.iterations = step
+        model = tf.keras.Sequential(
+            [tf.keras.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="ones")]
+        )
+        model.compile(optimizer, "mse")
+    assert optimizer.iterations is step
+    model.fit(np.ones((16, 2), np.float32), np.zeros((16, 1), np.float32), batch_size=4, verbose=0)
+    assert (int(step), int(optimizer.iterations)) == (9, 9)
+    np.testing.assert_allclose(model.get_weights()[0].ravel(), [0.3504, 0.3504], atol=1e-6)
+    with pytest.raises(errors.FailedPreconditionError, match="Cannot set `iterations`.*iterations=<Variable"):
+        optimizer.iterations = tf.Variable(0)
+    optimizer.iterations = 3
+    assert int(step) == 3
+
+
+def test_two_optimizers_count_together_and_a_schedule_goes_on_from_there():
+    step, weight = tf.Variable(5, dtype=tf.int32), tf.Variable([1.0])
+    for _ in range(2):
+        rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, 1, 0.5)
+        optimizer = tf.keras.optimizers.SGD(rate)
+        optimizer.iterations = step
+        optimizer.apply_gradients([(tf.constant([1.0]), weight)])
+        assert [variable for variable in optimizer.variables if variable is step] == [step]
+    assert int(step) == 7
+    # TensorFlow 2.15's.
+    np.testing.assert_allclose(weight.numpy(), [0.9953125], rtol=1e-6)
+
+
+def test_the_global_step_of_an_estimator_counts_a_keras_optimizer(tmp_path):
+    def inputs():
+        return tf.data.Dataset.from_tensors((X[:4], 0 * Y[:4])).repeat()
+
+    def model(features, labels, mode):
+        layer = tf.keras.layers.Dense(1, kernel_initializer="ones")
+        optimizer = tf.keras.optimizers.SGD(tf.keras.optimizers.schedules.ExponentialDecay(0.1, 1, 0.5))
+        optimizer.iterations = tf.compat.v1.train.get_or_create_global_step()
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(layer(features) - labels))
+        gradients = tape.gradient(loss, layer.trainable_variables)
+        train = optimizer.apply_gradients(zip(gradients, layer.trainable_variables, strict=True))
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+    estimator = tf.estimator.Estimator(model, tmp_path)
+    estimator.train(inputs, steps=3)
+    estimator.train(inputs, max_steps=5)
+    assert estimator.get_variable_value("global_step") == 5
+    (kernel,) = (each for each in estimator.get_variable_names() if each.endswith("kernel"))
+    # TensorFlow 2.15's.
+    np.testing.assert_allclose(estimator.get_variable_value(kernel).ravel(), [0.4746, 0.4746], atol=1e-5)
