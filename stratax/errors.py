@@ -277,6 +277,10 @@ class UntrainedModelError(FileMissingError, BadArgumentError):
     """A model has no checkpoint: a `ValueError`, as an Estimator of TensorFlow raises."""
 
 
+class NoCheckpointError(FileMissingError, BadArgumentError):
+    """A checkpoint, or a variable of one, is not there: a `NotFoundError`, and a `ValueError` for some callers."""
+
+
 class AlreadyExistsError(_FileError, FileExistsError):
     """A thing was to be made that is there already.
 

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import os
 import pathlib
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -85,7 +86,7 @@ def locate_files(folder: pathlib.Path) -> pathlib.Path:
     """Return where the files of a checkpoint are: in its folder, or aside if a program was killed as it replaced it.
 
     Raises:
-        FileMissingError: If there is no checkpoint.
+        NoCheckpointError: If there is none.
         FileAccessError: If it may not be read.
     """
     with _reading(folder, FILE):
@@ -94,21 +95,33 @@ def locate_files(folder: pathlib.Path) -> pathlib.Path:
     # A program that was killed between two renames has left the old one aside.
     if not folder.exists() and is_complete(aside(folder)):
         return aside(folder)
-    what = (
-        "what is at this path is none, or not a whole one"
-        if folder.exists()
-        else "no file or folder has this path"
+    raise errors.NoCheckpointError(
+        f"There is no checkpoint to read: {_find_fault(folder)}. Expected: what Checkpoint.save or latest_checkpoint "
+        f"returned. Received: path={shown(os.fspath(folder))}.",
+        filename=os.fspath(folder),
     )
+
+
+def _find_fault(folder: pathlib.Path) -> str:
+    """Return what is wrong with a path at which there is no checkpoint."""
+    if folder.exists():
+        return "what is at this path is none, or not a whole one"
+    try:
+        beside = sorted(path.name for path in folder.parent.iterdir())
+    except OSError:
+        return f"no file or folder has this path, and {shown(os.fspath(folder.parent))} can't be read"
     # TensorFlow's checkpoints are files `prefix.index` and `prefix.data-*`.
-    if folder.with_name(f"{folder.name}.index").exists():
-        what = (
+    if f"{folder.name}.index" in beside:
+        return (
             "this is one of TensorFlow's, which can't be read into objects; load_checkpoint reads its arrays, and "
             "`stratax convert checkpoint` makes one of Stratax of it"
         )
-    raise errors.FileMissingError(
-        f"There is no checkpoint to read: {what}. Expected: what Checkpoint.save or latest_checkpoint returned. "
-        f"Received: path={shown(os.fspath(folder))}."
-    )
+    if any(name.startswith(f"{folder.name}.data-") for name in beside):
+        return f"of TensorFlow's files of this name {folder.name}.index is missing"
+    numbered = [name for name in beside if re.fullmatch(rf"{re.escape(folder.name)}-\d+", name)]
+    if numbered:
+        return f"no file or folder has this path. Its number is missing: there is {shown(numbered[-1])}"
+    return "no file or folder has this path"
 
 
 def aside(folder: pathlib.Path) -> pathlib.Path:

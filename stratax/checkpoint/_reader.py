@@ -75,12 +75,12 @@ class CheckpointReader:
             name: The variable's key, as for :meth:`has_tensor`.
 
         Raises:
-            BadArgumentError: If there is no such variable.
+            NoCheckpointError: If there is no such variable.
             FileMissingError: If the checkpoint was replaced or removed since it was opened.
         """
         key = self._key(name)
         if key not in self._arrays.shapes:
-            raise errors.BadArgumentError(
+            raise errors.NoCheckpointError(
                 f"The checkpoint {shown(self._arrays.path)} has no such variable. Expected: one of "
                 f"{sorted(self._arrays.shapes)}. Received: name={shown(name)}."
             )

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 
+import stratax.tf as tf
 from stratax import errors
 from stratax.checkpoint import _store
 
@@ -51,3 +52,35 @@ def test_an_interruption_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         _store.write(tmp_path / "ckpt", contents)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "beside", "message"),
+    [
+        ("ckpt", ["ckpt-1", "ckpt-2", "ckpt.txt"], "Its number is missing: there is 'ckpt-2'"),
+        (
+            "ckpt-1",
+            ["ckpt-1.data-00000-of-00001"],
+            "of TensorFlow's files of this name ckpt-1.index is missing",
+        ),
+        ("ckpt-1", ["ckpt-1.index"], "`stratax convert checkpoint` makes one of Stratax"),
+        ("nowhere/ckpt-1", [], "no file or folder has this path, and .*nowhere' can't be read"),
+    ],
+)
+def test_what_is_wrong_with_a_path_is_named(tmp_path, path, beside, message):
+    for name in beside:
+        (tmp_path / name).touch()
+    # What TensorFlow raises where a checkpoint is not there: in most places NotFoundError, in some ValueError.
+    for kind in (tf.errors.NotFoundError, ValueError):
+        with pytest.raises(kind, match=message) as raised:
+            tf.train.Checkpoint(v=tf.Variable(1.0)).restore(tmp_path / path)
+    assert raised.value.filename == str(tmp_path / path)
+
+
+def test_a_key_that_is_not_there(tmp_path):
+    checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
+    path = checkpoint.save(tmp_path / "ckpt")
+    with pytest.raises(
+        tf.errors.NotFoundError, match=r"has no such variable.*\['save_counter', 'v'\].*'other'"
+    ):
+        tf.train.load_variable(path, "other")
