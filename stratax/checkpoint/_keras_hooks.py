@@ -28,7 +28,7 @@ def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
         # `_maybe_build` is called before every call of a layer; only the first can have made variables.
         was_built = self.built
         result = original(self, *args, **kwargs)
-        if host.is_anything_waiting() and (not was_built or isinstance(self, seam.Trainer)):
+        if host.awaited and (not was_built or isinstance(self, seam.Trainer)):
             host.settle()
         return result
 
@@ -38,7 +38,7 @@ def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
 def _build_before(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def apply(self: Any, grads: object, trainable_variables: Any = None) -> None:
-        if host.is_anything_waiting() and not self.built and trainable_variables is not None:
+        if host.awaited and not self.built and trainable_variables is not None:
             # It may be an iterator, and is used twice.
             trainable_variables = list(trainable_variables)
             # Some of Keras' optimizers make variables of values, which a scope without state refuses. Named as by

@@ -11,11 +11,11 @@ from ._loop import StepLoop as StepLoop
 from ._loop import blocks as blocks
 from ._passes import DatasetPasses as DatasetPasses
 from ._passes import NumberedPasses as NumberedPasses
+from ._passes import StepIterator as StepIterator
 from ._plan import describe as describe
 from ._program import StepProgram as StepProgram
 from ._program import unstack_batches as unstack_batches
 from ._resumption import InputPosition as InputPosition
 from ._resumption import Resumption as Resumption
 from ._staleness import NewStaleness as NewStaleness
-from ._step_iterator import StepIterator as StepIterator
 from ._stop import CommonStop as CommonStop

@@ -10,9 +10,8 @@ from stratax.base.shown import shown
 from stratax.core import OutOfRangeError
 from stratax.data import Dataset
 from stratax.distribute import DistributedDataset, Strategy
-from stratax.engine._passes import DatasetPasses, NumberedPasses
+from stratax.engine._passes import DatasetPasses, NumberedPasses, StepIterator
 from stratax.engine._resumption import Resumption, open_resumed, random_before
-from stratax.engine._step_iterator import StepIterator
 
 # The share of the time spent waiting for input from which on the input is what bounds the speed.
 _INPUT_BOUND = 0.25

@@ -10,8 +10,8 @@ from stratax.base.shown import shown
 from stratax.distribute import Strategy
 from stratax.engine._hooks import Hook, find_overridden
 from stratax.engine._input import StepInput
+from stratax.engine._passes import StepIterator
 from stratax.engine._resumption import InputPosition, Resumption
-from stratax.engine._step_iterator import StepIterator
 from stratax.engine._stop import CommonStop
 
 _STATE_VERSION = 1

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 from stratax import errors
 from stratax.base.callers import stack_level
 from stratax.checkpoint import random_state, set_random_state
-from stratax.engine._passes import NumberedPasses
-from stratax.engine._step_iterator import StepIterator
+from stratax.engine._passes import NumberedPasses, StepIterator
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

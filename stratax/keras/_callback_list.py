@@ -7,12 +7,12 @@ import keras
 from stratax.base.threads import Threads
 from stratax.distribute import Strategy
 from stratax.distribute.strategies import InStep
-from stratax.keras import _accumulation, _nan_loss, _stop_together, _writers
+from stratax.keras import _accumulation, _logs, _stop_together, _writers
 from stratax.seams.keras import is_default
 
 _PHASES = ("train", "test", "predict")
 # What looks at the loss of a training.
-_WATCHES = (keras.callbacks.TerminateOnNaN, _nan_loss.WarnOfNaN)
+_WATCHES = (keras.callbacks.TerminateOnNaN, _logs.WarnOfNaN)
 
 
 class Callbacks(keras.callbacks.CallbackList):
@@ -94,7 +94,7 @@ def _own_callbacks(
     # One worker looks at the loss, unless something does already.
     has_one = any(isinstance(each, _WATCHES) for each in _listed(callbacks))
     if strategy.extended.membership.is_chief and not has_one:
-        own.append(_nan_loss.WarnOfNaN())
+        own.append(_logs.WarnOfNaN())
     return own
 
 
@@ -106,7 +106,7 @@ def _listed(callbacks: object) -> list[keras.callbacks.Callback]:
 def _is_heard(callbacks: list[keras.callbacks.Callback], phase: str, hook: str) -> bool:
     """Return whether a callback does anything before or after a batch."""
     for callback in callbacks:
-        if isinstance(callback, _nan_loss.WarnOfNaN):
+        if isinstance(callback, _logs.WarnOfNaN):
             continue  # It takes what others ask for.
         if not is_default(getattr(callback, f"on_{phase}_{hook}")):
             return True

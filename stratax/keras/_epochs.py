@@ -72,10 +72,12 @@ class StepAdapter(StepInput, seam.DataAdapter):
                     "validation data validation_steps. Received: None."
                 )
             x = strategy.distribute_datasets_from_function(x.dataset_fn, x.input_options)
-        # Loaders of other libraries as Datasets.
-        x = adopt(x)
+        if not isinstance(x, Dataset):
+            # Loaders of other libraries as Datasets.
+            x = adopt(x)
         if isinstance(x, (Dataset, DistributedDataset)):
-            _weighted.refuse_targets(x, y, sample_weight)
+            if y is not None or sample_weight is not None:
+                raise _weighted.make_targets_error(x)
             return cls._of_dataset(strategy, x, class_weight)
         inner = seam.data_adapters.get_data_adapter(
             x=x,
@@ -103,7 +105,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
             dataset = x
         else:
             batches = x if class_weight is None else _weighted.WeightedDataset(x, class_weight)
-            dataset = strategy.experimental_distribute_dataset(batches)
+            dataset = strategy.extended.input.distribute(batches)
             # A sparse matrix can't be divided by its rows.
             dataset.convert_composites(as_dense)
         steps = int(dataset.cardinality())

@@ -115,7 +115,8 @@ def _hook(original: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         if not isinstance(x, (Dataset, DistributedDataset)):
             return original(x, y, sample_weight, *args, class_weight=class_weight, **kwargs)
-        _weighted.refuse_targets(x, y, sample_weight)
+        if y is not None or sample_weight is not None:
+            raise _weighted.make_targets_error(x)
         # Its elements are values of replicas, which Keras' own loop can't compute with.
         if isinstance(x, DistributedDataset) and not is_default(x.strategy):
             raise errors.StrategyError(

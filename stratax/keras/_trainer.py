@@ -202,9 +202,9 @@ class Trainer:
                 (x, y, sample_weight), validation_split=validation_split
             )
         verbose = self._shown(verbose)
-        workers = workers_of(self.strategy.extended.execution)
-        if isinstance(x, DatasetCreator) and steps_per_epoch and workers is not None:
-            x = workers.input_of(x, class_weight)
+        if isinstance(x, DatasetCreator) and steps_per_epoch:
+            workers = workers_of(self.strategy.extended.execution)
+            x = x if workers is None else workers.input_of(x, class_weight)
         steps = self._adapter(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
         # Before anything is read: an initial epoch above 0 skips passes.
         steps.begin_training(steps.numbered(self.model), initial_epoch, steps_per_epoch)

@@ -75,10 +75,9 @@ class WeightedIterator(Stacks):
         self._iterator.close()
 
 
-def refuse_targets(x: PyTree, y: PyTree, sample_weight: PyTree) -> None:
-    """Raise an error where targets or weights are given beside a dataset."""
-    if y is not None or sample_weight is not None:
-        raise errors.BadArgumentError(
-            "y and sample_weight can't be given with a dataset. Expected: a dataset whose elements are (x, y) or "
-            f"(x, y, sample_weight). Received: x={shown(x)} together with y or sample_weight."
-        )
+def make_targets_error(x: PyTree) -> errors.BadArgumentError:
+    """Return the error where targets or weights are given beside a dataset."""
+    return errors.BadArgumentError(
+        "y and sample_weight can't be given with a dataset. Expected: a dataset whose elements are (x, y) or "
+        f"(x, y, sample_weight). Received: x={shown(x)} together with y or sample_weight."
+    )

@@ -342,7 +342,7 @@ def test_an_optimizer_is_built_in_a_replica_while_another_restoration_waits(tmp_
         return weight.numpy()
 
     found = trained()
-    assert host.is_anything_waiting()
+    assert host.awaited
     pending.later = sx.Variable(0.0)
     pending.restore(path).assert_consumed()
     np.testing.assert_array_equal(found, trained())

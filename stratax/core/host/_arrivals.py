@@ -18,7 +18,8 @@ class Waiting(Protocol):
         """Give the variables that there are by now their values. Return whether nothing is left to wait for."""
 
 
-_waiting: list[Waiting] = []
+# What waits. Whoever runs programs looks at it, and calls :func:`settle_before_run` where it is not empty.
+awaited: list[Waiting] = []
 _created = [0]
 _seen = [0]
 
@@ -33,28 +34,23 @@ def wait(values: Waiting) -> None:
     _count_variables()
     # No number of variables, so that the next run looks in any case.
     _seen[0] = -1
-    _waiting.append(values)
+    awaited.append(values)
 
 
 def forget(values: Waiting) -> None:
     """Have `values` not be asked any more."""
     # In place, and by identity: others hold the list, and values may compare equal.
-    _waiting[:] = [each for each in _waiting if each is not values]
+    awaited[:] = [each for each in awaited if each is not values]
 
 
 def waiting() -> tuple[Waiting, ...]:
     """Return the values that wait."""
-    return tuple(_waiting)
-
-
-def is_anything_waiting() -> bool:
-    """Return whether any values wait."""
-    return bool(_waiting)
+    return tuple(awaited)
 
 
 def settle() -> None:
     """Give variables the values that wait for them."""
-    for values in list(_waiting):
+    for values in list(awaited):
         if values.settle():
             forget(values)
 
@@ -62,8 +58,7 @@ def settle() -> None:
 def settle_before_run() -> None:
     """Settle values at a point that is passed often: only if there are new variables."""
     created = _created[0]  # Before: another thread may create variables meanwhile.
-    # Only if a variable was created since: every run of every program comes here.
-    if _waiting and _seen[0] != created:
+    if awaited and _seen[0] != created:
         settle()
         _seen[0] = created
 

@@ -89,7 +89,8 @@ class DrivenProgram(Program):
     ) -> Any:
         storage.check_fits(arguments)
         check_ranges(self.watches, arguments, {})
-        host.settle_before_run()
+        if host.awaited:
+            host.settle_before_run()
         values = dict(self._constants)
         values.update(zip(self._jaxpr.invars, self._move(arguments), strict=True))
 

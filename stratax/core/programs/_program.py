@@ -172,7 +172,8 @@ class Program:
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         if self.watches:
             check_ranges(self.watches, arguments, fed)
-        host.settle_before_run()
+        if host.awaited:
+            host.settle_before_run()
         with InterruptDeferred():
             # From here to `write_all` the old buffers may be gone and the new ones not yet assigned.
             donated, kept = self._inputs(fed)

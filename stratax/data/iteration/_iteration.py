@@ -5,7 +5,7 @@ from typing import Any
 
 from stratax.base.shown import shown
 from stratax.data.elements import Structure
-from stratax.data.ops import Prefetch, depth_at_root
+from stratax.data.ops import Prefetch
 from stratax.data.plan import IndexCursor, Lookahead, Node, Order, OwnLock, PlanRun, walk
 from stratax.data.position import Cursor, Feed, ReadAhead, State, from_json, to_json
 from stratax.data.sources import GeneratorElements
@@ -84,9 +84,9 @@ class Iteration:
         self.cursor: Cursor
         if node.is_indexable:
             # An indexable plan goes to any position at once; nothing is read again.
-            self.cursor, self.depth = IndexCursor(node, self.run, position=position), depth_at_root(node)
+            self.cursor, self.depth = IndexCursor(node, self.run, position=position), _depth_at_root(node)
         elif self._is_streamed_ahead:
-            self.cursor, self.depth = node.children[0].open(self.run), depth_at_root(node)
+            self.cursor, self.depth = node.children[0].open(self.run), _depth_at_root(node)
         else:
             self.cursor = node.open(self.run)
 
@@ -196,6 +196,21 @@ class Iteration:
                 "Build the same pipeline as when the state was saved."
             )
         return list(state["seeds"])
+
+
+def _depth_at_root(node: Node) -> int:
+    """Return how many elements the iterator of an indexable plan reads ahead: by the outermost `prefetch`, 0 for none.
+
+    One below a `batch` counts what the batches take.
+    """
+    per_element = 1
+    while len(node.children) == 1:
+        if isinstance(node, Prefetch):
+            # What was meant as elements counts as batches behind the `batch`.
+            return max(1, node.depth // per_element) if node.depth else 0
+        per_element *= node.group_size
+        node = node.children[0]
+    return 0
 
 
 def _is_state(state: object) -> bool:

@@ -16,7 +16,6 @@ from ._groups import Groups as Groups
 from ._ignore_errors import IgnoreErrors as IgnoreErrors
 from ._named_columns import NamedColumns as NamedColumns
 from ._prefetch import Prefetch as Prefetch
-from ._prefetch import depth_at_root as depth_at_root
 from ._prefetch import make_prefetch as make_prefetch
 from ._repeat import Repeat as Repeat
 from ._repeat import make_repeat as make_repeat

@@ -55,21 +55,6 @@ class Prefetch(Node):
         return ReadAhead(child, self.depth, run) if self.depth else child
 
 
-def depth_at_root(node: Node) -> int:
-    """Return how many elements the iterator of an indexable plan reads ahead: by the outermost `prefetch`, 0 for none.
-
-    One below a `batch` counts what the batches take.
-    """
-    per_element = 1
-    while len(node.children) == 1:
-        if isinstance(node, Prefetch):
-            # What was meant as elements counts as batches behind the `batch`.
-            return max(1, node.depth // per_element) if node.depth else 0
-        per_element *= node.group_size
-        node = node.children[0]
-    return 0
-
-
 def make_prefetch(node: Node, buffer_size: object) -> Node:
     """Make the node of `Dataset.prefetch`."""
     depth = AUTOTUNE if buffer_size is None else as_count("buffer_size", buffer_size, AUTOTUNE)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _STATE_VERSION = 1
 # How many steps are dropped at a time when passing over many: so much is in memory.
 _STEPS_AT_ONCE = 64
+_NO_OPTIONS = InputOptions()
 
 
 class DistributedDataset:
@@ -41,7 +42,7 @@ class DistributedDataset:
             )
         self._strategy = strategy
         self._source = source
-        self._options = options or InputOptions()
+        self._options = options or _NO_OPTIONS
 
     @property
     def strategy(self) -> "Strategy":

@@ -98,7 +98,8 @@ class RemoteProgram(Program):
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         if self.watches:
             known.check_ranges(self.watches, arguments, fed)
-        host.settle_before_run()
+        if host.awaited:
+            host.settle_before_run()
         # Nothing is overwritten, so that Ctrl-C may come while servers or the devices are waited for.
         compute = functools.partial(self._computed, fed, arguments)
         bound = self._store.max_staleness if self._parts else None
