@@ -398,6 +398,7 @@ from . import distribute as distribute
 from . import dtypes as dtypes
 from . import errors as errors
 from . import estimator as estimator
+from . import examples as examples
 from . import experimental as experimental
 from . import feature_column as feature_column
 from . import flags as flags

@@ -72,8 +72,14 @@ _PLACES = {
 
 # Below `tensorflow`; all else below `contrib.x.python` is what `contrib.x` has.
 _OF_CONTRIB = {
+    "contrib.learn.python.learn.datasets": "stratax.tf.contrib.learn.datasets",
+    "contrib.learn.python.learn.datasets.base": "stratax.tf.contrib.learn.datasets.base",
+    "contrib.learn.python.learn.datasets.mnist": "stratax.tf.contrib.learn.datasets.mnist",
     "contrib.learn.python.learn.learn_runner": "stratax.tf.contrib.learn.learn_runner",
     "contrib.learn.python.learn.utils": "stratax.tf.contrib.learn.utils",
+    "contrib.learn.python.learn.utils.saved_model_export_utils": (
+        "stratax.tf.contrib.learn.utils.saved_model_export_utils"
+    ),
 }
 # Their modules hold what these do, and they are packages of such modules themselves.
 _PACKAGES = (

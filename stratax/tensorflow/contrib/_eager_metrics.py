@@ -9,7 +9,34 @@ from stratax import errors
 from stratax.tensorflow.ops.calls.creation import on_device
 
 
-class Mean(keras.metrics.Mean):
+class _Measured(keras.metrics.Mean):
+    """What all of them have in common.
+
+    Args:
+        name: Its name.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a batch, and return what was given.
+
+        Args:
+            *args: What the metric measures.
+            **kwargs: Likewise.
+        """
+        self.update_state(*args, **kwargs)
+        return args[0] if len(args) == 1 else args
+
+    def init_variables(self) -> None:
+        """Begin anew."""
+        self.reset_state()
+
+    def _add(self, values: Any, weights: Any) -> None:
+        keras.metrics.Mean.update_state(
+            self, on_device(values), None if weights is None else on_device(weights)
+        )
+
+
+class Mean(_Measured):
     """The weighted mean of values, as `tf.contrib.eager.metrics.Mean`.
 
     Args:
@@ -23,16 +50,6 @@ class Mean(keras.metrics.Mean):
     ) -> None:
         super().__init__(name=name or "mean")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a batch, and return what was given.
-
-        Args:
-            *args: What the metric measures.
-            **kwargs: Likewise.
-        """
-        self.update_state(*args, **kwargs)
-        return args[0] if len(args) == 1 else args
-
     def update_state(self, values: Any, weights: Any = None) -> None:
         """Add a batch.
 
@@ -40,14 +57,10 @@ class Mean(keras.metrics.Mean):
             values: The values.
             weights: Their weights; None for 1.
         """
-        super().update_state(on_device(values), None if weights is None else on_device(weights))
-
-    def init_variables(self) -> None:
-        """Begin anew."""
-        self.reset_state()
+        self._add(values, weights)
 
 
-class Accuracy(Mean):
+class Accuracy(_Measured):
     """How often predictions are the labels, as `tf.contrib.eager.metrics.Accuracy`.
 
     Args:
@@ -74,7 +87,7 @@ class Accuracy(Mean):
             raise errors.BadArgumentError(
                 f"Shapes of labels and predictions are unequal. Received: {labels.shape} and {predictions.shape}."
             )
-        super().update_state((labels == predictions).astype(jnp.float32), weights)
+        self._add((labels == predictions).astype(jnp.float32), weights)
 
 
 class CategoricalAccuracy(Accuracy):

@@ -17,6 +17,7 @@ from . import opt as opt
 from . import predictor as predictor
 from . import rnn as rnn
 from . import saved_model as saved_model
+from . import seq2seq as seq2seq
 from . import slim as slim
 from . import stateless as stateless
 from . import summary as summary

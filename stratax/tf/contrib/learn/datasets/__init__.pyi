@@ -1,0 +1,4 @@
+from stratax.tensorflow.contrib.mnist import load_mnist as load_mnist
+
+from . import base as base
+from . import mnist as mnist

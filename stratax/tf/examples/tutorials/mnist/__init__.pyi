@@ -1,0 +1,1 @@
+from . import input_data as input_data
