@@ -15,10 +15,43 @@ from keras.src.losses.loss import squeeze_or_expand_to_same_rank
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
 _JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"
+_VARIABLE = "keras.src.backend.common.variables:Variable"
 _OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
 _PREPROCESSING = "keras.src.layers.preprocessing.image_preprocessing"
 IMAGE_LAYER = f"{_PREPROCESSING}.base_image_preprocessing_layer:BaseImagePreprocessingLayer.call"
 _MODEL = "keras.src.models.model:Model"
+# What TensorFlow's variables have, and Keras' have not.
+VARIABLE_METHODS = (
+    "batch_scatter_update",
+    "count_up_to",
+    "device",
+    "experimental_ref",
+    "gather_nd",
+    "get_shape",
+    "initial_value",
+    "initializer",
+    "is_initialized",
+    "load",
+    "read_value",
+    "ref",
+    "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_nd_add",
+    "scatter_nd_sub",
+    "scatter_nd_update",
+    "scatter_sub",
+    "scatter_update",
+    "set_shape",
+    "sparse_read",
+    # By which those are made.
+    "_positions",
+    "_scatter",
+    "_update",
+    "_with_rows",
+)
 
 ADDED = (
     "keras:Metric.reset_states",
@@ -31,6 +64,7 @@ ADDED = (
     "keras:Sequential.predict_proba",
     "keras:Layer.input_shape",
     "keras:Layer.output_shape",
+    *(f"{_VARIABLE}.{name}" for name in VARIABLE_METHODS),
 )
 # Layers whose sizes have to be of type `int`.
 SIZED = tuple(
@@ -50,6 +84,12 @@ WIDENED = (
     IMAGE_LAYER,
     f"{_OPTIMIZER}.__init__",
     f"{_OPTIMIZER}.iterations",
+    f"{_OPTIMIZER}.apply_gradients",
+    "keras:Optimizer.__init_subclass__",
+    f"{_VARIABLE}.dtype",
+    f"{_VARIABLE}.assign",
+    f"{_VARIABLE}.assign_add",
+    f"{_VARIABLE}.assign_sub",
     "keras:Layer.__call__",
     "keras:Layer.add_weight",
     "keras:Layer.add_variable",

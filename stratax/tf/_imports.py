@@ -165,7 +165,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         if inside[0].startswith("_"):
             # Our own, which files decide.
             return None
-        if inside[0] == "python" or (inside[0] == "contrib" and "python" in inside):
+        from stratax.tf import _private
+
+        if _private.is_private(".".join(inside)):
             return _find_private(fullname, ".".join(inside))
         if parent.__name__ != place:
             # The parent is known by several names, and its modules are imported by its own.
@@ -175,6 +177,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         found = getattr(parent, name, None)
         if isinstance(found, types.ModuleType):
             return _as_spec(fullname, found)
+        if _private.is_known(".".join(inside)):
+            # `from tensorflow.python.keras import backend_config`: the package is one with the public one here.
+            return _find_private(fullname, ".".join(["python", *inside]))
         raise _error(place, name, is_there=found is not None)
 
 
@@ -193,6 +198,10 @@ def _find_private(fullname: str, path: str) -> importlib.machinery.ModuleSpec:
     if found is None:
         place, _, name = fullname.rpartition(".")
         raise _error(place.replace(_TENSORFLOW, _OWN, 1), name, is_there=False)
+    if found.startswith(_private.MESSAGES):
+        from stratax.summary import forms
+
+        return _as_spec(fullname, forms.tensorboard(found.partition(".")[2]))
     if found:
         return _as_spec(fullname, importlib.import_module(found))
     return importlib.machinery.ModuleSpec(fullname, _Empty(), is_package=True)

@@ -6,6 +6,9 @@ are refused. What lies below `tensorflow.contrib.x.python` is in `tf.contrib.x`.
 
 import dataclasses
 
+# What begins with this is a module of TensorBoard's.
+MESSAGES = "tensorboard.compat.proto."
+
 # Below `tensorflow.python`, and in `tf`; the longest one that fits counts.
 _PLACES = {
     "client.device_lib": "stratax.tf.migration",
@@ -41,6 +44,10 @@ _PLACES = {
     "framework.tensor_spec": "stratax.tf",
     "framework.tensor_util": "stratax.tf._inside.tensor_util",
     "keras": "stratax.tf.keras",
+    "keras.backend_config": "stratax.tf.keras.backend",
+    "keras.engine.base_layer": "stratax.tf.keras.layers",
+    "keras.engine.training": "stratax.tf.keras",
+    "keras.optimizer_v2": "stratax.tf._inside.optimizer_v2",
     "layers.utils": "stratax.tf._inside.layers_utils",
     "lib.io.file_io": "stratax.tf._inside.file_io",
     "lib.io.tf_record": "stratax.tf.io",
@@ -62,9 +69,11 @@ _PLACES = {
     "saved_model.signature_constants": "stratax.tf.saved_model",
     "saved_model.tag_constants": "stratax.tf.saved_model",
     "summary": "stratax.tf.compat.v1.summary",
+    "tf2": "stratax.tf._inside.tf2",
     "tpu": "stratax.tf.contrib.tpu",
     "tpu.tpu_function": "stratax.tf._inside.tpu_function",
     "training": "stratax.tf.compat.v1.train",
+    "util.function_utils": "stratax.tf._inside.function_utils",
     "util.nest": "stratax.tf.nest",
     "util.tf_inspect": "inspect",
 }
@@ -88,10 +97,26 @@ _PACKAGES = (
     "estimator.head",
     "estimator.tpu",
     "feature_column",
+    "keras.optimizer_v2",
     "ops",
     "tpu",
     "training",
 )
+
+
+def is_private(path: str) -> bool:
+    """Return whether a module is one of TensorFlow's private ones, or of those that are there for programs alone.
+
+    Args:
+        path: The module's path below `tensorflow`, as `python.util.nest`.
+    """
+    first, *others = path.split(".")
+    return first == "python" or first in _ROOMS or (first == "contrib" and "python" in others)
+
+
+def is_known(path: str) -> bool:
+    """Return whether programs import a module of this path below `tensorflow.python`."""
+    return path in _PLACES or path in _PACKAGES
 
 
 def place(path: str) -> str | None:
@@ -105,6 +130,9 @@ def place(path: str) -> str | None:
     """
     if path in _OF_CONTRIB:
         return _OF_CONTRIB[path]
+    room = path.partition(".")[0]
+    if room in _ROOMS:
+        return _ROOMS[room](path)
     before, _, after = f"{path}.".partition("python.")
     if before:
         # As tensorflow.contrib.tpu.python.tpu.tpu_config.
@@ -128,6 +156,29 @@ def _place_of_python(path: str) -> str | None:
         if root in _PLACES:
             return _PLACES[root]
     return None if path else ""
+
+
+def _place_of_core(path: str) -> str | None:
+    """Find a module of messages, which TensorBoard has, too; but for those that are settings or data here."""
+    _, _, inside = path.partition(".")
+    room, _, module = inside.partition(".")
+    if not module:
+        return ""
+    if room == "example":
+        return "stratax.tf.train"
+    if module == "config_pb2":
+        return "stratax.tf.compat.v1"
+    return f"{MESSAGES}{module}" if module.endswith("_pb2") else None
+
+
+def _place_of_examples(path: str) -> str | None:
+    if path == "examples.tutorials.mnist.input_data":
+        return "stratax.tf._inside.mnist_data"
+    return "" if "examples.tutorials.mnist.input_data".startswith(f"{path}.") else None
+
+
+# Below `tensorflow`, beside `python`.
+_ROOMS = {"core": _place_of_core, "examples": _place_of_examples}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

@@ -290,7 +290,8 @@ def _get(parent: Meaning, name: str) -> Meaning | None:
     path = f"{parent.path}.{name}"
     what = None if parent.what == _EMPTY else _sources.attribute(parent.what, name)
     if what is None and isinstance(parent.what, _sources.SourceModule):
-        found = _private.place(path.removeprefix("tf.")) if ".python" in path else None
+        inside = path.removeprefix("tf.")
+        found = _private.place(inside) if _private.is_private(inside) else None
         what = None if found is None else _sources.SourceModule(found)
     if what is None:
         return None

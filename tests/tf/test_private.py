@@ -1,9 +1,16 @@
 """Private modules of TensorFlow that many programs name are there; others are refused."""
 
+import functools
+import gzip
+import importlib
+import struct
+import sys
 import textwrap
 
+import numpy as np
 import pytest
 
+from stratax import errors
 from stratax.tf import migration
 
 
@@ -41,6 +48,17 @@ def names(text):
         "from tensorflow.contrib.learn.python.learn import learn_runner; learn_runner.run",
         "from tensorflow.contrib.learn.python.learn.utils import saved_model_export_utils as u; u.make_export_strategy",
         "from tensorflow.python.data.ops import dataset_ops; dataset_ops.Dataset",
+        "from tensorflow.python.keras.optimizer_v2 import optimizer_v2, gradient_descent; gradient_descent.SGD",
+        "from tensorflow.python.keras.optimizer_v2.optimizer_v2 import OptimizerV2",
+        "from tensorflow.python.keras import backend_config; backend_config.epsilon()",
+        "from tensorflow.python.keras.engine import base_layer; base_layer.Layer",
+        "from tensorflow.python import tf2; tf2.enabled()",
+        "from tensorflow.core.protobuf import config_pb2; config_pb2.ConfigProto(allow_soft_placement=True)",
+        "from tensorflow.core.protobuf import rewriter_config_pb2 as r; r.RewriterConfig.OFF",
+        "from tensorflow.core.framework.summary_pb2 import Summary; Summary(value=[Summary.Value(tag='a')])",
+        "from tensorflow.core.framework import node_def_pb2; node_def_pb2.NodeDef",
+        "from tensorflow.core.example import example_pb2; example_pb2.Example()",
+        "from tensorflow.examples.tutorials.mnist import input_data; input_data.read_data_sets",
     ],
 )
 def test_the_private_modules_that_many_name_are_there(statement):
@@ -58,3 +76,54 @@ def test_other_private_modules_are_refused():
 def test_local_devices_are_described():
     device = migration.list_local_devices()[0]
     assert (device.name, device.device_type) == ("/device:CPU:0", "CPU")
+
+
+def test_what_a_signature_says():
+    def model_fn(features, labels, *, mode, params=None, **others):
+        pass
+
+    inside = importlib.import_module("stratax.tf.python.util.function_utils")
+    assert inside.fn_args(model_fn) == ("features", "labels", "mode", "params")
+    assert inside.fn_args(functools.partial(model_fn, 1, mode=2)) == ("labels", "params")
+    assert inside.has_kwargs(model_fn)
+    assert inside.get_func_name(functools.partial(model_fn)) == "model_fn"
+
+
+def test_messages_come_from_tensorboard_which_may_be_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboard.compat.proto.graph_pb2", None)
+    with pytest.raises(errors.MissingPackageError, match="stratax-train"):
+        importlib.import_module("stratax.tf.core.framework.graph_pb2")
+
+
+@pytest.fixture
+def mnist(tmp_path):
+    for part, count in (("train", 12), ("t10k", 3)):
+        pixels = np.arange(count * 4, dtype=np.uint8)
+        with gzip.open(tmp_path / f"{part}-images-idx3-ubyte.gz", "wb") as file:
+            file.write(struct.pack(">4I", 2051, count, 2, 2) + pixels.tobytes())
+        with gzip.open(tmp_path / f"{part}-labels-idx1-ubyte.gz", "wb") as file:
+            file.write(struct.pack(">2I", 2049, count) + bytes(range(count // 3)) * 3)
+    return tmp_path
+
+
+def test_mnist_as_the_tutorials_read_it(mnist):
+    inside = importlib.import_module("stratax.tf.examples.tutorials.mnist.input_data")
+    data = inside.read_data_sets(str(mnist), one_hot=True, validation_size=4, seed=1)
+    assert (data.train.num_examples, data.validation.num_examples, data.test.num_examples) == (8, 4, 3)
+    np.testing.assert_allclose(data.test.images[1], np.arange(4, 8) / 255, rtol=1e-6)
+    assert data.validation.labels.tolist() == np.eye(10)[:4].tolist()
+    first = [data.train.next_batch(3)[0][:, 0] for _ in range(4)]
+    # One pass is over within the third batch.
+    assert sorted(np.concatenate(first)[:8]) == sorted(data.train.images[:, 0])
+    assert data.train.epochs_completed == 1
+    plain = inside.read_data_sets(str(mnist), dtype="uint8", reshape=False, validation_size=0).train
+    assert plain.images.shape == (12, 2, 2, 1)
+    assert plain.next_batch(2, shuffle=False)[1].tolist() == [0, 1]
+
+
+def test_what_is_no_mnist_is_refused(mnist):
+    inside = importlib.import_module("stratax.tf.examples.tutorials.mnist.input_data")
+    with pytest.raises(errors.DataLossError, match="no file of MNIST"):
+        inside.extract_labels(mnist / "t10k-images-idx3-ubyte.gz")
+    with pytest.raises(errors.BadArgumentError, match="validation_size"):
+        inside.read_data_sets(str(mnist), validation_size=13)

@@ -16,3 +16,4 @@ from ._parts import is_marked_kept as is_marked_kept
 from ._parts import parts_of as parts_of
 from ._parts import settle as settle
 from ._parts import version as version
+from ._variable_updates import VariableMethods as VariableMethods

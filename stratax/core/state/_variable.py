@@ -115,10 +115,6 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
         """Return the current value as NumPy's; of a scalar a number, as TensorFlow gives it, which can be a key."""
         return super().numpy()[()]
 
-    def read_value(self) -> Any:
-        """Return the current value, as an array."""
-        return self.value
-
 
 def _check_whole(array: np.ndarray, dtype: object) -> None:
     """Raise for fractions that a variable of whole numbers would cut off."""

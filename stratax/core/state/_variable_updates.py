@@ -37,44 +37,15 @@ class VariableReference:
         return f"<reference to {self._variable.path}>"
 
 
-class Updated(keras.Variable):
-    """A variable with TensorFlow's methods. Updates return the variable."""
+class VariableMethods:
+    """TensorFlow's methods that Keras' variables do not have, all but assignments."""
 
-    @property
-    def value(self) -> Any:
-        """The current value, an array; also a method, as TensorFlow's: `variable.value()`."""
-        return storage.or_function(super().value, sys._getframe(1))
-
-    def assign(
-        self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Give it a value, as `tf.Variable.assign`, and return the variable.
-
-        Args:
-            value: An array of its shape.
-            use_locking: Ignored.
-            name: Ignored.
-            read_value: Ignored.
-        """
-        super().assign(value)
-        return self
-
-    def assign_add(
-        self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Add to it; see :meth:`assign`."""
-        super().assign_add(value)
-        return self
-
-    def assign_sub(
-        self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Subtract from it; see :meth:`assign`."""
-        super().assign_sub(value)
-        return self
-
-    def __getitem__(self, index: object) -> Any:
-        return note_part(super().__getitem__(index), self, index)
+    path: str
+    shape: Any
+    dtype: Any
+    value: Any
+    assign: Any
+    assign_add: Any
 
     def scatter_add(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Add rows, as `tf.Variable.scatter_add`; those of one index add up.
@@ -195,6 +166,10 @@ class Updated(keras.Variable):
             changes = changes / len(changes)
         return share.spread(getattr(jnp.asarray(self.value).at[places], how)(changes))
 
+    def read_value(self) -> Any:
+        """Return the current value, as an array."""
+        return self.value
+
     def is_initialized(self, name: str | None = None) -> bool:
         """Return whether it has a value: always."""
         return True
@@ -270,6 +245,46 @@ class Updated(keras.Variable):
     def load(self, value: object, session: object = None) -> None:
         """Assign a value, as `tf.compat.v1.Variable.load`."""
         self.assign(value)
+
+
+class Updated(VariableMethods, keras.Variable):
+    """A variable with TensorFlow's methods. Updates return the variable."""
+
+    @property
+    def value(self) -> Any:
+        """The current value, an array; also a method, as TensorFlow's: `variable.value()`."""
+        return storage.or_function(super().value, sys._getframe(1))
+
+    def assign(
+        self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Give it a value, as `tf.Variable.assign`, and return the variable.
+
+        Args:
+            value: An array of its shape.
+            use_locking: Ignored.
+            name: Ignored.
+            read_value: Ignored.
+        """
+        super().assign(value)
+        return self
+
+    def assign_add(
+        self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Add to it; see :meth:`assign`."""
+        super().assign_add(value)
+        return self
+
+    def assign_sub(
+        self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtract from it; see :meth:`assign`."""
+        super().assign_sub(value)
+        return self
+
+    def __getitem__(self, index: object) -> Any:
+        return note_part(super().__getitem__(index), self, index)
 
 
 def _slices(value: object) -> IndexedSlices:

@@ -144,12 +144,12 @@ def subtracting(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _combining(original: Callable[..., Any], operation: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def assign(self: Any, value: Any) -> Any:
+    def assign(self: Any, value: Any, *options: object, **named: object) -> Any:
         if regions.share_of(self) is None:
-            return original(self, value)
+            return original(self, value, *options, **named)
         if _is_whole_mean(self) and _is_constant(value):
             with regions.equal_on_all_replicas():
-                return original(self, value)
+                return original(self, value, *options, **named)
         return self.assign(
             operation(regions.find_held(self), self._convert_to_tensor(value, dtype=self._dtype))
         )
@@ -161,12 +161,12 @@ def assigning(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap Keras' `assign`: in a replica the variable's new value is not known before somebody looks at it."""
 
     @functools.wraps(original)
-    def assign(self: object, value: object) -> Any:
+    def assign(self: object, value: object, *options: object, **named: object) -> Any:
         if regions.share_of(self) is None:
-            return original(self, value)
+            return original(self, value, *options, **named)
         is_equal = _is_whole_mean(self) and _is_constant(value)
         with regions.equal_on_all_replicas() if is_equal else contextlib.nullcontext():
-            original(self, value)
+            original(self, value, *options, **named)
         return self
 
     return assign

@@ -17,12 +17,15 @@ import numpy as np
 from stratax.base import callers, tracebacks
 from stratax.base.shown import shown
 from stratax.base.typing import Array, DTypeLike, TensorLike
+from stratax.core import state
 from stratax.errors import BadArgumentError, FailedPreconditionError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.keras2 import _files, _images, exported
+from stratax.tensorflow.keras2._dtype_names import dtype_name
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
 _JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"
+_VARIABLE = "keras.src.backend.common.variables:Variable"
 _OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
 _INPUT_SHAPE = (
     "Do not pass an `input_shape`/`input_dim` argument to a layer: Keras 3 wants a `tf.keras.Input(shape)` as the "
@@ -45,6 +48,13 @@ def install() -> None:
     seam.add("keras:Layer.output_shape", property(_output_shape))
     seam.widen(f"{_OPTIMIZER}.__init__", _with_lr_and_decay)
     seam.widen(f"{_OPTIMIZER}.iterations", lambda given: given.setter(_set_iterations))
+    seam.widen(f"{_OPTIMIZER}.apply_gradients", _with_aggregation)
+    seam.widen("keras:Optimizer.__init_subclass__", _adopting)
+    seam.widen(f"{_VARIABLE}.dtype", _with_attributes)
+    for name in seam.VARIABLE_METHODS:
+        seam.add(f"{_VARIABLE}.{name}", vars(state.VariableMethods)[name])
+    for name in ("assign", "assign_add", "assign_sub"):
+        seam.widen(f"{_VARIABLE}.{name}", _without_locks)
     seam.widen("keras:Layer.__call__", _with_training_by_position)
     seam.widen("keras:Layer.add_weight", _with_name_first)
     seam.widen("keras:Layer.add_variable", _as_add_weight)
@@ -68,6 +78,61 @@ def install_training() -> None:
     seam.widen(f"{_TRAINER}.compile", _without_tensorflows_options)
     for name in ("fit", "evaluate", "predict"):
         seam.widen(f"{_JAX_TRAINER}.{name}", _with_preparation)
+
+
+def _adopting(original: Any) -> Any:
+    """Have classes that follow Keras 2's rules for optimizers be found when they are defined."""
+
+    def init_subclass(cls: type[keras.Optimizer], **kwargs: Any) -> None:
+        super(keras.Optimizer, cls).__init_subclass__(**kwargs)
+        if cls.__module__.partition(".")[0] not in ("keras", "stratax"):
+            from stratax.tensorflow.keras2 import optimizer_v2
+
+            optimizer_v2.adopt(cls)
+
+    return classmethod(init_subclass)
+
+
+def _with_aggregation(original: Any) -> Any:
+    """Have gradients be applied as they are where a program has combined those of the replicas itself."""
+
+    @functools.wraps(original)
+    def apply_gradients(
+        self: Any,
+        grads_and_vars: Any,
+        name: str | None = None,
+        skip_gradients_aggregation: bool = False,
+        experimental_aggregate_gradients: bool = True,
+    ) -> Any:
+        if experimental_aggregate_gradients and not skip_gradients_aggregation:
+            return original(self, grads_and_vars)
+        from stratax.distribute.keras_hooks import applying
+
+        with applying(self):
+            return original(self, grads_and_vars)
+
+    return apply_gradients
+
+
+def _with_attributes(original: Any) -> Any:
+    """Have the dtype of a variable know what TensorFlow's knows."""
+    return property(lambda self: dtype_name(original.fget(self)), doc=original.__doc__)
+
+
+def _without_locks(original: Any) -> Any:
+    """Have an assignment take what TensorFlow's takes and what means nothing here."""
+
+    @functools.wraps(original)
+    def assign(
+        self: Any,
+        value: TensorLike,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        return original(self, value)
+
+    return assign
 
 
 def _reset_states(self: keras.Metric) -> None:

@@ -38,17 +38,17 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
 
 def _apply_gradients(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def apply_gradients(self: Any, grads_and_vars: Any) -> Any:
+    def apply_gradients(self: Any, grads_and_vars: Any, *options: object, **named: object) -> Any:
         scope = current_or_none()
         if scope is None or scope.is_running:
-            return original(self, grads_and_vars)
+            return original(self, grads_and_vars, *options, **named)
         pairs = list(grads_and_vars)
         if not self.built:
             # Here, where names are those of the program, and not where the operation runs.
             self.build([variable for _, variable in pairs])
             self.built = True
         operation = scope.operation(
-            lambda: original(self, pairs),
+            lambda: original(self, pairs, *options, **named),
             name=self.name,
             inputs=operations_of([gradient for gradient, _ in pairs]),
         )

@@ -1,0 +1,1 @@
+from ._context import enabled as enabled
