@@ -85,6 +85,7 @@ WIDENED = (
     f"{_OPTIMIZER}.__init__",
     f"{_OPTIMIZER}.iterations",
     f"{_OPTIMIZER}.apply_gradients",
+    "keras.src.optimizers:get",
     "keras:Optimizer.__init_subclass__",
     f"{_VARIABLE}.dtype",
     f"{_VARIABLE}.assign",

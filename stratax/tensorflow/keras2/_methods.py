@@ -49,6 +49,7 @@ def install() -> None:
     seam.widen(f"{_OPTIMIZER}.__init__", _with_lr_and_decay)
     seam.widen(f"{_OPTIMIZER}.iterations", lambda given: given.setter(_set_iterations))
     seam.widen(f"{_OPTIMIZER}.apply_gradients", _with_aggregation)
+    seam.widen("keras.src.optimizers:get", _of_the_first)
     seam.widen("keras:Optimizer.__init_subclass__", _adopting)
     seam.widen(f"{_VARIABLE}.dtype", _with_attributes)
     for name in seam.VARIABLE_METHODS:
@@ -112,6 +113,17 @@ def _with_aggregation(original: Any) -> Any:
             return original(self, grads_and_vars)
 
     return apply_gradients
+
+
+def _of_the_first(original: Any) -> Any:
+    """Have Keras take an optimizer of TensorFlow 1."""
+
+    @functools.wraps(original)
+    def get(identifier: Any) -> Any:
+        form = getattr(identifier, "_keras_form", None)
+        return original(identifier) if form is None else form()
+
+    return get
 
 
 def _with_attributes(original: Any) -> Any:

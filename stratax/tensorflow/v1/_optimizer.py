@@ -19,6 +19,7 @@ from stratax.distribute.strategies import make_beside
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._current import current_or_none
+from stratax.tensorflow.v1._keras_form import KerasForm
 from stratax.tensorflow.v1._made_now import made_now
 from stratax.tensorflow.v1._operations import operations_of
 from stratax.tensorflow.v1._rules import Numbers, Rule
@@ -62,6 +63,26 @@ class Optimizer(regions.KeepsSlots):
         self._slots: dict[str, dict[int, keras.Variable]] = {}
         self._shared: dict[str, keras.Variable] = {}
         self._reduced: list[Any] = []
+        self._form: KerasForm | None = None
+
+    def _keras_form(self) -> KerasForm:
+        """Return the optimizer as Keras takes one: the same at each call.
+
+        Raises:
+            BadTypeError: If the optimizer has no arithmetic of one variable.
+        """
+        if self._form is None:
+            firsts = {slot: first for slot, (_, first) in self._slot_kinds.items()}
+            self._form = KerasForm(self._checked_rule(), self._numbers, firsts, self._powers, self._name)
+        return self._form
+
+    def _checked_rule(self) -> Rule:
+        if self._rule is None:
+            raise BadTypeError(
+                f"{type(self).__name__} does not say how it changes a variable. Expected: one of TensorFlow 1's "
+                "optimizers, or a subclass that overrides apply_gradients."
+            )
+        return self._rule
 
     def _set_rule(
         self,
@@ -228,11 +249,7 @@ class Optimizer(regions.KeepsSlots):
         if not pairs:
             raise BadArgumentError("No variables provided. Expected: pairs of gradient and variable.")
         _check_gradients(pairs)
-        if self._rule is None:
-            raise BadTypeError(
-                f"{type(self).__name__} does not say how it changes a variable. Expected: one of TensorFlow 1's "
-                "optimizers, or a subclass that overrides apply_gradients."
-            )
+        self._checked_rule()
         scope = self._entered()
         present = [pair for pair in pairs if pair[0] is not None]
         reduced = {id(gradient) for gradient in self._reduced}
