@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import stratax.tf as tf
+
 PROGRAM = """
 import logging
 import stratax.tf as tf
@@ -24,3 +26,7 @@ def test_messages_appear_once_from_the_level_on():
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stderr.splitlines() == ["INFO:stratax:step 3 of seven", "root: once"]
+
+
+def test_levels_are_found_by_their_names():
+    assert vars(tf.compat.v1.logging)["INFO"] == tf.compat.v1.logging.INFO
