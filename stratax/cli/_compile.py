@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import click
 
 from stratax.base.shown import shown
-from stratax.cli._interrupts import ended_at_once
-from stratax.cli._memory import ended_with
+from stratax.cli._interrupts import end_at_once
+from stratax.cli._memory import end_with
 from stratax.cli._options import apply_simulation, simulate_option
 from stratax.errors import BadArgumentError, NoTPUError, SimulationError
 
@@ -176,7 +176,7 @@ def run_to_catch(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher
     end = End()
     install_as_tensorflow()
     started = time.monotonic()
-    with ended_with(_TOO_LARGE), catcher.catching(), _as_main(path, program), _ended_after(seconds, Enough):
+    with end_with(_TOO_LARGE), catcher.catching(), _as_main(path, program), _end_after(seconds, Enough):
         try:
             runpy.run_path(str(path), run_name="__main__")
         except Enough:
@@ -193,7 +193,7 @@ def run_to_catch(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher
             click.echo("Interrupted: the program was ended; what it dispatched is compiled.", err=True)
         except Exception as error:
             traceback.print_exception(type(error), error, _from_program(error.__traceback__, path))
-            end.problems.append(_told(error))
+            end.problems.append(_tell_remedy(error))
     return end
 
 
@@ -205,7 +205,7 @@ def _from_program(frames: types.TracebackType | None, path: pathlib.Path) -> typ
     return own or frames
 
 
-def _told(error: Exception) -> str:
+def _tell_remedy(error: Exception) -> str:
     """Return what to do about an error of the user's program."""
     text = f"The program failed: {type(error).__name__}: {shown(str(error))}."
     if isinstance(error, NoTPUError | SimulationError) or "backend" in str(error).lower():
@@ -248,7 +248,7 @@ def _as_main(path: pathlib.Path, program: tuple[str, ...]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ended_after(seconds: float, enough: type[BaseException]) -> Iterator[None]:
+def _end_after(seconds: float, enough: type[BaseException]) -> Iterator[None]:
     def end(number: int, frame: types.FrameType | None) -> None:
         raise enough
 
@@ -283,12 +283,12 @@ def compile_each(
         left = len(calls) - len(reports)
         ended.problems.append(f"Interrupted: {left} of {len(calls)} compilations were not done.")
 
-    def end_at_once() -> None:
+    def end() -> None:
         interrupt()
         conclude()
 
     try:
-        with ended_at_once(end_at_once, INTERRUPTED):
+        with end_at_once(end, INTERRUPTED):
             for call in calls:
                 reports.append(call())
                 show(reports[-1])

@@ -188,14 +188,14 @@ def _print_report(report: "ConversionReport") -> None:
     for reason, count in sorted(report.ignored.items()):
         click.echo(f"ignored: {count} {reason}")
     for name in report.empty_classes:
-        click.echo(f"no image of class {_shown(name)}")
+        click.echo(f"no image of class {_show(name)}")
     for name, why in report.skipped[:_NUM_NAMED]:
-        click.echo(f"skipped: {_shown(name)}: {why}", err=True)
+        click.echo(f"skipped: {_show(name)}: {why}", err=True)
     if report.skipped:
         click.echo(f"{len(report.skipped)} broken images skipped, see {report.skipped_list}", err=True)
 
 
-def _shown(name: str) -> str:
+def _show(name: str) -> str:
     """Return a file name as a terminal can show it."""
     # Control characters in a name could change the terminal.
     return name if name.isprintable() else ascii(name)

@@ -127,7 +127,7 @@ def _convert(
     if like is not None:
         target = conversion.of_checkpoint(like)
     elif model is not None:
-        target = conversion.of_objects(_made(model))
+        target = conversion.of_objects(_make_model(model))
     report = conversion.convert(opened, target, renamed)
     written = None
     if out is not None and not dry_run and (report.is_complete or partial):
@@ -176,7 +176,7 @@ def _names(given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _made(name: str) -> Any:
+def _make_model(name: str) -> Any:
     """Return what the function of --model gives."""
     place, colon, function = name.rpartition(":")
     if not (place and colon and function):

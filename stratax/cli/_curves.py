@@ -128,7 +128,9 @@ def _speeds(curves: "Sequence[Curve]", chips: _Axis, speeds: _Axis, name: str) -
         fitting = _fitting(curve)
         linear = [(chips(_chips(point)), speeds(_speed(point) / point.efficiency)) for point in fitting]
         parts.append(_line(linear, color, dashed=True))
-        parts += _drawn([(chips(_chips(point)), speeds(_speed(point))) for point in fitting], fitting, color)
+        parts += _draw_curve(
+            [(chips(_chips(point)), speeds(_speed(point))) for point in fitting], fitting, color
+        )
     return parts
 
 
@@ -147,7 +149,9 @@ def _efficiencies(curves: "Sequence[Curve]", chips: _Axis) -> list[str]:
         )
     for color, curve in zip(_colors(len(curves)), curves, strict=True):
         fitting = _fitting(curve)
-        parts += _drawn([(chips(_chips(point)), y_of(point.efficiency)) for point in fitting], fitting, color)
+        parts += _draw_curve(
+            [(chips(_chips(point)), y_of(point.efficiency)) for point in fitting], fitting, color
+        )
     return parts
 
 
@@ -167,7 +171,7 @@ def _frame(chips: _Axis, title: str) -> list[str]:
     return parts
 
 
-def _drawn(places: list[tuple[float, float]], points: "Sequence[Point]", color: str) -> list[str]:
+def _draw_curve(places: list[tuple[float, float]], points: "Sequence[Point]", color: str) -> list[str]:
     return [_line(places, color)] + [
         _marker(x, y, point.report.estimate.bound if point.report.estimate else "", color)
         for (x, y), point in zip(places, points, strict=True)

@@ -13,7 +13,7 @@ _SECONDS = 1.0
 
 
 @contextlib.contextmanager
-def ended_at_once(conclude: Callable[[], object], code: int) -> Iterator[None]:
+def end_at_once(conclude: Callable[[], object], code: int) -> Iterator[None]:
     """Within a block, have Ctrl-C end the process if the block does not.
 
     Python raises `KeyboardInterrupt` between two of its own instructions, and the compiler for TPUs may run for minutes

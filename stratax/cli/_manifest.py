@@ -42,7 +42,7 @@ def _tpu_slice(name: str, chips_per_host: int | None = None) -> TpuSlice:
     return TpuSlice(generation=generation, shape=shape, chips_per_host=chips_per_host or 0)
 
 
-def _shared(port: int, *, workers_needed: bool = True) -> Callable[[_Command], _Command]:
+def _add_shared(port: int, *, workers_needed: bool = True) -> Callable[[_Command], _Command]:
     """Add the options and arguments that both kinds have."""
     options = [
         click.option(
@@ -92,7 +92,7 @@ def manifest() -> None:
 
 
 @manifest.command(context_settings=_SETTINGS)
-@_shared(KUBERNETES_PORT, workers_needed=False)
+@_add_shared(KUBERNETES_PORT, workers_needed=False)
 @click.option("--image", required=True, help="The container image with the program and Stratax.")
 @click.option("--namespace", help="The namespace.  [default: that of kubectl]")
 @click.option("--cpus", metavar="QUANTITY", help="CPUs of each worker, such as 4 or 500m.")
@@ -161,7 +161,7 @@ def kubernetes(
 
 
 @manifest.command(context_settings=_SETTINGS)
-@_shared(SLURM_PORT)
+@_add_shared(SLURM_PORT)
 @click.option(
     "--workers-per-node",
     type=click.IntRange(min=1),

@@ -18,7 +18,7 @@ _SECONDS = 0.05
 
 
 @contextlib.contextmanager
-def ended_with(message: str) -> Iterator[None]:
+def end_with(message: str) -> Iterator[None]:
     """End the process with exit code 1 and a message if the machine's memory is nearly used up within a block.
 
     Nothing else could be said then: arrays that don't fit are no error of Python, the system kills the process. Where

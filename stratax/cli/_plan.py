@@ -49,12 +49,12 @@ class TrainingPlan:
     def lines(self) -> list[tuple[str, str]]:
         """Return the plan as labelled lines."""
         return [
-            ("strategy", f"{self.strategy}, {_counted(self.num_replicas, 'replica')}"),
-            ("devices", _shortened(self.devices)),
+            ("strategy", f"{self.strategy}, {_say_count(self.num_replicas, 'replica')}"),
+            ("devices", _shorten(self.devices)),
             ("batch", f"{self.batch_size} global, {self._share()}"),
             ("epoch", f"{self.num_examples} examples, {self._steps()}"),
-            ("dispatch", f"{_counted(self.steps_per_execution, 'step')} at a time"),
-            ("run", f"{_counted(self.epochs, 'epoch')}, {self.epochs * self.steps_per_epoch} updates"),
+            ("dispatch", f"{_say_count(self.steps_per_execution, 'step')} at a time"),
+            ("run", f"{_say_count(self.epochs, 'epoch')}, {self.epochs * self.steps_per_epoch} updates"),
         ]
 
     def _share(self) -> str:
@@ -63,13 +63,13 @@ class TrainingPlan:
         return f"{self.batch_size // self.num_replicas} per replica"
 
     def _steps(self) -> str:
-        steps = _counted(self.steps_per_epoch, "step")
+        steps = _say_count(self.steps_per_epoch, "step")
         return f"{steps}, the last with {self.remainder}" if self.remainder else steps
 
 
-def _counted(number: int, noun: str) -> str:
+def _say_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _shortened(names: tuple[str, ...]) -> str:
+def _shorten(names: tuple[str, ...]) -> str:
     return ", ".join(names) if len(names) <= 2 else f"{names[0]} ... {names[-1].rpartition('device:')[2]}"

@@ -215,19 +215,22 @@ def _table(curves: "Sequence[Curve]", best: "Point | None", examples: int | None
     for curve in curves:
         drawn = _curves.as_text(curve)
         lines += ["", drawn] if drawn else []
-    lines += ["", *(_told(curve) for curve in curves if any(point.report.fits for point in curve.points))]
+    lines += [
+        "",
+        *(_tell_turn(curve) for curve in curves if any(point.report.fits for point in curve.points)),
+    ]
     if best is not None:
         price = best.cost(_MILLION)
         lines.append(
             f"An example costs least on {best.report.topology.name} with a batch of {best.report.examples}: "
             f"{price:.4g} a million."
         )
-    remedies = dict.fromkeys(_failed(point) for curve in curves for point in curve.points)
+    remedies = dict.fromkeys(_describe_failure(point) for curve in curves for point in curve.points)
     lines += [text for text in remedies if text]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _told(curve: "Curve") -> str:
+def _tell_turn(curve: "Curve") -> str:
     title = _curves.title_of(curve)
     if curve.too_short is not None and curve.smallest is not None:
         return (
@@ -254,7 +257,7 @@ def _least(curve: "Curve") -> str:
     return "the smallest" if curve.smallest is None else curve.smallest.report.topology.name
 
 
-def _failed(point: "Point") -> str:
+def _describe_failure(point: "Point") -> str:
     failure = point.report.failure
     return f"{failure.message.splitlines()[0]} {failure.remedy}".strip() if failure else ""
 

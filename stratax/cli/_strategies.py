@@ -30,7 +30,7 @@ def _one_device() -> "Strategy":
     return OneDeviceStrategy(accelerators[0].name if accelerators else "/cpu:0")
 
 
-def _mirrored() -> "Strategy":
+def _make_mirrored() -> "Strategy":
     from stratax.distribute import MirroredStrategy
 
     return MirroredStrategy()
@@ -55,7 +55,7 @@ def _tpu() -> "Strategy":
 # How to build each; the names are those of `stratax demo --strategy`.
 STRATEGIES: dict[str, Callable[[], "Strategy"]] = {
     "one": _one_device,
-    "mirrored": _mirrored,
+    "mirrored": _make_mirrored,
     "central": _central_storage,
     "tpu": _tpu,
 }

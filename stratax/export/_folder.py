@@ -189,7 +189,7 @@ class Folder:
                 "stratax.export.save writes it."
             )
         if file.stat().st_size > _MOST_MANIFEST_BYTES:
-            raise _damaged(self.path, f"its {MANIFEST} has {file.stat().st_size} bytes")
+            raise _make_damage_error(self.path, f"its {MANIFEST} has {file.stat().st_size} bytes")
         content = file.read_bytes()
         try:
             found = json.loads(content)
@@ -203,14 +203,14 @@ class Folder:
         except (ValueError, RecursionError) as error:
             if isinstance(error, DataLossError):
                 raise
-            raise _damaged(self.path, f"{MANIFEST}: {error}") from error
+            raise _make_damage_error(self.path, f"{MANIFEST}: {error}") from error
         files = body.get("files")
         if not isinstance(files, dict):
-            raise _damaged(self.path, f"{MANIFEST} names no files")
+            raise _make_damage_error(self.path, f"{MANIFEST} names no files")
         self._files = files
         self.manifest = Manifest.from_json(body, self.path)
 
-    def checked(self, name: str) -> str:
+    def check_file(self, name: str) -> str:
         """Return the path of a file that the manifest names, once its size and checksum are right.
 
         Raises:
@@ -219,12 +219,12 @@ class Folder:
         entry = self._files.get(name)
         parts = pathlib.PurePosixPath(name).parts
         if not isinstance(entry, dict) or ".." in parts or pathlib.PurePosixPath(name).is_absolute():
-            raise _damaged(self.path, f"it names no file {shown(name)}")
+            raise _make_damage_error(self.path, f"it names no file {shown(name)}")
         path = pathlib.Path(self.path, *parts)
         if not path.is_file() or path.stat().st_size != entry.get("bytes"):
-            raise _damaged(self.path, f"the file {shown(name)} is missing or has another size")
+            raise _make_damage_error(self.path, f"the file {shown(name)} is missing or has another size")
         if _digest(path) != entry.get("sha256"):
-            raise _damaged(self.path, f"the checksum of the file {shown(name)} is wrong")
+            raise _make_damage_error(self.path, f"the checksum of the file {shown(name)} is wrong")
         return os.fspath(path)
 
     def has(self, name: str) -> bool:
@@ -239,13 +239,13 @@ class Folder:
         from safetensors.numpy import load_file
 
         try:
-            return dict(load_file(self.checked(WEIGHTS)))
+            return dict(load_file(self.check_file(WEIGHTS)))
         except SafetensorError as error:
-            raise _damaged(self.path, f"{WEIGHTS}: {error}") from error
+            raise _make_damage_error(self.path, f"{WEIGHTS}: {error}") from error
 
     def program(self, name: str) -> bytes:
         """Return a program as `jax.export` has serialized it."""
-        return pathlib.Path(self.checked(name)).read_bytes()
+        return pathlib.Path(self.check_file(name)).read_bytes()
 
 
 def write_weights(folder: pathlib.Path, weights: Mapping[str, np.ndarray]) -> None:
@@ -270,7 +270,7 @@ def _digest(path: pathlib.Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _damaged(path: str, what: str) -> DataLossError:
+def _make_damage_error(path: str, what: str) -> DataLossError:
     return DataLossError(
         f"The export at {shown(path)} is damaged: {what}. It was not read any further. Export it again, or copy it "
         "anew."

@@ -68,7 +68,7 @@ class Export:
         for name, info in manifest.signatures.items():
             file = info.program.files.get(here, "")
             if file not in programs:
-                programs[file] = deserialized(folder, file)
+                programs[file] = deserialize(folder, file)
             own = [on_device[weight] for weight in info.program.weights]
             self.signatures[name] = LoadedSignature(name, info, programs[file], own)
             _check_program(self.signatures[name].program, len(info.program.results), programs[file], own)
@@ -125,7 +125,7 @@ class LoadedProgram:
                 raise
             raise BadArgumentError(
                 f"Signature {shown(self.name)} can't be computed for these shapes together. Expected: "
-                f"{_listed(self.arguments)}, where sizes are at least 1. Received: "
+                f"{_list(self.arguments)}, where sizes are at least 1. Received: "
                 f"{', '.join(f'{name}: {array.shape}' for name, array in arrays.items())}."
             ) from error
         return {name: np.asarray(array) for name, array in zip(self._results, results, strict=True)}
@@ -278,17 +278,17 @@ class LoadedSignature:
             given = args[0] if isinstance(args[0], Mapping) else dict.fromkeys(self.inputs, args[0])
             if not isinstance(args[0], Mapping) and len(self.inputs) != 1:
                 raise BadArgumentError(
-                    f"Signature {shown(self.name)} takes several arrays, by name. Expected: {_listed(self.inputs)}."
+                    f"Signature {shown(self.name)} takes several arrays, by name. Expected: {_list(self.inputs)}."
                 )
         if given.keys() != self.inputs.keys():
             raise BadArgumentError(
-                f"Signature {shown(self.name)} takes other inputs. Expected: {_listed(self.inputs)}. Received: "
+                f"Signature {shown(self.name)} takes other inputs. Expected: {_list(self.inputs)}. Received: "
                 f"{', '.join(map(str, given)) or 'none'}."
             )
         return given
 
     def __repr__(self) -> str:
-        return f"{self.name}({_listed(self.inputs)}) -> {_listed(self.outputs)}"
+        return f"{self.name}({_list(self.inputs)}) -> {_list(self.outputs)}"
 
 
 def _check_program(program: LoadedProgram, num_results: int, exported: Any, weights: list[Any]) -> None:
@@ -311,12 +311,12 @@ def _check_program(program: LoadedProgram, num_results: int, exported: Any, weig
         raise DataLossError(
             f"The signature {shown(program.name)} of the export is damaged: its program takes or gives other arrays "
             f"than it says. Expected: {', '.join(map(str, exported.in_avals))[:400] or 'nothing'}, and "
-            f"{len(exported.out_avals)} results. Received: {len(weights)} weights, then {_listed(program.arguments)}, "
+            f"{len(exported.out_avals)} results. Received: {len(weights)} weights, then {_list(program.arguments)}, "
             f"and {num_results} results. Export it again, or copy it anew."
         )
 
 
-def _listed(infos: Mapping[str, TensorInfo]) -> str:
+def _list(infos: Mapping[str, TensorInfo]) -> str:
     return ", ".join(f"{name}: {info}" for name, info in infos.items()) or "none"
 
 
@@ -387,7 +387,7 @@ def platform_of(folder: Folder) -> str:
     """
     import jax
 
-    here = platform_named(jax.default_backend())
+    here = find_platform(jax.default_backend())
     if here not in folder.manifest.platforms:
         raise DeviceError(
             f"The export at {shown(folder.path)} was not made for this platform. Expected: one of "
@@ -397,12 +397,12 @@ def platform_of(folder: Folder) -> str:
     return here
 
 
-def platform_named(platform: str) -> str:
+def find_platform(platform: str) -> str:
     """Return what exports call a platform of JAX."""
     return {"gpu": "cuda"}.get(platform, platform)
 
 
-def deserialized(folder: Folder, file: str) -> Any:
+def deserialize(folder: Folder, file: str) -> Any:
     """Return a program of an export.
 
     Raises:

@@ -35,7 +35,7 @@ class TensorInfo:
         """The dtype of its arrays; that of text is `object`."""
         if self.dtype == STRING:
             return np.dtype(object)
-        return dtype_named(self.dtype)
+        return find_dtype(self.dtype)
 
     def __str__(self) -> str:
         sizes = ", ".join("None" if size is None else str(size) for size in self.shape)
@@ -154,7 +154,7 @@ class Manifest:
             ) from error
 
 
-def dtype_named(name: str) -> np.dtype[Any]:
+def find_dtype(name: str) -> np.dtype[Any]:
     """Return the dtype of a name, those of JAX's own among them.
 
     Raises:

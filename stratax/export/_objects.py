@@ -107,11 +107,11 @@ def of_arguments(arguments: Mapping[str, Any], call: Callable[[dict[str, Any]], 
     names = _names(list(arguments.values()), list(arguments), leaves)
     inputs = {name: info_of(leaf) for name, leaf in zip(names, leaves, strict=True) if is_spec(leaf)}
 
-    def called(arrays: dict[str, Any]) -> Any:
+    def call_with_arrays(arrays: dict[str, Any]) -> Any:
         parts = [arrays.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
         return call(dict(zip(arguments, jax.tree.unflatten(structure, parts), strict=True)))
 
-    return ExportedFunction(called, inputs)
+    return ExportedFunction(call_with_arrays, inputs)
 
 
 def _of_specs(function: Any, specs: Any) -> ExportedFunction:
@@ -122,10 +122,10 @@ def _of_specs(function: Any, specs: Any) -> ExportedFunction:
     names = _names(specs, parameters, leaves)
     inputs = {each: info_of(spec) for each, spec in zip(names, leaves, strict=True)}
 
-    def called(arrays: dict[str, Any]) -> Any:
+    def call_with_arrays(arrays: dict[str, Any]) -> Any:
         return function(*jax.tree.unflatten(structure, list(arrays.values())))
 
-    return ExportedFunction(called, inputs)
+    return ExportedFunction(call_with_arrays, inputs)
 
 
 def _names(specs: Any, parameters: list[str], leaves: list[Any]) -> list[str]:
@@ -149,10 +149,10 @@ def _of_model(model: keras.Model) -> ExportedFunction:
     specs, tree = jax.tree.flatten(inputs_of_model(model), is_leaf=is_spec)
     infos = {each.name: info_of(each) for each in specs}
 
-    def called(arrays: dict[str, Any]) -> Any:
+    def call_with_arrays(arrays: dict[str, Any]) -> Any:
         return model(jax.tree.unflatten(tree, [arrays[each.name] for each in specs]), training=False)
 
-    return ExportedFunction(called, infos)
+    return ExportedFunction(call_with_arrays, infos)
 
 
 def inputs_of_model(model: keras.Model) -> Any:

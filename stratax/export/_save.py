@@ -17,7 +17,7 @@ from stratax.errors import BadArgumentError, StrataxError
 from stratax.export import _folder
 from stratax.export._manifest import Manifest, ProgramInfo, SignatureInfo
 from stratax.export._objects import signatures_of
-from stratax.export._trace import PLATFORMS, ExportedFunction, traced
+from stratax.export._trace import PLATFORMS, ExportedFunction, trace_function
 
 _logger = logging.getLogger("stratax")
 
@@ -93,7 +93,7 @@ def write(
         for name, signature in signatures.items():
             if id(signature) not in done:
                 try:
-                    made = traced(name, signature, platforms)
+                    made = trace_function(name, signature, platforms)
                 except StrataxError as error:
                     if not signature.is_optional:
                         raise

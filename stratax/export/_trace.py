@@ -83,7 +83,7 @@ class TracedFunction:
     after: HostPlan | None
 
 
-def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> TracedFunction:
+def trace_function(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> TracedFunction:
     """Trace and compile a function.
 
     Args:
@@ -110,13 +110,13 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
 
     # What is drawn differs in each call: the host gives the states of generators. Layers of Keras draw what only
     # training needs, too.
-    is_used = used_arguments(flat, [*map(spec_of, region.inputs), *specs.values()])
+    is_used = find_used_arguments(flat, [*map(spec_of, region.inputs), *specs.values()])
     seeds = [each for each, used in zip(region.inputs, is_used, strict=False) if is_seed(each) and used]
     drawn_ids = set(map(id, seeds))
     variables = [each for each in region.inputs if not is_seed(each)]
     own_ids = list(specs)
     unused = {id for id, used in zip(own_ids, is_used[len(region.inputs) :], strict=True) if not used}
-    left_out = _left_out(specs, unused & trace.recorder.calls.unfed(specs))
+    left_out = _find_left_out(specs, unused & trace.recorder.calls.unfed(specs))
     blanks = {id: specs.pop(id) for id in left_out}
     for seed in seeds:
         specs[trace.recorder.calls.new_seed()] = spec_of(seed)
@@ -149,7 +149,7 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
             exported = export.export(jax.jit(run), platforms=[platform])(weights, list(specs.values()))
         payloads[platform] = bytes(exported.serialize())
     infos = {
-        each: TensorInfo(np.dtype(spec.dtype).name, tuple(_known_size(size) for size in spec.shape))
+        each: TensorInfo(np.dtype(spec.dtype).name, tuple(_find_known_size(size) for size in spec.shape))
         for each, spec in zip(trace.results, shapes, strict=True)
     }
     return TracedFunction(
@@ -167,7 +167,7 @@ def traced(name: str, signature: ExportedFunction, platforms: Sequence[str]) -> 
     )
 
 
-def _left_out(specs: Mapping[str, jax.ShapeDtypeStruct], unwanted: set[str]) -> list[str]:
+def _find_left_out(specs: Mapping[str, jax.ShapeDtypeStruct], unwanted: set[str]) -> list[str]:
     """Return which arguments a program can do without: those whose sizes others have, too."""
     kept = {str(size) for id, spec in specs.items() if id not in unwanted for size in spec.shape}
     return [
@@ -221,14 +221,14 @@ class _Trace:
                 inputs = {
                     name: self.recorder.input(name, info) for name, info in self._signature.inputs.items()
                 }
-                return self._divided(_named(self._name, self._signature.function(inputs)))
+                return self._divide_results(_name_results(self._name, self._signature.function(inputs)))
 
         given = [jax.ShapeDtypeStruct((), np.int32)] if specs is None else list(specs.values())
         with naming_sizes(f"Signature {shown(self._name)}"):
             made: tuple[Any, Any] = jax.make_jaxpr(body, return_shape=True)(given)
         return made
 
-    def _divided(self, found: dict[str, Any]) -> list[Any]:
+    def _divide_results(self, found: dict[str, Any]) -> list[Any]:
         """Return what the program gives: the outputs that the host does not know, and what the host needs."""
         self.outputs = list(found)
         self.host_outputs = {
@@ -255,12 +255,12 @@ def _specs(
     return arguments.specs
 
 
-def _named(name: str, result: Any) -> dict[str, Any]:
+def _name_results(name: str, result: Any) -> dict[str, Any]:
     """Return results by name, as TensorFlow names those of a signature."""
     if isinstance(result, Mapping):
         found = {str(key): value for key, value in result.items()}
         if any(isinstance(value, Mapping | list | tuple) for value in found.values()):
-            found = _flattened(found)
+            found = _flatten(found)
     else:
         leaves = list(leaves_in(result))
         found = {f"output_{index}": leaf for index, leaf in enumerate(leaves)}
@@ -288,7 +288,7 @@ def _is_text(value: Any) -> bool:
     )
 
 
-def _flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "_".join(str(getattr(part, "key", getattr(part, "idx", part))) for part in path): leaf
         for path, leaf in jax.tree_util.tree_flatten_with_path(dict(tree))[0]
@@ -322,7 +322,7 @@ def spec_of(variable: keras.Variable) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(variable.shape, variable.dtype)
 
 
-def used_arguments(
+def find_used_arguments(
     function: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStruct], wanted: Sequence[bool] | None = None
 ) -> list[bool]:
     """Return for each argument of a function whether its results depend on it.
@@ -368,5 +368,5 @@ def _needs_sizes(what: str, error: Exception) -> TracingError:
     )
 
 
-def _known_size(size: Any) -> int | None:
+def _find_known_size(size: Any) -> int | None:
     return int(size) if isinstance(size, int | np.integer) else None

@@ -5,14 +5,14 @@ from ._folder import new_folder as new_folder
 from ._folder import refuse_foreign as refuse_foreign
 from ._leaves import leaves_in as leaves_in
 from ._load import LoadedSignature as LoadedSignature
-from ._load import deserialized as deserialized
-from ._load import platform_named as platform_named
+from ._load import deserialize as deserialize
+from ._load import find_platform as find_platform
 from ._load import platform_of as platform_of
 from ._manifest import STRING as STRING
 from ._manifest import ProgramInfo as ProgramInfo
 from ._manifest import SignatureInfo as SignatureInfo
 from ._manifest import TensorInfo as TensorInfo
-from ._manifest import dtype_named as dtype_named
+from ._manifest import find_dtype as find_dtype
 from ._objects import DEFAULT as DEFAULT
 from ._objects import inputs_of_model as inputs_of_model
 from ._objects import is_functional as is_functional
@@ -22,7 +22,7 @@ from ._save import VariableNames as VariableNames
 from ._save import write as write
 from ._trace import PLATFORMS as PLATFORMS
 from ._trace import ExportedFunction as ExportedFunction
+from ._trace import find_used_arguments as find_used_arguments
 from ._trace import is_seed as is_seed
 from ._trace import naming_sizes as naming_sizes
 from ._trace import spec_of as spec_of
-from ._trace import used_arguments as used_arguments

@@ -16,17 +16,17 @@ from stratax.image._draws import Draw, between
 from stratax.image._geometry import flip_left_right, flip_up_down
 
 
-def flipped_left_right(image: TensorLike, draw: Draw) -> Any:
+def flip_left_right_at_random(image: TensorLike, draw: Draw) -> Any:
     """Each image mirrored or not."""
-    return _chosen(image, flip_left_right, draw)
+    return _flip_at_random(image, flip_left_right, draw)
 
 
-def flipped_up_down(image: TensorLike, draw: Draw) -> Any:
+def flip_up_down_at_random(image: TensorLike, draw: Draw) -> Any:
     """Each image upside down or not."""
-    return _chosen(image, flip_up_down, draw)
+    return _flip_at_random(image, flip_up_down, draw)
 
 
-def _chosen(image: TensorLike, flip: Callable[[Any], Any], draw: Draw) -> Any:
+def _flip_at_random(image: TensorLike, flip: Callable[[Any], Any], draw: Draw) -> Any:
     image, xp = as_image(image)
     check_image(image)
     number = draw((image.shape[0], 1, 1, 1) if image.ndim == 4 else ())
@@ -35,7 +35,7 @@ def _chosen(image: TensorLike, flip: Callable[[Any], Any], draw: Draw) -> Any:
     return flip(image) if number < 0.5 else image
 
 
-def cropped(value: TensorLike, size: object, draw: Draw) -> Any:
+def crop_at_random(value: TensorLike, size: object, draw: Draw) -> Any:
     """Return a part of a given size, all places being equally likely.
 
     Raises:
@@ -52,12 +52,12 @@ def cropped(value: TensorLike, size: object, draw: Draw) -> Any:
     room = [whole - part for whole, part in zip(value.shape, sizes, strict=True)]
     numbers = draw((value.ndim,))
     if array_api_compat.is_jax_array(value):
-        return _cropped_on_device(value, sizes, numbers, np.array(room, np.int32))
+        return _crop_on_device(value, sizes, numbers, np.array(room, np.int32))
     starts = [int(number * (n + 1)) for number, n in zip(numbers.tolist(), room, strict=True)]
     return value[tuple(slice(a, a + n) for a, n in zip(starts, sizes, strict=True))]
 
 
-def _cropped_on_device(value: Array, sizes: tuple[int, ...], numbers: TensorLike, room: np.ndarray) -> Any:
+def _crop_on_device(value: Array, sizes: tuple[int, ...], numbers: TensorLike, room: np.ndarray) -> Any:
     import jax  # It is there already: the value is its array.
 
     # A product of float32 can be rounded up to the next whole number.

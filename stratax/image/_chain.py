@@ -194,7 +194,7 @@ def _columns(size: int, count: int, align: bool, half: bool, is_mirrored: bool) 
     return np.ascontiguousarray(indices[:, order] * _CHANNELS), np.ascontiguousarray(shares[order])
 
 
-def _begun(image: TensorLike, scale: np.float32) -> Developed | None:
+def _begin(image: TensorLike, scale: np.float32) -> Developed | None:
     """Return the chain that an image is in, or begin one."""
     if type(image) is Developed:
         return image
@@ -207,14 +207,14 @@ def _begun(image: TensorLike, scale: np.float32) -> Developed | None:
     return None if loop is None else Developed(image, scale, loop)
 
 
-def converted(
+def try_convert(
     image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Developed | None:
     """Stand beside :func:`convert_image_dtype`."""
-    return _begun(image, _BYTE_STEP) if as_dtype(dtype) == np.float32 else None
+    return _begin(image, _BYTE_STEP) if as_dtype(dtype) == np.float32 else None
 
 
-def resized(
+def try_resize(
     images: TensorLike,
     size: TensorLike,
     method: object = "bilinear",
@@ -225,10 +225,10 @@ def resized(
     """Stand beside :func:`resize`."""
     if method != "bilinear" or preserve_aspect_ratio or antialias:
         return None
-    return resized_bilinear(images, size, half_pixel_centers=True)
+    return try_resize_bilinear(images, size, half_pixel_centers=True)
 
 
-def resized_bilinear(
+def try_resize_bilinear(
     images: TensorLike,
     size: TensorLike,
     align_corners: bool = False,
@@ -239,13 +239,13 @@ def resized_bilinear(
     if align_corners and half_pixel_centers:
         return None
     rows, columns = two_sizes(size)
-    chain = _begun(images, _AS_IT_IS)
+    chain = _begin(images, _AS_IT_IS)
     if chain is None:
         return None
     return chain.resize(rows, columns, align=bool(align_corners), half=bool(half_pixel_centers))
 
 
-def cropped_to_box(
+def try_crop_to_box(
     image: Any, offset_height: int, offset_width: int, target_height: int, target_width: int
 ) -> Developed | None:
     """Stand beside :func:`crop_to_bounding_box`."""
@@ -254,7 +254,7 @@ def cropped_to_box(
     return image.crop(*box) if is_possible else None
 
 
-def cropped_at_random(
+def try_crop_at_random(
     value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None
 ) -> Developed | None:
     """Stand beside :func:`random_crop`."""
@@ -268,36 +268,36 @@ def cropped_at_random(
     return value.crop(int(down * (height - rows + 1)), int(along * (width - columns + 1)), rows, columns)
 
 
-def mirrored(image: TensorLike) -> Developed | None:
+def try_mirror(image: TensorLike) -> Developed | None:
     """Stand beside :func:`flip_left_right`."""
     return image.mirror() if type(image) is Developed and image.size is not None else None
 
 
-def mirrored_at_random(image: TensorLike, seed: int | None = None) -> Developed | None:
+def try_mirror_at_random(image: TensorLike, seed: int | None = None) -> Developed | None:
     """Stand beside :func:`random_flip_left_right`."""
     if type(image) is not Developed or image.size is None:
         return None
     return image.mirror() if draw_of(image.source, seed)(()) < 0.5 else image
 
 
-def brightened(image: TensorLike, delta: TensorLike) -> Developed | None:
+def try_brighten(image: TensorLike, delta: TensorLike) -> Developed | None:
     """Stand beside :func:`adjust_brightness`."""
     return image.step(1.0, _number(delta)) if type(image) is Developed else None
 
 
-def brightened_at_random(image: TensorLike, max_delta: Any, seed: int | None = None) -> Developed | None:
+def try_brighten_at_random(image: TensorLike, max_delta: Any, seed: int | None = None) -> Developed | None:
     """Stand beside :func:`random_brightness`."""
     if type(image) is not Developed or not image.takes_step or not 0 <= max_delta <= _LARGEST:
         return None
     return image.step(1.0, _number(between(-max_delta, max_delta, draw_of(image.source, seed))))
 
 
-def stretched(images: TensorLike, contrast_factor: object) -> Developed | None:
+def try_stretch(images: TensorLike, contrast_factor: object) -> Developed | None:
     """Stand beside :func:`adjust_contrast`."""
     return images.stretch(_number(contrast_factor)) if type(images) is Developed else None
 
 
-def stretched_at_random(
+def try_stretch_at_random(
     images: TensorLike, lower: Any, upper: Any, seed: int | None = None
 ) -> Developed | None:
     """Stand beside :func:`random_contrast`."""

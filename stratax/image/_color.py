@@ -19,7 +19,7 @@ from stratax.image._dtypes import convert_image_dtype, name_of, to_float
 _GRAY = (0.2989, 0.5870, 0.1140)
 
 
-@deferrable(_chain.brightened)
+@deferrable(_chain.try_brighten)
 @gives_tensors
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
     """Return an image with `delta` added to every value, as `tf.image.adjust_brightness`.
@@ -42,7 +42,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
     return _back(floats + _number(delta, floats, xp), image)
 
 
-@deferrable(_chain.stretched)
+@deferrable(_chain.try_stretch)
 @gives_tensors
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
     """Return images whose values lie `contrast_factor` times as far from their mean, as `tf.image.adjust_contrast`.
@@ -63,12 +63,12 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
     factor = _number(contrast_factor, floats, xp)
     # On the host, one factor for all images has a method with fewer passes over memory.
     if is_numpy(floats) and factor.ndim == 0:
-        return _back(_stretched(floats, factor), images)
+        return _back(_stretch(floats, factor), images)
     mean = xp.mean(floats, axis=(-3, -2), keepdims=True)
     return _back((floats - mean) * factor + mean, images)
 
 
-def _stretched(floats: np.ndarray, factor: np.ndarray) -> np.ndarray:
+def _stretch(floats: np.ndarray, factor: np.ndarray) -> np.ndarray:
     """`floats * factor + mean * (1 - factor)`, by whole lines of pixels.
 
     NumPy is slow where only the last axis, of few channels, runs on without a break.

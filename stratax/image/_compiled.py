@@ -47,7 +47,7 @@ def loop_for(function: Loop, image: TensorLike) -> Loop | None:
     """
     if type(image) is not np.ndarray or image.dtype not in _DTYPES or not image.flags.aligned:
         return None
-    return _compiled(function, _DTYPES[image.dtype]) if numba() else None
+    return _compile_alone(function, _DTYPES[image.dtype]) if numba() else None
 
 
 @functools.cache
@@ -64,7 +64,7 @@ def numba() -> Any:
 
 
 @functools.cache
-def _compiled(function: Loop, dtype: str) -> Loop:
+def _compile_alone(function: Loop, dtype: str) -> Loop:
     with _compiling:
         return _compile(function, dtype)
 

@@ -15,7 +15,15 @@ from stratax.data.vectorise import gives_elements, gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image import _animations, _pillow
 from stratax.image._dtypes import convert_image_dtype
-from stratax.image._files import MAX_PIXELS, as_bytes, check_choice, check_claim, check_kind, damaged, kind_of
+from stratax.image._files import (
+    MAX_PIXELS,
+    as_bytes,
+    check_choice,
+    check_claim,
+    check_kind,
+    kind_of,
+    make_damage_error,
+)
 from stratax.image._geometry import crop_to_bounding_box
 from stratax.image._packages import package
 
@@ -422,7 +430,7 @@ def _decode_as(
         )
         return pixels
     except (ValueError, MemoryError) as e:
-        raise damaged(data, who, f"libjpeg-turbo says: {cut(str(e)) or 'out of memory'}") from e
+        raise make_damage_error(data, who, f"libjpeg-turbo says: {cut(str(e)) or 'out of memory'}") from e
 
 
 def _decode_inks(data: bytes, channels: int, options: _JpegOptions, who: str) -> np.ndarray:

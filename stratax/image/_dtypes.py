@@ -26,7 +26,7 @@ def name_of(dtype: np.dtype) -> str:
     return dtype.name
 
 
-@deferrable(_chain.converted)
+@deferrable(_chain.try_convert)
 @gives_tensors
 def convert_image_dtype(
     image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
@@ -83,7 +83,7 @@ def _check_kind(which: str, dtype: np.dtype) -> None:
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """`value` with another dtype; what that can't hold becomes its nearest, as `tf.saturate_cast`."""
     value, xp = as_image(value)
-    return _saturated(value, as_dtype(dtype), xp)
+    return _saturate(value, as_dtype(dtype), xp)
 
 
 def to_float(image: Any) -> Any:
@@ -121,27 +121,27 @@ def _from_float(image: Array, target: np.dtype, xp: Namespace, *, saturate: bool
         image = image.astype(np.promote_types(image.dtype, np.float32))
     # Half a step more than the largest makes the cast, which cuts off, round.
     scaled = image * np.dtype(image.dtype).type(np.iinfo(target).max + 0.5)
-    return _saturated(scaled, target, xp) if saturate else _wrapped(scaled, target)
+    return _saturate(scaled, target, xp) if saturate else _cast_unchecked(scaled, target)
 
 
 def _between_integers(image: Array, target: np.dtype, xp: Namespace, *, saturate: bool) -> Any:
     largest_in, largest_out = int(np.iinfo(image.dtype).max), int(np.iinfo(target).max)
 
     def cast(value: Array) -> Any:
-        return _saturated(value, target, xp) if saturate else value.astype(target)
+        return _saturate(value, target, xp) if saturate else value.astype(target)
 
     if largest_in > largest_out:
         return cast(image // np.dtype(image.dtype).type((largest_in + 1) // (largest_out + 1)))
     return cast(image) * target.type((largest_out + 1) // (largest_in + 1))
 
 
-def _wrapped(value: Array, target: np.dtype) -> Any:
+def _cast_unchecked(value: Array, target: np.dtype) -> Any:
     """Return a cast of floats without checks and without NumPy's warning that some of them do not fit."""
     with np.errstate(invalid="ignore"):
         return value.astype(target)
 
 
-def _saturated(value: Array, target: np.dtype, xp: Namespace) -> Any:
+def _saturate(value: Array, target: np.dtype, xp: Namespace) -> Any:
     if is_floating(target):
         if is_floating(value.dtype) and (most := float(_finfo(target).max)) < float(_finfo(value.dtype).max):
             value = xp.clip(value, value.dtype.type(-most), value.dtype.type(most))
@@ -149,7 +149,7 @@ def _saturated(value: Array, target: np.dtype, xp: Namespace) -> Any:
     limits = np.iinfo(target)
     if is_floating(value.dtype):
         low, high = _float_limits(limits, np.dtype(value.dtype))
-        return _wrapped(xp.clip(value, low, high), target)
+        return _cast_unchecked(xp.clip(value, low, high), target)
     own = np.iinfo(value.dtype)
     low, high = max(limits.min, own.min), min(limits.max, own.max)
     return xp.clip(value, value.dtype.type(low), value.dtype.type(high)).astype(target)

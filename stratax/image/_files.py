@@ -97,7 +97,7 @@ def check_kind(contents: bytes, kinds: Container[str], expected: str, who: str) 
         )
 
 
-def damaged(contents: bytes, who: str, reason: str) -> DataLossError:
+def make_damage_error(contents: bytes, who: str, reason: str) -> DataLossError:
     """Return the error of a file that begins well but can't be read."""
     return DataLossError(
         f"{who} can't read the image: {reason}. Expected: a whole, undamaged file. "
@@ -114,7 +114,7 @@ def check_claim(
         DataLossError: No kind of compression packs so many pixels into so few bytes, or they are beyond the limit.
     """
     if height * width > max(_SMALL_IMAGE, _MOST_PIXELS_A_BYTE * len(contents)):
-        raise damaged(
+        raise make_damage_error(
             contents, who, f"its header claims {height} x {width} pixels, which so few bytes can't hold"
         )
     if height * width * images > max_pixels:

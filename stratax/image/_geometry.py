@@ -16,7 +16,7 @@ from stratax.image import _chain, _compiled, _loops
 from stratax.image._arrays import as_image, check_image, is_numpy
 
 
-@deferrable(_chain.mirrored)
+@deferrable(_chain.try_mirror)
 @gives_tensors
 def flip_left_right(image: TensorLike) -> Any:
     """Return an image mirrored: its columns in reverse order, as `tf.image.flip_left_right`.
@@ -32,10 +32,10 @@ def flip_left_right(image: TensorLike) -> Any:
     """
     image, _ = as_image(image)
     check_image(image)
-    return _mirrored(image) if is_numpy(image) else image[..., ::-1, :]
+    return _mirror(image) if is_numpy(image) else image[..., ::-1, :]
 
 
-def _mirrored(image: np.ndarray) -> np.ndarray:
+def _mirror(image: np.ndarray) -> np.ndarray:
     """Return a copy: a view's pixels would be handled one by one. Channel by channel it is 4 times as quick."""
     mirrored = np.empty_like(image, order="C")
     if image.ndim == 3 and (loop := _compiled.loop_for(_loops.mirror, image)):
@@ -97,7 +97,7 @@ def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Any:
     return flip_up_down(flip_left_right(image)) if turns % 4 else as_image(image)[0]
 
 
-@deferrable(_chain.cropped_to_box)
+@deferrable(_chain.try_crop_to_box)
 @gives_tensors
 def crop_to_bounding_box(
     image: TensorLike, offset_height: int, offset_width: int, target_height: int, target_width: int

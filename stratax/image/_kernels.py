@@ -90,7 +90,7 @@ def cubic(size: int, count: int, *, align_corners: bool, half_pixel_centers: boo
     wanted = below.astype(np.intp)[:, None] + np.arange(-1, 3)
     indices = np.clip(wanted, 0, size - 1)
     if half_pixel_centers:
-        weights = _normalized(np.where(indices == wanted, weights, np.float32(0)))
+        weights = _normalize(np.where(indices == wanted, weights, np.float32(0)))
     return Taps(size=size, indices=indices, weights=weights)
 
 
@@ -141,10 +141,10 @@ def spread(method: str, size: int, count: int, *, antialias: bool) -> Taps:
     wanted = first[:, None] + np.arange(int((last - first).max()) + 1)
     distances = np.abs(wanted.astype(np.float32) + _HALF - places[:, None]) * (np.float32(1) / wide)
     weights = np.where(wanted <= last[:, None], kernel(distances), np.float32(0)).astype(np.float32)
-    return Taps(size=size, indices=np.minimum(wanted, size - 1), weights=_normalized(weights))
+    return Taps(size=size, indices=np.minimum(wanted, size - 1), weights=_normalize(weights))
 
 
-def _normalized(weights: np.ndarray) -> np.ndarray:
+def _normalize(weights: np.ndarray) -> np.ndarray:
     total = weights.sum(axis=1, keepdims=True, dtype=np.float32)
     is_some = np.abs(total) >= _SMALLEST_SUM
     return np.where(is_some, weights / np.where(is_some, total, np.float32(1)), weights)

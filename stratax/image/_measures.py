@@ -51,7 +51,7 @@ def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = N
         return 20 * xp.log(largest) / np.float32(math.log(10)) - np.float32(10 / math.log(10)) * xp.log(error)
 
 
-def _blurred(images: Array, size: int, sigma: float) -> Any:
+def _blur(images: Array, size: int, sigma: float) -> Any:
     """Return means weighted by a bell: of two factors, one for rows and one for columns."""
     places = np.arange(size, dtype=np.float32) - np.float32((size - 1) / 2)
     weights = np.exp(np.square(places) * np.float32(-0.5 / sigma**2))
@@ -71,10 +71,10 @@ def _similarity(
             f"images of shape={tuple(a.shape)}. Pass a smaller filter_size."
         )
     c1, c2 = (k1 * largest) ** 2, (k2 * largest) ** 2
-    mean_a, mean_b = _blurred(a, size, sigma), _blurred(b, size, sigma)
+    mean_a, mean_b = _blur(a, size, sigma), _blur(b, size, sigma)
     product, squares = mean_a * mean_b * 2, mean_a**2 + mean_b**2
-    structure = (_blurred(a * b, size, sigma) * 2 - product + c2) / (
-        _blurred(a**2 + b**2, size, sigma) - squares + c2
+    structure = (_blur(a * b, size, sigma) * 2 - product + c2) / (
+        _blur(a**2 + b**2, size, sigma) - squares + c2
     )
     return (product + c1) / (squares + c1) * structure, structure
 
@@ -142,14 +142,14 @@ def ssim_multiscale(
     parts = []
     for scale, power in enumerate(power_factors):
         if scale:
-            a, b = _halved(a, xp), _halved(b, xp)
+            a, b = _halve(a, xp), _halve(b, xp)
         similarity, structure = _similarity(a, b, largest, int(filter_size), filter_sigma, k1, k2)
         last = scale == len(power_factors) - 1
         parts.append(xp.maximum(xp.mean(similarity if last else structure, axis=(-3, -2)), 0) ** power)
     return xp.mean(math.prod(parts), axis=-1)
 
 
-def _halved(images: Array, xp: Namespace) -> Any:
+def _halve(images: Array, xp: Namespace) -> Any:
     height, width = images.shape[-3:-1]
     if height % 2 or width % 2:
         more = [(0, 0)] * (images.ndim - 3) + [(0, height % 2), (0, width % 2), (0, 0)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from stratax.base.shown import cut, shown
 from stratax.errors import BadArgumentError, StrataxError
-from stratax.image._files import MAX_PIXELS, check_claim, damaged
+from stratax.image._files import MAX_PIXELS, check_claim, make_damage_error
 from stratax.image._packages import package
 from stratax.image._png import check_whole
 
@@ -52,7 +52,7 @@ def errors_of(data: bytes, who: str) -> Iterator[None]:
         reason = f"Pillow says: {cut(str(e)) or type(e).__name__}"
         if type(e).__name__ == "DecompressionBombError":
             reason += " It may be raised with PIL.Image.MAX_IMAGE_PIXELS"
-        raise damaged(data, who, reason) from e
+        raise make_damage_error(data, who, reason) from e
 
 
 def decode(data: bytes, channels: int, who: str, max_pixels: int = MAX_PIXELS) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import zlib
 
-from stratax.image._files import damaged
+from stratax.image._files import make_damage_error
 
 _SIGNATURE_SIZE = 8
 _HEAD_SIZE = 8
@@ -27,12 +27,12 @@ def check_whole(data: bytes, who: str) -> None:
         end = at + _HEAD_SIZE + int.from_bytes(view[at : at + 4], "big")
         # The length is not checked by any checksum: it may lead anywhere.
         if at + _HEAD_SIZE > len(data) or end + _CHECKSUM_SIZE > len(data):
-            raise damaged(data, who, f"the file ends within the chunk at byte {at}")
+            raise make_damage_error(data, who, f"the file ends within the chunk at byte {at}")
         kind = bytes(view[at + 4 : at + _HEAD_SIZE])
         expected = int.from_bytes(view[end : end + _CHECKSUM_SIZE], "big")
         # Capital letters mark the chunks that are needed for the image; libpng ignores damage in others.
         if kind[:1].isupper() and zlib.crc32(view[at + 4 : end]) != expected:
-            raise damaged(data, who, f"the checksum of the chunk at byte {at} is wrong")
+            raise make_damage_error(data, who, f"the checksum of the chunk at byte {at} is wrong")
         if kind == b"IEND":
             return
         at = end + _CHECKSUM_SIZE

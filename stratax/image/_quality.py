@@ -47,7 +47,7 @@ def adjust_jpeg_quality(
     return xp.asarray(convert_image_dtype(shown_pixels, array.dtype, saturate=True))
 
 
-def _drawn(image: TensorLike, least: int, most: int, draw: Draw) -> Any:
+def _draw_quality(image: TensorLike, least: int, most: int, draw: Draw) -> Any:
     if not 0 <= least < most <= 100:
         raise BadArgumentError(
             "Qualities are from 0 to 100, the smallest below the largest. Received: "
@@ -71,7 +71,7 @@ def random_jpeg_quality(
     Raises:
         BadArgumentError: If the qualities are not in order.
     """
-    return _drawn(image, min_jpeg_quality, max_jpeg_quality, draw_of(as_image(image)[0], seed))
+    return _draw_quality(image, min_jpeg_quality, max_jpeg_quality, draw_of(as_image(image)[0], seed))
 
 
 @gives_tensors
@@ -89,4 +89,6 @@ def stateless_random_jpeg_quality(
     Raises:
         BadArgumentError: If the qualities are not in order.
     """
-    return _drawn(image, min_jpeg_quality, max_jpeg_quality, stateless_draw_of(as_image(image)[0], seed))
+    return _draw_quality(
+        image, min_jpeg_quality, max_jpeg_quality, stateless_draw_of(as_image(image)[0], seed)
+    )

@@ -14,7 +14,7 @@ from stratax.image._arrays import as_image
 from stratax.image._draws import draw_of
 
 
-@deferrable(_chain.mirrored_at_random)
+@deferrable(_chain.try_mirror_at_random)
 @gives_tensors
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
     """Every image mirrored with a chance of one half, as `tf.image.random_flip_left_right`.
@@ -38,7 +38,7 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
         (8, 4, 6, 3)
     """
     image, _ = as_image(image)
-    return _augment.flipped_left_right(image, draw_of(image, seed))
+    return _augment.flip_left_right_at_random(image, draw_of(image, seed))
 
 
 @gives_tensors
@@ -56,10 +56,10 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
         BadArgumentError: If `image` has another rank.
     """
     image, _ = as_image(image)
-    return _augment.flipped_up_down(image, draw_of(image, seed))
+    return _augment.flip_up_down_at_random(image, draw_of(image, seed))
 
 
-@deferrable(_chain.brightened_at_random)
+@deferrable(_chain.try_brighten_at_random)
 @gives_tensors
 def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Any:
     """Return an image made brighter or darker, as `tf.image.random_brightness`.
@@ -79,7 +79,7 @@ def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None
     return _augment.with_brightness(image, max_delta, draw_of(image, seed))
 
 
-@deferrable(_chain.stretched_at_random)
+@deferrable(_chain.try_stretch_at_random)
 @gives_tensors
 def random_contrast(image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None) -> Any:
     """Return images with more or less contrast, as `tf.image.random_contrast`.
@@ -141,7 +141,7 @@ def random_hue(image: TensorLike, max_delta: TensorLike, seed: int | None = None
     return _augment.with_hue(image, max_delta, draw_of(image, seed))
 
 
-@deferrable(_chain.cropped_at_random)
+@deferrable(_chain.try_crop_at_random)
 @gives_tensors
 def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
     """Return a part of an array, all places being equally likely, as `tf.image.random_crop`.
@@ -159,4 +159,4 @@ def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, na
         BadArgumentError: If `size` does not fit.
     """
     value, _ = as_image(value)
-    return _augment.cropped(value, size, draw_of(value, seed))
+    return _augment.crop_at_random(value, size, draw_of(value, seed))

@@ -25,7 +25,7 @@ def take_pixels(image: TensorLike, rows: np.ndarray, columns: np.ndarray, xp: Mo
 def interpolate(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
     """Two pixels in either direction, columns first as in TensorFlow: float32."""
     if not is_numpy(image):
-        return _interpolated(_interpolated(image.astype(np.float32), columns, -2, xp), rows, -3, xp)
+        return _interpolate(_interpolate(image.astype(np.float32), columns, -2, xp), rows, -3, xp)
     *batch, height, width, channels = image.shape
     lines = image.reshape(*batch, height, width * channels)
     (upper, lower), shares = _places(rows, 1)
@@ -75,7 +75,7 @@ def _blend(first: np.ndarray, second: np.ndarray, share: np.ndarray) -> np.ndarr
     return second
 
 
-def _interpolated(image: TensorLike, taps: Taps, axis: int, xp: ModuleType) -> Any:
+def _interpolate(image: TensorLike, taps: Taps, axis: int, xp: ModuleType) -> Any:
     first, second = (xp.take(image, places, axis=axis) for places in taps.indices.T)
     # In this form, as TensorFlow computes it; two weights would round otherwise.
     return first + (second - first) * _along(taps.weights[:, 1], axis)
@@ -83,10 +83,10 @@ def _interpolated(image: TensorLike, taps: Taps, axis: int, xp: ModuleType) -> A
 
 def weigh(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
     """Weighted sums of any number of pixels in either direction: float32."""
-    return _weighed(_weighed(image.astype(np.float32), rows, -3, xp), columns, -2, xp)
+    return _weigh(_weigh(image.astype(np.float32), rows, -3, xp), columns, -2, xp)
 
 
-def _weighed(image: TensorLike, taps: Taps, axis: int, xp: ModuleType) -> Any:
+def _weigh(image: TensorLike, taps: Taps, axis: int, xp: ModuleType) -> Any:
     # Many taps are one product with a matrix; few are cheaper one by one.
     if taps.indices.shape[1] > _FEW_TAPS:
         return xp.moveaxis(_product(taps.matrix(), xp.moveaxis(image, axis, -1)), -1, axis)

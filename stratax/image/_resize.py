@@ -52,7 +52,7 @@ _FEW_PIXELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
-@deferrable(_chain.resized)
+@deferrable(_chain.try_resize)
 @gives_tensors
 def resize(
     images: TensorLike,
@@ -86,7 +86,7 @@ def resize(
         >>> image.resize(np.arange(8, dtype=np.uint8).reshape(2, 4, 1), (1, 2))[..., 0].tolist()
         [[2.5, 4.5]]
     """
-    images, xp, rows, columns = _checked(images, size, preserve_aspect_ratio=preserve_aspect_ratio)
+    images, xp, rows, columns = _check(images, size, preserve_aspect_ratio=preserve_aspect_ratio)
     chosen = _method(method)
     if chosen == "area":
         return _area(images, rows, columns, align=False, xp=xp)
@@ -130,7 +130,7 @@ def resize_images(
         BadArgumentError: If `images` has another rank or no real numbers, or `size` or `method` is none.
         BadTypeError: If `size` is not integers, or is traced.
     """
-    images, xp, rows, columns = _checked(images, size, preserve_aspect_ratio=preserve_aspect_ratio)
+    images, xp, rows, columns = _check(images, size, preserve_aspect_ratio=preserve_aspect_ratio)
     # TensorFlow 1 numbered the first four.
     chosen = _method(_METHODS[method] if method in range(4) else method)
     if chosen == "area":
@@ -140,7 +140,7 @@ def resize_images(
     return resize(images, (rows, columns), chosen, antialias=True)
 
 
-@deferrable(_chain.resized_bilinear)
+@deferrable(_chain.try_resize_bilinear)
 @gives_tensors
 def resize_bilinear(
     images: TensorLike,
@@ -166,7 +166,7 @@ def resize_bilinear(
             pixels are asked for.
         BadTypeError: If `size` is not integers, or is traced.
     """
-    return _placed(
+    return _resize_placing(
         "bilinear", images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers
     )
 
@@ -180,7 +180,7 @@ def resize_bicubic(
     half_pixel_centers: bool = False,
 ) -> Any:
     """Return images of another size by cubic interpolation; otherwise as :func:`resize_bilinear`."""
-    return _placed(
+    return _resize_placing(
         "bicubic", images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers
     )
 
@@ -194,7 +194,7 @@ def resize_nearest_neighbor(
     half_pixel_centers: bool = False,
 ) -> Any:
     """Return images made of their nearest pixels, in their dtype; otherwise as :func:`resize_bilinear`."""
-    return _placed(
+    return _resize_placing(
         "nearest", images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers
     )
 
@@ -204,7 +204,7 @@ def resize_area(
     images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None
 ) -> Any:
     """Return images of another size made of the means of what a pixel covers; otherwise as :func:`resize_bilinear`."""
-    images, xp, rows, columns = _checked(images, size)
+    images, xp, rows, columns = _check(images, size)
     return _area(images, rows, columns, align=align_corners, xp=xp)
 
 
@@ -246,7 +246,7 @@ def resize_with_pad(
     return pad_to_bounding_box(resized, top, left, rows, columns)
 
 
-def _checked(
+def _check(
     images: TensorLike, size: TensorLike, *, preserve_aspect_ratio: bool = False
 ) -> tuple[Any, Any, int, int]:
     images, xp = as_image(images)
@@ -278,7 +278,7 @@ def _method(method: object) -> str:
     return str(method)
 
 
-def _placed(
+def _resize_placing(
     method: str, images: TensorLike, size: TensorLike, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     """One of TensorFlow 1's operations, which take any way of placing pixels.
@@ -286,7 +286,7 @@ def _placed(
     Raises:
         BadArgumentError: Both ways are asked for.
     """
-    images, xp, rows, columns = _checked(images, size)
+    images, xp, rows, columns = _check(images, size)
     if align_corners and half_pixel_centers:
         raise BadArgumentError(
             "Either the corners are aligned or pixels are squares around their centers. Received: "

@@ -70,7 +70,7 @@ def sample_distorted_bounding_box(
     """
     number = int(seed) if seed else None
     sides = [0.05, 1.0] if area_range is None else area_range
-    return _sampled(
+    return _sample(
         image_size,
         bounding_boxes,
         lambda: float(element_uniform((), number)),
@@ -104,7 +104,7 @@ def stateless_sample_distorted_bounding_box(
     )
     # Enough for all attempts; the stream is drawn once, since each draw of a seed is the same.
     drawn = iter(stateless_draw_of(np.zeros(0), np.asarray(seed))((4 * settings[3],)).tolist())
-    return _sampled(
+    return _sample(
         image_size, bounding_boxes, lambda: next(drawn), settings, bool(use_image_if_no_bounding_boxes)
     )
 
@@ -117,7 +117,7 @@ def _check_known(value: object) -> None:
         )
 
 
-def _sampled(
+def _sample(
     image_size: Any, bounding_boxes: Any, draw: Callable[[], float], settings: Any, is_whole: bool
 ) -> SampledBox:
     _check_known(image_size)
@@ -135,7 +135,7 @@ def _sampled(
     top, left, rows, columns = 0, 0, height, width
     for _ in range(attempts):
         ratio = draw() * (ratios[1] - ratios[0]) + ratios[0]
-        box = _drawn_box(height, width, areas, ratio, draw)
+        box = _draw_box(height, width, areas, ratio, draw)
         if box is not None and _covers(box, objects, least_covered):
             top, left, rows, columns = box
             break
@@ -165,7 +165,7 @@ def _objects(boxes: np.ndarray, height: int, width: int, is_whole: bool) -> np.n
     return np.trunc(flat * np.array([height, width, height, width], np.float32))
 
 
-def _drawn_box(
+def _draw_box(
     height: int, width: int, areas: Sequence[float], ratio: float, draw: Callable[[], float]
 ) -> tuple[int, int, int, int] | None:
     """Return row, column, rows and columns of a part, or None if none was found for this ratio."""

@@ -37,7 +37,7 @@ def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Any
         True
     """
     image, _ = as_image(image)
-    return _augment.flipped_left_right(image, stateless_draw_of(image, seed))
+    return _augment.flip_left_right_at_random(image, stateless_draw_of(image, seed))
 
 
 @gives_tensors
@@ -56,7 +56,7 @@ def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Any:
             or `seed` is not two integers.
     """
     image, _ = as_image(image)
-    return _augment.flipped_up_down(image, stateless_draw_of(image, seed))
+    return _augment.flip_up_down_at_random(image, stateless_draw_of(image, seed))
 
 
 @gives_tensors
@@ -165,4 +165,4 @@ def stateless_random_crop(
             or `seed` is not two integers.
     """
     value, _ = as_image(value)
-    return _augment.cropped(value, size, stateless_draw_of(value, seed))
+    return _augment.crop_at_random(value, size, stateless_draw_of(value, seed))

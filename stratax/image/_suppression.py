@@ -48,7 +48,7 @@ def _overlaps(one: Any, boxes: Array, xp: Namespace) -> Any:
     return xp.where((area > 0) & (areas > 0), height * width / xp.where(union > 0, union, 1), 0)
 
 
-def _chosen(
+def _choose(
     scores: Array,
     overlaps_with: Any,
     count: int,
@@ -105,7 +105,7 @@ def _of_boxes(
     boxes, scores = boxes.astype("float32"), scores.astype("float32")
     count = _whole(max_output_size)
     count = count if is_padded else min(count, boxes.shape[0])
-    return _chosen(
+    return _choose(
         scores, lambda best: _overlaps(boxes[best], boxes, xp), count, threshold, score_threshold, sigma, xp
     )
 
@@ -215,7 +215,7 @@ def non_max_suppression_overlaps(
             f"{tuple(overlaps.shape)}, scores of shape={tuple(scores.shape)}."
         )
     count = min(_whole(max_output_size), scores.shape[0])
-    places, _, num = _chosen(
+    places, _, num = _choose(
         scores.astype("float32"), overlaps.__getitem__, count, overlap_threshold, score_threshold, 0.0, xp
     )
     return places[_cut(places, num)]
@@ -310,11 +310,11 @@ def combined_non_max_suppression(
     per_class, total = _whole(max_output_size_per_class), _whole(max_total_size)
     total = min(total, per_class * num_classes) if pad_per_class else total
     settings = per_class, iou_threshold, score_threshold
-    images = [_combined(*pair, settings, total, clip_boxes, xp) for pair in zip(boxes, scores, strict=True)]
+    images = [_combine(*pair, settings, total, clip_boxes, xp) for pair in zip(boxes, scores, strict=True)]
     return CombinedNonMaxSuppression(*(xp.stack(part) for part in zip(*images, strict=True)))
 
 
-def _combined(boxes: Any, scores: Any, settings: Any, total: int, clip_boxes: bool, xp: Namespace) -> Any:
+def _combine(boxes: Any, scores: Any, settings: Any, total: int, clip_boxes: bool, xp: Namespace) -> Any:
     """Return boxes, scores, classes and number of what is kept of one image."""
     found = []
     for number in range(scores.shape[-1]):

@@ -84,12 +84,12 @@ class ArrayPasses:
         random = self._generator()
         is_in_step = _as_json(np.random.get_state()) == _as_json(random.get_state())
         # From a generator of its own, so that what the program draws between epochs changes no order.
-        order = self._drawn(random.permutation)
+        order = self._draw_order(random.permutation)
         # Nobody else has drawn: the global state is what Keras would have left.
         if is_in_step:
             np.random.set_state(random.get_state())
         else:
-            self._drawn(np.random.permutation)
+            self._draw_order(np.random.permutation)
         return order
 
     def _generator(self) -> np.random.RandomState:
@@ -99,7 +99,7 @@ class ArrayPasses:
             self._random.set_state(np.random.get_state())
         return self._random
 
-    def _drawn(self, permutation: Callable[[int], np.ndarray]) -> np.ndarray:
+    def _draw_order(self, permutation: Callable[[int], np.ndarray]) -> np.ndarray:
         rows, size = int(self._adapter._num_samples), int(self._adapter.batch_size)
         if self._adapter._shuffle != "batch":
             return permutation(rows)

@@ -212,7 +212,7 @@ class Backup:
 
     def _load(self, weights: str, metadata: str) -> dict[str, Any]:
         model = self._callback.model
-        with _named_for_keras(weights) as path:
+        with _name_for_keras(weights) as path:
             model.load_weights(path)
         with h5py.File(weights, "r") as file:
             if _GROUP not in file:
@@ -299,7 +299,7 @@ def _checksum(file: h5py.File) -> int:
 
 
 @contextlib.contextmanager
-def _named_for_keras(path: str) -> Iterator[str]:
+def _name_for_keras(path: str) -> Iterator[str]:
     """Give a file, inside the block, a name that ends as Keras wants it."""
     with tempfile.TemporaryDirectory() as folder:
         link = os.path.join(folder, "backup.weights.h5")

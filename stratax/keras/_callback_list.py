@@ -75,7 +75,7 @@ def callback_list(
         # A list of the user's own stays the object that it is.
         made.callbacks[:0] = own
     else:
-        given = _listed(callbacks)
+        given = _list(callbacks)
         if not membership.is_chief:
             given = _writers.without_writers(given)
         made = Callbacks([*own, *given], model=model, **params)
@@ -92,13 +92,13 @@ def _own_callbacks(
     if getattr(model.optimizer, "gradient_accumulation_steps", None):
         own.append(_accumulation.FlushAccumulatedGradients(strategy))
     # One worker looks at the loss, unless something does already.
-    has_one = any(isinstance(each, _WATCHES) for each in _listed(callbacks))
+    has_one = any(isinstance(each, _WATCHES) for each in _list(callbacks))
     if strategy.extended.membership.is_chief and not has_one:
         own.append(_logs.WarnOfNaN())
     return own
 
 
-def _listed(callbacks: object) -> list[keras.callbacks.Callback]:
+def _list(callbacks: object) -> list[keras.callbacks.Callback]:
     callbacks = getattr(callbacks, "callbacks", callbacks)
     return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
 

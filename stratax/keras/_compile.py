@@ -44,7 +44,7 @@ def install() -> None:
     seam.install(
         "stratax.keras",
         {
-            f"{trainer}.__init__": _created_hook,
+            f"{trainer}.__init__": _note_strategy,
             f"{trainer}.compile": _compile_hook,
             **{f"{jax_trainer}.{name}": functools.partial(_call_hook, name=name) for name in seam.CALLS},
             **{f"{jax_trainer}.{name}": functools.partial(_step_hook, name=name) for name in _steps.STEPS},
@@ -60,7 +60,7 @@ def install() -> None:
     _whole_saves.install()
 
 
-def _created_hook(original: Callable[..., None]) -> Callable[..., None]:
+def _note_strategy(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def __init__(self: keras.Model) -> None:
         if has_strategy():

@@ -120,7 +120,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         host = jax.tree.map(np.asarray, batches)
         return cls(strategy, strategy.experimental_distribute_dataset(host), len(batches))
 
-    def numbered(self, model: keras.Model) -> NumberedPasses | None:
+    def number_passes(self, model: keras.Model) -> NumberedPasses | None:
         """Return the numbers of the passes over the input, or None where its passes have none.
 
         Args:
@@ -207,12 +207,12 @@ class StepAdapter(StepInput, seam.DataAdapter):
     @property
     def has_partial_batch(self) -> bool | None:
         """Whether the last batch is smaller, or None if unknown."""
-        return _known(self._inner, "has_partial_batch")
+        return _ask_adapter(self._inner, "has_partial_batch")
 
     @property
     def partial_batch_size(self) -> int | None:
         """The size of the last batch if it is smaller, or None."""
-        return _known(self._inner, "partial_batch_size")
+        return _ask_adapter(self._inner, "partial_batch_size")
 
     def on_epoch_begin(self) -> None:
         """Begin an epoch; called by Keras' loop."""
@@ -267,10 +267,10 @@ class EpochIterator(seam.JAXEpochIterator):
             yield step - 1, step - 1, NoSteps(adapter.logs_before)
         is_over = yield from engine.blocks(iterator, done=step, total=total, at_most=self.steps_per_execution)
         if is_over:
-            self._ended(adapter.steps_done)
+            self._end_epoch(adapter.steps_done)
         adapter.on_epoch_end()
 
-    def _ended(self, step: int) -> None:
+    def _end_epoch(self, step: int) -> None:
         # The next epoch begins a pass.
         self._current_iterator = None
         if self.steps_per_epoch:
@@ -280,7 +280,7 @@ class EpochIterator(seam.JAXEpochIterator):
             self._num_batches = step
 
 
-def _known(adapter: seam.DataAdapter | None, name: str) -> Any:
+def _ask_adapter(adapter: seam.DataAdapter | None, name: str) -> Any:
     """Return what a Keras adapter knows of its input, or None; those of generators raise where they know nothing."""
     try:
         return None if adapter is None else getattr(adapter, name)

@@ -59,23 +59,23 @@ class _StopAttribute:
             before = getattr(callbacks, name)
             before = getattr(before, "before", before)
             # An attribute of the instance stands before the method of the class.
-            callbacks.__dict__[name] = _followed(before, hook)
+            callbacks.__dict__[name] = _follow(before, hook)
 
     def _begin(self) -> None:
         self._stop, self._steps = CommonStop(self._strategy), 0
 
     def _end_batch(self) -> None:
         self._steps += 1
-        stop = self._requested()
+        stop = self._request_stop()
         # A wish alone has no effect: the attribute is set to what all have agreed on.
         setattr(self._model, self._attribute, stop.comes_before(self._steps))
 
     def _end_epoch(self) -> None:
-        stop = self._requested()
+        stop = self._request_stop()
         # At the end of an epoch all workers are at the same place, so that they can simply ask one another.
         setattr(self._model, self._attribute, stop.is_due())
 
-    def _requested(self) -> CommonStop:
+    def _request_stop(self) -> CommonStop:
         """Ask for the loop's stop where a callback of this worker has set the attribute."""
         if self._stop is None:
             # A list of callbacks that Keras' loop was not given to begin with.
@@ -85,13 +85,13 @@ class _StopAttribute:
         return self._stop
 
 
-def _followed(before: Callable[..., None], hook: Callable[[], None]) -> Callable[..., None]:
-    def called(*args: object, **kwargs: object) -> None:
+def _follow(before: Callable[..., None], hook: Callable[[], None]) -> Callable[..., None]:
+    def call_both(*args: object, **kwargs: object) -> None:
         before(*args, **kwargs)
         hook()
 
-    called.before = before  # type: ignore[attr-defined]
-    return called
+    call_both.before = before  # type: ignore[attr-defined]
+    return call_both
 
 
 def _may_stop(callback: keras.callbacks.Callback) -> bool:

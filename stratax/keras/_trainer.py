@@ -95,7 +95,7 @@ class Trainer:
 
     def jax_state_sync(self) -> None:
         """See `keras.Model.jax_state_sync`: the variables hold the state, once workers have run their steps."""
-        scheduled = self._scheduled()
+        scheduled = self._find_scheduled()
         # Keras calls it also while an interrupt passes: then workers may have gone, and `cancel` is next.
         if scheduled is not None and not isinstance(sys.exception(), KeyboardInterrupt | SystemExit):
             scheduled.settle()
@@ -143,14 +143,14 @@ class Trainer:
     def _make_loop(self, name: str) -> engine.StepLoop:
         return engine.StepLoop(self.strategy, self._program(name))
 
-    def _scheduled(self) -> ScheduledSteps | None:
+    def _find_scheduled(self) -> ScheduledSteps | None:
         """Return what has workers run training steps, where they do and have begun to."""
         loop = self._loops.get("train")
         return loop.program if loop and isinstance(loop.program, ScheduledSteps) else None
 
     def cancel(self) -> None:
         """Give up steps that workers have not run yet."""
-        scheduled = self._scheduled()
+        scheduled = self._find_scheduled()
         if scheduled is not None:
             scheduled.cancel()
 
@@ -201,13 +201,13 @@ class Trainer:
             (x, y, sample_weight), validation_data = seam.array_slicing.train_validation_split(
                 (x, y, sample_weight), validation_split=validation_split
             )
-        verbose = self._shown(verbose)
+        verbose = self._choose_verbosity(verbose)
         if isinstance(x, DatasetCreator) and steps_per_epoch:
             workers = workers_of(self.strategy.extended.execution)
             x = x if workers is None else workers.input_of(x, class_weight)
         steps = self._adapter(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
         # Before anything is read: an initial epoch above 0 skips passes.
-        steps.begin_training(steps.numbered(self.model), initial_epoch, steps_per_epoch)
+        steps.begin_training(steps.number_passes(self.model), initial_epoch, steps_per_epoch)
         # The input is closed even if building the model fails.
         with steps, _Computing(self, steps):
             validation: Any = None
@@ -279,7 +279,7 @@ class Trainer:
         # Keras' `fit` evaluates with the adapter that it has got.
         cached = kwargs.get("_use_cached_eval_dataset", False)
         adapter = x if cached else self._adapter(x, y, sample_weight, batch_size, steps, False, None)
-        verbose = self._shown(verbose)
+        verbose = self._choose_verbosity(verbose)
         with _Computing(self, adapter), self.strategy.extended.membership.phase("evaluating"):
             return _KERAS["evaluate"](
                 self.model,
@@ -305,7 +305,7 @@ class Trainer:
         """
         _check_batch_size(batch_size)
         adapter = self._adapter(x, None, None, batch_size, steps, False, None)
-        verbose = self._shown(verbose)
+        verbose = self._choose_verbosity(verbose)
         with _Computing(self, adapter, predicting=True):
             self._expect_predictions(adapter.num_batches if steps is None else steps)
             return _KERAS["predict"](
@@ -333,7 +333,7 @@ class Trainer:
                     f"sample_weight={shown(sample_weight)}, class_weight={shown(class_weight)}."
                 )
             sample_weight = seam.data_adapter_utils.class_weight_to_sample_weights(y, class_weight)
-        logs = self._on_batch("train", _packed(x, y, sample_weight), reset=True)
+        logs = self._on_batch("train", _pack(x, y, sample_weight), reset=True)
         return logs if return_dict else self.model._flatten_metrics_in_order(logs)
 
     def test_on_batch(
@@ -341,7 +341,7 @@ class Trainer:
     ) -> Any:
         """See `keras.Model.test_on_batch`."""
         self.model._assert_compile_called("test_on_batch")
-        logs = self._on_batch("test", _packed(x, y, sample_weight), reset=True)
+        logs = self._on_batch("test", _pack(x, y, sample_weight), reset=True)
         return logs if return_dict else self.model._flatten_metrics_in_order(logs)
 
     def predict_on_batch(self, x: PyTree) -> Any:
@@ -373,7 +373,7 @@ class Trainer:
             steps=steps,
         )
 
-    def _shown(self, verbose: object) -> Any:
+    def _choose_verbosity(self, verbose: object) -> Any:
         """Return how much to show: with `"auto"`, one worker of several shows the progress of all."""
         return 0 if verbose == "auto" and not self.strategy.extended.membership.is_chief else verbose
 
@@ -536,7 +536,7 @@ class _Computing:
         self._trainer.own_variables()
 
 
-def _packed(x: PyTree, y: PyTree, sample_weight: PyTree) -> Any:
+def _pack(x: PyTree, y: PyTree, sample_weight: PyTree) -> Any:
     """Return a batch without what was not given, as datasets have it: a model's own step may unpack `x, y = data`."""
     return seam.data_adapter_utils.pack_x_y_sample_weight(x, y, sample_weight)
 

@@ -52,7 +52,7 @@ def following_strategy(
         stack.callback(setattr, model, "_initial_epoch", model._initial_epoch)
         for callback in everybody:
             for name, method in _replacements(callback, strategy, steps).items():
-                stack.enter_context(_replaced(callback, name, method))
+                stack.enter_context(_replace(callback, name, method))
         stack.callback(callbacks.callbacks.__setitem__, slice(None), everybody)
         yield
         # Workers may give different callbacks, so it does not depend on them.
@@ -104,7 +104,7 @@ def _nothing(*_: object, **__: object) -> None:
 
 
 @contextlib.contextmanager
-def _replaced(callback: Callable[..., Any], name: str, method: Callable[..., Any]) -> Iterator[None]:
+def _replace(callback: Callable[..., Any], name: str, method: Callable[..., Any]) -> Iterator[None]:
     # An attribute of the instance stands before the method of the class.
     before = callback.__dict__.get(name)
     callback.__dict__[name] = method

@@ -40,7 +40,7 @@ class WorkerInput(StepAdapter):
         )
         self._datasets = self._coordinator.create_per_worker_dataset(make)
 
-    def numbered(self, model: object) -> None:
+    def number_passes(self, model: object) -> None:
         """Return None: workers that come and go have no common numbers of passes."""
         del model
 

@@ -113,14 +113,14 @@ def without_distribution() -> Iterator[None]:
 
 def _state_of_thread() -> Callable[[], contextlib.AbstractContextManager[None]]:
     """Return a function that, in another thread, gives a block this thread's settings and scopes of Keras."""
-    state = _copied(vars(global_state.GLOBAL_STATE_TRACKER))
+    state = _copy_state(vars(global_state.GLOBAL_STATE_TRACKER))
 
     @contextlib.contextmanager
     def take_over() -> Iterator[None]:
         own = vars(global_state.GLOBAL_STATE_TRACKER)
         before = dict(own)
         # Each thread goes on with scopes of its own.
-        own.update(_copied(state))
+        own.update(_copy_state(state))
         try:
             yield
         finally:
@@ -130,7 +130,7 @@ def _state_of_thread() -> Callable[[], contextlib.AbstractContextManager[None]]:
     return take_over
 
 
-def _copied(state: Mapping[str, Any]) -> dict[str, Any]:
+def _copy_state(state: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value.copy() if isinstance(value, list | dict) else value for name, value in state.items()}
 
 

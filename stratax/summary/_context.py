@@ -42,7 +42,7 @@ class Collector(abc.ABC):
         """Return the name scopes that are entered, with slashes between them."""
 
     @abc.abstractmethod
-    def entered(self, name: str) -> contextlib.AbstractContextManager[Any]:
+    def enter_scope(self, name: str) -> contextlib.AbstractContextManager[Any]:
         """Return a block in a name scope."""
 
     @abc.abstractmethod
@@ -147,5 +147,7 @@ def summary_scope(
     with contextlib.ExitStack() as stack:
         for part in allowed.strip("/").split("/"):
             if part:
-                stack.enter_context(keras.name_scope(part) if collector is None else collector.entered(part))
+                stack.enter_context(
+                    keras.name_scope(part) if collector is None else collector.enter_scope(part)
+                )
         yield tag, f"{path}/{allowed}/" if path else f"{allowed}/"

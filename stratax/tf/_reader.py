@@ -182,7 +182,7 @@ class ProgramReader(ast.NodeVisitor):
             return
         name = f"{parent.path}.{node.attr}"
         others = tuple(f"{base}.{node.attr}" for base in _bases(parent))
-        said = None if _has(parent, node.attr, others) else _said(parent, node.attr, others)
+        said = None if _has(parent, node.attr, others) else _describe_missing(parent, node.attr, others)
         self._note(node, name, said, others)
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -235,7 +235,7 @@ class ProgramReader(ast.NodeVisitor):
         for part in path.split(".")[1:]:
             found = _get(known, part)
             if found is None:
-                self._note(node, path, _said(known, part))
+                self._note(node, path, _describe_missing(known, part))
                 return None
             known = found
         self._note(node, path, None)
@@ -314,7 +314,7 @@ def _has(parent: Meaning, name: str, others: tuple[str, ...]) -> bool:
     return not is_certain or _sources.attribute(parent.what, name) is not None
 
 
-def _said(parent: Meaning, name: str, others: tuple[str, ...] = ()) -> str:
+def _describe_missing(parent: Meaning, name: str, others: tuple[str, ...] = ()) -> str:
     if isinstance(parent.what, _sources.SourceModule) and parent.what.name.startswith(_OWN):
         return _names.describe(parent.what.name, name, short=True)
     found = [said for each in (f"{parent.path}.{name}", *others) if (said := _missing.sentence(each))]

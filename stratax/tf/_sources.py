@@ -83,15 +83,15 @@ def arguments(callee: Definition) -> frozenset[str] | None:
     """Return the names of the arguments that a function or class takes; None if it may take any."""
     match callee:
         case SourceFunction():
-            taken = _taken(callee.node)
-            return taken.names | _added(callee) if taken.others == "refused" else None
+            taken = _find_taken(callee.node)
+            return taken.names | _find_added(callee) if taken.others == "refused" else None
         case Class():
             return _of_constructor(callee)
         case _:
             return None
 
 
-def _added(function: SourceFunction) -> frozenset[str]:
+def _find_added(function: SourceFunction) -> frozenset[str]:
     """Return the arguments that decorators add: those that they make with `parameter("name", ...)`."""
     names = set()
     for decorator in function.node.decorator_list:
@@ -147,10 +147,10 @@ def _of_text(module: str, name: str, seen: frozenset[tuple[str, str]]) -> Defini
     # A package that imports a module of its own comes back to itself.
     if (module, name) not in seen:
         seen |= {(module, name)}
-        if name in made and (found := _made(module, name, made[name], seen)) is not None:
+        if name in made and (found := _make_definition(module, name, made[name], seen)) is not None:
             return found
         for star in stars:
-            found = None if name.startswith("_") else _imported(star, name, seen)
+            found = None if name.startswith("_") else _follow_import(star, name, seen)
             if found is not None:
                 return found
     if _file(f"{module}.{name}") is not None:
@@ -159,7 +159,9 @@ def _of_text(module: str, name: str, seen: frozenset[tuple[str, str]]) -> Defini
     return Unknown(module, name) if "__getattr__" in made else None
 
 
-def _made(module: str, name: str, node: ast.AST, seen: frozenset[tuple[str, str]]) -> Definition | None:
+def _make_definition(
+    module: str, name: str, node: ast.AST, seen: frozenset[tuple[str, str]]
+) -> Definition | None:
     match node:
         case ast.FunctionDef():
             return SourceFunction(module, node)
@@ -170,15 +172,15 @@ def _made(module: str, name: str, node: ast.AST, seen: frozenset[tuple[str, str]
             return SourceModule(alias.name if alias.asname else name)
         case ast.ImportFrom():
             (alias,) = [each for each in node.names if (each.asname or each.name) == name]
-            return _imported(_absolute(module, node), alias.name, seen)
+            return _follow_import(_absolute(module, node), alias.name, seen)
         case ast.Assign(value=(ast.Name() | ast.Attribute()) as value):
             return _evaluate(module, value, seen) or Unknown(module, name)
         case ast.Assign(value=ast.Call(func=ast.Name() as maker)):
-            return _returned(_evaluate(module, maker, seen)) or Unknown(module, name)
+            return _find_returned(_evaluate(module, maker, seen)) or Unknown(module, name)
     return Unknown(module, name)
 
 
-def _imported(module: str, name: str, seen: frozenset[tuple[str, str]]) -> Definition | None:
+def _follow_import(module: str, name: str, seen: frozenset[tuple[str, str]]) -> Definition | None:
     path = _file(module)
     if path is None or _is_door(path):
         return _of_module(module, name)
@@ -198,7 +200,7 @@ def _evaluate(
     return UNKNOWN
 
 
-def _returned(maker: Definition | None) -> SourceFunction | None:
+def _find_returned(maker: Definition | None) -> SourceFunction | None:
     """Return the function that a function defines and returns, as decorators and families of functions do."""
     if not isinstance(maker, SourceFunction):
         return None
@@ -225,7 +227,7 @@ def _of_class(cls: Class, name: str) -> Definition | None:
         for node in each.node.body:
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 return SourceFunction(each.module, node)
-            if name in _bound(node):
+            if name in _find_bound(node):
                 return Unknown(each.module, name)
     return UNKNOWN if hasattr(object, name) else None
 
@@ -237,17 +239,17 @@ def _of_constructor(cls: Class) -> frozenset[str] | None:
             return None
         if _is_dataclass(each.node):
             return names | _fields(each)
-        names |= _named_by_decorators(each.node)
+        names |= _find_named_by_decorators(each.node)
         for node in each.node.body:
             if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-                taken = _taken(node)
+                taken = _find_taken(node)
                 names |= taken.names
                 if taken.others != "super":
                     return names if taken.others == "refused" else None
     return None
 
 
-def _named_by_decorators(node: ast.ClassDef) -> frozenset[str]:
+def _find_named_by_decorators(node: ast.ClassDef) -> frozenset[str]:
     """Return the arguments of the `__init__` that `with_arguments("units activation ...")` makes."""
     names = set()
     for decorator in node.decorator_list:
@@ -283,7 +285,7 @@ class _Taken(NamedTuple):
     others: Literal["refused", "super", "taken"]
 
 
-def _taken(node: ast.FunctionDef) -> _Taken:
+def _find_taken(node: ast.FunctionDef) -> _Taken:
     parameters = node.args
     names = {each.arg for each in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)}
     if parameters.kwarg is None:
@@ -338,7 +340,7 @@ def _bindings(module: str) -> tuple[dict[str, ast.stmt], list[str]]:
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
             stars.append(_absolute(module, node))
         else:
-            made |= dict.fromkeys(_bound(node), node)
+            made |= dict.fromkeys(_find_bound(node), node)
     return made, stars
 
 
@@ -368,7 +370,7 @@ def _is_true(test: ast.expr) -> bool | None:
     return False if ast.unparse(test).endswith("TYPE_CHECKING") else None
 
 
-def _bound(node: ast.stmt) -> list[str]:
+def _find_bound(node: ast.stmt) -> list[str]:
     match node:
         case ast.FunctionDef() | ast.ClassDef():
             return [node.name]

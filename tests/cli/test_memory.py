@@ -8,7 +8,7 @@ from stratax.cli import _memory
 
 
 def test_a_block_ends_where_there_is_memory_enough():
-    with _memory.ended_with("no"):
+    with _memory.end_with("no"):
         pass
     assert _memory._bytes_left() is None or _memory._bytes_left() > 0
 
@@ -19,7 +19,7 @@ def test_a_process_that_uses_up_the_memory_ends_with_a_message():
         "import time\n"
         "from stratax.cli import _memory\n"
         "_memory._bytes_left = lambda: 0\n"
-        "with _memory.ended_with('It is too large.'):\n"
+        "with _memory.end_with('It is too large.'):\n"
         "    time.sleep(60)\n"
     )
     done = subprocess.run(
@@ -32,5 +32,5 @@ def test_a_process_that_uses_up_the_memory_ends_with_a_message():
 def test_nothing_is_watched_where_the_system_does_not_tell(monkeypatch, tmp_path):
     monkeypatch.setattr(_memory, "_TABLE", tmp_path / "none")
     assert _memory._bytes_left() is None
-    with _memory.ended_with("no"):
+    with _memory.end_with("no"):
         pass

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stratax.export._manifest import dtype_named
+from stratax.export._manifest import find_dtype
 
 
 @pytest.mark.parametrize(
@@ -10,11 +10,11 @@ from stratax.export._manifest import dtype_named
 )
 def test_exports_have_numbers_of_known_dtypes(name):
     with pytest.raises(TypeError):
-        dtype_named(name)
+        find_dtype(name)
 
 
 @pytest.mark.parametrize(
     "name", ["bool", "uint8", "int64", "float16", "complex64", "bfloat16", "int4", "float8_e5m2"]
 )
 def test_dtypes_of_numbers_are_taken(name):
-    assert dtype_named(name).name == name
+    assert find_dtype(name).name == name

@@ -131,7 +131,7 @@ def convert_images(
     require_codecs()
     listing = list_images(source, check_classes(classes, received="classes") if classes is not None else None)
     place = _manifest.Workplace(pathlib.Path(out), settings.name, _num_shards(listing, settings))
-    with _manifest.locked(place):
+    with _manifest.lock(place):
         manifest = _manifest.describe(listing, settings, place.shards)
         finished = _manifest.prepare(place, manifest, overwrite=overwrite)
         # Files of an earlier call may lack images that this call would not leave out.

@@ -80,7 +80,7 @@ def _as_jpeg(contents: bytes, resize: int | tuple[int, int] | None, quality: int
     height, width = pixels.shape[:2]
     target = _target_size(height, width, resize)
     if target != (height, width):
-        pixels = _resized(pixels, target)
+        pixels = _resize(pixels, target)
     # A JPEG file in colour that keeps its size is taken over byte by byte, without loss.
     elif kind in _COLOUR_KINDS:
         return contents, height, width
@@ -115,7 +115,7 @@ def _target_size(height: int, width: int, resize: int | tuple[int, int] | None) 
     return max(1, round(height * resize / shorter)), max(1, round(width * resize / shorter))
 
 
-def _resized(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+def _resize(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     image = package("PIL.Image")
     # Pillow's filters reach as far as the reduction needs, so there is no aliasing.
     resized = image.fromarray(pixels).resize((size[1], size[0]), image.Resampling.BICUBIC)

@@ -118,7 +118,7 @@ def location(root: str, name: str) -> str:
 def _list_tree(folder: pathlib.Path, classes: Sequence[str] | None) -> Listing:
     ignored: collections.Counter[str] = collections.Counter()
     folders = []
-    for entry in _sorted_entries(folder):
+    for entry in _sort_entries(folder):
         if entry.name.startswith("."):
             ignored[HIDDEN] += 1
         elif _is_folder(entry):
@@ -146,7 +146,7 @@ def _images_under(
     if (status.st_dev, status.st_ino) in above:
         return
     above = above | {(status.st_dev, status.st_ino)}
-    for entry in _sorted_entries(folder.path):
+    for entry in _sort_entries(folder.path):
         inner = f"{name}/{entry.name}"
         if entry.name.startswith("."):
             ignored[HIDDEN] += 1
@@ -165,7 +165,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _sorted_entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+def _sort_entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
     with reading(os.fspath(folder)), os.scandir(folder) as entries:
         # File systems list names in any order; the numbers of the classes must not depend on it.
         return sorted(entries, key=lambda entry: entry.name)

@@ -106,7 +106,7 @@ def prepare(place: Workplace, manifest: dict[str, Any], *, overwrite: bool) -> d
     earlier = _read_manifest(place)
     if earlier is not None:
         _check_same(place, earlier, manifest)
-        finished = _finished(place, earlier)
+        finished = _find_finished(place, earlier)
     else:
         _check_no_strangers(place)
         finished = {}
@@ -133,7 +133,7 @@ def complete(place: Workplace, manifest: dict[str, Any], results: dict[int, Shar
 
 
 @contextlib.contextmanager
-def locked(place: Workplace) -> Iterator[None]:
+def lock(place: Workplace) -> Iterator[None]:
     """Hold the place against a second conversion of the same name; the system lets go when this process ends.
 
     Raises:
@@ -214,9 +214,11 @@ def _check_no_strangers(place: Workplace) -> None:
         )
 
 
-def _finished(place: Workplace, earlier: dict[str, Any]) -> dict[int, ShardResult]:
+def _find_finished(place: Workplace, earlier: dict[str, Any]) -> dict[int, ShardResult]:
     """Return the results of the files that are there, whole: of an ended conversion or an interrupted one."""
-    noted = [_as_result(entry) for entry in earlier["results"]] if earlier.get("results") else _noted(place)
+    noted = (
+        [_as_result(entry) for entry in earlier["results"]] if earlier.get("results") else _read_noted(place)
+    )
     found = {}
     for result in noted:
         path = place.shard(result.index)
@@ -226,7 +228,7 @@ def _finished(place: Workplace, earlier: dict[str, Any]) -> dict[int, ShardResul
     return found
 
 
-def _noted(place: Workplace) -> Iterator[ShardResult]:
+def _read_noted(place: Workplace) -> Iterator[ShardResult]:
     for index in range(place.shards):
         # There is none, or it was cut off when the machine lost its power.
         with contextlib.suppress(FileNotFoundError, ValueError, KeyError, TypeError):
@@ -248,13 +250,13 @@ def _write_labels(place: Workplace, classes: list[str], *, overwrite: bool) -> N
             "The folder's labels.txt names other classes, so that one number would stand for two of them. Expected: "
             f"the same classes for all files of a folder. Received: out={shown(str(place.out))}, {len(classes)} "
             "classes: "
-            f"{_shortened(classes)}; there: {_shortened(there.splitlines())}. Name the classes with a file of labels "
+            f"{_shorten(classes)}; there: {_shorten(there.splitlines())}. Name the classes with a file of labels "
             "(--labels), or choose another folder."
         )
     write_text(place.labels, text)
 
 
-def _shortened(names: list[str]) -> str:
+def _shorten(names: list[str]) -> str:
     return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 

@@ -88,7 +88,7 @@ class ConvertImages(beam.PTransform):
     def expand(self, images: Any) -> Any:
         """Return the transform's steps: each image to its file's number, then each file written by one worker."""
         shards = self._settings.shards or DEFAULT_SHARDS
-        numbered = images | "Number" >> beam.Map(_numbered, shards, self._settings.seed)
+        numbered = images | "Number" >> beam.Map(_number, shards, self._settings.seed)
         # Every file is written, also one that gets no image: what reads `...-of-00016` expects 16.
         empty = images.pipeline | "Files" >> beam.Create([(index, None) for index in range(shards)])
         grouped = (numbered, empty) | "Flatten" >> beam.Flatten() | "Group" >> beam.GroupByKey()
@@ -164,7 +164,7 @@ class _WriteShard(beam.DoFn):
         return record
 
 
-def _numbered(image: Labelled, shards: int, seed: int) -> tuple[int, Labelled]:
+def _number(image: Labelled, shards: int, seed: int) -> tuple[int, Labelled]:
     return order_key(image[0], seed) * shards >> 64, image
 
 

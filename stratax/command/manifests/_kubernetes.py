@@ -313,7 +313,7 @@ def _nodes(plan: KubernetesPlan) -> dict[str, str]:
     """Return the labels of the nodes on which the pods are to run."""
     if plan.tpu is None:
         return {}
-    return _given(
+    return _drop_none(
         {
             _ACCELERATOR_LABEL: plan.tpu.node_label,
             _TOPOLOGY_LABEL: plan.tpu.shape,
@@ -399,9 +399,9 @@ def _resources(plan: KubernetesPlan, job: str) -> dict[str, Any]:
         _CHIPS: chips,
         "nvidia.com/gpu": str(_gpus(plan, job)) if _gpus(plan, job) else None,
     }
-    both = {"requests": _given(requests), "limits": _given(limits)}
+    both = {"requests": _drop_none(requests), "limits": _drop_none(limits)}
     return {name: values for name, values in both.items() if values}
 
 
-def _given(values: dict[str, str | None]) -> dict[str, str]:
+def _drop_none(values: dict[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}

@@ -55,7 +55,7 @@ def compile(
     """
     chosen = topology if isinstance(topology, Topology) else parse_topology(topology)
     check_installed()
-    parts = [jax.tree.map(lambda spec: _divided(spec, chosen), spec, is_leaf=_is_spec) for spec in specs]
+    parts = [jax.tree.map(lambda spec: _divide(spec, chosen), spec, is_leaf=_is_spec) for spec in specs]
     strategy, function, arguments = _call_of(function_or_model, parts)
     move = strategy.extended.move()
     if move is None:
@@ -65,7 +65,7 @@ def compile(
         )
     sorted_arguments = functions.sort_arguments(arguments)
 
-    def traced_for(devices: Any, per_device: int | None) -> MadeProgram:
+    def trace_for(devices: Any, per_device: int | None) -> MadeProgram:
         spread = NamedSharding(mesh_of(devices), PartitionSpec(REPLICA_AXIS))
         types = [
             jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=spread) for each in sorted_arguments.dynamic
@@ -74,7 +74,7 @@ def compile(
             return function.traced_for(sorted_arguments, types, move, devices)
 
     name = getattr(function_or_model, "__name__", type(function_or_model).__name__)
-    return compile_for(MadeProgram(name=name, compiled=None, donated=(), traced_for=traced_for), chosen)
+    return compile_for(MadeProgram(name=name, compiled=None, donated=(), traced_for=trace_for), chosen)
 
 
 def _call_of(function_or_model: Any, parts: list[Any]) -> tuple[Strategy, Any, Any]:
@@ -121,7 +121,7 @@ def _is_spec(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def _divided(spec: Any, topology: Topology) -> PerReplica:
+def _divide(spec: Any, topology: Topology) -> PerReplica:
     """Return a stand-in for a batch that is divided among the devices."""
     if not _is_spec(spec):
         raise errors.BadTypeError(

@@ -80,7 +80,7 @@ def check_installed() -> None:
     Raises:
         MissingPackageError: If it is not.
     """
-    expected = _expected_version()
+    expected = _find_expected_version()
     try:
         found = importlib.metadata.version("libtpu")
     except importlib.metadata.PackageNotFoundError as error:
@@ -95,7 +95,7 @@ def check_installed() -> None:
         )
 
 
-def _expected_version() -> str:
+def _find_expected_version() -> str:
     """Return the version of libtpu that the installed JAX asks for, such as ``0.0.42.*``; empty if it asks for none."""
     for line in importlib.metadata.requires("jax") or ():
         match = re.match(r"libtpu\s*==\s*(?P<version>[0-9.*]+)", line)
@@ -127,7 +127,7 @@ def compile_for(made: MadeProgram, topology: Topology, batch: int = 0) -> "_repo
             name=made.name,
             topology=topology,
             compile_seconds=0.0,
-            failure=_undivided(topology, batch, count),
+            failure=_describe_undivided(topology, batch, count),
             batch=batch,
         )
     started = time.perf_counter()
@@ -168,7 +168,7 @@ def compile_for(made: MadeProgram, topology: Topology, batch: int = 0) -> "_repo
     )
 
 
-def _undivided(topology: Topology, batch: int, count: int) -> "_report.Failure":
+def _describe_undivided(topology: Topology, batch: int, count: int) -> "_report.Failure":
     below = batch // count * count
     remedy = (
         f"Use a multiple of {count}, such as {below} or {below + count}."

@@ -75,7 +75,7 @@ def estimate(
     devices = generation.devices_per_chip
     # How often each runs in a step.
     runs = [(each, (each.times or 1) / (steps if each.times else 1)) for each in collectives]
-    sent = sum(_sent(each) * count for each, count in runs)
+    sent = sum(_count_sent(each) * count for each, count in runs)
     links = topology.bandwidth_per_chip
     return Estimate(
         compute=flops / (generation.flops / devices),
@@ -100,7 +100,7 @@ def _hops(collective: Collective, topology: Topology) -> int:
     return 2 * hops if collective.kind == "all-reduce" else hops
 
 
-def _sent(collective: Collective) -> float:
+def _count_sent(collective: Collective) -> float:
     """Return the bytes that a chip sends: cores of one chip combine their parts without links."""
     group = collective.group
     share = (group - 1) / group if group > 1 else 0.0

@@ -57,7 +57,7 @@ def collectives_of(text: str) -> list[Collective]:
         [Collective(kind='all-reduce', bytes=32, group=4, times=1)]
     """
     computations, entry = computations_of(text)
-    return list(_found(entry, 1, computations)) if entry else []
+    return list(_collect(entry, 1, computations)) if entry else []
 
 
 def computations_of(text: str) -> tuple[dict[str, list[str]], str]:
@@ -76,7 +76,7 @@ def computations_of(text: str) -> tuple[dict[str, list[str]], str]:
     return computations, entry
 
 
-def _found(name: str, times: int | None, computations: dict[str, list[str]]) -> Iterator[Collective]:
+def _collect(name: str, times: int | None, computations: dict[str, list[str]]) -> Iterator[Collective]:
     for line in computations.get(name, ()):
         operation = _OPERATION.search(line)
         if operation:
@@ -85,22 +85,24 @@ def _found(name: str, times: int | None, computations: dict[str, list[str]]) -> 
         body = _BODY.search(line)
         for called in _calls(line):
             trips = _trips(line) if body and called == body["name"] else 1
-            yield from _found(called, None if times is None or trips is None else times * trips, computations)
+            yield from _collect(
+                called, None if times is None or trips is None else times * trips, computations
+            )
 
 
 def _calls(line: str) -> list[str]:
     found = [match["name"] for match in _CALLED.finditer(line)]
     branches = _BRANCHES.search(line)
-    return found + (_listed(branches) if branches else [])
+    return found + (_split_names(branches) if branches else [])
 
 
 def branches_of(line: str) -> list[str]:
     """Return the computations of which a conditional runs one."""
     branches = _BRANCHES.search(line)
-    return _listed(branches) if branches else [match["name"] for match in _TWO_BRANCHES.finditer(line)]
+    return _split_names(branches) if branches else [match["name"] for match in _TWO_BRANCHES.finditer(line)]
 
 
-def _listed(branches: re.Match[str]) -> list[str]:
+def _split_names(branches: re.Match[str]) -> list[str]:
     return [name.strip().lstrip("%") for name in branches["names"].split(",")]
 
 

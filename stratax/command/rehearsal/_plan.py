@@ -49,7 +49,7 @@ class Curve:
     @property
     def turn(self) -> Point | None:
         """The smallest slice that communication holds up; None if there is none among these."""
-        return next((each for each in self.points if _bound(each) in ("links", "latency")), None)
+        return next((each for each in self.points if _describe_bound(each) in ("links", "latency")), None)
 
     @property
     def too_short(self) -> Point | None:
@@ -104,7 +104,7 @@ def _is_too_short(point: Point) -> bool:
     return point.report.fits and estimate is not None and estimate.is_shorter_than_latencies
 
 
-def _bound(point: Point) -> str:
+def _describe_bound(point: Point) -> str:
     estimate = point.report.estimate
     return estimate.bound if point.report.fits and estimate is not None else ""
 

@@ -125,7 +125,7 @@ def _of_instruction(one: _Instruction, types: Mapping[str, str], computations: _
         case "fusion":
             return _of_fusion(one, operands, computations)
         case "copy-start" | "slice-start" | "async-start":
-            return _moved(one.type, operands)
+            return _count_moved(one.type, operands)
         case "slice" | "dynamic-slice" | "gather":
             # As much is read as comes out.
             return _large(one.type) + (_size(one.type) if operands and _is_large(operands[0]) else 0.0)
@@ -140,14 +140,14 @@ def _of_instruction(one: _Instruction, types: Mapping[str, str], computations: _
 
 
 def _of_fusion(one: _Instruction, operands: Sequence[str], computations: _Computations) -> float:
-    inside = _called(one, computations)
+    inside = _find_called(one, computations)
     total = 0.0
     for number, operand in enumerate(operands):
         if _is_large(operand):
             read, is_whole = _read_of(number, inside, computations)
             total += _large(operand) if is_whole else min(read, _large(operand))
     arrays = [array[0] for array in ARRAY.finditer(one.type)]
-    return total + _written_by(inside, arrays, computations)
+    return total + _count_written_by(inside, arrays, computations)
 
 
 def _read_of(number: int, inside: Sequence[_Instruction], computations: _Computations) -> tuple[float, bool]:
@@ -167,7 +167,7 @@ def _read_of(number: int, inside: Sequence[_Instruction], computations: _Computa
         elif each.kind == "scatter" and places == [0]:
             read += _size_of_update(each, inside)
         elif each.kind == "fusion":
-            nested = _called(each, computations)
+            nested = _find_called(each, computations)
             for place in places:
                 part, is_whole = _read_of(place, nested, computations)
                 if is_whole and not _is_another_name(place, nested):
@@ -187,7 +187,9 @@ def _is_another_name(number: int, inside: Sequence[_Instruction]) -> bool:
     )
 
 
-def _written_by(inside: Sequence[_Instruction], arrays: Sequence[str], computations: _Computations) -> float:
+def _count_written_by(
+    inside: Sequence[_Instruction], arrays: Sequence[str], computations: _Computations
+) -> float:
     """Return how much of its results a fusion writes: only the new part of what it changes in place."""
     known = {each.name: each for each in inside}
     root = next((each for each in inside if each.is_root), None)
@@ -196,20 +198,20 @@ def _written_by(inside: Sequence[_Instruction], arrays: Sequence[str], computati
     else:
         made = [root] * len(arrays) if len(arrays) == 1 else [None] * len(arrays)
     return sum(
-        _written(each, array, inside, computations)
+        _count_written(each, array, inside, computations)
         for each, array in zip(made, arrays, strict=True)
         if _is_large(array)
     )
 
 
-def _written(
+def _count_written(
     one: _Instruction | None, array: str, inside: Sequence[_Instruction], computations: _Computations
 ) -> float:
     known = {each.name: each for each in inside}
     while one is not None and one.kind == "bitcast" and one.operands:
         one = known.get(one.operands[0])
     if one is not None and one.kind == "fusion":
-        return _written_by(_called(one, computations), [array], computations)
+        return _count_written_by(_find_called(one, computations), [array], computations)
     if one is not None and one.kind in _IN_PLACE:
         return min(_size_of_update(one, inside), _size(array))
     return _size(array)
@@ -222,12 +224,12 @@ def _size_of_update(one: _Instruction, inside: Sequence[_Instruction]) -> float:
     return _size(update.type) if update is not None else _size(one.type)
 
 
-def _called(one: _Instruction, computations: _Computations) -> Sequence[_Instruction]:
+def _find_called(one: _Instruction, computations: _Computations) -> Sequence[_Instruction]:
     match = _CALLED.search(one.rest)
     return computations.get(match["name"], ()) if match else ()
 
 
-def _moved(type_: str, operands: Sequence[str]) -> float:
+def _count_moved(type_: str, operands: Sequence[str]) -> float:
     """Return what a copy or slice in the background reads and writes: the size of its result, at either end."""
     arrays = list(ARRAY.finditer(type_))
     source = operands[0] if operands else ""

@@ -25,7 +25,7 @@ from stratax.command.serving._metrics import CONTENT_TYPE, Metrics
 from stratax.command.serving._models import Models, ServedModel
 from stratax.command.serving._options import ServingOptions
 from stratax.command.serving._page import POLICY, page
-from stratax.command.serving._requests import PredictRequest, parsed, predict_request, signature_name
+from stratax.command.serving._requests import PredictRequest, parse_body, predict_request, signature_name
 from stratax.command.serving._responses import classify_response, predict_response, regress_response
 from stratax.command.serving._versions import Version
 from stratax.errors import BadArgumentError, DataError, StrataxError
@@ -121,29 +121,29 @@ class Application:
         if request.method == "POST" and (asked := _ASKED.fullmatch(path)):
             version = self._version(asked)
             request.scope["model"] = version.model
-            with version.used():
-                return await self._asked(version, asked["method"].lower(), request)
+            with version.keep():
+                return await self._answer_in_time(version, asked["method"].lower(), request)
         if request.method in ("GET", "HEAD") and (asked := _STATUS.fullmatch(path)):
             if asked["metadata"]:
                 return _json(_metadata(self._version(asked)))
-            return _json(_status(self._models.named(asked["model"]), _number(asked), asked["label"]))
+            return _json(_status(self._models.find(asked["model"]), _number(asked), asked["label"]))
         raise HTTPException(400, f"Malformed request: {request.method} {path[:200]}")
 
     def _version(self, asked: re.Match[str]) -> Version:
-        return self._models.named(asked["model"]).version(_number(asked), asked["label"])
+        return self._models.find(asked["model"]).version(_number(asked), asked["label"])
 
-    async def _asked(self, version: Version, method: str, request: Request) -> Response:
+    async def _answer_in_time(self, version: Version, method: str, request: Request) -> Response:
         until = asyncio.get_running_loop().time() + self._options.timeout_seconds
         async with self._body(request, until) as body:
             try:
                 async with asyncio.timeout_at(until):
-                    return await self._computed(version, method, body)
+                    return await self._compute(version, method, body)
             except TimeoutError as error:
                 raise HTTPException(
                     504, f"It took longer than {self._options.timeout_seconds:g} s."
                 ) from error
 
-    async def _computed(self, version: Version, method: str, body: bytearray) -> Response:
+    async def _compute(self, version: Version, method: str, body: bytearray) -> Response:
         if len(body) < _LARGE:
             name, asked = self._read(version, method, body)
         else:
@@ -158,7 +158,7 @@ class Application:
         return Response(content, media_type=_JSON)
 
     def _read(self, version: Version, method: str, body: bytearray) -> tuple[str, PredictRequest]:
-        values = parsed(body)
+        values = parse_body(body)
         name = signature_name(values)
         if name not in version.export.signatures:
             raise BadArgumentError(
@@ -240,7 +240,7 @@ class _Guard:
         code = 500
         has_begun = False
 
-        async def watched(message: Message) -> None:
+        async def watch(message: Message) -> None:
             nonlocal code, has_begun
             if message["type"] == "http.response.start":
                 code, has_begun = message["status"], True
@@ -259,29 +259,29 @@ class _Guard:
             async with asyncio.timeout(2 * self._options.timeout_seconds):
                 try:
                     self._let_in(scope)
-                    await self._inner(scope, receive, watched)
+                    await self._inner(scope, receive, watch)
                 except (HTTPException, StrataxError) as error:
-                    refused = _refused(error)
+                    refused = _refuse(error)
                     if refused.status_code in _CLOSING:
-                        await _discarded(receive)
-                    await refused(scope, receive, watched)
+                        await _discard(receive)
+                    await refused(scope, receive, watch)
         except ClientDisconnect:
             code = _DISCONNECTED
         except TimeoutError:
             if has_begun:
                 raise
-            await _refused(HTTPException(504, "It took too long."))(scope, receive, watched)
+            await _refuse(HTTPException(504, "It took too long."))(scope, receive, watch)
         except Exception:
             _logger.exception("serving: %s %s failed", scope["method"], shown(scope["path"]))
             if has_begun:
                 raise
-            await _refused(HTTPException(500, "The request failed within the server, whose log says why."))(
-                scope, receive, watched
+            await _refuse(HTTPException(500, "The request failed within the server, whose log says why."))(
+                scope, receive, watch
             )
         finally:
             self._load.pending -= 1
             self._metrics.pending.set(self._load.pending)
-            self._metrics.answered(scope["model"], code, time.monotonic() - begin)
+            self._metrics.count_answer(scope["model"], code, time.monotonic() - begin)
 
     def _let_in(self, scope: Scope) -> None:
         headers = scope["headers"]
@@ -313,7 +313,7 @@ def _check_load(load: _Load, options: ServingOptions) -> None:
         )
 
 
-async def _discarded(receive: Receive) -> None:
+async def _discard(receive: Receive) -> None:
     """Take what comes of a body for a moment: a client that is still sending would not see the answer."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_DISCARD_SECONDS):
@@ -321,7 +321,7 @@ async def _discarded(receive: Receive) -> None:
                 pass
 
 
-def _refused(error: Exception) -> Response:
+def _refuse(error: Exception) -> Response:
     """Return the answer to a request that can't be answered."""
     if isinstance(error, HTTPException):
         return _json({"error": error.detail}, error.status_code, error.headers)
@@ -371,8 +371,8 @@ def _status(model: ServedModel, number: int | None, label: str | None) -> dict[s
 def _metadata(version: Version) -> dict[str, Any]:
     signatures = {
         name: {
-            "inputs": {key: _described(key, info) for key, info in signature.inputs.items()},
-            "outputs": {key: _described(key, info) for key, info in signature.outputs.items()},
+            "inputs": {key: _describe(key, info) for key, info in signature.inputs.items()},
+            "outputs": {key: _describe(key, info) for key, info in signature.outputs.items()},
             "method_name": f"tensorflow/serving/{signature.method}",
         }
         for name, signature in version.export.signatures.items()
@@ -383,7 +383,7 @@ def _metadata(version: Version) -> dict[str, Any]:
     }
 
 
-def _described(name: str, info: TensorInfo) -> dict[str, Any]:
+def _describe(name: str, info: TensorInfo) -> dict[str, Any]:
     dims = [{"size": str(-1 if size is None else size), "name": ""} for size in info.shape]
     return {
         "dtype": _CONSTANTS.get(info.dtype, "DT_INVALID"),

@@ -152,7 +152,7 @@ class Batcher:
             while self._waiting:
                 key = min(self._waiting, key=lambda each: self._waiting[each][0].since)
                 await self._let_others_come(key)
-                if batch := self._taken(key):
+                if batch := self._take_batch(key):
                     await self._compute(batch)
         finally:
             self._task = None
@@ -169,7 +169,7 @@ class Batcher:
             except TimeoutError:
                 return
 
-    def _taken(self, key: tuple[tuple[int, ...], ...]) -> list[_Waiting]:
+    def _take_batch(self, key: tuple[tuple[int, ...], ...]) -> list[_Waiting]:
         line = self._waiting[key]
         taken: list[_Waiting] = []
         rows = 0

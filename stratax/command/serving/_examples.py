@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.command.serving._requests import array_of, decoded
+from stratax.command.serving._requests import array_of, decode_base64
 from stratax.data import BytesList, Example, Feature, Features, FloatList, Int64List
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.export import TensorInfo
@@ -41,7 +41,7 @@ def examples_request(values: Mapping[str, Any], inputs: Mapping[str, TensorInfo]
     if _takes_examples(inputs):
         (name,) = inputs
         made = np.empty(len(merged), object)
-        made[:] = [_serialized(row) for row in merged]
+        made[:] = [_serialize(row) for row in merged]
         return {name: made}
     for number, row in enumerate(merged):
         if missing := [name for name in inputs if name not in row]:
@@ -54,7 +54,7 @@ def _takes_examples(inputs: Mapping[str, TensorInfo]) -> bool:
     return len(infos) == 1 and infos[0].dtype == "string" and len(infos[0].shape) == 1
 
 
-def _serialized(row: Mapping[str, Any]) -> bytes:
+def _serialize(row: Mapping[str, Any]) -> bytes:
     return Example(
         features=Features(feature={name: _feature(name, value) for name, value in row.items()})
     ).SerializeToString()
@@ -95,7 +95,7 @@ def _kind_of(name: str, value: Any) -> str:
 
 def _bytes(name: str, value: Any) -> bytes:
     if isinstance(value, dict):
-        return decoded(value["b64"])
+        return decode_base64(value["b64"])
     try:
         return str(value).encode()
     except UnicodeEncodeError as error:

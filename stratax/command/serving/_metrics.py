@@ -42,7 +42,7 @@ class Metrics:
             "stratax_serving_pending_requests", "Requests that are being worked on.", registry=self._registry
         )
 
-    def answered(self, model: str, code: int, seconds: float) -> None:
+    def count_answer(self, model: str, code: int, seconds: float) -> None:
         """Count an answer.
 
         Args:
@@ -53,11 +53,11 @@ class Metrics:
         self._requests.labels(model, str(code)).inc()
         self._seconds.labels(model).observe(seconds)
 
-    def computed(self, model: str, rows: int) -> None:
+    def count_rows(self, model: str, rows: int) -> None:
         """Count rows that were computed together."""
         self._rows.labels(model).observe(rows)
 
-    def changed(self, model: str, number: int) -> None:
+    def note_version(self, model: str, number: int) -> None:
         """Note which version of a model answers."""
         self._version.labels(model).set(number)
 

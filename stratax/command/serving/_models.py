@@ -101,7 +101,7 @@ class ServedModel:
 
     async def refresh(self) -> None:
         """Look for versions; load what is new, and change over to it."""
-        found = await asyncio.to_thread(self._found)
+        found = await asyncio.to_thread(self._find_versions)
         wanted = {number for number in self.labels.values() if await self._have(number, found)}
         for number in sorted(found, reverse=True):
             if await self._have(number, found):
@@ -113,7 +113,7 @@ class ServedModel:
         for number in [number for number in self.versions if number not in wanted]:
             self._retire(number)
 
-    async def drained(self) -> None:
+    async def wait_until_drained(self) -> None:
         """Wait until the versions that have been replaced are gone."""
         if self._draining:
             await asyncio.wait(self._draining)
@@ -136,7 +136,7 @@ class ServedModel:
             code = _CODES.get(error.error_code, "UNKNOWN") if isinstance(error, StrataxError) else "UNKNOWN"
             _logger.error("serving: %s version %d can't be served: %s", self.name, number, error)
             self._failed[number] = files
-            self._ended(number, Status("END", code, str(error)[:1000]))
+            self._note_end(number, Status("END", code, str(error)[:1000]))
             return False
         self._failed.pop(number, None)
         _tidy()
@@ -154,23 +154,23 @@ class ServedModel:
         task.add_done_callback(self._draining.discard)
 
     async def _drop(self, version: Version) -> None:
-        await version.drained()
+        await version.wait_until_drained()
         # Unless it is there once more: it came back while its last request was answered.
         if version.number not in self.versions:
-            self._ended(version.number, Status("END"))
+            self._note_end(version.number, Status("END"))
         _logger.info("serving: %s version %d is gone", self.name, version.number)
         del version
         # Its arrays are part of cycles.
         gc.unfreeze()
         _tidy()
 
-    def _ended(self, number: int, status: Status) -> None:
+    def _note_end(self, number: int, status: Status) -> None:
         self.statuses[number] = status
         ended = [other for other, each in self.statuses.items() if each.state == "END" and other != number]
         for other in sorted(ended)[: max(0, len(ended) + 1 - _MOST_ENDED)]:
             del self.statuses[other]
 
-    def _found(self) -> dict[int, str]:
+    def _find_versions(self) -> dict[int, str]:
         with os.scandir(self._base) as entries:
             names = sorted(
                 each.name for each in entries if _NUMBER.fullmatch(each.name) and _may_be_folder(each)
@@ -195,7 +195,7 @@ class Models:
     def __iter__(self) -> Iterator[ServedModel]:
         return iter(self._models.values())
 
-    def named(self, name: str) -> ServedModel:
+    def find(self, name: str) -> ServedModel:
         """Return a model.
 
         Raises:

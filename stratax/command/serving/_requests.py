@@ -38,7 +38,7 @@ class PredictRequest:
     is_row_wise: bool
 
 
-def parsed(body: bytes | bytearray) -> dict[str, Any]:
+def parse_body(body: bytes | bytearray) -> dict[str, Any]:
     """Return the object that a body is.
 
     Raises:
@@ -234,13 +234,13 @@ def _texts(name: str, leaves: Sequence[Any], info: TensorInfo) -> np.ndarray:
                     'Binary data is sent as {"b64": "..."}.'
                 ) from error
         elif _is_base64(each):
-            made[position] = decoded(each["b64"])
+            made[position] = decode_base64(each["b64"])
         else:
             raise _other_value(name, info, each)
     return made
 
 
-def decoded(text: str) -> bytes:
+def decode_base64(text: str) -> bytes:
     """Return the bytes of a base64 text, with or without padding.
 
     Raises:

@@ -28,8 +28,8 @@ def predict_response(outputs: Mapping[str, np.ndarray], *, is_row_wise: bool) ->
         BadArgumentError: The outputs can't be divided into rows, or text in them is none.
     """
     if not is_row_wise:
-        columns = {name: _listed(name, array) for name, array in outputs.items()}
-        return _dumped({"outputs": columns if len(columns) > 1 else next(iter(columns.values()), {})})
+        columns = {name: _list_values(name, array) for name, array in outputs.items()}
+        return _dump({"outputs": columns if len(columns) > 1 else next(iter(columns.values()), {})})
     rows: int | None = None
     for name, array in outputs.items():
         if not array.shape or rows not in (None, array.shape[0]):
@@ -38,10 +38,10 @@ def predict_response(outputs: Mapping[str, np.ndarray], *, is_row_wise: bool) ->
                 f"Received: shape {array.shape}. Send 'inputs' in place of 'instances'."
             )
         rows = array.shape[0]
-    listed = {name: _listed(name, array) for name, array in outputs.items()}
+    listed = {name: _list_values(name, array) for name, array in outputs.items()}
     if len(listed) == 1:
-        return _dumped({"predictions": next(iter(listed.values()))})
-    return _dumped(
+        return _dump({"predictions": next(iter(listed.values()))})
+    return _dump(
         {"predictions": [dict(zip(listed, row, strict=True)) for row in zip(*listed.values(), strict=True)]}
     )
 
@@ -65,8 +65,8 @@ def classify_response(outputs: Mapping[str, np.ndarray]) -> bytes:
     # As TensorFlow Serving does without one of them.
     labels = np.full(found[0].shape, b"", object) if classes is None else classes
     numbers = np.zeros(found[0].shape, np.float32) if scores is None else scores
-    rows = zip(_listed("classes", labels), _listed("scores", numbers), strict=True)
-    return _dumped({"result": [[list(pair) for pair in zip(*row, strict=True)] for row in rows]})
+    rows = zip(_list_values("classes", labels), _list_values("scores", numbers), strict=True)
+    return _dump({"result": [[list(pair) for pair in zip(*row, strict=True)] for row in rows]})
 
 
 def regress_response(outputs: Mapping[str, np.ndarray]) -> bytes:
@@ -84,14 +84,14 @@ def regress_response(outputs: Mapping[str, np.ndarray]) -> bytes:
             "A regression gives 'outputs', of shape (batch,) or (batch, 1). Received: "
             f"{', '.join(f'{name} of shape {array.shape}' for name, array in outputs.items())}."
         )
-    return _dumped({"result": _listed("outputs", array.reshape(-1))})
+    return _dump({"result": _list_values("outputs", array.reshape(-1))})
 
 
-def _dumped(values: Any) -> bytes:
+def _dump(values: Any) -> bytes:
     return json.dumps(values).encode()
 
 
-def _listed(name: str, array: np.ndarray) -> Any:
+def _list_values(name: str, array: np.ndarray) -> Any:
     if array.dtype == object:
         texts = [_text(name, each) for each in array.flat]
         made = np.empty(len(texts), object)

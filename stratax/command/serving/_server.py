@@ -131,7 +131,7 @@ class ModelServer:
         options = self._options
         metrics = Metrics()
         with concurrent.futures.ThreadPoolExecutor(_NUM_THREADS, "stratax-serving-compute") as executor:
-            computing = Computing(options=options, executor=executor, computed=metrics.computed)
+            computing = Computing(options=options, executor=executor, computed=metrics.count_rows)
             models = Models(
                 {
                     name: ServedModel(name, base, options.labels.get(name, {}), computing)

@@ -107,7 +107,7 @@ class Version:
         return await loop.run_in_executor(self._executor, signature.finish, prepared, results)
 
     @contextlib.contextmanager
-    def used(self) -> Iterator[None]:
+    def keep(self) -> Iterator[None]:
         """Keep the version until the block ends."""
         self._users += 1
         self._is_unused.clear()
@@ -118,7 +118,7 @@ class Version:
             if not self._users:
                 self._is_unused.set()
 
-    async def drained(self) -> None:
+    async def wait_until_drained(self) -> None:
         """Wait until nobody uses it."""
         await self._is_unused.wait()
 

@@ -81,7 +81,7 @@ class ScheduledPrograms:
         if not isinstance(execution, RemoteExecution):
             raise InternalError("A coordinator needs variables on parameter servers.")
         self._execution = execution
-        self._function = Function(self._traced, autograph=False, calls_argument=True)
+        self._function = Function(self._trace_call, autograph=False, calls_argument=True)
         self._known: weakref.WeakKeyDictionary[Any, _Known] = weakref.WeakKeyDictionary()
         # One function is traced at a time, by whichever worker's thread comes first.
         self._lock = threading.Lock()
@@ -107,10 +107,10 @@ class ScheduledPrograms:
             known,
             program,
             arguments.streams,
-            [*(np.asarray(each) for each in arguments.dynamic), *program.given()],
+            [*(np.asarray(each) for each in arguments.dynamic), *program.collect_given()],
         )
 
-    def _traced(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _trace_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         converted = function if isinstance(function, Function) else autograph.convert(function)
         return self._execution.pushing(converted, args, kwargs, None)
 

@@ -106,20 +106,20 @@ class ClosureQueue:
 
     def put_back(self, closure: Closure) -> None:
         """Let another worker run a closure; it comes before all others."""
-        with self._ended():
+        with self._end_closure():
             if self._error is not None or closure.generation != self._generation:
-                closure.value.fail(_cancelled())
+                closure.value.fail(_make_cancelled_error())
             else:
                 self._waiting.appendleft(closure)
 
-    def finished(self) -> None:
+    def note_finished(self) -> None:
         """Note that a closure was run."""
-        with self._ended():
+        with self._end_closure():
             self._num_finished += 1
 
-    def failed(self, error: BaseException) -> None:
+    def note_failure(self, error: BaseException) -> None:
         """Note that a closure has failed: those that wait are cancelled."""
-        with self._ended():
+        with self._end_closure():
             self._fail(error)
 
     def fail(self, error: BaseException) -> None:
@@ -132,11 +132,11 @@ class ClosureQueue:
         if self._error is None:
             self._error = error
         for closure in self._waiting:
-            closure.value.fail(_cancelled())
+            closure.value.fail(_make_cancelled_error())
         self._waiting.clear()
 
     @contextlib.contextmanager
-    def _ended(self) -> Iterator[None]:
+    def _end_closure(self) -> Iterator[None]:
         with self._changed:
             self._num_running -= 1
             yield
@@ -169,7 +169,7 @@ class ClosureQueue:
     def cancel(self) -> None:
         """Cancel what waits, and forget what failed: whoever scheduled it does not want it any more."""
         with self._changed:
-            self._fail(_cancelled())
+            self._fail(_make_cancelled_error())
             self._error = None
             self._generation += 1
             self._changed.notify_all()
@@ -190,7 +190,7 @@ class ClosureQueue:
             raise error
 
 
-def _cancelled() -> CancelledError:
+def _make_cancelled_error() -> CancelledError:
     return CancelledError(
         "The step was not run: another one that was scheduled before has failed. See the error that schedule or join "
         "has raised, and schedule it again."

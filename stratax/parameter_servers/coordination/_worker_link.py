@@ -185,16 +185,16 @@ class WorkerLink:
             if getattr(error, "said_by", None) is not None:
                 # A parameter server is lost, which the worker has told.
                 closure.value.fail(error)
-                self._queue.failed(error)
+                self._queue.note_failure(error)
                 return
             self._lose(life, error)
             self._queue.put_back(closure)
         except BaseException as error:
             closure.value.fail(error)
-            self._queue.failed(error)
+            self._queue.note_failure(error)
         else:
             closure.value.complete(result)
-            self._queue.finished()
+            self._queue.note_finished()
 
     def _result(self, life: _Life, closure: Closure) -> Any:
         def own(leaf: object) -> Any:
@@ -214,7 +214,7 @@ class WorkerLink:
             made = self._programs.make(closure.function, args, kwargs)
             if made.name not in life.programs:
                 sent = made.for_worker(life.platform, self._index)
-                pickled = [] if sent.calls is None else [sent.calls.pickled()]
+                pickled = [] if sent.calls is None else [sent.calls.pickle()]
                 life.connection.ask(
                     {
                         "op": "load",
@@ -231,7 +231,7 @@ class WorkerLink:
                     ],
                 )
                 life.programs[made.name] = sent.calls
-            answer = self._answered(
+            answer = self._run_step(
                 life,
                 made,
                 {
@@ -248,7 +248,7 @@ class WorkerLink:
                 stream.runs = runs or stream.runs
         raise InternalError("A worker's elements have another shape each time that it is asked.")
 
-    def _answered(self, life: _Life, made: "CallProgram", header: dict[str, Any]) -> Message:
+    def _run_step(self, life: _Life, made: "CallProgram", header: dict[str, Any]) -> Message:
         """Have the worker run a step, and return its answer; call what the step asks for while it runs."""
         answer = life.connection.ask(header, made.arrays)
         calls = life.programs[made.name]

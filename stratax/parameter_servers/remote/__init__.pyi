@@ -2,7 +2,7 @@ from ._build import build as build
 from ._host_calls import HostCalls as HostCalls
 from ._layout import Layouts as Layouts
 from ._layout import beside as beside
-from ._layout import made_beside as made_beside
+from ._layout import make_beside as make_beside
 from ._meeting import Meeting as Meeting
 from ._partitioners import FixedShardsPartitioner as FixedShardsPartitioner
 from ._partitioners import MaxSizePartitioner as MaxSizePartitioner

@@ -1,4 +1,4 @@
-"""`bounded`: runs a step so that few others change variables between its pull and its push (distribute layer)."""
+"""`run_bounded`: runs a step so that few others change variables between its pull and its push (distribute layer)."""
 
 import contextlib
 from collections.abc import Callable
@@ -13,7 +13,7 @@ R = TypeVar("R")
 _FIRST = 0
 
 
-def bounded(servers: Servers, bound: int | None, compute: Callable[[], T], push: Callable[[T], R]) -> R:
+def run_bounded(servers: Servers, bound: int | None, compute: Callable[[], T], push: Callable[[T], R]) -> R:
     """Compute a step, from its pull on, and push it; return what `push` does.
 
     Args:

@@ -91,7 +91,7 @@ KEEP_ZERO = frozenset(
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 
 
-def written_out(closed: Any) -> Any:
+def write_out(closed: Any) -> Any:
     """Return a closed jaxpr with the functions that it calls written out in it."""
     return jaxprs.trace_again(closed, _write_out)
 
@@ -149,7 +149,7 @@ def _operands_of(equations: Sequence[Any]) -> list[Any]:
 
 def inputs_of(closed: Any, output: int) -> list[int]:
     """Return which arguments of a closed jaxpr one of its results depends on."""
-    needed = _needed(closed, output).variables
+    needed = _find_needed(closed, output).variables
     return [index for index, variable in enumerate(closed.jaxpr.invars) if variable in needed]
 
 
@@ -161,7 +161,7 @@ def mixes_elements(closed: Any, output: int, shape: Sequence[int]) -> str | None
         output: Which of its results.
         shape: The shape of the variable. Everything that the result needs has this shape, or is a scalar.
     """
-    needed = _needed(closed, output)
+    needed = _find_needed(closed, output)
     for equation in needed.equations:
         shapes = {tuple(variable.aval.shape) for variable in equation.outvars}
         if not _is_elementwise(equation) or not shapes <= {(), tuple(shape)}:
@@ -186,7 +186,7 @@ def keeps_where_zero(closed: Any, output: int, argument: int, zeros: Sequence[in
     jaxpr = closed.jaxpr
     kept = {jaxpr.invars[argument]}
     zero = {jaxpr.invars[index] for index in zeros}
-    for equation in _needed(closed, output).equations:
+    for equation in _find_needed(closed, output).equations:
         is_zero = [
             is_zero_literal(atom) if isinstance(atom, core.Literal) else atom in zero
             for atom in equation.invars
@@ -270,14 +270,14 @@ def is_zero_literal(atom: object) -> bool:
     return isinstance(atom, core.Literal) and np.shape(atom.val) == () and not atom.val
 
 
-def _needed(closed: Any, output: int) -> jaxprs.Needed:
+def _find_needed(closed: Any, output: int) -> jaxprs.Needed:
     return jaxprs.find_needed(closed.jaxpr, [closed.jaxpr.outvars[output]])
 
 
 def _for_output(closed: Any, output: int) -> Any:
     """Return what of a closed jaxpr computes one of its results."""
     outputs = [closed.jaxpr.outvars[output]]
-    return jaxprs.cut(closed, outputs=outputs, equations=_needed(closed, output).equations)
+    return jaxprs.cut(closed, outputs=outputs, equations=_find_needed(closed, output).equations)
 
 
 def _is_elementwise(equation: Any) -> bool:

@@ -64,11 +64,11 @@ class HostCalls:
         self._travelling.append(travels)
         return len(self._functions) - 1
 
-    def pickled(self) -> bytes:
+    def pickle(self) -> bytes:
         """Return what a worker needs of them: those that travel, if they can be pickled."""
         sent = []
         for (function, types), travels in zip(self._functions, self._travelling, strict=True):
-            sent.append((_pickled(function) if travels else None, types))
+            sent.append((_pickle(function) if travels else None, types))
         return pickle.dumps(sent)
 
     def call(self, number: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -84,7 +84,7 @@ class HostCalls:
         try:
             return _results(*self._functions[number], arrays)
         except Exception as error:
-            raise _raised(error) from error
+            raise _translate_error(error) from error
 
 
 class WorkerCalls:
@@ -113,7 +113,7 @@ class WorkerCalls:
         """
         errors: list[BaseException] = []
         compiled = seam.compile_with(
-            exported, [functools.partial(_called, errors, call) for call in self._calls]
+            exported, [functools.partial(_call, errors, call) for call in self._calls]
         )
 
         def run(*operands: object) -> tuple[list[Any], list[Any]]:
@@ -126,7 +126,7 @@ class WorkerCalls:
             except Exception:
                 if not errors:
                     raise
-                raise _raised(errors[0]) from errors[0]
+                raise _translate_error(errors[0]) from errors[0]
             return changed, results
 
         return run
@@ -146,17 +146,17 @@ def exportable(closed: Any) -> tuple[Callable[..., list[Any]], HostCalls]:
     """
     calls = HostCalls()
 
-    def numbered(equation: Any) -> Any:
+    def number_call(equation: Any) -> Any:
         if not programs.is_call(equation):
             return None
         types = tuple((tuple(v.aval.shape), np.dtype(v.aval.dtype).name) for v in equation.outvars)
         function, travels = _function_of(equation)
         return seam.number_call(equation, calls.add(function, types, travels=travels))
 
-    return seam.make_caller(jaxprs.rewrite(closed, numbered, seam.effects_of)), calls
+    return seam.make_caller(jaxprs.rewrite(closed, number_call, seam.effects_of)), calls
 
 
-def exported(compiled: Any, platform: str, *given: Any) -> bytes:
+def export_compiled(compiled: Any, platform: str, *given: Any) -> bytes:
     """Return a compiled function, exported.
 
     Args:
@@ -231,7 +231,7 @@ def _here(function: Callable[..., Any], types: Types, arrays: Sequence[np.ndarra
     return _results(function, types, arrays)
 
 
-def _called(
+def _call(
     errors: list[BaseException],
     call: Callable[[Sequence[np.ndarray]], list[np.ndarray]],
     token: object,
@@ -258,7 +258,7 @@ def _results(function: Callable[..., Any], types: Types, arrays: Sequence[np.nda
     return [each.astype(dtype) for each, (_, dtype) in zip(results, types, strict=True)]
 
 
-def _raised(error: BaseException) -> Exception:
+def _translate_error(error: BaseException) -> Exception:
     """Return what is raised for an error of a function that a program calls."""
     error = host.own_of(error)
     if isinstance(error, _AssertionFailedError):
@@ -268,7 +268,7 @@ def _raised(error: BaseException) -> Exception:
     return kind(str(error) if type(error) is kind else f"{type(error).__name__}: {error}")
 
 
-def _pickled(function: Callable[..., Any]) -> bytes | None:
+def _pickle(function: Callable[..., Any]) -> bytes | None:
     """Return a function, pickled; None where it refers to what is only in this process."""
     stream = io.BytesIO()
     try:

@@ -128,7 +128,7 @@ def beside(variable: keras.Variable) -> Surroundings:
     return _NEIGHBOUR.holding(variable)
 
 
-def made_beside(variable: keras.Variable, make: Callable[[], Any]) -> Any:
+def make_beside(variable: keras.Variable, make: Callable[[], Any]) -> Any:
     """Return a variable that lies where another one does, also if it gets its value, and its place, later.
 
     Args:
@@ -179,11 +179,11 @@ class Layouts:
                 neighbour = reference()
             known = None if neighbour is None else self._layouts.get(neighbour)
             if _is_copied(variable):
-                layout = self._copied(name)
+                layout = self._lay_out_copies(name)
             elif known is not None and neighbour is not None:
                 layout = self._next_to(name, variable, neighbour, known)
             else:
-                layout = self._divided(name, variable)
+                layout = self._divide(name, variable)
             self._layouts.put(variable, layout)
             for shard in layout.all:
                 shape = shard.shape_of(tuple(variable.shape))
@@ -195,7 +195,7 @@ class Layouts:
         self._names[path] = number + 1
         return f"{path}#{number}" if number else path
 
-    def _copied(self, name: str) -> ServerLayout:
+    def _lay_out_copies(self, name: str) -> ServerLayout:
         copies = tuple(ServerShard(server, name) for server in range(self._num_servers))
         return ServerLayout(name, copies[:1], copies)
 
@@ -211,7 +211,7 @@ class Layouts:
         # Of another shape, Adafactor's means over rows for instance: whole, with the first shard.
         return ServerLayout(name, (ServerShard(known.shards[0].server, name),))
 
-    def _divided(self, name: str, variable: keras.Variable) -> ServerLayout:
+    def _divide(self, name: str, variable: keras.Variable) -> ServerLayout:
         shape = tuple(variable.shape)
         count = 1 if self._partitioner is None else num_shards_of(self._partitioner, shape, variable.dtype)
         loads = list(self._num_bytes)

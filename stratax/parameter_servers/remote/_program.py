@@ -13,8 +13,13 @@ from stratax.core import host, known, regions, storage
 from stratax.core.programs import Program, Retrace
 from stratax.core.storage import InterruptDeferred, check_fits
 from stratax.errors import TracingError
-from stratax.parameter_servers.remote._bound import bounded
-from stratax.parameter_servers.remote._host_calls import HostCalls, check_platform, exportable, exported
+from stratax.parameter_servers.remote._bound import run_bounded
+from stratax.parameter_servers.remote._host_calls import (
+    HostCalls,
+    check_platform,
+    export_compiled,
+    exportable,
+)
 from stratax.parameter_servers.remote._layout import not_on_servers
 from stratax.parameter_servers.remote._push import requests_of
 from stratax.parameter_servers.remote._row_program import RowProgram
@@ -26,7 +31,7 @@ from stratax.parameter_servers.remote._step import (
     Push,
     RemoteStep,
     WorkerElement,
-    described,
+    describe_leaves,
 )
 from stratax.parameter_servers.remote._store import ServerStore
 from stratax.parameter_servers.remote._updates import ServerUpdate
@@ -101,11 +106,11 @@ class RemoteProgram(Program):
         if host.awaited:
             host.settle_before_run()
         # Nothing is overwritten, so that Ctrl-C may come while servers or the devices are waited for.
-        compute = functools.partial(self._computed, fed, arguments)
+        compute = functools.partial(self._compute, fed, arguments)
         bound = self._store.max_staleness if self._parts else None
-        return self._outputs(bounded(self._store.servers, bound, compute, self._pushed))
+        return self._outputs(run_bounded(self._store.servers, bound, compute, self._push))
 
-    def _pushed(self, computed: tuple[list[Any], list[Any], list[Any]]) -> list[Any]:
+    def _push(self, computed: tuple[list[Any], list[Any], list[Any]]) -> list[Any]:
         """Have variables get their new values, here and on servers, and return the results."""
         changed, results, arrays = computed
         with InterruptDeferred():
@@ -114,14 +119,14 @@ class RemoteProgram(Program):
                 # With the update, and behind it, as it may be of the same variable.
                 there = [pair for pair in assigned if self._is_there(pair[0])]
                 assigned = [pair for pair in assigned if not self._is_there(pair[0])]
-                updates = {part.server: (part.name, part.sent_of(arrays)) for part in self._parts}
+                updates = {part.server: (part.name, part.choose_sent(arrays)) for part in self._parts}
                 parts = self._store.parts_of([v for v, _ in there], [value for _, value in there])
                 self._store.servers.tell(requests_of(new_step(), updates, parts))
             if assigned:
                 storage.write_all([v for v, _ in assigned], [value for _, value in assigned])
         return results
 
-    def _computed(self, fed: dict[Any, Any], arguments: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    def _compute(self, fed: dict[Any, Any], arguments: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Pull and compute; return the new values, the results, and what is sent to servers."""
         _, kept = self._inputs(fed)
         numbers = self._pull(kept, arguments)
@@ -159,7 +164,10 @@ class RemoteProgram(Program):
         specs, find = self._worker_specs(tables, platform)
         function, calls = self._for_worker(specs, platform)
         return Parcel(
-            step, [exported(jax.jit(function), platform, specs, self._specs), *find], self._own(), calls
+            step,
+            [export_compiled(jax.jit(function), platform, specs, self._specs), *find],
+            self._own(),
+            calls,
         )
 
     def _refuse_what_is_here_alone(self) -> None:
@@ -191,7 +199,7 @@ class RemoteProgram(Program):
     def _worker_feeds(self, traced: Sequence[Any]) -> Iterator[WorkerElement]:
         for feed in self.feeds:
             number = next(index for index, stream in enumerate(traced) if stream is feed.stream)
-            yield WorkerElement(number, described(feed.structure), feed.is_optional)
+            yield WorkerElement(number, describe_leaves(feed.structure), feed.is_optional)
 
     def _assignment_of(self, variable: keras.Variable) -> Assignment:
         if self._is_on_servers(variable):
@@ -211,7 +219,7 @@ class RemoteProgram(Program):
             specs[place] = jax.ShapeDtypeStruct((size, *table.row), specs[place].dtype)
         numbers = jax.eval_shape(self._find, *needed)
         specs += [spec_of(numbers[index]) for space in lookups.spaces for index in space.ids]
-        return specs, [exported(self._find, platform, *needed)]
+        return specs, [export_compiled(self._find, platform, *needed)]
 
     def _own(self) -> dict[str, np.ndarray]:
         """Return the first values of what each worker has for itself, by name."""
@@ -227,7 +235,7 @@ class RemoteProgram(Program):
             if isinstance(source, keras.Variable) and not self._is_on_servers(source)
         ]
 
-    def given(self) -> list[np.ndarray]:
+    def collect_given(self) -> list[np.ndarray]:
         """Return the values of variables that a step reads and that are in this process, as they are now."""
         here = [variable for variable in self._here() if not is_random_state(variable)]
         return [np.asarray(value) for value in regions.concrete_values(here)]

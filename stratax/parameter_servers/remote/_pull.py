@@ -67,7 +67,7 @@ class Puller:
             for server, answer in self._servers.ask(requests).items()
             for name, array in zip(answer.header["names"], answer.arrays, strict=True)
         }
-        return [_joined([found[shard.server, shard.name] for shard in shards]) for shards in variables]
+        return [_join([found[shard.server, shard.name] for shard in shards]) for shards in variables]
 
     def pull_with_rows(
         self,
@@ -143,10 +143,10 @@ class Puller:
         parts = [each.array for each in known]
         # A value also where a function is traced that reads the variable: it is kept for others.
         with jax.ensure_compile_time_eval():
-            value = _joined(parts)
+            value = _join(parts)
         self._whole[shards] = versions, value
         return value
 
 
-def _joined(parts: Sequence[np.ndarray]) -> jax.Array:
+def _join(parts: Sequence[np.ndarray]) -> jax.Array:
     return jax.numpy.array(parts[0] if len(parts) == 1 else np.concatenate(parts))

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax.core import jaxprs
 from stratax.parameter_servers.remote._row_spaces import Lookups, RowSpace
-from stratax.parameter_servers.remote._row_uses import LookedUpIds, RowGroup, RowUses, inlined, numbers_of
+from stratax.parameter_servers.remote._row_uses import LookedUpIds, RowGroup, RowUses, inline, numbers_of
 from stratax.seams.jax import core, partial_eval
 
 # An array is sent by rows if that saves so many bytes: rows need a question of their own.
@@ -68,8 +68,8 @@ def in_row_space(
     needed, find = _finder(closed, uses, layout.ids)
     return RowProgram(
         Lookups(tuple(layout.spaces), tuple(needed)),
-        layout.chosen(arguments),
-        layout.chosen(results),
+        layout.choose_spaces(arguments),
+        layout.choose_spaces(results),
         find,
         _Evaluation(closed, uses, layout),
     )
@@ -77,7 +77,7 @@ def in_row_space(
 
 def _trace(function: Callable[..., Any], specs: Sequence[Any], sizes: set[int]) -> Any:
     """Trace a function, with what has to do with arrays of some numbers of rows written out, and nothing unused."""
-    closed = inlined(jax.make_jaxpr(function)(*specs), sizes)
+    closed = inline(jax.make_jaxpr(function)(*specs), sizes)
     jaxpr, _ = partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True)
     return core.ClosedJaxpr(jaxpr, closed.consts)
 
@@ -98,7 +98,7 @@ class _Layout:
     space_of: dict[Any, int]
     place_of: dict[tuple[int, LookedUpIds], int]
 
-    def chosen(self, variables: dict[int, Any]) -> dict[int, int]:
+    def choose_spaces(self, variables: dict[int, Any]) -> dict[int, int]:
         """Return the spaces of those of some variables that are in one."""
         return {index: self.space_of[each] for index, each in variables.items() if each in self.space_of}
 

@@ -30,7 +30,7 @@ class RowSpace:
     size: int
     num_rows: int
 
-    def compacted(self, found: Sequence[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
+    def compact(self, found: Sequence[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the rows, each once, in order, and where among them those of each array are.
 
         Args:
@@ -114,7 +114,7 @@ def pull_inputs(
             inputs[place] = value
     given = [*inputs, *arguments]
     found = [] if find is None else find(*[given[index] for index in lookups.needed])
-    compacted = [space.compacted(found) for space in lookups.spaces]
+    compacted = [space.compact(found) for space in lookups.spaces]
     rest = {place: shards for place, shards in variables.items() if place not in first}
     values, pieces = puller.pull_with_rows(
         list(rest.values()), [(table.shards, compacted[table.space][0]) for table in tables.values()]
@@ -122,12 +122,12 @@ def pull_inputs(
     for place, value in zip(rest, values, strict=True):
         inputs[place] = value
     for (place, table), parts in zip(tables.items(), pieces, strict=True):
-        inputs[place] = _filled(parts, lookups.spaces[table.space].size, table)
+        inputs[place] = _fill(parts, lookups.spaces[table.space].size, table)
     inputs += [places for _, own in compacted for places in own]
     return [rows for rows, _ in compacted]
 
 
-def _filled(parts: Sequence[np.ndarray], size: int, table: RowTable) -> np.ndarray:
+def _fill(parts: Sequence[np.ndarray], size: int, table: RowTable) -> np.ndarray:
     """Return rows one behind another, with zeros where there is room for more."""
     value = np.empty((size, *table.row), np.dtype(table.dtype))
     position = 0

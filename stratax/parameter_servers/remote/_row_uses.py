@@ -98,7 +98,7 @@ class RowUses:
     """What of a jaxpr can be computed in row space.
 
     Args:
-        jaxpr: The jaxpr, written out by :func:`inlined`.
+        jaxpr: The jaxpr, written out by :func:`inline`.
         tables: Those of its arguments that are variables which are worth it.
         pushed: Those of its results that may be given by rows.
         is_worth_it: Whether an array of a shape and dtype is better sent as so many rows.
@@ -261,7 +261,7 @@ class RowUses:
         return is_zero_literal(atom)
 
 
-def inlined(closed: Any, sizes: set[int]) -> Any:
+def inline(closed: Any, sizes: set[int]) -> Any:
     """Return a closed jaxpr with the functions that it calls written out in it.
 
     Functions whose intermediate values are computed again for a gradient stay as they are, unless they have to do with

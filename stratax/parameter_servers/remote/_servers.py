@@ -152,7 +152,7 @@ class Servers:
                 raise failure
 
     @contextlib.contextmanager
-    def marked(self) -> Iterator[str]:
+    def mark_state(self) -> Iterator[str]:
         """Mark a state of all servers, for who reads by the mark inside the block; give the mark.
 
         Each step has changed all of its servers in that state, or none. Steps are held back for some round trips, not

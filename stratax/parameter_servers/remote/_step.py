@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from stratax.parameter_servers.remote._bound import bounded
+from stratax.parameter_servers.remote._bound import run_bounded
 from stratax.parameter_servers.remote._layout import ServerShard
 from stratax.parameter_servers.remote._pull import Puller
 from stratax.parameter_servers.remote._push import requests_of
@@ -185,12 +185,12 @@ class StepRunner:
         """
         _check_fits(step, iterators)
         elements: list[list[Any]] = []
-        compute = functools.partial(self._computed, step, programs, iterators, arguments, elements)
+        compute = functools.partial(self._compute, step, programs, iterators, arguments, elements)
         bound = step.max_staleness if step.pushes else None
-        results = bounded(self._servers, bound, compute, functools.partial(self._push, step, once))
+        results = run_bounded(self._servers, bound, compute, functools.partial(self._push, step, once))
         return [np.asarray(array) for array in results]
 
-    def _computed(
+    def _compute(
         self,
         step: RemoteStep,
         programs: Sequence[Callable[..., Any]],
@@ -216,7 +216,7 @@ class StepRunner:
         if not elements:
             # Once, and behind the pull if it can be: an element that was taken, and not used, would be lost if a server
             # is.
-            elements += [_taken(feed, iterators[feed.iterator]) for feed in step.feeds]
+            elements += [_take(feed, iterators[feed.iterator]) for feed in step.feeds]
         for index, each in enumerate(step.inputs):
             if each.feed is not None:
                 inputs[index] = elements[each.feed][each.leaf]
@@ -267,11 +267,11 @@ def _check_fits(step: RemoteStep, iterators: Sequence[Any]) -> None:
         found = iterator.peek_up_to(skip, 1) if feed.is_optional else iterator.peek_runs(skip, 1)
         taken[feed.iterator] = skip + 1
         expected = feed.leaves[1:] if feed.is_optional else feed.leaves
-        if found and described(found[0][0]) != expected:
+        if found and describe_leaves(found[0][0]) != expected:
             raise UnfitError
 
 
-def described(structure: object) -> tuple[tuple[tuple[int, ...], str], ...]:
+def describe_leaves(structure: object) -> tuple[tuple[tuple[int, ...], str], ...]:
     """Return the shapes and dtypes of a structure's leaves."""
     return tuple(
         (tuple(leaf.shape), np.dtype(jax.dtypes.canonicalize_dtype(leaf.dtype)).name)
@@ -279,7 +279,7 @@ def described(structure: object) -> tuple[tuple[tuple[int, ...], str], ...]:
     )
 
 
-def _taken(feed: WorkerElement, iterator: Any) -> list[Any]:
+def _take(feed: WorkerElement, iterator: Any) -> list[Any]:
     if not feed.is_optional:
         return list(jax.tree.leaves(iterator.take()))
     if iterator.peek_up_to(0, 1):

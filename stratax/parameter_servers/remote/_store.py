@@ -56,7 +56,7 @@ class ServerStore(VariableStore):
             self.create(variable, make())
             return
         layout = self.layouts.place(variable)
-        programs = {shard: _exported(make, shard, shape, dtype) for shard in layout.all}
+        programs = {shard: _export(make, shard, shape, dtype) for shard in layout.all}
         if None in programs.values():
             # An initialiser in NumPy, for instance.
             self.create(variable, make())
@@ -76,7 +76,7 @@ class ServerStore(VariableStore):
         if self in marks:
             yield
             return
-        with self.servers.marked() as mark, _MARKS.holding({**marks, self: mark}):
+        with self.servers.mark_state() as mark, _MARKS.holding({**marks, self: mark}):
             yield
 
     def read(self, variables: Sequence[keras.Variable]) -> list[jax.Array]:
@@ -124,7 +124,7 @@ class ServerStore(VariableStore):
         self.servers.ask({server: request(own) for server, own in grouped.items()})
 
 
-def _exported(
+def _export(
     make: Callable[[], Any], shard: ServerShard, shape: tuple[int, ...], dtype: np.dtype
 ) -> bytes | None:
     """Return a program that makes a shard's first value; None where its initialiser can't be traced."""

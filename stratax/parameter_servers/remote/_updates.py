@@ -89,7 +89,7 @@ class ServerUpdate:
         }
         return Request(header, [np.frombuffer(self.program, np.uint8)])
 
-    def sent_of(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def choose_sent(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return what the server is sent, of the arrays that the program gives."""
         return [sent.of(arrays) for sent in self.sent]
 
@@ -147,7 +147,7 @@ def update_of(make: Callable[[list[Any]], None], arrays: Sequence[Any]) -> Updat
         raise InternalError("An update on servers needs more than variables.")
     flat = jaxprs.lift_inputs(closed, len(needed))
     inputs = [jax.ShapeDtypeStruct(tuple(v.shape), jax.dtypes.canonicalize_dtype(v.dtype)) for v in needed]
-    whole = _elementwise.written_out(jax.make_jaxpr(flat)(*inputs, *arrays))
+    whole = _elementwise.write_out(jax.make_jaxpr(flat)(*inputs, *arrays))
     prepare, rest = _elementwise.without_reductions(whole, len(needed))
     return Update(prepare, rest, needed, written)
 
@@ -190,13 +190,13 @@ def _make_updatable(store: ServerStore, traced: Update) -> None:
         involved = [each for each in [variable, *used] if not store.layouts.of(each).copies]
         if involved:
             reason = None if _is_local(store, involved) else _reason(store, traced, output, involved)
-            groups = _joined(groups, _Together({id(each): each for each in involved}, reason))
+            groups = _join_groups(groups, _Together({id(each): each for each in involved}, reason))
     for group in groups:
         if group.reason is not None:
             _gather(store, list(group.variables.values()), group.reason)
 
 
-def _joined(groups: Sequence[_Together], new: _Together) -> list[_Together]:
+def _join_groups(groups: Sequence[_Together], new: _Together) -> list[_Together]:
     """Add a group; what one update needs together, another one may need together with more."""
     others = [group for group in groups if group.variables.keys().isdisjoint(new.variables)]
     met = [group for group in groups if group not in others]
@@ -327,7 +327,7 @@ def _part(store: ServerStore, traced: Update, server: int, by_rows: dict[int, in
             part.replaced.add(variable, shard)
             sources = _sources(store, traced, output, shard, part, by_rows)
             part.steps.append(_ShardStep(traced, output, sources, shard))
-    return _exported(server, part)
+    return _export(server, part)
 
 
 def _sources(
@@ -347,7 +347,7 @@ def _sources(
     return sources
 
 
-def _exported(server: int, part: _Part) -> ServerUpdate:
+def _export(server: int, part: _Part) -> ServerUpdate:
     replaced, read, sent = part.replaced.specs, part.read, part.sent
     exported = jax.export.export(jax.jit(part.run), platforms=("cpu",))(
         list(replaced.values()), list(read.values()), list(sent.specs.values())
@@ -375,11 +375,11 @@ class _ShardStep:
     ) -> None:
         self._closed, self._output, self._sources, self._shard = traced.closed, output, sources, shard
         self._shape = tuple(traced.written[output].shape)
-        self._rows = _changed_rows(traced, output, sources)
+        self._rows = _find_changed_rows(traced, output, sources)
 
     def __call__(self, named: dict[str, Any], given: dict[Sent, Any]) -> Any:
         if self._rows is not None:
-            return self._changed(named, given, given[self._rows.numbers])
+            return self._change_rows(named, given, given[self._rows.numbers])
         own_shape = self._shard.shape_of(self._shape)
         arguments = self._arguments(named, self._whole(given, own_shape))
         if self._shard.stop is None:
@@ -400,7 +400,7 @@ class _ShardStep:
                 whole[sent] = zeros.at[given[sent.numbers]].set(given[sent], mode="drop")
         return whole
 
-    def _changed(self, named: dict[str, Any], given: dict[Sent, Any], numbers: Any) -> Any:
+    def _change_rows(self, named: dict[str, Any], given: dict[Sent, Any], numbers: Any) -> Any:
         """Return the new value where only some rows change."""
         # Numbers, such as a learning rate, are no rows.
         parts = {
@@ -413,7 +413,7 @@ class _ShardStep:
         return named[self._shard.name].at[numbers].set(changed, mode="drop")
 
 
-def _changed_rows(traced: Update, output: int, sources: dict[int, Any]) -> Sent | None:
+def _find_changed_rows(traced: Update, output: int, sources: dict[int, Any]) -> Sent | None:
     """Return what has the rows that an update changes; None where it changes others, too, or that is not known.
 
     Args:

@@ -110,7 +110,7 @@ class WorkerServer(MessageServer):
     def _dataset(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> Message:
         make = pickle.loads(arrays[0].tobytes())
         dataset = self._datasets[header["dataset"]] = make()
-        return _pickled(dataset.element_spec)
+        return _pickle(dataset.element_spec)
 
     def _iterator(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
         dataset = self._datasets.get(header["dataset"])
@@ -120,7 +120,7 @@ class WorkerServer(MessageServer):
         return {}
 
     def _peek(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> Message:
-        return _pickled(self._iterators[header["iterator"]].peek_up_to(0, 1))
+        return _pickle(self._iterators[header["iterator"]].peek_up_to(0, 1))
 
     def _drop(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
         self._datasets.pop(header["name"], None)
@@ -167,7 +167,7 @@ class WorkerServer(MessageServer):
                 results = self._runner.run(program.step, program.compiled, iterators, arrays, header["once"])
             except UnfitError:
                 # What they are like instead, for each iterator.
-                return _pickled([each.peek_up_to(0, header["ahead"]) for each in iterators], unfit=True)
+                return _pickle([each.peek_up_to(0, header["ahead"]) for each in iterators], unfit=True)
         return Message({}, results)
 
 
@@ -186,5 +186,5 @@ class _Program:
     asks: bool
 
 
-def _pickled(value: object, **header: object) -> Message:
+def _pickle(value: object, **header: object) -> Message:
     return Message(header, [np.frombuffer(pickle.dumps(value), np.uint8)])

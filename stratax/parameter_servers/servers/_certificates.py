@@ -122,9 +122,9 @@ def _of_user(key: bytes) -> Certificates:
             f"{SECRET_VARIABLE}, or {SECRET_FILE_VARIABLE}, in all tasks. Received: {CERTIFICATE_VARIABLE} without it."
         )
     own, private_key, authority = (_content(name) for name in _VARIABLES)
-    chain = _parsed(CERTIFICATE_VARIABLE, own, x509.load_pem_x509_certificates)
-    authorities = _parsed(AUTHORITY_VARIABLE, authority, x509.load_pem_x509_certificates)
-    loaded = _parsed(KEY_VARIABLE, private_key, lambda pem: serialization.load_pem_private_key(pem, None))
+    chain = _parse(CERTIFICATE_VARIABLE, own, x509.load_pem_x509_certificates)
+    authorities = _parse(AUTHORITY_VARIABLE, authority, x509.load_pem_x509_certificates)
+    loaded = _parse(KEY_VARIABLE, private_key, lambda pem: serialization.load_pem_private_key(pem, None))
     kind = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     if loaded.public_key().public_bytes(*kind) != chain[0].public_key().public_bytes(*kind):
         raise ClusterError(
@@ -195,7 +195,7 @@ def _content(name: str) -> bytes:
         ) from error
 
 
-def _parsed(name: str, content: bytes, parse: Callable[[bytes], Any]) -> Any:
+def _parse(name: str, content: bytes, parse: Callable[[bytes], Any]) -> Any:
     try:
         return parse(content)
     except (ValueError, TypeError) as error:
@@ -221,13 +221,13 @@ def _certificate(name: str, key: Any, authority_key: Any, *, is_authority: bool)
     from cryptography.hazmat.primitives import hashes
     from cryptography.x509.oid import NameOID
 
-    def named(text: str) -> x509.Name:
+    def make_name(text: str) -> x509.Name:
         return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
     builder = (
         x509.CertificateBuilder()
-        .subject_name(named(name))
-        .issuer_name(named("stratax authority"))
+        .subject_name(make_name(name))
+        .issuer_name(make_name("stratax authority"))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(_VALID[0])

@@ -247,13 +247,13 @@ class MessageServer(flight.FlightServerBase):
         if self.look_up(header, message.arrays, writer):
             return
         if header.get("op") in self.answers():
-            _wire.send(writer, *self._done_once(sender, header, message.arrays))
+            _wire.send(writer, *self._do_once(sender, header, message.arrays))
         else:
             raise BadArgumentError(
                 f"A server does not know what to do. Received: op={shown(header.get('op'))}."
             )
 
-    def _done_once(self, sender: _Sender, header: dict[str, Any], arrays: list[np.ndarray]) -> _wire.Message:
+    def _do_once(self, sender: _Sender, header: dict[str, Any], arrays: list[np.ndarray]) -> _wire.Message:
         number = header["number"]
         with sender.lock:
             if number == sender.number:
@@ -323,7 +323,7 @@ class ShardServer(MessageServer):
     def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: object) -> bool:
         if header.get("op") != "pull":
             return False
-        self._turns.pulled(header["stream"])
+        self._turns.note_pull(header["stream"])
         self._pull(header, arrays, writer)
         return True
 
@@ -369,7 +369,7 @@ class ShardServer(MessageServer):
         del arrays[num_sent:]
         with self._step(header):
             versions = self.shards.apply(header["update"], arrays, once=header.get("once"), assigned=assigned)
-        self._turns.pushed(header["stream"])
+        self._turns.note_push(header["stream"])
         return {"versions": versions}
 
     def _step(self, header: dict[str, Any]) -> contextlib.AbstractContextManager[None]:

@@ -140,7 +140,7 @@ class Shards:
         with self._lock:
             if name in self._shards:
                 return False
-        array = jax.jit(_exported(program, name).call)()
+        array = jax.jit(_load_program(program, name).call)()
         with self._lock:
             # Two tasks may have begun at once; both would compute the same.
             return self._shards.setdefault(name, _Shard(array)).value is array
@@ -212,7 +212,7 @@ class Shards:
             BadArgumentError: An array has no such rows, or none at all.
             FailedPreconditionError: There is none of a name.
         """
-        filled = [_filled(array, 0) for array in numbers]
+        filled = [_fill(array, 0) for array in numbers]
         with self._lock:
             values = [self._get(name).value for name in names]
             for name, value, rows in zip(names, values, numbers, strict=True):
@@ -266,7 +266,7 @@ class Shards:
         with self._lock:
             if update in self._updates:
                 return
-        exported = _exported(program, update)
+        exported = _load_program(program, update)
         made = _Update(
             tuple(replaced),
             tuple(read),
@@ -309,7 +309,7 @@ class Shards:
                 f"There is no update {shown(update)}. Define it before it is applied."
             )
         # Before the lock is taken again: this copies.
-        arrays = _taken(sent, found.fills or (None,) * len(sent))
+        arrays = _take_arrays(sent, found.fills or (None,) * len(sent))
         with self._lock:
             self._check_fits(list(assigned), others)
             if once is not None and not self._is_first(update, once):
@@ -372,7 +372,7 @@ def _take(value: Any, rows: Any) -> Any:
     return value.at[rows].get(mode="clip")
 
 
-def _taken(sent: list[np.ndarray], fills: Sequence[int | None]) -> list[jax.Array]:
+def _take_arrays(sent: list[np.ndarray], fills: Sequence[int | None]) -> list[jax.Array]:
     """Return copies of arrays, which are taken out of a list: gradients are as large as the variables."""
     # By position from the end, where taking one costs nothing.
     fills = list(fills)
@@ -383,11 +383,11 @@ def _taken(sent: list[np.ndarray], fills: Sequence[int | None]) -> list[jax.Arra
     found = []
     while sent:
         array, fill = sent.pop(), fills.pop()
-        found.append(jax.numpy.asarray(array if fill is None else _filled(array, fill)))
+        found.append(jax.numpy.asarray(array if fill is None else _fill(array, fill)))
     return found[::-1]
 
 
-def _filled(array: np.ndarray, fill: int) -> np.ndarray:
+def _fill(array: np.ndarray, fill: int) -> np.ndarray:
     """Return an array with more rows: programs are compiled for few sizes, at most half as large again."""
     count = max(_LEAST_ROWS, len(array))
     power = 1 << (count - 1).bit_length()
@@ -408,7 +408,7 @@ def _check_rows(name: str, value: jax.Array, rows: np.ndarray) -> None:
         )
 
 
-def _exported(program: bytes, name: str) -> Any:
+def _load_program(program: bytes, name: str) -> Any:
     try:
         return export.deserialize(bytearray(program))
     except Exception as error:  # JAX says with various errors that bytes are no function.

@@ -63,12 +63,12 @@ class StepTurns:
         with self._changed:
             return dict(sorted(self._found.items()))
 
-    def pulled(self, stream: str) -> None:
+    def note_pull(self, stream: str) -> None:
         """Note that a stream has pulled; of several pulls before a push the last one counts."""
         with self._changed:
             self._pulled[stream] = self._num_changes
 
-    def pushed(self, stream: str) -> None:
+    def note_push(self, stream: str) -> None:
         """Note that a stream's step has changed variables."""
         with self._changed:
             before = self._pulled.pop(stream, self._num_changes)

@@ -104,7 +104,7 @@ def receive(reader: Any, most_bytes: int) -> Message:
         DataLossError: What came is no message, or a larger one.
     """
     chunk = reader.read_chunk()
-    header, specs = _parsed(chunk.app_metadata, most_bytes)
+    header, specs = _parse(chunk.app_metadata, most_bytes)
     together = _bytes_of(chunk)
     arrays: list[np.ndarray] = []
     position = 0
@@ -113,16 +113,16 @@ def receive(reader: Any, most_bytes: int) -> Message:
             piece = together[position : position + spec.size]
             position += spec.size
         else:
-            piece = _joined(reader, spec.size)
+            piece = _join_pieces(reader, spec.size)
         if piece.size != spec.size:
-            raise _damaged(f"{piece.size} bytes where an array has {spec.size}")
-        arrays.append(_aligned(piece, spec.dtype).view(spec.dtype).reshape(spec.shape))
+            raise _make_damage_error(f"{piece.size} bytes where an array has {spec.size}")
+        arrays.append(_align(piece, spec.dtype).view(spec.dtype).reshape(spec.shape))
     if position != together.size:
-        raise _damaged(f"{together.size} bytes where arrays have {position}")
+        raise _make_damage_error(f"{together.size} bytes where arrays have {position}")
     return Message(header, arrays)
 
 
-def _joined(reader: Any, size: int) -> np.ndarray:
+def _join_pieces(reader: Any, size: int) -> np.ndarray:
     """Return the bytes of an array that follow in pieces."""
     if size <= _PIECE_BYTES:
         return _bytes_of(reader.read_chunk())
@@ -130,7 +130,7 @@ def _joined(reader: Any, size: int) -> np.ndarray:
     for start in range(0, size, _PIECE_BYTES):
         piece = _bytes_of(reader.read_chunk())
         if piece.size != min(_PIECE_BYTES, size - start):
-            raise _damaged(f"a piece of {piece.size} bytes")
+            raise _make_damage_error(f"a piece of {piece.size} bytes")
         whole[start : start + piece.size] = piece
     return whole
 
@@ -142,7 +142,7 @@ def _empty(size: int) -> np.ndarray:
     return whole[start : start + size]
 
 
-def _aligned(piece: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def _align(piece: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return bytes that begin where numbers of a dtype may: small arrays lie behind one another."""
     return piece if piece.ctypes.data % dtype.alignment == 0 else piece.copy()
 
@@ -156,23 +156,23 @@ def _batch(data: np.ndarray) -> pa.RecordBatch:
 
 def _bytes_of(chunk: flight.FlightStreamChunk) -> np.ndarray:
     if chunk.data is None or chunk.data.schema != SCHEMA or chunk.data.column(0).null_count:
-        raise _damaged("no bytes")
+        raise _make_damage_error("no bytes")
     return chunk.data.column(0).to_numpy()
 
 
-def _parsed(metadata: pa.Buffer | None, most_bytes: int) -> tuple[dict[str, Any], list[_Spec]]:
+def _parse(metadata: pa.Buffer | None, most_bytes: int) -> tuple[dict[str, Any], list[_Spec]]:
     if metadata is None or metadata.size > MOST_HEADER_BYTES:
-        raise _damaged("no header" if metadata is None else f"a header of {metadata.size} bytes")
+        raise _make_damage_error("no header" if metadata is None else f"a header of {metadata.size} bytes")
     try:
         parts = json.loads(metadata.to_pybytes())
         header, specs = parts["header"], [_spec(*each) for each in parts["arrays"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _damaged(f"a header that can't be read ({type(error).__name__})") from None
+        raise _make_damage_error(f"a header that can't be read ({type(error).__name__})") from None
     if not isinstance(header, dict):
-        raise _damaged("a header without names")
+        raise _make_damage_error("a header without names")
     size = sum(spec.size for spec in specs)
     if size > most_bytes:
-        raise _damaged(f"arrays of {size} bytes, of which {most_bytes} are allowed")
+        raise _make_damage_error(f"arrays of {size} bytes, of which {most_bytes} are allowed")
     return header, specs
 
 
@@ -183,7 +183,7 @@ def _spec(dtype: str, shape: Iterable[int]) -> _Spec:
     return _Spec(_DTYPES[dtype], sizes)
 
 
-def _damaged(what: str) -> DataLossError:
+def _make_damage_error(what: str) -> DataLossError:
     return DataLossError(
         "A message between a parameter server and a task is damaged, or of another version of Stratax. Expected: a "
         f"header and its arrays. Received: {shown(what)}. Run the same version in all tasks."

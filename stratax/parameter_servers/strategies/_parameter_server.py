@@ -57,7 +57,7 @@ class OnServers(Placement, UpdatesOnce):
         return None if is_seed_state(variable) else self.store
 
     def make_beside(self, variable: keras.Variable, make: Callable[[], Any]) -> Any:
-        return remote.made_beside(variable, make)
+        return remote.make_beside(variable, make)
 
     def place(self, variables: Any, values: Any) -> None:
         """Do nothing: what is not on the servers stays where it was made."""

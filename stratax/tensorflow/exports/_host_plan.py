@@ -16,7 +16,7 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
 from stratax.errors import BadTypeError
-from stratax.export.parts import TensorInfo, dtype_named, leaves_in
+from stratax.export.parts import TensorInfo, find_dtype, leaves_in
 from stratax.tensorflow.ops.tables.lookup import (
     KeyValueTensorInitializer,
     StaticHashTable,
@@ -251,7 +251,7 @@ def decoded(value: Any) -> Any:
     kind = next(iter(value), "")
     content: Any = value[kind]
     if kind == "array":
-        data = np.frombuffer(base64.b64decode(content, validate=True), dtype_named(value["dtype"]))
+        data = np.frombuffer(base64.b64decode(content, validate=True), find_dtype(value["dtype"]))
         return data.reshape(value["shape"])
     if kind == "texts":
         made = np.empty(len(content), object)
@@ -272,5 +272,5 @@ _DECODED: dict[str, Callable[[Any], Any]] = {
     "dict": lambda content: {decoded(key): decoded(each) for key, each in content},
     "slice": lambda content: slice(*map(decoded, content)),
     "ellipsis": lambda content: Ellipsis,
-    "dtype": lambda content: np.dtype(object) if content == "string" else dtype_named(str(content)),
+    "dtype": lambda content: np.dtype(object) if content == "string" else find_dtype(str(content)),
 }

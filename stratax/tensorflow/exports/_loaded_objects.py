@@ -27,9 +27,9 @@ from stratax.export.parts import (
     SignatureInfo,
     TensorInfo,
     contains,
-    deserialized,
-    dtype_named,
-    platform_named,
+    deserialize,
+    find_dtype,
+    find_platform,
     platform_of,
     refuse_foreign,
 )
@@ -442,7 +442,7 @@ class _Programs:
     def deserialized(self, file: str) -> Any:
         """Return the program of a file."""
         if file not in self._read:
-            self._read[file] = deserialized(self._folder, file)
+            self._read[file] = deserialize(self._folder, file)
         return self._read[file]
 
 
@@ -589,9 +589,9 @@ def _platform_traced_for() -> str:
     region = regions.current_region()
     placement = None if region is None else region.program.placement
     if placement is None:
-        return platform_named(jax.default_backend())
+        return find_platform(jax.default_backend())
     device: Any = next(iter(placement.device_set))
-    return platform_named(device.platform)
+    return find_platform(device.platform)
 
 
 def _without_derivative(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -620,4 +620,4 @@ def _variable(described: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -
 
 
 def _spec(described: Mapping[str, Any]) -> TensorSpec:
-    return TensorSpec(tuple(described["shape"]), dtype_named(described["dtype"]), described["name"])
+    return TensorSpec(tuple(described["shape"]), find_dtype(described["dtype"]), described["name"])

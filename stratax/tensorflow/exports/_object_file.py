@@ -40,7 +40,7 @@ def read(folder: Folder) -> dict[str, Any] | None:
     """
     if not folder.has(OBJECT):
         return None
-    content = pathlib.Path(folder.checked(OBJECT)).read_bytes()
+    content = pathlib.Path(folder.check_file(OBJECT)).read_bytes()
     found = json.loads(content)
     if found.get("format") != _FORMAT:
         raise DataLossError(

@@ -19,7 +19,7 @@ from stratax.base.tracing import as_numbers
 from stratax.core import Function, jaxprs, programs, regions
 from stratax.core.functions import ConcreteFunction, is_spec, kinds_of
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
-from stratax.export.parts import is_seed, naming_sizes, spec_of, used_arguments
+from stratax.export.parts import find_used_arguments, is_seed, naming_sizes, spec_of
 from stratax.seams.jax import without_source_files
 from stratax.tensorflow.exports._structures import decoded, encoded
 
@@ -271,7 +271,7 @@ def _kept(
         return [*outputs, *(True for _ in changed)]
     flat = jaxprs.lift_inputs(closed, len(region.inputs))
     wanted = [*outputs, *(not is_seed(each) for each in changed)]
-    is_used = used_arguments(flat, [*map(spec_of, region.inputs), *shapes], wanted)
+    is_used = find_used_arguments(flat, [*map(spec_of, region.inputs), *shapes], wanted)
     drawn = {id(each) for each, used in zip(region.inputs, is_used, strict=False) if used}
     return [*outputs, *(not is_seed(each) or id(each) in drawn for each in changed)]
 

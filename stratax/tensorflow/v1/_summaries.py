@@ -30,7 +30,7 @@ class ScopeCollector(forms.Collector):
         scope = current_or_none()
         return "" if scope is None else scope.names.path
 
-    def entered(self, name: str) -> contextlib.AbstractContextManager[Any]:
+    def enter_scope(self, name: str) -> contextlib.AbstractContextManager[Any]:
         scope = current_or_none()
         return contextlib.nullcontext() if scope is None else scope.names.scope(name)
 

@@ -38,7 +38,7 @@ def test_a_version_that_is_used_goes_when_it_is_used_no_more(tmp_path, exports):
         await model.refresh()
         old = model.version(None, None)
         gone = weakref.ref(old.export.signatures["scaled"])
-        with old.used():
+        with old.keep():
             shutil.copytree(exports / "2", tmp_path / "2")
             await model.refresh()
             assert model.version(None, None).number == 2
@@ -46,7 +46,7 @@ def test_a_version_that_is_used_goes_when_it_is_used_no_more(tmp_path, exports):
             found = await old.answer("scaled", {"x": np.ones((1, 2), np.float32)})
             assert found["y"].tolist() == [[1, 1]]
         del old
-        await model.drained()
+        await model.wait_until_drained()
         assert model.statuses[1].state == "END"
         assert gone() is None
 

@@ -12,7 +12,7 @@ from stratax.export import TensorInfo
 
 
 def read(text, dtype, shape=(None,)):
-    values = _requests.parsed(f'{{"inputs": {text}}}'.encode())
+    values = _requests.parse_body(f'{{"inputs": {text}}}'.encode())
     return _requests.predict_request(values, {"x": TensorInfo(dtype, shape)}).arrays["x"]
 
 
@@ -83,7 +83,7 @@ def test_text_and_bytes_are_read():
         b"\0\xff",
     ]
     assert read('{"b64": "AP8="}', "string", ()).item() == b"\0\xff"
-    rows = _requests.parsed(b'{"instances": [{"b64": "YQ=="}, "b"]}')
+    rows = _requests.parse_body(b'{"instances": [{"b64": "YQ=="}, "b"]}')
     found = _requests.predict_request(rows, {"x": TensorInfo("string", (None,))})
     assert found.arrays["x"].tolist() == [b"a", b"b"]
 

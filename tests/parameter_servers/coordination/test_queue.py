@@ -21,5 +21,5 @@ def test_what_was_cancelled_while_it_ran_is_not_run_again_when_its_worker_is_los
     with pytest.raises(CancelledError, match="was not run"):
         before.value.get()
     assert queue.get(lambda: True) is behind
-    queue.finished()
+    queue.note_finished()
     assert queue.is_done()

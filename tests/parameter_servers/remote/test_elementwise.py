@@ -11,7 +11,7 @@ SHAPE = (6, 2)
 
 
 def closed_of(function, *arguments):
-    return _elementwise.written_out(jax.make_jaxpr(function)(*arguments))
+    return _elementwise.write_out(jax.make_jaxpr(function)(*arguments))
 
 
 def adam(value, momentum, rate, gradient):
@@ -129,7 +129,7 @@ def skipped(table, squares, gradient, rate):
 )
 def test_whether_a_gradient_of_zero_changes_nothing_is_proved(update, expected):
     shape = jax.ShapeDtypeStruct((3, 2), "float32")
-    closed = _elementwise.written_out(
+    closed = _elementwise.write_out(
         jax.make_jaxpr(update)(shape, shape, shape, jax.ShapeDtypeStruct((), "float32"))
     )
     found = [_elementwise.keeps_where_zero(closed, output, output, [2]) for output in range(2)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stratax import errors
-from stratax.parameter_servers.remote import FixedShardsPartitioner, Layouts, beside, made_beside
+from stratax.parameter_servers.remote import FixedShardsPartitioner, Layouts, beside, make_beside
 
 
 def variable(shape, name, **kwargs):
@@ -50,7 +50,7 @@ def test_a_slot_that_gets_its_place_later_lies_beside_its_variable():
     layouts = Layouts(2, FixedShardsPartitioner(3))
     table, slot = variable((3, 4), "table"), variable((3, 4), "slot")
     layouts.place(table)
-    assert made_beside(table, lambda: slot) is slot
+    assert make_beside(table, lambda: slot) is slot
     assert layouts.place(slot).is_like(layouts.of(table))
     assert not layouts.place(variable((3, 4), "other")).is_like(layouts.of(table))
 

@@ -14,7 +14,7 @@ IDS = np.array([3, 5, 3])
 
 
 def uses_of(function, *arguments, pushed=(), is_worth_it=lambda aval, size: True):
-    closed = _row_uses.inlined(jax.make_jaxpr(function)(*arguments), {len(TABLE)})
+    closed = _row_uses.inline(jax.make_jaxpr(function)(*arguments), {len(TABLE)})
     jaxpr = closed.jaxpr
     results = [jaxpr.outvars[index] for index in pushed]
     return jaxpr, RowUses(jaxpr, jaxpr.invars[:1], results, is_worth_it)
@@ -94,8 +94,8 @@ def test_what_is_computed_again_is_written_out_where_it_has_to_do_with_rows():
         return jnp.sin(jnp.take(table, ids, axis=0))
 
     closed = jax.make_jaxpr(again)(TABLE, IDS)
-    assert not jaxprs.contains(_row_uses.inlined(closed, {100}).jaxpr, jaxprs_of_its_own)
-    assert jaxprs.contains(_row_uses.inlined(closed, {7}).jaxpr, jaxprs_of_its_own)
+    assert not jaxprs.contains(_row_uses.inline(closed, {100}).jaxpr, jaxprs_of_its_own)
+    assert jaxprs.contains(_row_uses.inline(closed, {7}).jaxpr, jaxprs_of_its_own)
 
 
 def jaxprs_of_its_own(equation):

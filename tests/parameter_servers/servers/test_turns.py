@@ -14,10 +14,10 @@ def run(turns, name, steps, bound, seconds):
     for number in range(steps):
         step = f"{name}/{number}"
         turns.begin(step, name, bound)
-        turns.pulled(name)
+        turns.note_pull(name)
         time.sleep(seconds())
         assert turns.claim(step)
-        turns.pushed(name)
+        turns.note_push(name)
         turns.end(step)
 
 
