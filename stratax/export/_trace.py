@@ -116,7 +116,7 @@ def trace_function(name: str, signature: ExportedFunction, platforms: Sequence[s
     variables = [each for each in region.inputs if not is_seed(each)]
     own_ids = list(specs)
     unused = {id for id, used in zip(own_ids, is_used[len(region.inputs) :], strict=True) if not used}
-    left_out = _find_left_out(specs, unused & trace.recorder.calls.unfed(specs))
+    left_out = _find_left_out(specs, unused & trace.recorder.calls.find_unfed(specs))
     blanks = {id: specs.pop(id) for id in left_out}
     for seed in seeds:
         specs[trace.recorder.calls.new_seed()] = spec_of(seed)
@@ -157,7 +157,7 @@ def trace_function(name: str, signature: ExportedFunction, platforms: Sequence[s
         variables,
         tuple(trace.recorder.calls.input_name(id) for id in specs),
         tuple(trace.results),
-        trace.recorder.calls.named_infos(),
+        trace.recorder.calls.name_infos(),
         {
             each: trace.host_outputs[each].info if each in trace.host_outputs else infos[each]
             for each in trace.outputs

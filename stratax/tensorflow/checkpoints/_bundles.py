@@ -115,9 +115,9 @@ class BundleFiles:
         header = _MESSAGES["BundleHeaderProto"]()
         for key, value in _tables.entries(prefix.with_name(f"{prefix.name}.index")):
             if key:
-                self._parts[key] = _parsed("BundleEntryProto", value)
+                self._parts[key] = _parse("BundleEntryProto", value)
             else:
-                header = _parsed("BundleHeaderProto", value)
+                header = _parse("BundleHeaderProto", value)
         self._num_shards = header.num_shards
         self._is_big_endian = bool(header.endianness)
         # A key that begins with a zero byte is that of a slice.
@@ -140,7 +140,7 @@ class BundleFiles:
         if not entry.slices:
             return self._read(key.encode(), entry.dtype).reshape(entry.shape)
         values = ((each, self._slice(key, each, entry)) for each in entry.slices)
-        return _joined(key, entry, values)
+        return _join_slices(key, entry, values)
 
     def _slice(self, key: str, place: Slice, entry: Entry) -> np.ndarray:
         encoded = _slice_key(key, place)
@@ -189,7 +189,7 @@ class SliceFiles:
         for path in version_1_files(prefix):
             has_names = False
             for key, value in _tables.entries(path):
-                message = _parsed("SavedTensorSlices", value)
+                message = _parse("SavedTensorSlices", value)
                 if not key:
                     has_names = message.HasField("meta")
                     for meta in message.meta.tensor:
@@ -219,9 +219,9 @@ class SliceFiles:
         """
         entry = self.entries[key]
         values = (
-            (place, _listed(_parsed("Values", data), entry.kind)) for place, data in self._values.get(key, ())
+            (place, _list(_parse("Values", data), entry.kind)) for place, data in self._values.get(key, ())
         )
-        return _joined(key, entry, values)
+        return _join_slices(key, entry, values)
 
 
 Files = BundleFiles | SliceFiles
@@ -250,7 +250,7 @@ def nodes(files: Files) -> list[BundleObject]:
     """
     if OBJECT_GRAPH not in files.entries:
         return []
-    graph = _parsed("TrackableObjectGraph", files.read(OBJECT_GRAPH).item())
+    graph = _parse("TrackableObjectGraph", files.read(OBJECT_GRAPH).item())
     return [
         BundleObject(
             {child.local_name: child.node_id for child in node.children},
@@ -283,7 +283,7 @@ def version_1_files(prefix: pathlib.Path) -> list[pathlib.Path]:
     return found if found and all(map(_tables.is_table, found)) else []
 
 
-def _parsed(kind: str, data: bytes) -> Any:
+def _parse(kind: str, data: bytes) -> Any:
     try:
         return _MESSAGES[kind].FromString(data)
     except DecodeError as error:
@@ -303,7 +303,7 @@ def _slice(message: Any) -> Slice:
     )
 
 
-def _joined(key: str, entry: Entry, values: Iterable[tuple[Slice, np.ndarray]]) -> np.ndarray:
+def _join_slices(key: str, entry: Entry, values: Iterable[tuple[Slice, np.ndarray]]) -> np.ndarray:
     """Return an array that is there in slices."""
     made = np.empty(entry.shape, entry.dtype)
     count = 0
@@ -343,7 +343,7 @@ def _strings(content: bytes, count: int, crc: int, key: str) -> np.ndarray:
     return made
 
 
-def _listed(message: Any, number: int) -> np.ndarray:
+def _list(message: Any, number: int) -> np.ndarray:
     if number not in TYPES_BY_NUMBER:
         raise DamagedError(f"a dtype has the number {number}, which is none of {sorted(TYPES_BY_NUMBER)}")
     return list_values(message, TYPES_BY_NUMBER[number])
@@ -353,17 +353,19 @@ def _slice_key(name: str, place: Slice) -> bytes:
     """Return the key of a slice, in an encoding whose order as bytes is that of names and numbers."""
     text = name.encode().replace(b"\xff", b"\xff\x00").replace(b"\0", b"\0\xff")
     numbers = (number for start, length in place for number in (start, -1 if length is None else length))
-    return b"".join([_unsigned(0), text, b"\0\x01", _unsigned(len(place)), *map(_signed, numbers)])
+    return b"".join(
+        [_encode_unsigned(0), text, b"\0\x01", _encode_unsigned(len(place)), *map(_encode_signed, numbers)]
+    )
 
 
-def _unsigned(number: int) -> bytes:
+def _encode_unsigned(number: int) -> bytes:
     # How many bytes, and the bytes.
     size = -(-number.bit_length() // 8)
     return bytes([size]) + number.to_bytes(size, "big")
 
 
 @functools.cache
-def _signed(number: int) -> bytes:
+def _encode_signed(number: int) -> bytes:
     # As many bytes as groups of seven bits, of which the leading ones say how many, flipped for a negative number.
     size = (number if number >= 0 else ~number).bit_length() // 7 + 1
     bits = number & ((1 << 8 * size) - 1)

@@ -112,7 +112,7 @@ def source_of(path: str | os.PathLike[str]) -> _tensorflow.Bundle:
         return _tensorflow.Bundle(place)
     if _tensorflow.is_written_by_tensorflow(place):
         return _tensorflow.Bundle(place)
-    if found := _tensorflow.listed(place):
+    if found := _tensorflow.list_checkpoints(place):
         return _tensorflow.Bundle(found[-1])
     raise _no_source(place)
 
@@ -187,12 +187,12 @@ class _Conversion:
         self._by_name = unique(names_by_key) | {key: key for key in self._keys}
         # The keys that each of the names is asked for.
         self._asked: dict[str, list[str]] = {}
-        self._renamed = self._resolved(names)
+        self._renamed = self._resolve(names)
 
     def _own_name(self, key: str) -> str:
         return self._source.names.get(key, key)
 
-    def _resolved(self, names: Mapping[str, str]) -> dict[str, str]:
+    def _resolve(self, names: Mapping[str, str]) -> dict[str, str]:
         """Return the new names that were asked for, by key."""
         found: dict[str, str] = {}
         for old, new in names.items():

@@ -104,7 +104,7 @@ class Matches:
             if number is not None and saving.SLOT not in here:
                 places[here] = number
         for optimizer, owner in owners.items():
-            places |= self._places_of_trained(objects, owner, self._trained(optimizer), places)
+            places |= self._places_of_trained(objects, owner, self._find_trained(optimizer), places)
             if not objects.is_of_kind(owner, self._optimizers[optimizer].keys()):
                 self.other_optimizers.add(optimizer)
         for here, number in places.items():
@@ -123,7 +123,7 @@ class Matches:
         return found
 
     def _add_slots(self, objects: Objects, optimizer: str, owner: int, places: Mapping[str, int]) -> None:
-        positions = {variable: position for position, variable in enumerate(self._trained(optimizer))}
+        positions = {variable: position for position, variable in enumerate(self._find_trained(optimizer))}
         for slot, variables in self._optimizers[optimizer].items():
             for variable in variables:
                 if variable in places:
@@ -150,7 +150,7 @@ class Matches:
                 found.setdefault(optimizer, {}).setdefault(name, []).append(variable)
         return found
 
-    def _trained(self, optimizer: str) -> list[str]:
+    def _find_trained(self, optimizer: str) -> list[str]:
         return list(
             dict.fromkeys(each for variables in self._optimizers[optimizer].values() for each in variables)
         )
@@ -159,7 +159,7 @@ class Matches:
         self, objects: Objects, owner: int, trained: Sequence[str], places: Mapping[str, int]
     ) -> dict[str, int]:
         """Return the variables that TensorFlow's checkpoint reaches by the list of an optimizer alone."""
-        numbers = objects.trained(owner)
+        numbers = objects.find_trained(owner)
         # Both lists have to be of the same variables, as far as these are known otherwise.
         pairs = dict(zip(trained, numbers, strict=False))
         if len(numbers) != len(trained) or any(
@@ -224,19 +224,19 @@ class Matches:
                 )
                 index += 2
             else:
-                number = objects.part(number, _unescaped(part))
+                number = objects.part(number, _unescape(part))
                 index += 1
         return number
 
     def _layer(self, objects: Objects, model: int, prefix: str, index: int) -> int | None:
-        here, there = self._weighted(prefix), objects.weighted_layers(model)
+        here, there = self._find_weighted(prefix), objects.find_weighted_layers(model)
         # As Keras 2 did: layers without variables may be others, such as those that were made of operations.
         if len(here) == len(there):
             return there[here.index(index)] if index in here else None
         layers = objects.layers(model) or []
         return layers[index] if index < len(layers) else None
 
-    def _weighted(self, prefix: str) -> list[int]:
+    def _find_weighted(self, prefix: str) -> list[int]:
         if prefix not in self._layers_here:
             parts = (
                 here[len(prefix) + 1 :].partition("/")[0]
@@ -298,5 +298,5 @@ def unique(names: Mapping[str, str]) -> dict[str, str]:
     return {name: key for key, name in names.items() if counts[name] == 1}
 
 
-def _unescaped(name: str) -> str:
+def _unescape(name: str) -> str:
     return name.replace("%40", "@").replace("%2F", "/").replace("%25", "%")

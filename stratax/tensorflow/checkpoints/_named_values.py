@@ -90,11 +90,11 @@ class NamedValues:
             RestoreError: If one has no value of its shape and kind; names the first three.
         """
         self.check(variables, reshape=reshape)
-        values = {name: self.converted(name, self.value(name), each) for name, each in variables.items()}
+        values = {name: self.convert(name, self.value(name), each) for name, each in variables.items()}
         for name, variable in variables.items():
             give(variable, values[name])
 
-    def converted(self, name: str, value: np.ndarray, variable: keras.Variable) -> np.ndarray:
+    def convert(self, name: str, value: np.ndarray, variable: keras.Variable) -> np.ndarray:
         """Return a value with the shape and dtype of a variable.
 
         Raises:

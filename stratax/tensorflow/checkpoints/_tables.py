@@ -94,7 +94,7 @@ def _block(content: bytes, place: tuple[int, int], name: str) -> bytes:
         raise DamagedError(f"the checksum of {name} is wrong in bytes {offset} to {end}")
     block = content[offset:end]
     if kind == _SNAPPY:
-        return _expanded(block)
+        return _expand(block)
     if kind != _PLAIN:
         raise DamagedError(f"{name} has a block of unknown compression {kind}")
     return block
@@ -119,7 +119,7 @@ def _pairs(block: bytes, name: str) -> Iterator[tuple[bytes, bytes]]:
         position += size
 
 
-def _expanded(data: bytes) -> bytes:
+def _expand(data: bytes) -> bytes:
     """Undo Snappy's compression: literal bytes, and copies of what came before."""
     length, position = varint(data, 0)
     if length > _MOST_BLOCK_BYTES:

@@ -33,7 +33,7 @@ def is_written_by_tensorflow(prefix: pathlib.Path) -> bool:
     return _bundles.is_version_2(prefix) or bool(_bundles.version_1_files(prefix))
 
 
-def listed(folder: pathlib.Path) -> list[pathlib.Path]:
+def list_checkpoints(folder: pathlib.Path) -> list[pathlib.Path]:
     """Return TensorFlow's checkpoints of a folder that its file `checkpoint` names and that are there, oldest first."""
     try:
         text = (folder / _STATE).read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def listed(folder: pathlib.Path) -> list[pathlib.Path]:
     return [path for path in paths if is_written_by_tensorflow(path)]
 
 
-def written_at(path: pathlib.Path) -> float:
+def find_write_time(path: pathlib.Path) -> float:
     """Return when TensorFlow has written a checkpoint, in seconds since 1970; 0 if it is gone."""
     files = [path.with_name(f"{path.name}.index")]
     if not files[0].is_file():

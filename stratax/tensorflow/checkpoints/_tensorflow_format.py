@@ -11,10 +11,10 @@ class _OfTensorFlow(CheckpointFormat):
         return _tensorflow.is_written_by_tensorflow(path)
 
     def list_folder(self, folder: pathlib.Path) -> list[pathlib.Path]:
-        return _tensorflow.listed(folder)
+        return _tensorflow.list_checkpoints(folder)
 
     def read_time(self, path: pathlib.Path) -> float:
-        return _tensorflow.written_at(path)
+        return _tensorflow.find_write_time(path)
 
     def open(self, path: pathlib.Path) -> Arrays:
         return _tensorflow.Bundle(path)

@@ -102,10 +102,10 @@ class Objects:
     def attributes(self, number: int) -> dict[str, int]:
         """Return an object's parts by name, other than a model's layers, as they are named here."""
         if number not in self._attributes:
-            self._attributes[number] = self._found_attributes(number)
+            self._attributes[number] = self._find_attributes(number)
         return self._attributes[number]
 
-    def _found_attributes(self, number: int) -> dict[str, int]:
+    def _find_attributes(self, number: int) -> dict[str, int]:
         children = self.nodes[number].children
         plain = {name: child for name, child in children.items() if not name.startswith("_")}
         found = {}
@@ -132,7 +132,7 @@ class Objects:
             waiting.extend(fresh)
         return False
 
-    def weighted_layers(self, number: int) -> list[int]:
+    def find_weighted_layers(self, number: int) -> list[int]:
         """Return the layers of a model that have variables."""
         if number not in self._weighted:
             layers = self.layers(number) or ()
@@ -161,12 +161,12 @@ class Objects:
             known = {name for slot in slots for name in SLOTS.get(slot, (slot,))}
             return names <= known and all(names.intersection(SLOTS.get(slot, (slot,))) for slot in slots)
         parts = self.attributes(optimizer)
-        return set(slots) == {name for name, part in parts.items() if self._listed(part)}
+        return set(slots) == {name for name, part in parts.items() if self._list(part)}
 
-    def trained(self, optimizer: int) -> list[int]:
+    def find_trained(self, optimizer: int) -> list[int]:
         """Return the variables that an optimizer trains, in its order, if the checkpoint says so."""
         items = self.nodes[optimizer].children.get("_trainable_variables")
-        return [] if items is None else self._listed(items)
+        return [] if items is None else self._list(items)
 
     def slot(self, optimizer: int, slot: str, variable: int, position: int | None) -> int | None:
         """Return what an optimizer keeps for a variable.
@@ -186,7 +186,7 @@ class Objects:
         items = self.part(optimizer, slot)
         if items is None or self.key(items) is not None:
             return None
-        slots, trained = self._listed(items), self.trained(optimizer)
+        slots, trained = self._list(items), self.find_trained(optimizer)
         if variable in trained and len(trained) == len(slots):
             return slots[trained.index(variable)]
         # Keras 2.15 says it in the slot's name: `Adam/m/dense/kernel`.
@@ -196,7 +196,7 @@ class Objects:
             return found[0]
         return None if position is None or position >= len(slots) else slots[position]
 
-    def _listed(self, number: int) -> list[int]:
+    def _list(self, number: int) -> list[int]:
         """Return the variables of a list."""
         items = self.nodes[number].children
         return [items[index] for index in sorted((each for each in items if each.isdigit()), key=int)]
@@ -218,18 +218,18 @@ class Objects:
                 optimizers.append((number, key_path))
                 return
             for index, layer in enumerate(self.layers(number) or ()):
-                visit(layer, _joined(key_path, f"layers/{index}"))
+                visit(layer, _join(key_path, f"layers/{index}"))
             parts = self.attributes(number)
             for name, child in parts.items():
                 # A separable layer has it under this name in both versions.
                 is_other = name == "depthwise_kernel" and "pointwise_kernel" not in parts
-                visit(child, _joined(key_path, _RENAMED[name] if is_other else name))
+                visit(child, _join(key_path, _RENAMED[name] if is_other else name))
 
         visit(0, "")
         # Behind everything else: a slot's key path has its variable's in it.
         for number, key_path in optimizers:
             for slot, part in self._parts_of_optimizer(number, dict(found)):
-                found.setdefault(part, _joined(key_path, slot))
+                found.setdefault(part, _join(key_path, slot))
         return found
 
     def _parts_of_optimizer(self, optimizer: int, key_paths: Mapping[int, str]) -> Iterator[tuple[str, int]]:
@@ -256,5 +256,5 @@ def is_seed(name: str) -> bool:
     return name.rpartition("/")[2].startswith("seed_generator_state")
 
 
-def _joined(key_path: str, name: str) -> str:
+def _join(key_path: str, name: str) -> str:
     return f"{key_path}/{name}" if key_path else name

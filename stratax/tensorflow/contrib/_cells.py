@@ -53,9 +53,9 @@ class LSTMBlockCell(LSTMCell):
 
     _peepholes = ("w_i_diag", "w_f_diag", "w_o_diag")
 
-    def _clipped(self, state: Any) -> Any:
+    def _clip(self, state: Any) -> Any:
         # The kernel's gradient is as if nothing had been clipped.
-        return state + jax.lax.stop_gradient(super()._clipped(state) - state)
+        return state + jax.lax.stop_gradient(super()._clip(state) - state)
 
 
 class GRUBlockCellV2(GRUCell):
@@ -146,17 +146,17 @@ class LayerNormBasicLSTMCell(RNNCell):
         c, h = state
         given = jnp.concatenate([inputs, h], 1)
         i, j, f, o = jnp.split(linear(given, 4 * self._num_units, not self._layer_norm, None), 4, axis=1)
-        i, j = self._normalized(i, "input"), self._normalized(j, "transform")
-        f, o = self._normalized(f, "forget"), self._normalized(o, "output")
+        i, j = self._normalize(i, "input"), self._normalize(j, "transform")
+        f, o = self._normalize(f, "forget"), self._normalize(o, "output")
         candidate = self._activation(j)
         if not isinstance(self._keep, float) or self._keep < 1:
             candidate = nn.dropout(candidate, 1 - self._keep, seed=self._seed)
         new = c * jax.nn.sigmoid(f + self._forget_bias) + jax.nn.sigmoid(i) * candidate
-        new = self._normalized(new, "state")
+        new = self._normalize(new, "state")
         output = self._activation(new) * jax.nn.sigmoid(o)
         return output, LSTMStateTuple(new, output)
 
-    def _normalized(self, array: Any, scope: str) -> Any:
+    def _normalize(self, array: Any, scope: str) -> Any:
         if not self._layer_norm:
             return array
         shape, (gain, shift) = array.shape[-1:], self._first

@@ -180,16 +180,16 @@ class TimeReversedFusedRNN(FusedRNNCell):
         scope: Any = None,
     ) -> Any:
         outputs, state = self._cell(
-            _turned(inputs, sequence_length),
+            _turn(inputs, sequence_length),
             initial_state=initial_state,
             dtype=dtype,
             sequence_length=sequence_length,
             scope=scope,
         )
-        return _turned(outputs, sequence_length), state
+        return _turn(outputs, sequence_length), state
 
 
-def _turned(steps: Any, lengths: Any) -> Any:
+def _turn(steps: Any, lengths: Any) -> Any:
     """Return steps back to front; those of a list all of them, as TensorFlow does."""
     if isinstance(steps, list):
         return steps[::-1]
@@ -254,7 +254,7 @@ def stack_bidirectional_dynamic_rnn(
         )
         return jnp.concatenate(outputs, 2), *last
 
-    return _stacked(cells_fw, cells_bw, inputs, (initial_states_fw, initial_states_bw), scope, layer)
+    return _stack(cells_fw, cells_bw, inputs, (initial_states_fw, initial_states_bw), scope, layer)
 
 
 def stack_bidirectional_rnn(
@@ -283,10 +283,10 @@ def stack_bidirectional_rnn(
     def layer(given: Any, forward: Any, backward: Any, states: tuple[Any, Any], around: Any) -> Any:
         return nn.static_bidirectional_rnn(forward, backward, given, *states, dtype, sequence_length, around)
 
-    return _stacked(cells_fw, cells_bw, inputs, (initial_states_fw, initial_states_bw), scope, layer)
+    return _stack(cells_fw, cells_bw, inputs, (initial_states_fw, initial_states_bw), scope, layer)
 
 
-def _stacked(
+def _stack(
     cells_fw: list[Any],
     cells_bw: list[Any],
     inputs: Any,

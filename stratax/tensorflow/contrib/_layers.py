@@ -256,7 +256,7 @@ def _convolution_of(dims: int) -> _Function:
 convolution1d, convolution2d, convolution3d = map(_convolution_of, (1, 2, 3))
 
 
-def _transposed_of(rank: int, name: str) -> _Function:
+def _make_transposed(rank: int, name: str) -> _Function:
     """Return the transposed convolution of inputs of a rank."""
 
     def function(
@@ -306,8 +306,8 @@ def _transposed_of(rank: int, name: str) -> _Function:
     return add_arg_scope(function)
 
 
-convolution2d_transpose = _transposed_of(4, "convolution2d_transpose")
-convolution3d_transpose = _transposed_of(5, "convolution3d_transpose")
+convolution2d_transpose = _make_transposed(4, "convolution2d_transpose")
+convolution3d_transpose = _make_transposed(5, "convolution3d_transpose")
 
 
 @add_arg_scope

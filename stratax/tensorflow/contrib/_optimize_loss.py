@@ -91,11 +91,11 @@ def optimize_loss(
                 v1.summary.scalar("learning_rate", rate)
         chosen = _optimizer_of(optimizer, rate)
         pairs = chosen.compute_gradients(loss, v1.trainable_variables() if variables is None else variables)
-        pairs = _changed(pairs, gradient_noise_scale, gradient_multipliers)
+        pairs = _change(pairs, gradient_noise_scale, gradient_multipliers)
         shows_norm = not {"global_gradient_norm", "gradient_norm"}.isdisjoint(shows)
         if shows_norm:
             v1.summary.scalar("global_norm/gradient_norm", _norm(pairs))
-        pairs = _clipped(pairs, clip_gradients)
+        pairs = _clip(pairs, clip_gradients)
         if "loss" in shows:
             v1.summary.scalar("loss", loss)
         for gradient, variable in pairs:
@@ -152,7 +152,7 @@ def _optimizer_of(optimizer: Any, rate: Any) -> Any:
     return made
 
 
-def _changed(pairs: _Pairs, noise: float | None, multipliers: Mapping[Any, Any] | None) -> _Pairs:
+def _change(pairs: _Pairs, noise: float | None, multipliers: Mapping[Any, Any] | None) -> _Pairs:
     if noise is not None:
         pairs = [
             (g if g is None else on_device(g) + random.truncated_normal(jnp.shape(g)) * noise, v)
@@ -217,7 +217,7 @@ def add_gradients_summaries(grads_and_vars: _Pairs) -> list[Any]:
     return made
 
 
-def _clipped(pairs: _Pairs, clip_gradients: Any) -> _Pairs:
+def _clip(pairs: _Pairs, clip_gradients: Any) -> _Pairs:
     if clip_gradients is None:
         return pairs
     if isinstance(clip_gradients, float):

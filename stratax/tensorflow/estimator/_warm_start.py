@@ -316,7 +316,7 @@ def remapped(values: NamedValues, name: str, variable: keras.Variable, info: Voc
     elif num_others:
         made = np.concatenate([made, _drawn(info, (shape[0], num_others), made.dtype)], axis=1)
     _logger.debug("Warm-starting %s with %d of %d entries known.", variable.path, (places >= 0).sum(), size)
-    return values.converted(name, made, variable)
+    return values.convert(name, made, variable)
 
 
 def _check_shapes(

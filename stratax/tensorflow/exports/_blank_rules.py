@@ -41,14 +41,14 @@ class NewSizes:
         return self._made[number][self._which]
 
 
-def _decoded_image(
+def _make_image(
     sizes: NewSizes, contents: Any, channels: int = 0, *args: Any, dtype: Any = np.uint8, **kwargs: Any
 ) -> Any:
     del contents, args, kwargs
     return np.zeros((sizes[0], sizes[1], channels or sizes.small(2)), getattr(dtype, "as_numpy_dtype", dtype))
 
 
-def _decoded_any_image(
+def _make_any_image(
     sizes: NewSizes,
     contents: Any,
     channels: int | None = None,
@@ -62,10 +62,12 @@ def _decoded_any_image(
             "tf.io.decode_image(contents, channels=3, expand_animations=False). Received: expand_animations=True."
         )
     del name
-    return _decoded_image(sizes, contents, channels or 0, dtype=dtype)
+    return _make_image(sizes, contents, channels or 0, dtype=dtype)
 
 
-def _cropped_image(sizes: NewSizes, contents: Any, crop_window: Any, channels: int = 0, **kwargs: Any) -> Any:
+def _make_cropped_image(
+    sizes: NewSizes, contents: Any, crop_window: Any, channels: int = 0, **kwargs: Any
+) -> Any:
     del contents, crop_window, kwargs
     return np.zeros((sizes[0], sizes[1], channels or sizes.small(2)), np.uint8)
 
@@ -75,7 +77,7 @@ def _animation(sizes: NewSizes, contents: Any, **kwargs: Any) -> Any:
     return np.zeros((sizes[0], sizes[1], sizes[2], 3), np.uint8)
 
 
-def _boxed(
+def _make_box(
     sizes: NewSizes, image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Any:
     del sizes, offset_height, offset_width
@@ -85,7 +87,7 @@ def _boxed(
     return np.zeros(shape, image.dtype)
 
 
-def _decoded_raw(sizes: NewSizes, contents: Any, out_type: Any, *args: Any, **kwargs: Any) -> Any:
+def _make_raw(sizes: NewSizes, contents: Any, out_type: Any, *args: Any, **kwargs: Any) -> Any:
     del args, kwargs
     dtype = np.dtype(getattr(out_type, "as_numpy_dtype", out_type))
     return np.zeros((*np.shape(contents), sizes[0]), dtype)
@@ -101,7 +103,7 @@ def _truths(sizes: NewSizes, contents: Any, *args: Any, **kwargs: Any) -> Any:
     return np.zeros(np.shape(contents), np.bool_)
 
 
-def _ensured(sizes: NewSizes, x: Any, shape: Any, **kwargs: Any) -> Any:
+def _ensure(sizes: NewSizes, x: Any, shape: Any, **kwargs: Any) -> Any:
     del sizes, kwargs
     own = np.shape(x)
     if len(own) != len(shape):
@@ -110,7 +112,7 @@ def _ensured(sizes: NewSizes, x: Any, shape: Any, **kwargs: Any) -> Any:
     return _blank_array(tuple(made), np.asarray(x).dtype)
 
 
-def _reshaped(sizes: NewSizes, tensor: Any, shape: Any, **kwargs: Any) -> Any:
+def _reshape(sizes: NewSizes, tensor: Any, shape: Any, **kwargs: Any) -> Any:
     del sizes, kwargs
     array = np.asarray(tensor, object if isinstance(tensor, bytes) else None)
     wanted = [int(size) for size in np.asarray(shape).reshape(-1)]
@@ -128,7 +130,7 @@ def _part_of_text(sizes: NewSizes, input: Any, pos: Any, *args: Any, **kwargs: A
     return _full(np.broadcast_shapes(np.shape(input), np.shape(pos)), BLANK)
 
 
-def _masked(sizes: NewSizes, tensor: Any, mask: Any, axis: int | None = None, **kwargs: Any) -> Any:
+def _mask(sizes: NewSizes, tensor: Any, mask: Any, axis: int | None = None, **kwargs: Any) -> Any:
     del kwargs
     tensor, first = np.asarray(tensor), axis or 0
     shape = (*tensor.shape[:first], sizes[0], *tensor.shape[first + np.ndim(mask) :])
@@ -140,15 +142,15 @@ def _unique(sizes: NewSizes, x: Any, *args: Any, **kwargs: Any) -> Any:
     return found._replace(y=_blank_array((sizes[0],), np.asarray(x).dtype))
 
 
-def _divided_text(sizes: NewSizes, input: Any, *args: Any, **kwargs: Any) -> Any:
-    return _divided(sizes, input, np.dtype(object))
+def _make_pieces(sizes: NewSizes, input: Any, *args: Any, **kwargs: Any) -> Any:
+    return _divide(sizes, input, np.dtype(object))
 
 
-def _decoded_text(sizes: NewSizes, input: Any, *args: Any, **kwargs: Any) -> Any:
-    return _divided(sizes, input, np.dtype(np.int32))
+def _make_characters(sizes: NewSizes, input: Any, *args: Any, **kwargs: Any) -> Any:
+    return _divide(sizes, input, np.dtype(np.int32))
 
 
-def _divided(sizes: NewSizes, text: Any, dtype: np.dtype) -> np.ndarray:
+def _divide(sizes: NewSizes, text: Any, dtype: np.dtype) -> np.ndarray:
     if np.ndim(text):
         raise BadTypeError(
             "The host's part of an export has no RaggedTensors, which several strings become. Expected: one string, in "
@@ -163,17 +165,19 @@ def _three_sizes(sizes: NewSizes, *args: Any, **kwargs: Any) -> Any:
     return np.ones(3, np.int32)
 
 
-def _parsed(sizes: NewSizes, serialized: Any, features: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+def _make_features(
+    sizes: NewSizes, serialized: Any, features: Mapping[str, Any], *args: Any, **kwargs: Any
+) -> Any:
     del args, kwargs
     batch = np.shape(serialized)
     # Each feature has a length of its own, and a number of values.
     return {
-        key: _parsed_feature(key, each, batch, sizes, 2 * index)
+        key: _make_feature(key, each, batch, sizes, 2 * index)
         for index, (key, each) in enumerate(features.items())
     }
 
 
-def _parsed_feature(key: str, feature: Any, batch: tuple[int, ...], sizes: NewSizes, first: int) -> Any:
+def _make_feature(key: str, feature: Any, batch: tuple[int, ...], sizes: NewSizes, first: int) -> Any:
     if isinstance(feature, FixedLenFeature):
         return _blank_array((*batch, *feature.shape), feature.dtype)
     if isinstance(feature, FixedLenSequenceFeature):
@@ -187,7 +191,7 @@ def _parsed_feature(key: str, feature: Any, batch: tuple[int, ...], sizes: NewSi
     )
 
 
-def _crossed(sizes: NewSizes, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+def _cross(sizes: NewSizes, inputs: Any, *args: Any, **kwargs: Any) -> Any:
     del args, kwargs
     first = inputs[0]
     rows = int(first.dense_shape[0]) if isinstance(first, SparseTensor) else len(first)
@@ -214,29 +218,29 @@ def _full(shape: tuple[int, ...], value: bytes) -> np.ndarray:
 
 
 RULES: dict[str, Callable[..., Any]] = {
-    "image.crop_to_bounding_box": _boxed,
-    "image.pad_to_bounding_box": _boxed,
-    "io.decode_jpeg": _decoded_image,
-    "io.decode_png": _decoded_image,
-    "io.decode_bmp": _decoded_image,
+    "image.crop_to_bounding_box": _make_box,
+    "image.pad_to_bounding_box": _make_box,
+    "io.decode_jpeg": _make_image,
+    "io.decode_png": _make_image,
+    "io.decode_bmp": _make_image,
     "io.decode_gif": _animation,
-    "io.decode_image": _decoded_any_image,
-    "io.decode_and_crop_jpeg": _cropped_image,
-    "io.decode_raw": _decoded_raw,
+    "io.decode_image": _make_any_image,
+    "io.decode_and_crop_jpeg": _make_cropped_image,
+    "io.decode_raw": _make_raw,
     "io.decode_base64": _same_text,
     "io.decode_compressed": _same_text,
     "io.extract_jpeg_shape": _three_sizes,
     "io.is_jpeg": _truths,
-    "boolean_mask": _masked,
-    "strings.bytes_split": _divided_text,
-    "strings.split": _divided_text,
+    "boolean_mask": _mask,
+    "strings.bytes_split": _make_pieces,
+    "strings.split": _make_pieces,
     "strings.substr": _part_of_text,
-    "strings.unicode_decode": _decoded_text,
-    "strings.unicode_split": _divided_text,
+    "strings.unicode_decode": _make_characters,
+    "strings.unicode_split": _make_pieces,
     "unique": _unique,
-    "ensure_shape": _ensured,
-    "reshape": _reshaped,
-    "io.parse_example": _parsed,
-    "sparse.cross_hashed": _crossed,
-    "io.parse_single_example": _parsed,
+    "ensure_shape": _ensure,
+    "reshape": _reshape,
+    "io.parse_example": _make_features,
+    "sparse.cross_hashed": _cross,
+    "io.parse_single_example": _make_features,
 }

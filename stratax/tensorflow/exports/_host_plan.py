@@ -106,7 +106,7 @@ class CallPlan:
         """Return what it needs."""
         return [*(ref for call in self.calls for ref in call.refs()), *map(RuntimeValue, self.gives.values())]
 
-    def needed(self) -> Self:
+    def drop_unneeded(self) -> Self:
         """Return the plan without calls whose results nothing needs."""
         wanted = set(self.gives.values())
         kept: list[Call] = []
@@ -121,9 +121,9 @@ class CallPlan:
         calls = [
             {
                 "function": call.function,
-                "args": encoded(call.args),
-                "kwargs": encoded(dict(call.kwargs)),
-                "gives": encoded(call.gives),
+                "args": encode(call.args),
+                "kwargs": encode(dict(call.kwargs)),
+                "gives": encode(call.gives),
                 "body": None if call.body is None else call.body.as_json(),
             }
             for call in self.calls
@@ -144,7 +144,7 @@ class CallPlan:
         """
         calls = []
         for each in values["calls"]:
-            args, kwargs = decoded(each["args"]), decoded(each["kwargs"])
+            args, kwargs = decode(each["args"]), decode(each["kwargs"])
             if (
                 type(args) is not tuple
                 or type(kwargs) is not dict
@@ -152,7 +152,7 @@ class CallPlan:
             ):
                 raise TypeError(f"the arguments of {shown(each['function'])} are no arguments")
             body = None if each["body"] is None else cls.from_json(each["body"], infos)
-            calls.append(Call(str(each["function"]), args, kwargs, decoded(each["gives"]), body))
+            calls.append(Call(str(each["function"]), args, kwargs, decode(each["gives"]), body))
         gives = {str(name): str(ref) for name, ref in values["gives"].items()}
         return cls(tuple(calls), gives, infos(values["infos"]))
 
@@ -162,23 +162,23 @@ def refs_in(value: Any) -> list[RuntimeValue]:
     return [each for each in leaves_in(value) if isinstance(each, RuntimeValue)]
 
 
-def replaced(value: Any, replace: Callable[[Any], Any]) -> Any:
+def replace_leaves(value: Any, replace: Callable[[Any], Any]) -> Any:
     """Return a structure with each leaf replaced."""
     if isinstance(value, Mapping):
-        return {key: replaced(each, replace) for key, each in value.items()}
+        return {key: replace_leaves(each, replace) for key, each in value.items()}
     if isinstance(value, SparseTensor):
-        return SparseTensor.of_parts(replaced(each, replace) for each in value.parts)
+        return SparseTensor.of_parts(replace_leaves(each, replace) for each in value.parts)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         make: Any = getattr(type(value), "_make")  # noqa: B009
-        return make(replaced(each, replace) for each in value)
+        return make(replace_leaves(each, replace) for each in value)
     if isinstance(value, list | tuple):
-        return type(value)(replaced(each, replace) for each in value)
+        return type(value)(replace_leaves(each, replace) for each in value)
     if isinstance(value, slice):
-        return slice(*(replaced(each, replace) for each in (value.start, value.stop, value.step)))
+        return slice(*(replace_leaves(each, replace) for each in (value.start, value.stop, value.step)))
     return replace(value)
 
 
-def encoded(value: Any) -> Any:
+def encode(value: Any) -> Any:
     """Return an argument as values of JSON.
 
     Raises:
@@ -193,35 +193,35 @@ def encoded(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
     if isinstance(value, StaticHashTable | StaticVocabularyTable):
-        return {"table": encoded(value.as_constants())}
+        return {"table": encode(value.as_constants())}
     if isinstance(value, CallTable):
-        return {"table": encoded(value.constants)}
+        return {"table": encode(value.constants)}
     if isinstance(value, SparseTensor):
-        return {"sparse": [encoded(each) for each in value.parts]}
+        return {"sparse": [encode(each) for each in value.parts]}
     if isinstance(value, list):
-        return [encoded(each) for each in value]
+        return [encode(each) for each in value]
     if isinstance(value, tuple):
-        return {"tuple": [encoded(each) for each in value]}
+        return {"tuple": [encode(each) for each in value]}
     if isinstance(value, Mapping):
-        return {"dict": [[encoded(key), encoded(each)] for key, each in value.items()]}
+        return {"dict": [[encode(key), encode(each)] for key, each in value.items()]}
     if isinstance(value, slice):
-        return {"slice": [encoded(each) for each in (value.start, value.stop, value.step)]}
+        return {"slice": [encode(each) for each in (value.start, value.stop, value.step)]}
     if value is Ellipsis:
         return {"ellipsis": True}
     if isinstance(value, FixedLenFeature | FixedLenSequenceFeature | VarLenFeature):
         fields = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
-        return {"feature": type(value).__name__, "fields": encoded(fields)}
+        return {"feature": type(value).__name__, "fields": encode(fields)}
     if isinstance(value, np.dtype | type) or hasattr(value, "as_numpy_dtype"):
         return {"dtype": _dtype_name(value)}
     if hasattr(value, "__array__") or isinstance(value, np.generic):
-        return _encoded_array(np.asarray(value))
+        return _encode_array(np.asarray(value))
     raise BadTypeError(
         "The host's part of an export holds numbers, text, arrays, dtypes and structures of these. Received: "
         f"{shown(value)}."
     )
 
 
-def _encoded_array(array: np.ndarray) -> dict[str, Any]:
+def _encode_array(array: np.ndarray) -> dict[str, Any]:
     if array.dtype.kind in "OSU":
         flat = [each.encode() if isinstance(each, str) else each for each in array.reshape(-1).tolist()]
         if not all(isinstance(each, bytes) for each in flat):
@@ -238,8 +238,8 @@ def _dtype_name(value: Any) -> str:
     return "string" if dtype.hasobject or dtype.kind in "SU" else dtype.name
 
 
-def decoded(value: Any) -> Any:
-    """Return the argument that :func:`encoded` has given.
+def decode(value: Any) -> Any:
+    """Return the argument that :func:`encode` has given.
 
     Raises:
         KeyError: It is none. Also TypeError, ValueError.
@@ -247,7 +247,7 @@ def decoded(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list):
-        return [decoded(each) for each in value]
+        return [decode(each) for each in value]
     kind = next(iter(value), "")
     content: Any = value[kind]
     if kind == "array":
@@ -258,7 +258,7 @@ def decoded(value: Any) -> Any:
         made[:] = [base64.b64decode(each, validate=True) for each in content]
         return made.reshape(value["shape"])
     if kind == "feature":
-        return _FEATURES[content](**decoded(value["fields"]))
+        return _FEATURES[content](**decode(value["fields"]))
     return _DECODED[kind](content)
 
 
@@ -266,11 +266,11 @@ _DECODED: dict[str, Callable[[Any], Any]] = {
     "ref": lambda content: RuntimeValue(str(content)),
     "float": float,
     "bytes": lambda content: base64.b64decode(content, validate=True),
-    "sparse": lambda content: SparseTensor.of_parts(map(decoded, content)),
-    "table": lambda content: CallTable(decoded(content)),
-    "tuple": lambda content: tuple(map(decoded, content)),
-    "dict": lambda content: {decoded(key): decoded(each) for key, each in content},
-    "slice": lambda content: slice(*map(decoded, content)),
+    "sparse": lambda content: SparseTensor.of_parts(map(decode, content)),
+    "table": lambda content: CallTable(decode(content)),
+    "tuple": lambda content: tuple(map(decode, content)),
+    "dict": lambda content: {decode(key): decode(each) for key, each in content},
+    "slice": lambda content: slice(*map(decode, content)),
     "ellipsis": lambda content: Ellipsis,
     "dtype": lambda content: np.dtype(object) if content == "string" else find_dtype(str(content)),
 }

@@ -61,24 +61,24 @@ def _images(value: Any, size: Any) -> list[int]:
     return [*shape[:-3], *_of(size), *shape[-1:]]
 
 
-def _tiled(given: Arguments) -> list[int]:
+def _measure_tile(given: Arguments) -> list[int]:
     return [np.size(given["input"]), *_of(given["multiples"])]
 
 
-def _repeated(given: Arguments) -> list[int]:
+def _measure_repeat(given: Arguments) -> list[int]:
     size, repeats = np.size(given["input"]), _of(given["repeats"])
     # One number is of all elements; several are each of a part of the same size.
     return [size // len(repeats), sum(repeats)] if repeats else []
 
 
-def _padded(given: Arguments) -> list[int]:
+def _measure_pad(given: Arguments) -> list[int]:
     paddings = np.asarray(given["paddings"])
     if paddings.dtype.kind not in "iu" or paddings.shape != (np.ndim(given["tensor"]), 2):
         return []
     return [size + sum(both) for size, both in zip(np.shape(given["tensor"]), paddings.tolist(), strict=True)]
 
 
-def _multiplied(given: Arguments) -> list[int]:
+def _measure_matmul(given: Arguments) -> list[int]:
     a, b = np.shape(given["a"]), np.shape(given["b"])
     if min(len(a), len(b)) < 2:
         return []
@@ -88,7 +88,7 @@ def _multiplied(given: Arguments) -> list[int]:
     return [*np.broadcast_shapes(a[:-2], b[:-2]), a[-1 if is_a_turned else -2], b[-2 if is_b_turned else -1]]
 
 
-def _gathered(given: Arguments) -> list[int]:
+def _measure_gather(given: Arguments) -> list[int]:
     shape, batch = np.shape(given["params"]), int(given.get("batch_dims", 0))
     axis = batch if given.get("axis") is None else int(given["axis"])
     if not -len(shape) <= axis < len(shape):
@@ -98,11 +98,11 @@ def _gathered(given: Arguments) -> list[int]:
     return [np.size(given["indices"]), rest]
 
 
-def _cropped(given: Arguments) -> list[int]:
+def _measure_crop(given: Arguments) -> list[int]:
     return [len(given["boxes"]), *_of(given["crop_size"]), *np.shape(given["image"])[-1:]]
 
 
-def _resized(given: Arguments) -> list[int]:
+def _measure_resize(given: Arguments) -> list[int]:
     return _images(given["images"], given["size"])
 
 
@@ -113,17 +113,17 @@ def _to_target(given: Arguments) -> list[int]:
 _SIZES: Mapping[str, Callable[[Arguments], list[int]]] = {
     "broadcast_to": lambda given: _of(given["shape"]),
     "fill": lambda given: _of(given["dims"]),
-    "gather": _gathered,
-    "image.crop_and_resize": _cropped,
+    "gather": _measure_gather,
+    "image.crop_and_resize": _measure_crop,
     "image.pad_to_bounding_box": _to_target,
     "image.resize_with_crop_or_pad": _to_target,
     "image.resize_with_pad": _to_target,
-    "linalg.matmul": _multiplied,
+    "linalg.matmul": _measure_matmul,
     "meshgrid": lambda given: [np.size(each) for each in given.get("args", ())],
     "one_hot": lambda given: [np.size(given["indices"]), *_of(given["depth"])],
-    "pad": _padded,
-    "repeat": _repeated,
-    "tile": _tiled,
+    "pad": _measure_pad,
+    "repeat": _measure_repeat,
+    "tile": _measure_tile,
     "strings.ngrams": lambda given: [np.size(given["data"]), sum(_of(given["ngram_width"]))],
     **dict.fromkeys(
         [
@@ -133,6 +133,6 @@ _SIZES: Mapping[str, Callable[[Arguments], list[int]]] = {
                 for each in ("area", "bicubic", "bilinear", "images", "nearest_neighbor")
             ),
         ],
-        _resized,
+        _measure_resize,
     ),
 }

@@ -35,7 +35,7 @@ from stratax.export.parts import (
 )
 from stratax.tensorflow.exports import _object_file
 from stratax.tensorflow.exports._saved_options import LoadOptions
-from stratax.tensorflow.exports._structures import decoded, matched
+from stratax.tensorflow.exports._structures import decode_structure, match_structure
 
 _SERVE = "serve"
 
@@ -230,21 +230,21 @@ class LoadedFunction:
         """
         if self._problem is not None and not self._kinds:
             raise self._without_program()
-        given = self._bound(args, kwargs)
+        given = self._bind(args, kwargs)
         # As they are, if one kind takes them so; else as what the first kind that can makes of them.
-        for convert in (_fitting, _converted):
+        for convert in (_fitting, _convert):
             for trees, program, results in self._kinds:
                 found: dict[int, Any] = {}
                 if given.keys() == trees.keys() and all(
-                    matched(tree, given[name], found) for name, tree in trees.items()
+                    match_structure(tree, given[name], found) for name, tree in trees.items()
                 ):
                     arrays = convert([found[index] for index in range(len(program.inputs))], program.inputs)
                     if arrays is not None:
-                        return decoded(results, program(arrays).__getitem__)
+                        return decode_structure(results, program(arrays).__getitem__)
         if self._problem is not None:
             raise self._without_program()
         raise BadTypeError(
-            f"The function {shown(self._name)} was not saved for these arguments. Expected: {self._expected()}. "
+            f"The function {shown(self._name)} was not saved for these arguments. Expected: {self._expect()}. "
             f"Received: {', '.join(f'{name}={shown(value)}' for name, value in given.items()) or 'none'}. Call it with "
             "such arguments before it is saved, or declare an input_signature."
         )
@@ -261,13 +261,13 @@ class LoadedFunction:
         found = [variable for _, program, _ in self._kinds for variable in program.variables]
         return list({id(variable): variable for variable in found}.values())
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
             raise BadTypeError(
                 f"The function {shown(self._name)} does not take these arguments: {error}. Expected: "
-                f"{self._expected()}."
+                f"{self._expect()}."
             ) from None
         bound.apply_defaults()
         if not self._kinds:
@@ -276,15 +276,18 @@ class LoadedFunction:
         # Parameters with a default, of which a declared function does not say what they are.
         return {name: value for name, value in bound.arguments.items() if name in wanted}
 
-    def _expected(self) -> str:
+    def _expect(self) -> str:
         kinds = [
-            ", ".join(f"{name}={decoded(tree, program.inputs.__getitem__)!r}" for name, tree in trees.items())
+            ", ".join(
+                f"{name}={decode_structure(tree, program.inputs.__getitem__)!r}"
+                for name, tree in trees.items()
+            )
             for trees, program, _ in self._kinds
         ]
         return " or ".join(f"({each})" for each in kinds) or "none: it was never called before it was saved"
 
     def __repr__(self) -> str:
-        return f"<loaded function {self._name!r} of {self._expected()}>"
+        return f"<loaded function {self._name!r} of {self._expect()}>"
 
 
 def _fitting(values: list[Any], specs: list[TensorSpec]) -> list[Any] | None:
@@ -297,7 +300,7 @@ def _fitting(values: list[Any], specs: list[TensorSpec]) -> list[Any] | None:
     return values
 
 
-def _converted(values: list[Any], specs: list[TensorSpec]) -> list[Any] | None:
+def _convert(values: list[Any], specs: list[TensorSpec]) -> list[Any] | None:
     try:
         return [declare_argument("x", value, spec) for value, spec in zip(values, specs, strict=True)]
     except (BadTypeError, TypeError, ValueError):
@@ -329,12 +332,12 @@ class LoadedConcreteFunction:
     @property
     def structured_input_signature(self) -> tuple[tuple[()], dict[str, TensorSpec]]:
         """What it takes by position, which is nothing, and by name."""
-        return (), {name: _named(self._program.inputs[index], name) for name, index in self._inputs.items()}
+        return (), {name: _name(self._program.inputs[index], name) for name, index in self._inputs.items()}
 
     @property
     def structured_outputs(self) -> dict[str, TensorSpec]:
         """What it gives, by name."""
-        return {name: _named(self._program.outputs[index], name) for name, index in self._outputs.items()}
+        return {name: _name(self._program.outputs[index], name) for name, index in self._outputs.items()}
 
     @property
     def inputs(self) -> list[TensorSpec]:
@@ -420,7 +423,7 @@ class _OfText:
         return f"<loaded signature {self._signature!r}>"
 
 
-def _named(spec: TensorSpec, name: str) -> TensorSpec:
+def _name(spec: TensorSpec, name: str) -> TensorSpec:
     return TensorSpec(spec.shape, spec.dtype, name)
 
 
@@ -439,7 +442,7 @@ class _Programs:
         self._folder = folder
         self._read: dict[str, Any] = {}
 
-    def deserialized(self, file: str) -> Any:
+    def load(self, file: str) -> Any:
         """Return the program of a file."""
         if file not in self._read:
             self._read[file] = deserialize(self._folder, file)
@@ -469,7 +472,7 @@ class _Loader:
         # Of functions alone, all variables are the object's.
         own = [self._variables[each["weight"]] for each in listed if body is None or each["weight"] in known]
         self._functions = [self._function(each) for each in (() if body is None else body["functions"])]
-        self._objects = self._made([{}] if body is None else body["nodes"], own)
+        self._objects = self._make([{}] if body is None else body["nodes"], own)
         signatures = {} if body is None else body["signatures"]
         self._objects[0].signatures = SignatureMap(
             {
@@ -482,7 +485,7 @@ class _Loader:
         """Return the object that was saved."""
         return self._objects[0]
 
-    def _made(self, nodes: list[dict[str, Any]], own: list[Any]) -> list[LoadedObject]:
+    def _make(self, nodes: list[dict[str, Any]], own: list[Any]) -> list[LoadedObject]:
         objects = [_Callable() if "__call__" in node else LoadedObject() for node in nodes]
         objects[0]._stratax_variables = own
         for loaded, node in zip(objects, nodes, strict=True):
@@ -547,10 +550,10 @@ class _Loader:
         targets = [self._variables[each] for each in assigned]
         programs, here = self._programs, files[self._platform]
         # What can't be read is told when it is loaded.
-        programs.deserialized(here)
+        programs.load(here)
 
         def run(*arrays: Any) -> list[Any]:
-            exported = programs.deserialized(files.get(_platform_traced_for(), here))
+            exported = programs.load(files.get(_platform_traced_for(), here))
             call = exported.call if exported.has_vjp() else _without_derivative(name, exported.call)
             results = call([each.value for each in variables], list(arrays))
             for variable, value in zip(targets, results[len(outputs) :], strict=True):
@@ -567,7 +570,7 @@ class _Loader:
             program = self._functions[described["function"]][1][0]
             return LoadedConcreteFunction(name, program, described["inputs"], described["outputs"])
         if info.before is not None or info.after is not None:
-            exported = self._programs.deserialized(info.program.files[self._platform])
+            exported = self._programs.load(info.program.files[self._platform])
             return _OfText(name, info, exported, [self._variables[each] for each in info.program.weights])
         arguments, results = info.program.arguments, info.program.results
         program = self._program(
@@ -598,7 +601,7 @@ def _without_derivative(name: str, call: Callable[..., Any]) -> Callable[..., An
     """Return a function that says what is wrong where it is differentiated."""
 
     @jax.custom_vjp
-    def called(weights: list[Any], arrays: list[Any]) -> Any:
+    def call_it(weights: list[Any], arrays: list[Any]) -> Any:
         return call(weights, arrays)
 
     def forward(weights: list[Any], arrays: list[Any]) -> Any:
@@ -608,8 +611,8 @@ def _without_derivative(name: str, call: Callable[..., Any]) -> Callable[..., An
             "the model itself, from its .keras file."
         )
 
-    called.defvjp(forward, lambda *_: ())
-    return called
+    call_it.defvjp(forward, lambda *_: ())
+    return call_it
 
 
 def _variable(described: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> Variable:

@@ -27,7 +27,7 @@ from stratax.export.parts import STRING, TensorInfo, leaves_in
 from stratax.tensorflow.exports import _host_functions
 from stratax.tensorflow.exports._blank_rules import BLANK, RULES, NewSizes
 from stratax.tensorflow.exports._blank_sizes import BATCH, BlankSizes
-from stratax.tensorflow.exports._host_plan import GET_ITEM, MAP, Call, CallPlan, RuntimeValue, replaced
+from stratax.tensorflow.exports._host_plan import GET_ITEM, MAP, Call, CallPlan, RuntimeValue, replace_leaves
 from stratax.tensorflow.exports._host_value import RecordedValue
 from stratax.tensorflow.exports._program_arguments import HostArguments, NoArguments
 from stratax.tensorflow.exports._recorded_calls import RecordedCalls
@@ -153,7 +153,7 @@ class HostRecorder:
         """Return what stands for a call's result: see `stratax.base.recording.Recorder`."""
         name = _host_functions.name_of(function)
         if self._stays:
-            args, kwargs = replaced((args, kwargs), self._on_host)
+            args, kwargs = replace_leaves((args, kwargs), self._on_host)
         leaves = list(leaves_in((args, kwargs)))
         hosts = [each for each in leaves if isinstance(each, RecordedValue)]
         if not hosts or name is None:
@@ -164,19 +164,19 @@ class HostRecorder:
             return self.record(name, args, kwargs) if is_text else NOT_RECORDED
         is_numeric = all(not each.is_late and self._is_argument(each) for each in hosts)
         if is_numeric and any(isinstance(each, jax.core.Tracer) for each in leaves):
-            given = replaced(
+            given = replace_leaves(
                 (args, kwargs), lambda each: self.argument(each) if isinstance(each, RecordedValue) else each
             )
             return function(*given[0], **given[1])
         if name == MAP:
-            return self._mapped(*args, **kwargs)
+            return self._record_map(*args, **kwargs)
         if name in _OF_SIZES and self.arguments.is_traced and not self._stays and _has_known_sizes(hosts[0]):
             # As of an array of the program.
-            blank = self._sized(hosts[0])
+            blank = self._make_sized(hosts[0])
             return function(*(blank if each is hosts[0] else each for each in args), **kwargs)
         return self.record(name, args, kwargs)
 
-    def _sized(self, value: RecordedValue) -> Any:
+    def _make_sized(self, value: RecordedValue) -> Any:
         """Return an array of the program that has the sizes of a value, whose sizes are known or the batch."""
         if BATCH not in value.dims or self.arguments.has_batch:
             return self.arguments.blank(value.dims)
@@ -194,18 +194,18 @@ class HostRecorder:
             kwargs: Those with names.
         """
         # What the program is given, the host has: it need not come back from there.
-        args, kwargs = replaced((args, kwargs), self._on_host)
+        args, kwargs = replace_leaves((args, kwargs), self._on_host)
         kwargs = {key: each for key, each in kwargs.items() if key != "name"}
         leaves = list(leaves_in((args, kwargs)))
         is_late = any(
             isinstance(each, jax.core.Tracer) or _is_size(each) or getattr(each, "is_late", False)
             for each in leaves
         )
-        own_args, own_kwargs = replaced((args, kwargs), self._as_ref)
+        own_args, own_kwargs = replace_leaves((args, kwargs), self._as_ref)
         blanks = self._blank_results(name, args, kwargs)
-        return self._noted(name, own_args, own_kwargs, blanks, is_late=is_late)
+        return self._note(name, own_args, own_kwargs, blanks, is_late=is_late)
 
-    def _noted(
+    def _note(
         self,
         name: str,
         args: tuple[Any, ...],
@@ -224,10 +224,10 @@ class HostRecorder:
             id = number if not part else f"{number}.{part}"
             return self._value(id, (_array(first), _array(next(second))), is_late=is_late)
 
-        values = replaced(blanks[0], stand_in)
-        gives = replaced(values, lambda each: RuntimeValue(each.id))
+        values = replace_leaves(blanks[0], stand_in)
+        gives = replace_leaves(values, lambda each: RuntimeValue(each.id))
         (self.calls.after if is_late else self.calls.before).append(Call(name, args, kwargs, gives, body))
-        return values if is_late else replaced(values, self._in_program)
+        return values if is_late else replace_leaves(values, self._in_program)
 
     def _in_program(self, value: RecordedValue) -> Any:
         """Return an array of the program in place of a value of numbers whose sizes are known.
@@ -290,7 +290,7 @@ class HostRecorder:
                     return self.sizes.size(value, which)
                 return self.sizes.array(value, which) if isinstance(value, jax.core.Tracer) else value
 
-            given, named = replaced((args, kwargs), blank)
+            given, named = replace_leaves((args, kwargs), blank)
             if name in RULES:
                 return RULES[name](NewSizes(self.sizes.new, new, which), *given, **named)
             if name == GET_ITEM:
@@ -339,7 +339,7 @@ class HostRecorder:
 
     # Rows.
 
-    def _mapped(self, fn: Callable[..., Any], elems: Any, *args: Any, **kwargs: Any) -> Any:
+    def _record_map(self, fn: Callable[..., Any], elems: Any, *args: Any, **kwargs: Any) -> Any:
         """Record `tf.map_fn`: what its function does with a row is a plan of its own."""
         leaves = list(leaves_in(elems))
         if not leaves or not all(isinstance(each, RecordedValue) and each.ndim for each in leaves):
@@ -357,7 +357,7 @@ class HostRecorder:
             return RecordedValue(inner, rows[-1], blanks)
 
         with recording_with(inner):
-            made = fn(replaced(elems, row))
+            made = fn(replace_leaves(elems, row))
         results = list(leaves_in(made))
         gives = {f"{index}": _id_of(each) for index, each in enumerate(results)}
         infos = {f"{index}": each.info for index, each in enumerate(results)}
@@ -365,10 +365,10 @@ class HostRecorder:
         first_dim = leaves[0].dims[0]
         blanks = []
         for which, count in enumerate(self.sizes.pair_of(first_dim)):
-            arrays = iter([_repeated(each.blanks[which], count) for each in results])
-            blanks.append(replaced(made, functools.partial(_next_of, arrays)))
-        own = replaced(elems, self._as_ref)
-        return self._noted(MAP, (own,), {"rows": rows}, (blanks[0], blanks[1]), is_late=False, body=body)
+            arrays = iter([_repeat(each.blanks[which], count) for each in results])
+            blanks.append(replace_leaves(made, functools.partial(_next_of, arrays)))
+        own = replace_leaves(elems, self._as_ref)
+        return self._note(MAP, (own,), {"rows": rows}, (blanks[0], blanks[1]), is_late=False, body=body)
 
 
 def blank_trace(function: Callable[[HostRecorder], Any]) -> None:
@@ -400,7 +400,7 @@ def current_recorder() -> HostRecorder:
     return recorder
 
 
-def _repeated(blank: np.ndarray, count: int) -> np.ndarray:
+def _repeat(blank: np.ndarray, count: int) -> np.ndarray:
     # Without copies: images of many rows are large.
     return np.broadcast_to(blank, (count, *blank.shape))
 

@@ -75,7 +75,7 @@ class RecordedCalls:
     def _behind(self, outputs: Iterable[RecordedValue]) -> set[str]:
         """Return the ids of what the host needs behind the program: not for what nobody is given."""
         gives = {each.id: each.id for each in outputs}
-        calls = CallPlan(tuple(self.after), gives, {}).needed().calls
+        calls = CallPlan(tuple(self.after), gives, {}).drop_unneeded().calls
         return {ref.id for call in calls for ref in call.refs()} | gives.keys()
 
     def plan_before(self, arguments: Iterable[str], outputs: Iterable[RecordedValue]) -> CallPlan | None:
@@ -96,7 +96,7 @@ class RecordedCalls:
         infos = {
             name: self._device_info(id) if id in of_program else self._infos[id] for name, id in gives.items()
         }
-        return self._inputs.renamed(CallPlan(tuple(self.before), gives, infos)).needed()
+        return self._inputs.rename(CallPlan(tuple(self.before), gives, infos)).drop_unneeded()
 
     def plan_after(self, outputs: Mapping[str, RecordedValue]) -> CallPlan | None:
         """Return what the host computes behind the program.
@@ -108,20 +108,22 @@ class RecordedCalls:
             return None
         gives = {name: each.id for name, each in outputs.items()}
         infos = {name: each.info for name, each in outputs.items()}
-        return self._inputs.renamed(CallPlan(tuple(self.after), gives, infos)).needed()
+        return self._inputs.rename(CallPlan(tuple(self.after), gives, infos)).drop_unneeded()
 
     def _device_info(self, id: str) -> TensorInfo:
         info = self._infos[id]
         return dataclasses.replace(info, dtype=jax.dtypes.canonicalize_dtype(info.numpy_dtype).name)
 
-    def named_infos(self) -> dict[str, TensorInfo]:
+    def name_infos(self) -> dict[str, TensorInfo]:
         """Return what the signature's inputs are, by the names that it has for them."""
-        return self._inputs.named_infos({name: self._fed_info(id) for id, name in self._inputs.fed.items()})
+        return self._inputs.name_infos(
+            {name: self._find_fed_info(id) for id, name in self._inputs.fed.items()}
+        )
 
-    def _fed_info(self, id: str) -> TensorInfo:
+    def _find_fed_info(self, id: str) -> TensorInfo:
         return self._device_info(id) if self._inputs.is_argument(id) else self._infos[id]
 
-    def unfed(self, arguments: Iterable[str]) -> set[str]:
+    def find_unfed(self, arguments: Iterable[str]) -> set[str]:
         """Return which arguments of the program are made of what the signature is not fed, by their ids."""
         if not self._inputs.takes_fed_only:
             return set()
@@ -144,9 +146,9 @@ class RecordedCalls:
         if self._needs_unfed(arguments, plans):
             raise BadArgumentError(
                 "What is fed is not enough: the model reads what is made of another placeholder, too. Expected: inputs "
-                f"of which all features are made. Received: {', '.join(sorted(self.named_infos()))}."
+                f"of which all features are made. Received: {', '.join(sorted(self.name_infos()))}."
             )
 
     def input_name(self, id: str) -> str:
         """Return the name of an argument of the program, by its id."""
-        return argument_name(self._inputs.renamed_id(id))
+        return argument_name(self._inputs.rename_id(id))

@@ -15,7 +15,7 @@ from stratax.tensorflow.exports._host_plan import (
     CallTable,
     RuntimeValue,
     refs_in,
-    replaced,
+    replace_leaves,
 )
 
 
@@ -49,11 +49,11 @@ class Replay:
             result = self._result(call, values)
             made = result if call.function == MAP else list(self._leaves(call.gives, result))
             values.update((ref.id, each) for ref, each in zip(refs_in(call.gives), made, strict=True))
-        return {name: self._checked(values[id], plan.infos[name]) for name, id in plan.gives.items()}
+        return {name: self._check(values[id], plan.infos[name]) for name, id in plan.gives.items()}
 
     def _result(self, call: Call, values: Mapping[str, Any]) -> Any:
         if call.function == MAP and call.body is not None:
-            return self._mapped(call.body, call, values)
+            return self._map_rows(call.body, call, values)
         args, kwargs = self._arguments((call.args, dict(call.kwargs)), values)
         if call.function == GET_ITEM:
             return args[0][args[1]]
@@ -67,7 +67,7 @@ class Replay:
             function = getattr(function, part)
         return function(*args, **kwargs)
 
-    def _mapped(self, body: CallPlan, call: Call, values: Mapping[str, Any]) -> Any:
+    def _map_rows(self, body: CallPlan, call: Call, values: Mapping[str, Any]) -> Any:
         names = list(body.gives)
         ids = list(call.kwargs["rows"])
         columns = [values[ref.id] for ref in refs_in(call.args)]
@@ -101,7 +101,7 @@ class Replay:
                     return self._feature(each)
             return each
 
-        return self._sparse(replaced(value, of_leaf))
+        return self._sparse(replace_leaves(value, of_leaf))
 
     def _sparse(self, value: Any) -> Any:
         if isinstance(value, SparseTensor):
@@ -132,7 +132,7 @@ class Replay:
         else:
             yield made
 
-    def _checked(self, value: Any, info: TensorInfo) -> Any:
+    def _check(self, value: Any, info: TensorInfo) -> Any:
         tf = self._tf
         value = tf.convert_to_tensor(value)
         if value.dtype != tf.dtypes.as_dtype(info.dtype):

@@ -24,7 +24,7 @@ from stratax.tensorflow.exports._host_plan import (
     CallTable,
     RuntimeValue,
     refs_in,
-    replaced,
+    replace_leaves,
 )
 from stratax.tensorflow.exports._host_sizes import check_result
 
@@ -52,23 +52,23 @@ def check_plan(plan: CallPlan, known: Iterable[str]) -> set[str]:
         if call.function == MAP and call.body is not None:
             rows = call.kwargs.get("rows")
             if not isinstance(rows, list) or not all(isinstance(each, str) for each in rows):
-                raise _broken(f"rows of {MAP} are not named")
+                raise _make_damage_error(f"rows of {MAP} are not named")
             check_plan(call.body, found.union(rows))
         elif call.function not in (GET_ITEM, RANDOM):
             function_named(call.function)
         found.update(ref.id for ref in refs_in(call.gives))
     _check_refs("its results", plan.gives.values(), found)
     if plan.gives.keys() != plan.infos.keys():
-        raise _broken("its results are not those that it describes")
+        raise _make_damage_error("its results are not those that it describes")
     return found
 
 
 def _check_refs(what: str, ids: Iterable[str], known: set[str]) -> None:
     if unknown := sorted(set(ids) - known):
-        raise _broken(f"{what} needs {shown(unknown[0])}, which nothing gives before")
+        raise _make_damage_error(f"{what} needs {shown(unknown[0])}, which nothing gives before")
 
 
-def _broken(what: str) -> DataLossError:
+def _make_damage_error(what: str) -> DataLossError:
     return DataLossError(
         f"The host's part of the export is damaged: {what}. Export it again, or copy it anew."
     )
@@ -99,11 +99,11 @@ def run(plan: CallPlan, values: dict[str, Any]) -> dict[str, np.ndarray]:
                     f"The host's part of the export can't compute tf.{call.function} of what it is given "
                     f"({type(error).__name__}: {str(error)[:300]})."
                 ) from error
-    return {name: _checked(name, values[id], plan.infos[name]) for name, id in plan.gives.items()}
+    return {name: _check(name, values[id], plan.infos[name]) for name, id in plan.gives.items()}
 
 
 def _result(call: Call, values: Mapping[str, Any]) -> Any:
-    args, kwargs = replaced((call.args, dict(call.kwargs)), lambda each: _given(each, values))
+    args, kwargs = replace_leaves((call.args, dict(call.kwargs)), lambda each: _look_up(each, values))
     if call.function == GET_ITEM:
         return args[0][args[1]]
     if call.function == RANDOM:
@@ -111,18 +111,18 @@ def _result(call: Call, values: Mapping[str, Any]) -> Any:
         # From the system, as several processes may serve one export.
         return np.frombuffer(os.urandom(4 * args[0][0]), np.uint32).astype(np.int32) & kwargs["maxval"]
     if call.function == MAP and call.body is not None:
-        return _mapped(call.body, list(leaves_in(args[0])), values, call)
+        return _map_rows(call.body, list(leaves_in(args[0])), values, call)
     check_result(call.function, args, kwargs)
     return function_named(call.function)(*args, **kwargs)
 
 
-def _given(value: Any, values: Mapping[str, Any]) -> Any:
+def _look_up(value: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(value, CallTable):
         return value.made
     return _element(values[value.id]) if isinstance(value, RuntimeValue) else value
 
 
-def _mapped(body: CallPlan, columns: list[np.ndarray], values: Mapping[str, Any], call: Call) -> Any:
+def _map_rows(body: CallPlan, columns: list[np.ndarray], values: Mapping[str, Any], call: Call) -> Any:
     """Return what a plan gives for each row, together."""
     ids = body_rows(call)
     names = list(body.gives)
@@ -179,7 +179,7 @@ def _element(value: Any) -> Any:
     return value
 
 
-def _checked(name: str, value: Any, info: TensorInfo) -> np.ndarray:
+def _check(name: str, value: Any, info: TensorInfo) -> np.ndarray:
     """Return what is used of a plan, as its dtype and shape are said to be."""
     array = np.asarray(value, object if isinstance(value, bytes | str) else None)
     wanted = info.numpy_dtype
@@ -194,7 +194,9 @@ def _checked(name: str, value: Any, info: TensorInfo) -> np.ndarray:
         try:
             array = array.astype(wanted)
         except (TypeError, ValueError) as error:
-            raise _broken(f"it gives {array.dtype} where {info} is told, as {shown(name)}") from error
+            raise _make_damage_error(
+                f"it gives {array.dtype} where {info} is told, as {shown(name)}"
+            ) from error
     if len(array.shape) != len(info.shape) or any(
         size is not None and size != have for size, have in zip(info.shape, array.shape, strict=True)
     ):

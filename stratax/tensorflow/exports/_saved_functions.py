@@ -21,7 +21,7 @@ from stratax.core.functions import ConcreteFunction, is_spec, kinds_of
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.export.parts import find_used_arguments, is_seed, naming_sizes, spec_of
 from stratax.seams.jax import without_source_files
-from stratax.tensorflow.exports._structures import decoded, encoded
+from stratax.tensorflow.exports._structures import decode_structure, encode_structure
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class Compiled:
     @property
     def gives_text(self) -> bool:
         """Whether text that is the same in each call is among what it gives."""
-        return any(isinstance(leaf, str) for leaf in jax.tree.leaves(decoded(self.results, _Number)))
+        return any(isinstance(leaf, str) for leaf in jax.tree.leaves(decode_structure(self.results, _Number)))
 
     def input_names(self) -> dict[str, int]:
         """Return the tensors' numbers by the names that a signature gives them: the specs', or their places.
@@ -172,7 +172,11 @@ class Compiled:
             BadArgumentError: Two have one name.
         """
         # One by one: JAX sorts the keys of a dict.
-        places = [place for name, tree in self.arguments for place in _places({name: decoded(tree, _Number)})]
+        places = [
+            place
+            for name, tree in self.arguments
+            for place in _places({name: decode_structure(tree, _Number)})
+        ]
         names = [self.inputs[number]["name"] or place for place, number in places]
         if len(set(names)) < len(names):
             raise BadArgumentError(f"Inputs of a signature have one name twice: {', '.join(names)}.")
@@ -180,7 +184,7 @@ class Compiled:
 
     def output_names(self) -> dict[str, int]:
         """Return the numbers of the results by the names that a signature gives them: keys, or `output_0` and so on."""
-        structure = decoded(self.results, _Number)
+        structure = decode_structure(self.results, _Number)
         places = _places(structure)
         if isinstance(structure, dict):
             return dict(places)
@@ -200,7 +204,7 @@ def _places(structure: Any) -> list[tuple[str, int]]:
     ]
 
 
-def compiled(name: str, kind: ArgumentKind, platforms: Sequence[str]) -> Compiled:
+def compile_function(name: str, kind: ArgumentKind, platforms: Sequence[str]) -> Compiled:
     """Trace and compile a function.
 
     Args:
@@ -215,7 +219,7 @@ def compiled(name: str, kind: ArgumentKind, platforms: Sequence[str]) -> Compile
     """
     specs: list[Any] = []
 
-    def numbered(leaf: Any) -> int | None:
+    def number_leaf(leaf: Any) -> int | None:
         if not is_spec(leaf):
             return None
         specs.append(leaf)
@@ -224,7 +228,9 @@ def compiled(name: str, kind: ArgumentKind, platforms: Sequence[str]) -> Compile
     arguments: list[list[Any]] = [
         [
             parameter,
-            encoded(value, numbered, what=f"Argument {shown(parameter)} of the function {shown(name)}"),
+            encode_structure(
+                value, number_leaf, what=f"Argument {shown(parameter)} of the function {shown(name)}"
+            ),
         ]
         for parameter, value in kind.arguments.items()
     ]
@@ -234,7 +240,7 @@ def compiled(name: str, kind: ArgumentKind, platforms: Sequence[str]) -> Compile
 
     def body(arrays: list[Any]) -> list[Any]:
         with region:
-            given = {parameter: decoded(tree, arrays.__getitem__) for parameter, tree in arguments}
+            given = {parameter: decode_structure(tree, arrays.__getitem__) for parameter, tree in arguments}
             outputs: list[Any] = []
             results[:] = [_result(name, kind.call(given), outputs)]
             return [*outputs, *(region.final_value(each) for each in region.writes.values())]
@@ -243,7 +249,7 @@ def compiled(name: str, kind: ArgumentKind, platforms: Sequence[str]) -> Compile
         closed, made = jax.make_jaxpr(body, return_shape=True)(shapes)
     _check(name, region, closed)
     changed = list(region.writes.values())
-    kept = _kept(closed, region, shapes, changed)
+    kept = _find_kept(closed, region, shapes, changed)
     assigned = list(itertools.compress(changed, kept[len(kept) - len(changed) :]))
     made = list(itertools.compress(made, kept))
     payloads, is_differentiable = _payloads(name, closed, region, shapes, platforms, kept)
@@ -253,13 +259,13 @@ def compiled(name: str, kind: ArgumentKind, platforms: Sequence[str]) -> Compile
         variables=list(region.inputs),
         assigned=assigned,
         arguments=arguments,
-        inputs=[_described(spec, getattr(spec, "name", None)) for spec in specs],
+        inputs=[_describe(spec, getattr(spec, "name", None)) for spec in specs],
         results=results[0],
-        outputs=[_described(each, None) for each in made[: len(made) - len(assigned)]],
+        outputs=[_describe(each, None) for each in made[: len(made) - len(assigned)]],
     )
 
 
-def _kept(
+def _find_kept(
     closed: Any, region: regions.ProgramRegion, shapes: list[Any], changed: list[keras.Variable]
 ) -> list[bool]:
     """Return which results are needed: not the states of generators if nothing of what was drawn is used.
@@ -307,7 +313,7 @@ def _payloads(
 def _result(name: str, result: Any, outputs: list[Any]) -> dict[str, Any]:
     """Return a function's result, encoded, and note its arrays; numbers become arrays, as TensorFlow's do."""
 
-    def numbered(leaf: Any) -> int | None:
+    def number_leaf(leaf: Any) -> int | None:
         if isinstance(leaf, keras.Variable):
             leaf = leaf.value
         leaf = as_numbers(leaf)
@@ -326,7 +332,7 @@ def _result(name: str, result: Any, outputs: list[Any]) -> dict[str, Any]:
             )
         return np.asarray(value) if isinstance(value, bool | int | float) else value
 
-    return encoded(tensors(result), numbered, what=f"What the function {shown(name)} returns")
+    return encode_structure(tensors(result), number_leaf, what=f"What the function {shown(name)} returns")
 
 
 def _shapes(name: str, specs: list[Any]) -> list[jax.ShapeDtypeStruct]:
@@ -372,6 +378,6 @@ def _check(name: str, region: regions.ProgramRegion, closed: Any) -> None:
         )
 
 
-def _described(spec: Any, name: str | None) -> dict[str, Any]:
+def _describe(spec: Any, name: str | None) -> dict[str, Any]:
     shape = [int(size) if isinstance(size, int | np.integer) else None for size in spec.shape]
     return {"dtype": np.dtype(jax.dtypes.canonicalize_dtype(spec.dtype)).name, "shape": shape, "name": name}

@@ -117,7 +117,7 @@ def write_object(
     _check_object(obj)
     tags = ["serve", *((options or SaveOptions()).extra_tags or ())]
     found = _Found(obj, endpoints)
-    chosen, others = _chosen(obj, found, signatures, endpoints)
+    chosen, others = _choose(obj, found, signatures, endpoints)
     programs = _Programs(found.functions, platforms)
     if signatures is None and not chosen:
         chosen = _default(found, programs)
@@ -137,7 +137,7 @@ def write_object(
         functions = programs.write(folder, names)
         body = {
             "tags": tags,
-            "variables": [_described(each, names) for each in found.variables],
+            "variables": [_describe(each, names) for each in found.variables],
             "functions": functions,
             "nodes": found.nodes,
             "signatures": {name: programs.signature(name, number) for name, number in chosen.items()},
@@ -172,18 +172,18 @@ def _warn(name: str, error: Exception) -> None:
     )
 
 
-def _described(variable: keras.Variable, names: VariableNames) -> dict[str, Any]:
+def _describe(variable: keras.Variable, names: VariableNames) -> dict[str, Any]:
     return {"weight": names.of(variable), "name": variable.name, "trainable": bool(variable.trainable)}
 
 
-def _given(signatures: Any) -> dict[str, Any]:
+def _name_signatures(signatures: Any) -> dict[str, Any]:
     """Return signatures by name, as a user gives them: several, or one."""
     if not isinstance(signatures, Mapping):
         return {DEFAULT: signatures}
     return {str(name): each for name, each in signatures.items()}
 
 
-def _chosen(
+def _choose(
     obj: Any, found: "_Found", signatures: Any, endpoints: Mapping[str, Saved] | None
 ) -> tuple[dict[str, int], dict[str, ExportedFunction]]:
     """Return the numbers of the functions that are signatures, by name, and signatures that are no such functions."""
@@ -195,7 +195,7 @@ def _chosen(
             return {DEFAULT: next(iter(numbers.values())), **numbers}, others
         is_model = isinstance(obj, keras.Model) and CALL in found.root
         return {DEFAULT: found.root[CALL]["function"]} if is_model else {}, others
-    for name, each in _given(signatures).items():
+    for name, each in _name_signatures(signatures).items():
         _check_not_loaded(each)
         if isinstance(each, keras.Model):
             chosen[name] = found.add(name, _saved_functions.of_model(each, inputs_of_model(each)))["function"]
@@ -381,7 +381,7 @@ class _Programs:
             made: list[tuple[ArgumentKind, Compiled]] = []
             for kind in saved.kinds:
                 try:
-                    made.append((kind, _saved_functions.compiled(name, kind, platforms)))
+                    made.append((kind, _saved_functions.compile_function(name, kind, platforms)))
                 except (BadArgumentError, TracingError) as error:
                     self.problems[number] = error
             self._made.append(made)

@@ -8,7 +8,7 @@ from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
 from stratax.export.parts import TensorInfo
 from stratax.tensorflow.exports._blank_sizes import BATCH
-from stratax.tensorflow.exports._host_plan import CallPlan, RuntimeValue, replaced
+from stratax.tensorflow.exports._host_plan import CallPlan, RuntimeValue, replace_leaves
 from stratax.tensorflow.exports._host_value import RecordedValue
 from stratax.tensorflow.exports._program_arguments import HostArguments
 
@@ -90,9 +90,9 @@ class SignatureInputs:
             if own is not None:
                 self._names[own] = name
             else:
-                self.fed[self._fed_id(name, value)] = name
+                self.fed[self._find_fed_id(name, value)] = name
 
-    def _fed_id(self, name: str, value: Any) -> str:
+    def _find_fed_id(self, name: str, value: Any) -> str:
         id = (
             value.id
             if isinstance(value, RecordedValue) and not value.is_late
@@ -105,7 +105,7 @@ class SignatureInputs:
             )
         return id
 
-    def named_infos(self, fed: Mapping[str, TensorInfo]) -> dict[str, TensorInfo]:
+    def name_infos(self, fed: Mapping[str, TensorInfo]) -> dict[str, TensorInfo]:
         """Return what the inputs are, by the names that the signature has for them.
 
         Args:
@@ -115,25 +115,25 @@ class SignatureInputs:
             return {self._names.get(name, name): info for name, info in self.infos.items()}
         return {name: self.infos[own] for own, name in self._names.items()} | dict(fed)
 
-    def renamed(self, plan: CallPlan) -> CallPlan:
+    def rename(self, plan: CallPlan) -> CallPlan:
         """Return a plan with the names that the signature has for inputs."""
 
         def of_value(value: Any) -> Any:
-            return RuntimeValue(self.renamed_id(value.id)) if isinstance(value, RuntimeValue) else value
+            return RuntimeValue(self.rename_id(value.id)) if isinstance(value, RuntimeValue) else value
 
         calls = tuple(
             dataclasses.replace(
                 call,
-                args=replaced(call.args, of_value),
-                kwargs=replaced(dict(call.kwargs), of_value),
-                body=None if call.body is None else self.renamed(call.body),
+                args=replace_leaves(call.args, of_value),
+                kwargs=replace_leaves(dict(call.kwargs), of_value),
+                body=None if call.body is None else self.rename(call.body),
             )
             for call in plan.calls
         )
-        gives = {name: self.renamed_id(id) for name, id in plan.gives.items()}
+        gives = {name: self.rename_id(id) for name, id in plan.gives.items()}
         return dataclasses.replace(plan, calls=calls, gives=gives)
 
-    def renamed_id(self, id: str) -> str:
+    def rename_id(self, id: str) -> str:
         """Return an id with the name that the signature has for an input."""
         name = id.removeprefix("in/")
         if id in self.fed:
@@ -152,4 +152,4 @@ class SignatureInputs:
 
     def is_unfed(self, id: str) -> bool:
         """Return whether an id is that of an input that the signature does not have."""
-        return self.renamed_id(id).startswith(UNFED)
+        return self.rename_id(id).startswith(UNFED)

@@ -9,7 +9,7 @@ from stratax.errors import BadTypeError
 _CONSTANTS = (type(None), bool, int, float, str)
 
 
-def encoded(value: Any, tensor: Callable[[Any], int | None], *, what: str) -> dict[str, Any]:
+def encode_structure(value: Any, tensor: Callable[[Any], int | None], *, what: str) -> dict[str, Any]:
     """Return a structure as values of JSON.
 
     Args:
@@ -24,12 +24,12 @@ def encoded(value: Any, tensor: Callable[[Any], int | None], *, what: str) -> di
     if number is not None:
         return {"tensor": number}
     if isinstance(value, Mapping):
-        pairs = [[key, encoded(part, tensor, what=what)] for key, part in value.items()]
+        pairs = [[key, encode_structure(part, tensor, what=what)] for key, part in value.items()]
         if all(isinstance(key, str) for key, _ in pairs):
             return {"dict": pairs}
     elif isinstance(value, list | tuple):
         kind = "list" if isinstance(value, list) else "tuple"
-        return {kind: [encoded(part, tensor, what=what) for part in value]}
+        return {kind: [encode_structure(part, tensor, what=what) for part in value]}
     elif type(value) in _CONSTANTS:
         return {"constant": value}
     raise BadTypeError(
@@ -38,8 +38,8 @@ def encoded(value: Any, tensor: Callable[[Any], int | None], *, what: str) -> di
     )
 
 
-def decoded(tree: Mapping[str, Any], tensors: Callable[[int], Any]) -> Any:
-    """Return the structure that :func:`encoded` has described.
+def decode_structure(tree: Mapping[str, Any], tensors: Callable[[int], Any]) -> Any:
+    """Return the structure that :func:`encode_structure` has described.
 
     Args:
         tree: What it has given.
@@ -51,16 +51,16 @@ def decoded(tree: Mapping[str, Any], tensors: Callable[[int], Any]) -> Any:
     if kind == "constant":
         return value
     if kind == "dict":
-        return {key: decoded(part, tensors) for key, part in value}
-    parts = [decoded(part, tensors) for part in value]
+        return {key: decode_structure(part, tensors) for key, part in value}
+    parts = [decode_structure(part, tensors) for part in value]
     return parts if kind == "list" else tuple(parts)
 
 
-def matched(tree: Mapping[str, Any], value: Any, found: dict[int, Any]) -> bool:
+def match_structure(tree: Mapping[str, Any], value: Any, found: dict[int, Any]) -> bool:
     """Return whether a value has a structure and its constants, and note what it has in the places of tensors.
 
     Args:
-        tree: The structure, as :func:`encoded` has described it.
+        tree: The structure, as :func:`encode_structure` has described it.
         value: The value.
         found: What comes in the place of each tensor, by number.
     """
@@ -74,10 +74,10 @@ def matched(tree: Mapping[str, Any], value: Any, found: dict[int, Any]) -> bool:
         return (
             isinstance(value, Mapping)
             and list(value.keys() ^ dict(expected)) == []
-            and all(matched(part, value[key], found) for key, part in expected)
+            and all(match_structure(part, value[key], found) for key, part in expected)
         )
     return (
         isinstance(value, list | tuple)
         and len(value) == len(expected)
-        and all(matched(part, each, found) for part, each in zip(expected, value, strict=True))
+        and all(match_structure(part, each, found) for part, each in zip(expected, value, strict=True))
     )

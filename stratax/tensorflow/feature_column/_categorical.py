@@ -13,7 +13,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.data import VarLenFeature
 from stratax.tensorflow.feature_column._cells import Cells
-from stratax.tensorflow.feature_column._column import CategoricalColumn, checked_categorical, checked_key
+from stratax.tensorflow.feature_column._column import CategoricalColumn, check_categorical, check_key
 from stratax.tensorflow.feature_column._sources import (
     DeviceFeatures,
     HostFeatures,
@@ -43,11 +43,13 @@ class _OfOneFeature(CategoricalColumn):
         return True
 
     def arrays(self, features: HostFeatures) -> dict[str, np.ndarray]:
-        coded = features.coded(self.key)
+        coded = features.encode_feature(self.key)
         if coded is None:
             return super().arrays(features)
         # By identity: a column with a vocabulary takes long to compare.
-        return {"ids": coded.made(("ids", id(self)), lambda strings: self._ids_of(strings, features.known))}
+        return {
+            "ids": coded.map_strings(("ids", id(self)), lambda strings: self._ids_of(strings, features.known))
+        }
 
     def _ids_of(self, strings: list[Any], known: KnownStrings) -> np.ndarray:
         values = np.empty((len(strings), 1), object)
@@ -65,7 +67,7 @@ class HashedCategoricalColumn(_OfOneFeature):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        return {self.key: VarLenFeature(_parsed(self.dtype))}
+        return {self.key: VarLenFeature(_find_parsed_dtype(self.dtype))}
 
     @property
     def num_buckets(self) -> int:
@@ -98,13 +100,13 @@ def categorical_column_with_hash_bucket(
         >>> fc.Transformation([word]).host_features({"word": np.array(["a", "hello", ""])})["word/ids"].tolist()
         [[39], [96], [-1]]
     """
-    checked_key(key)
+    check_key(key)
     if not isinstance(hash_bucket_size, int | np.integer) or hash_bucket_size < 1:
         raise errors.BadArgumentError(
             "hash_bucket_size must be a whole number of at least 1. "
             f"Received: hash_bucket_size={shown(hash_bucket_size)}, key={shown(key)}."
         )
-    return HashedCategoricalColumn(key, int(hash_bucket_size), _checked_dtype(key, dtype))
+    return HashedCategoricalColumn(key, int(hash_bucket_size), _check_dtype(key, dtype))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +121,7 @@ class VocabularyListCategoricalColumn(_OfOneFeature):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        return {self.key: VarLenFeature(_parsed(self.dtype))}
+        return {self.key: VarLenFeature(_find_parsed_dtype(self.dtype))}
 
     @property
     def num_buckets(self) -> int:
@@ -127,7 +129,7 @@ class VocabularyListCategoricalColumn(_OfOneFeature):
 
     def cells(self, features: HostFeatures) -> Cells:
         cells = _cells_of_dtype(self.key, self.dtype, features)
-        return cells.mapped(lambda values: self._vocabulary.lookup(values, features.known.fingerprints))
+        return cells.map_values(lambda values: self._vocabulary.lookup(values, features.known.fingerprints))
 
     @property
     def entries(self) -> tuple[Any, ...]:
@@ -166,7 +168,7 @@ def categorical_column_with_vocabulary_list(
         >>> fc.input_layer({"color": np.array(["green", "blue"])}, [fc.indicator_column(color)]).tolist()
         [[0.0, 1.0], [0.0, 0.0]]
     """
-    checked_key(key)
+    check_key(key)
     entries = tuple(vocabulary_list) if vocabulary_list is not None else ()
     if not entries:
         raise errors.BadArgumentError(
@@ -177,8 +179,8 @@ def categorical_column_with_vocabulary_list(
         raise errors.BadArgumentError(
             f"vocabulary_list has {shown(twice)} more than once, key={shown(key)}. Leave repeated entries out."
         )
-    found = _checked_dtype(key, np.asarray(entries).dtype)
-    wanted = found if dtype is None else _checked_dtype(key, dtype)
+    found = _check_dtype(key, np.asarray(entries).dtype)
+    wanted = found if dtype is None else _check_dtype(key, dtype)
     if (wanted.kind == "O") != (found.kind == "O"):
         raise errors.BadArgumentError(
             f"vocabulary_list and dtype do not match. Received: dtype={wanted}, vocabulary_list={shown(entries)}, "
@@ -202,7 +204,7 @@ class VocabularyFileCategoricalColumn(_OfOneFeature):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        return {self.key: VarLenFeature(_parsed(self.dtype))}
+        return {self.key: VarLenFeature(_find_parsed_dtype(self.dtype))}
 
     @property
     def num_buckets(self) -> int:
@@ -210,7 +212,7 @@ class VocabularyFileCategoricalColumn(_OfOneFeature):
 
     def cells(self, features: HostFeatures) -> Cells:
         cells = _cells_of_dtype(self.key, self.dtype, features)
-        return cells.mapped(lambda values: self._vocabulary.lookup(values, features.known.fingerprints))
+        return cells.map_values(lambda values: self._vocabulary.lookup(values, features.known.fingerprints))
 
     @property
     def entries(self) -> tuple[Any, ...]:
@@ -251,7 +253,7 @@ def categorical_column_with_vocabulary_file(
         BadArgumentError: The file is empty or not named, or both a default and buckets are given.
         FileMissingError: There is no such file, if `vocabulary_size` is not given; else when it is first used.
     """
-    checked_key(key)
+    check_key(key)
     if not vocabulary_file:
         raise errors.BadArgumentError(
             f"vocabulary_file is missing, key={shown(key)}. Pass the path of a file with one entry in each line."
@@ -271,7 +273,7 @@ def categorical_column_with_vocabulary_file(
         path,
         int(size),
         int(num_oov_buckets or 0),
-        _checked_dtype(key, dtype),
+        _check_dtype(key, dtype),
         -1 if default_value is None else int(default_value),
         file_format,
     )
@@ -317,7 +319,7 @@ class IdentityCategoricalColumn(_OfOneFeature):
         return self.number_buckets
 
     def cells(self, features: HostFeatures) -> Cells:
-        return _cells_of_dtype(self.key, np.dtype("int64"), features).mapped(self._in_range)
+        return _cells_of_dtype(self.key, np.dtype("int64"), features).map_values(self._in_range)
 
     def _in_range(self, values: np.ndarray) -> np.ndarray:
         ids = values.astype(np.int64)
@@ -360,7 +362,7 @@ def categorical_column_with_identity(
         >>> fc.input_layer({"room": np.array([2, 7])}, [fc.indicator_column(room)]).tolist()
         [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
-    checked_key(key)
+    check_key(key)
     if num_buckets < 1:
         raise errors.BadArgumentError(
             f"num_buckets must be at least 1. Received: num_buckets={shown(num_buckets)}, key={shown(key)}."
@@ -393,7 +395,7 @@ class WeightedCategoricalColumn(CategoricalColumn):
                 f"Feature {shown(self.weight_feature_key)} is both the weights and the values of {self.name}. "
                 "Give the weights a feature of their own."
             )
-        return {**spec, self.weight_feature_key: VarLenFeature(_parsed(self.dtype))}
+        return {**spec, self.weight_feature_key: VarLenFeature(_find_parsed_dtype(self.dtype))}
 
     @property
     def num_buckets(self) -> int:
@@ -431,16 +433,16 @@ def weighted_categorical_column(
     kind = as_dtype(dtype)
     if kind.kind not in "iuf":
         raise errors.BadArgumentError(f"dtype must be of numbers. Received: dtype={shown(dtype)}.")
-    checked_key(weight_feature_key)
-    return WeightedCategoricalColumn(checked_categorical(categorical_column), weight_feature_key, kind)
+    check_key(weight_feature_key)
+    return WeightedCategoricalColumn(check_categorical(categorical_column), weight_feature_key, kind)
 
 
-def _parsed(dtype: np.dtype) -> str:
+def _find_parsed_dtype(dtype: np.dtype) -> str:
     """Return the dtype that a feature of a column has in Examples."""
     return {"O": "string", "f": "float32"}.get(dtype.kind, "int64")
 
 
-def _checked_dtype(key: str, dtype: Any) -> np.dtype:
+def _check_dtype(key: str, dtype: Any) -> np.dtype:
     found = as_dtype(dtype)
     if found.kind in "SU":
         found = np.dtype(object)

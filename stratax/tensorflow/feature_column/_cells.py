@@ -41,7 +41,7 @@ class Cells:
         places = np.arange(1, self.values.shape[1] + 1) * self.mask
         return np.asarray(places.max(axis=1, initial=0), np.int32)
 
-    def mapped(self, compute: Any, absent: int = -1) -> "Cells":
+    def map_values(self, compute: Any, absent: int = -1) -> "Cells":
         """Return cells whose values are computed from those that are there.
 
         Args:
@@ -124,7 +124,7 @@ def _of_ragged(rows: Any) -> Cells:
     values = [value for row in rows for value in row]
     flat = texts(np.asarray(values))
     mask = np.arange(max(1, lengths.max())) < lengths[:, None]
-    return _scattered(flat, mask.nonzero(), mask.shape)
+    return _scatter(flat, mask.nonzero(), mask.shape)
 
 
 def _of_sparse(value: SparseTensor) -> Cells:
@@ -136,12 +136,10 @@ def _of_sparse(value: SparseTensor) -> Cells:
         if others
         else np.zeros(len(indices), np.int64)
     )
-    return _scattered(
-        texts(np.asarray(value.values)), (indices[:, 0], columns), (rows, width if others else 1)
-    )
+    return _scatter(texts(np.asarray(value.values)), (indices[:, 0], columns), (rows, width if others else 1))
 
 
-def _scattered(flat: np.ndarray, places: Any, shape: tuple[int, int]) -> Cells:
+def _scatter(flat: np.ndarray, places: Any, shape: tuple[int, int]) -> Cells:
     # No cell at all would make arrays without elements, which programs would be compiled for.
     shape = (shape[0], max(1, shape[1]))
     values = np.full(shape, missing_value(flat.dtype), flat.dtype)
@@ -151,13 +149,13 @@ def _scattered(flat: np.ndarray, places: Any, shape: tuple[int, int]) -> Cells:
     return Cells(values, present, is_sparse=True)
 
 
-def rounded(width: int) -> int:
+def round_width(width: int) -> int:
     """Return a width that few batches exceed, so that shapes repeat: 1, 2, 3, 4, 6, 8, 12, 16, ..."""
     whole = 1 << max(0, width - 1).bit_length()
     return whole if width > whole * 3 // 4 or whole < 4 else whole * 3 // 4
 
 
-def padded(values: np.ndarray, width: int, value: float) -> np.ndarray:
+def pad_rows(values: np.ndarray, width: int, value: float) -> np.ndarray:
     """Return rows filled up to a width."""
     missing = width - values.shape[1]
     return values if missing <= 0 else np.pad(values, ((0, 0), (0, missing)), constant_values=value)

@@ -52,7 +52,7 @@ class Coded:
         self._codes = codes
         self._lock = lock
 
-    def made(self, key: Hashable, compute: Callable[[list[Any]], np.ndarray]) -> np.ndarray:
+    def map_strings(self, key: Hashable, compute: Callable[[list[Any]], np.ndarray]) -> np.ndarray:
         """Return what a function makes of each string, in the shape of the array.
 
         Args:

@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.tensorflow.feature_column._cells import Cells, padded, rounded
+from stratax.tensorflow.feature_column._cells import Cells, pad_rows, round_width
 from stratax.tensorflow.feature_column._sources import (
     ID_PARTS,
     ColumnTable,
@@ -155,7 +155,7 @@ class CategoricalColumn(HostColumn):
         return None
 
 
-def checked_key(key: object) -> str:
+def check_key(key: object) -> str:
     """Return a feature's name.
 
     Raises:
@@ -168,7 +168,7 @@ def checked_key(key: object) -> str:
     return key
 
 
-def checked_categorical(column: object, argument: str = "categorical_column") -> CategoricalColumn:
+def check_categorical(column: object, argument: str = "categorical_column") -> CategoricalColumn:
     """Return a column that gives ids.
 
     Raises:
@@ -182,7 +182,7 @@ def checked_categorical(column: object, argument: str = "categorical_column") ->
     return column
 
 
-def sorted_columns(feature_columns: Any) -> list[FeatureColumn]:
+def sort_columns(feature_columns: Any) -> list[FeatureColumn]:
     """Return columns in the order of their names, as TensorFlow takes them.
 
     Args:
@@ -228,11 +228,11 @@ def _id_arrays(column: CategoricalColumn, cells: Cells) -> dict[str, np.ndarray]
             f"Column {shown(column.name)} got an id out of its range. Expected: 0 to {num_buckets - 1}. "
             f"Received: {largest}. Give the column more buckets or a default_value."
         )
-    width = rounded(ids.shape[1]) if cells.is_sparse else ids.shape[1]
+    width = round_width(ids.shape[1]) if cells.is_sparse else ids.shape[1]
     # Far below 0 an id of 64 bits could become one that there is.
-    made = {"ids": padded(np.maximum(ids, -1).astype(np.int32), width, -1)}
+    made = {"ids": pad_rows(np.maximum(ids, -1).astype(np.int32), width, -1)}
     if cells.weights is not None:
-        made["weights"] = padded(cells.weights.astype(np.float32), width, 0)
+        made["weights"] = pad_rows(cells.weights.astype(np.float32), width, 0)
     if column.is_sequence:
         made["lengths"] = cells.lengths
     return made

@@ -12,7 +12,7 @@ from stratax.base.shown import shown
 from stratax.data import VarLenFeature
 from stratax.tensorflow.feature_column._categorical import HashedCategoricalColumn
 from stratax.tensorflow.feature_column._cells import Cells
-from stratax.tensorflow.feature_column._column import CategoricalColumn, checked_categorical
+from stratax.tensorflow.feature_column._column import CategoricalColumn, check_categorical
 from stratax.tensorflow.feature_column._sources import HostFeatures
 from stratax.tensorflow.ops.text.fingerprints import DEFAULT_KEY, Words, fingerprint_cat, hash_buckets
 
@@ -68,7 +68,7 @@ class CrossedColumn(CategoricalColumn):
                 # keys are.
                 sparse.append(cells.with_values(cells.values.astype(np.int64).view(np.uint64)))
         first, *others = [*sparse, *dense]
-        crossed = functools.reduce(_crossed, others, self._begun(first, None if sparse else features))
+        crossed = functools.reduce(_cross, others, self._begin(first, None if sparse else features))
         ids = hash_buckets(crossed.values, self.hash_bucket_size)
         return _compact(crossed.with_values(ids))
 
@@ -80,21 +80,23 @@ class CrossedColumn(CategoricalColumn):
             else:
                 yield key
 
-    def _begun(self, first: Cells, features: HostFeatures | None) -> Cells:
+    def _begin(self, first: Cells, features: HostFeatures | None) -> Cells:
         """Return the hashes after the first leaf; `features` are given where that is a dense feature."""
         hash_key = np.uint64(self.hash_key or DEFAULT_KEY)
-        coded = None if features is None else features.coded(next(self.leaves()))
+        coded = None if features is None else features.encode_feature(next(self.leaves()))
         if features is None or coded is None:
             return first.with_values(fingerprint_cat(hash_key, first.values))
         words_of = features.words_of
         return Cells(
-            coded.made(("begun", int(hash_key)), lambda strings: fingerprint_cat(hash_key, words_of(strings)))
+            coded.map_strings(
+                ("begun", int(hash_key)), lambda strings: fingerprint_cat(hash_key, words_of(strings))
+            )
         )
 
     def _words(self, key: str, features: HostFeatures) -> Cells:
-        coded = features.coded(key)
+        coded = features.encode_feature(key)
         if coded is not None:
-            return Cells(coded.made("words", features.words_of))
+            return Cells(coded.map_strings("words", features.words_of))
         cells = features.raw(key)
         if cells.values.dtype.kind == "O":
             return cells.with_values(features.words(key))
@@ -144,11 +146,11 @@ def crossed_column(keys: Sequence[Any], hash_bucket_size: int, hash_key: int | N
                 f"more likely. Received: {shown(key)}. Pass the feature's name, {shown(key.key)}, instead."
             )
         if not isinstance(key, str):
-            checked_categorical(key, "Each of keys other than a feature's name")
+            check_categorical(key, "Each of keys other than a feature's name")
     return CrossedColumn(tuple(keys), int(hash_bucket_size), hash_key)
 
 
-def _crossed(one: Cells, other: Cells) -> Cells:
+def _cross(one: Cells, other: Cells) -> Cells:
     """Return the cells of all pairs in each row, the last varying fastest."""
     first, second = one.values[:, :, None], other.values[:, None, :]
     words: Words = fingerprint_cat(first, second)

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.tensorflow.feature_column._column import DenseColumn, SequenceDenseColumn, sorted_columns
+from stratax.tensorflow.feature_column._column import DenseColumn, SequenceDenseColumn, sort_columns
 from stratax.tensorflow.feature_column._models import check_batch_sizes, flat_size
 from stratax.tensorflow.feature_column._sources import ColumnTable, DeviceFeatures, Transformation, Weights
 
@@ -103,7 +103,7 @@ class DenseFeatures(_FeaturesLayer):
     def __init__(
         self, feature_columns: Any, trainable: bool = True, name: str | None = None, **kwargs: Any
     ) -> None:
-        columns = sorted_columns(feature_columns)
+        columns = sort_columns(feature_columns)
         for column in columns:
             if not isinstance(column, DenseColumn):
                 raise errors.BadArgumentError(
@@ -172,7 +172,7 @@ class SequenceFeatures(_FeaturesLayer):
     def __init__(
         self, feature_columns: Any, trainable: bool = True, name: str | None = None, **kwargs: Any
     ) -> None:
-        columns = sorted_columns(feature_columns)
+        columns = sort_columns(feature_columns)
         for column in columns:
             if not isinstance(column, SequenceDenseColumn):
                 raise errors.BadArgumentError(

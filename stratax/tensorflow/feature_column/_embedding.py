@@ -18,7 +18,7 @@ from stratax.tensorflow.feature_column._column import (
     DenseColumn,
     HostColumn,
     SequenceDenseColumn,
-    checked_categorical,
+    check_categorical,
 )
 from stratax.tensorflow.feature_column._sequence import SequenceCategoricalColumn
 from stratax.tensorflow.feature_column._sources import ColumnIds, ColumnTable, DeviceFeatures, Weights
@@ -99,7 +99,7 @@ class EmbeddingColumn(_OfCategories):
 
     def dense(self, features: DeviceFeatures, weights: Weights) -> Any:
         self.check_no_sequence()
-        return combined(
+        return combine_embeddings(
             weights.get(*self.tables), features.ids(self.categorical_column), self.combiner, self.max_norm,
             is_safe=self.use_safe_embedding_lookup,
         )  # fmt: skip
@@ -150,8 +150,8 @@ def embedding_column(
         >>> fc.embedding_column(word, 8).variable_shape
         (8,)
     """
-    checked_categorical(categorical_column)
-    start = _checked(dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt)
+    check_categorical(categorical_column)
+    start = _check(dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt)
     return EmbeddingColumn(
         categorical_column,
         int(dimension),
@@ -193,7 +193,7 @@ class SharedEmbeddingColumn(_OfCategories):
 
     def dense(self, features: DeviceFeatures, weights: Weights) -> Any:
         self.check_no_sequence()
-        return combined(
+        return combine_embeddings(
             weights.get(*self.tables), features.ids(self.categorical_column), self.combiner, self.max_norm,
             is_safe=self.use_safe_embedding_lookup,
         )  # fmt: skip
@@ -234,7 +234,7 @@ def shared_embeddings(
     Raises:
         BadArgumentError: The columns do not fit one another, or as in :func:`embedding_column`.
     """
-    return _shared(
+    return _make_shared(
         categorical_columns,
         dimension,
         combiner,
@@ -277,7 +277,7 @@ def shared_embedding_columns(
         trainable: See there.
         use_safe_embedding_lookup: See there.
     """
-    return _shared(
+    return _make_shared(
         categorical_columns,
         dimension,
         combiner,
@@ -332,10 +332,10 @@ def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
     Raises:
         BadArgumentError: It gives no ids.
     """
-    return IndicatorColumn(checked_categorical(categorical_column))
+    return IndicatorColumn(check_categorical(categorical_column))
 
 
-def combined(
+def combine_embeddings(
     table: Any, found: ColumnIds, combiner: str, max_norm: float | None = None, *, is_safe: bool = True
 ) -> Any:
     """Return the combined embeddings of each example's ids.
@@ -362,7 +362,7 @@ def combined(
         # In TensorFlow an example without any id looks up the first row, and does not use it.
         is_empty = ~jnp.any(is_there, axis=1)
         ids = ids.at[:, 0].set(jnp.where(is_empty, 0, ids[:, 0]))
-    sums = jnp.einsum("bn,bnd->bd", scales, _looked_up(table, ids, max_norm))
+    sums = jnp.einsum("bn,bnd->bd", scales, _look_up(table, ids, max_norm))
     if combiner == "sum":
         return sums
     total = jnp.sum(scales if combiner == "mean" else scales**2, axis=1, keepdims=True)
@@ -371,7 +371,7 @@ def combined(
     return jnp.where(total == 0, 0, sums / jnp.where(total == 0, 1, total))
 
 
-def _looked_up(table: Any, ids: Any, max_norm: float | None) -> Any:
+def _look_up(table: Any, ids: Any, max_norm: float | None) -> Any:
     rows = jnp.take(table, ids, axis=0, mode="fill", fill_value=0)
     if max_norm is None:
         return rows
@@ -381,12 +381,12 @@ def _looked_up(table: Any, ids: Any, max_norm: float | None) -> Any:
 
 
 def _steps(table: Any, found: ColumnIds, max_norm: float | None) -> tuple[Any, Any]:
-    # As in `combined`: what pads a sequence looks up the first row.
-    rows = _looked_up(table, jnp.maximum(found.ids, 0), max_norm)
+    # As in `combine_embeddings`: what pads a sequence looks up the first row.
+    rows = _look_up(table, jnp.maximum(found.ids, 0), max_norm)
     return jnp.where(found.ids[..., None] >= 0, rows, 0), found.lengths
 
 
-def _shared(
+def _make_shared(
     categorical_columns: Sequence[CategoricalColumn],
     dimension: int,
     combiner: str,
@@ -399,8 +399,8 @@ def _shared(
     *,
     is_scoped: bool,
 ) -> list[SharedEmbeddingColumn]:
-    start = _checked(dimension, combiner, initializer, *checkpoint)
-    columns = [checked_categorical(column, "Each of categorical_columns") for column in categorical_columns]
+    start = _check(dimension, combiner, initializer, *checkpoint)
+    columns = [check_categorical(column, "Each of categorical_columns") for column in categorical_columns]
     if not columns:
         raise errors.BadArgumentError("categorical_columns must not be empty. Pass one column at least.")
     ordered = sorted(columns, key=lambda column: column.name)
@@ -433,7 +433,7 @@ def _innermost(column: CategoricalColumn) -> CategoricalColumn:
     return column
 
 
-def _checked(
+def _check(
     dimension: Any, combiner: str, initializer: Any, checkpoint: str | None, tensor: str | None
 ) -> Callable[..., Any]:
     if dimension is None or dimension < 1:

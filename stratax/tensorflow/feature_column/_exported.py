@@ -42,7 +42,7 @@ _KINDS = (
 )
 
 
-def exported_arrays(column: HostColumn, features: dict[str, Any]) -> dict[str, Any]:
+def export_arrays(column: HostColumn, features: dict[str, Any]) -> dict[str, Any]:
     """Return what a column computes on the host, as arrays of the program that is exported, by part.
 
     Args:
@@ -53,7 +53,7 @@ def exported_arrays(column: HostColumn, features: dict[str, Any]) -> dict[str, A
         BadTypeError: It is of a kind that exports do not have.
     """
     if isinstance(column, WeightedCategoricalColumn):
-        made = exported_arrays(column.categorical_column, features)
+        made = export_arrays(column.categorical_column, features)
         weights, present = _cells(features[column.weight_feature_key], 0)
         given = arrays.cast(weights, "float32")
         return {
@@ -128,11 +128,11 @@ def _missing(column: Any) -> Any:
 
 def _ids(column: Any, values: Any) -> Any:
     if isinstance(column, HashedCategoricalColumn):
-        return _hashed(column, values)
+        return _hash(column, values)
     return (
         _identical(column, values)
         if isinstance(column, IdentityCategoricalColumn)
-        else _looked_up(column, values)
+        else _look_up(column, values)
     )
 
 
@@ -148,12 +148,12 @@ def _cells(feature: Any, missing: Any) -> tuple[Any, Any]:
     return values, present
 
 
-def _hashed(column: HashedCategoricalColumn, values: Any) -> Any:
+def _hash(column: HashedCategoricalColumn, values: Any) -> Any:
     texts = values if np.dtype(values.dtype).hasobject else strings.as_string(values)
     return strings.to_hash_bucket_fast(texts, column.hash_bucket_size)
 
 
-def _looked_up(column: VocabularyListCategoricalColumn | VocabularyFileCategoricalColumn, values: Any) -> Any:
+def _look_up(column: VocabularyListCategoricalColumn | VocabularyFileCategoricalColumn, values: Any) -> Any:
     entries = np.array(column.entries, np.dtype(column.dtype))
     given = KeyValueTensorInitializer(entries, np.arange(len(entries)), value_dtype=np.int64)
     if column.num_oov_buckets:

@@ -15,9 +15,9 @@ from stratax.tensorflow.feature_column._column import (
     CategoricalColumn,
     DenseColumn,
     FeatureColumn,
-    sorted_columns,
+    sort_columns,
 )
-from stratax.tensorflow.feature_column._embedding import combined
+from stratax.tensorflow.feature_column._embedding import combine_embeddings
 from stratax.tensorflow.feature_column._sources import (
     ColumnTable,
     DeviceFeatures,
@@ -43,7 +43,7 @@ class _ScopeWeights(Weights):
 
     def get(self, table: ColumnTable) -> Any:
         if table.is_shared:
-            return self._shared(table).value
+            return self._find_shared(table).value
         return self.variable(table.name, table.shape, table.initializer, table.trainable).value
 
     def variable(
@@ -59,7 +59,7 @@ class _ScopeWeights(Weights):
             collections=self._collections,
         )
 
-    def _shared(self, table: ColumnTable) -> Any:
+    def _find_shared(self, table: ColumnTable) -> Any:
         # As in TensorFlow the collection of the table's name holds the variable: the first column makes it.
         scope = v1.current()
         found = scope.collections.get(table.owner)
@@ -122,8 +122,8 @@ def input_layer(
         >>> fc.input_layer({"a": np.array([1.0]), "b": np.array([5.0])}, columns).tolist()
         [[0.0, 1.0, 5.0]]
     """
-    columns = [_checked_dense(column) for column in sorted_columns(feature_columns)]
-    given = _given(columns, features)
+    columns = [_check_dense(column) for column in sort_columns(feature_columns)]
+    given = _prepare_features(columns, features)
     weights: Weights = _ScopeWeights(trainable, weight_collections) if _in_model() else _NoWeights()
     if not _in_model():
         parts = [_flat(column, given[column], weights) for column in columns]
@@ -141,7 +141,7 @@ def input_layer(
     return jnp.concatenate(parts, axis=1)
 
 
-def _given(columns: Sequence[Any], features: Mapping[str, Any]) -> dict[Any, DeviceFeatures]:
+def _prepare_features(columns: Sequence[Any], features: Mapping[str, Any]) -> dict[Any, DeviceFeatures]:
     """Return what each column takes in the step; several may read one feature in different ways."""
     groups: list[dict[str, Any]] = []
     columns_of: list[list[Any]] = []
@@ -194,13 +194,13 @@ def linear_model(
         BadArgumentError: If a feature is missing or does not fit its column.
         ModelScopeError: If it is not called in a `model_fn`.
     """
-    columns = sorted_columns(feature_columns)
+    columns = sort_columns(feature_columns)
     for column in columns:
         if not isinstance(column, DenseColumn | CategoricalColumn):
             raise errors.BadArgumentError(
                 f"linear_model takes dense and categorical columns. Received: {shown(column)}."
             )
-    given = _given(columns, features)
+    given = _prepare_features(columns, features)
     weights = _ScopeWeights(trainable, weight_collections)
     name = _free_name("linear_model")
     # TensorFlow makes the names of columns unique beside the model's, not below it.
@@ -214,7 +214,7 @@ def linear_model(
                 sums.append(
                     _as_one(
                         functools.partial(
-                            _weighted_sum, column, given[column], weights, units, sparse_combiner
+                            _sum_weighted, column, given[column], weights, units, sparse_combiner
                         )
                     )
                 )
@@ -246,8 +246,8 @@ def linear_inputs(features: Mapping[str, Any], feature_columns: Any) -> dict[Any
         BadArgumentError: If a feature is missing or does not fit its column.
         ModelScopeError: If a column has variables.
     """
-    columns: list[Any] = sorted_columns(feature_columns)
-    given = _given(columns, features)
+    columns: list[Any] = sort_columns(feature_columns)
+    given = _prepare_features(columns, features)
     found: dict[Any, tuple[Any, Any]] = {}
     for column in columns:
         if not isinstance(column, CategoricalColumn):
@@ -325,7 +325,7 @@ def _as_one(compute: Callable[[], Any]) -> Any:
     return v1.current().values.as_one(compute)
 
 
-def _checked_dense(column: FeatureColumn) -> DenseColumn:
+def _check_dense(column: FeatureColumn) -> DenseColumn:
     if not isinstance(column, DenseColumn):
         raise errors.BadArgumentError(
             "input_layer takes dense columns. Received: "
@@ -338,13 +338,13 @@ def _flat(column: DenseColumn, features: DeviceFeatures, weights: Weights) -> An
     return column.dense(features, weights).reshape(-1, flat_size(column))
 
 
-def _weighted_sum(
+def _sum_weighted(
     column: Any, features: DeviceFeatures, weights: _ScopeWeights, units: int, combiner: str
 ) -> Any:
     zeros = keras.initializers.Zeros()
     if isinstance(column, CategoricalColumn):
         table = weights.variable("weights", (column.num_buckets, units), zeros)
-        return combined(table.value, features.ids(column), combiner)
+        return combine_embeddings(table.value, features.ids(column), combiner)
     table = weights.variable("weights", (flat_size(column), units), zeros)
     return _flat(column, features, weights) @ table.value
 

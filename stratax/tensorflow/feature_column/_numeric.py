@@ -14,7 +14,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.data import FixedLenFeature
 from stratax.tensorflow.feature_column._cells import Cells
-from stratax.tensorflow.feature_column._column import CategoricalColumn, DenseColumn, HostColumn, checked_key
+from stratax.tensorflow.feature_column._column import CategoricalColumn, DenseColumn, HostColumn, check_key
 from stratax.tensorflow.feature_column._sources import DeviceFeatures, HostFeatures, Weights, num_elements
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 
@@ -99,7 +99,7 @@ def numeric_column(
         >>> fc.input_layer({"age": np.array([25.0, 50.0])}, [age]).tolist()
         [[0.5], [1.0]]
     """
-    checked_key(key)
+    check_key(key)
     sizes = _sizes(key, shape)
     kind = as_dtype(dtype)
     if kind.kind not in "iufV":

@@ -16,7 +16,7 @@ from stratax.tensorflow.feature_column._categorical import (
     categorical_column_with_vocabulary_file,
     categorical_column_with_vocabulary_list,
 )
-from stratax.tensorflow.feature_column._cells import Cells, padded, rounded
+from stratax.tensorflow.feature_column._cells import Cells, pad_rows, round_width
 from stratax.tensorflow.feature_column._column import CategoricalColumn, HostColumn, SequenceDenseColumn
 from stratax.tensorflow.feature_column._numeric import numeric_column
 from stratax.tensorflow.feature_column._sources import DeviceFeatures, HostFeatures, Weights, num_elements
@@ -174,7 +174,7 @@ class SequenceNumericColumn(HostColumn, SequenceDenseColumn):
         values = np.where(cells.mask, values, self.default_value).astype(np.float32)
         steps = -(-values.shape[1] // self.step_size)
         return {
-            "values": padded(values, rounded(steps) * self.step_size, self.default_value),
+            "values": pad_rows(values, round_width(steps) * self.step_size, self.default_value),
             "lengths": -(-cells.lengths // self.step_size),
         }
 

@@ -106,7 +106,7 @@ class HostFeatures:
             [each.encode() if isinstance(each, str) else each for each in strings]
         )
 
-    def coded(self, key: str) -> Coded | None:
+    def encode_feature(self, key: str) -> Coded | None:
         """Return a dense feature of strings as codes, of shape `(batch, width)`; None for another one."""
         if key not in self._coded:
             value = feature_of(self._features, key)
@@ -303,7 +303,7 @@ class Transformation:
                 on_host.append(column)
             else:
                 made.update({key: feature_of(features, key) for key in column.keys_read})
-        return {**made, **_computed_on_host(on_host, features)}
+        return {**made, **_compute_on_host(on_host, features)}
 
 
 def _not_on_host(column: ReadsFeatures) -> errors.BadArgumentError:
@@ -346,10 +346,10 @@ def _needs_host(column: Any, features: Mapping[str, Any]) -> bool:
     return scope is not None and all(scope.features.name_of(value) is not None for value in values)
 
 
-def _computed_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
+def _compute_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
     """Return ids that are computed now, of values, or before each step, of a model's features."""
     if RECORDER.get() is not None:
-        return _exported(columns, features)
+        return _compute_for_export(columns, features)
     now: list[Any] = []
     before: list[Any] = []
     for column in columns:
@@ -362,13 +362,13 @@ def _computed_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[s
     return {**made, **_before_each_step(before, features)} if before else made
 
 
-def _exported(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
+def _compute_for_export(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
     """Return ids that the host of an export computes."""
     # It knows the kinds of columns, which know this.
     (module,) = providers.providers("columns of exports")
     made: dict[str, Any] = {}
     for column in columns:
-        found = module.exported_arrays(column, {key: features[key] for key in column.keys_read})
+        found = module.export_arrays(column, {key: features[key] for key in column.keys_read})
         made.update({f"{column.name}/{part}": array for part, array in found.items()})
     return made
 
@@ -389,7 +389,7 @@ def _before_each_step(columns: list[Any], features: Mapping[str, Any]) -> dict[s
             "features as the input_fn gives them. Compute them in the input_fn's dataset.map."
         )
     asked = [(column, tuple(names[key] for key in column.keys_read)) for column in columns]
-    found = scope.features.shared(
+    found = scope.features.compute_shared(
         asked,
         lambda new: _on_host([column for column, _ in new], names),
         [str(name) for name in names.values()],

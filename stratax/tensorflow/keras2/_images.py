@@ -40,7 +40,7 @@ def cropping(original: Callable[..., Any]) -> Callable[..., Any]:
                 pad_to_aspect_ratio=pad_to_aspect_ratio,
             )
         image = images.decode_image(read_file(path), channels=num_channels, expand_animations=False)
-        image = images.resize(_cropped(image, image_size), image_size, method=interpolation)
+        image = images.resize(_crop(image, image_size), image_size, method=interpolation)
         return image if data_format == "channels_last" else np.transpose(image, (2, 0, 1))
 
     return load
@@ -61,7 +61,7 @@ def taking_lists(original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _cropped(image: Any, size: tuple[int, int]) -> Any:
+def _crop(image: Any, size: tuple[int, int]) -> Any:
     """Return the largest window in the middle of an image that has the proportions of a size."""
     height, width = image.shape[:2]
     # In single precision, as Keras on TensorFlow computes them: the window must not differ by a pixel.

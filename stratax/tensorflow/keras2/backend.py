@@ -26,7 +26,7 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     def reduce(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
         return function(x, axis=axis, keepdims=keepdims)
 
-    return _named(reduce, function)
+    return _name(reduce, function)
 
 
 def _along(function: Callable[..., Any], default: int) -> Callable[..., Any]:
@@ -35,7 +35,7 @@ def _along(function: Callable[..., Any], default: int) -> Callable[..., Any]:
     def compute(x: TensorLike, axis: int = default) -> Any:
         return function(x, axis=axis)
 
-    return _named(compute, function)
+    return _name(compute, function)
 
 
 def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,7 +44,7 @@ def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
     def compute(x: TensorLike) -> Any:
         return function(x)
 
-    return _named(compute, function)
+    return _name(compute, function)
 
 
 def _binary(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,10 +53,10 @@ def _binary(function: Callable[..., Any]) -> Callable[..., Any]:
     def compute(x: TensorLike, y: TensorLike) -> Any:
         return function(x, y)
 
-    return _named(compute, function)
+    return _name(compute, function)
 
 
-def _named(function: Callable[..., Any], of: Callable[..., Any]) -> Callable[..., Any]:
+def _name(function: Callable[..., Any], of: Callable[..., Any]) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = of.__name__
     function.__doc__ = f"Compute `keras.ops.{of.__name__}` with the arguments that Keras 2 has for it."
     return function
@@ -153,7 +153,7 @@ def variable(
     return result
 
 
-def _filled(name: str) -> Callable[..., Any]:
+def _make_filler(name: str) -> Callable[..., Any]:
     """Return a function that makes a variable, as Keras 2's `zeros` and `ones` do."""
 
     def fill(shape: Sequence[int], dtype: DTypeLike | None = None, name: str | None = None) -> keras.Variable:
@@ -165,7 +165,7 @@ def _filled(name: str) -> Callable[..., Any]:
     return fill
 
 
-zeros, ones = _filled("zeros"), _filled("ones")
+zeros, ones = _make_filler("zeros"), _make_filler("ones")
 
 
 def zeros_like(x: TensorLike, dtype: DTypeLike | None = None, name: str | None = None) -> Any:

@@ -73,7 +73,7 @@ class SidecarEvaluator:
     def start(self) -> None:
         """Evaluate each checkpoint that appears, until `max_evaluations` is reached."""
         count = 0
-        for path, time_ns in self._found():
+        for path, time_ns in self._find_new():
             try:
                 self._load(path)
             except (DataError, OSError) as error:
@@ -111,7 +111,7 @@ class SidecarEvaluator:
             # The optimizer's variables are of no use here.
             made.restore(path, checkpoints.CheckpointOptions(expect_partial=True))
 
-    def _found(self) -> Iterator[tuple[str, int]]:
+    def _find_new(self) -> Iterator[tuple[str, int]]:
         """Give the newest checkpoint, and when it was written, whenever there is a new one."""
         seen: set[tuple[str, int]] = set()
         before = None
@@ -128,7 +128,7 @@ class SidecarEvaluator:
 
     def _is_changed(self, path: str, time_ns: int) -> bool:
         """Return whether a file is no longer what was found; it is found again then."""
-        return time_ns != _WHOLE and _written_ns(pathlib.Path(path)) != time_ns
+        return time_ns != _WHOLE and _find_write_time(pathlib.Path(path)) != time_ns
 
     def _newest(self) -> tuple[str, int] | None:
         latest = checkpoints.latest_checkpoint(self.checkpoint_dir)
@@ -136,11 +136,11 @@ class SidecarEvaluator:
             return latest, _WHOLE
         folder = pathlib.Path(self.checkpoint_dir)
         files = [path for path in folder.glob("*") if path.name.endswith(_ENDINGS)] if folder.is_dir() else []
-        times = [(_written_ns(path), os.fspath(path)) for path in files]
+        times = [(_find_write_time(path), os.fspath(path)) for path in files]
         return (max(times)[1], max(times)[0]) if times else None
 
 
-def _written_ns(path: pathlib.Path) -> int:
+def _find_write_time(path: pathlib.Path) -> int:
     """Return when a file was written; 0 if it is gone."""
     try:
         return path.stat().st_mtime_ns

@@ -89,7 +89,7 @@ def _as_texts(values: np.ndarray) -> np.ndarray:
     return np.array([*flat, None], object)[:-1].reshape(values.shape)
 
 
-def encoded(
+def encode_ids(
     ids: np.ndarray, mode: str, depth: int, dtype: str, weights: np.ndarray | None = None
 ) -> np.ndarray:
     """Return what becomes of ids in an output mode.
@@ -299,11 +299,11 @@ class _Lookup(HostLayer):
                 f"{type(self).__name__} has no vocabulary. Call adapt with the data, or give vocabulary."
             )
         if self.invert:
-            return self._inverted(values)
+            return self._invert(values)
         ids = np.array([self._place(each) for each in values.ravel().tolist()], np.int64).reshape(
             values.shape
         )
-        return encoded(ids, self.output_mode, self._depth(), "int64", self._known.weights)
+        return encode_ids(ids, self.output_mode, self._depth(), "int64", self._known.weights)
 
     def _place(self, value: TensorLike) -> int:
         term = self._plain(value)
@@ -322,7 +322,7 @@ class _Lookup(HostLayer):
     def _bucket(self, term: Any) -> int:
         raise NotImplementedError
 
-    def _inverted(self, values: np.ndarray) -> np.ndarray:
+    def _invert(self, values: np.ndarray) -> np.ndarray:
         known = [
             self._known.terms[place] if 0 <= place < len(self._known.terms) else self.oov_token
             for place in values.ravel().tolist()
@@ -488,15 +488,15 @@ class Hashing(HostLayer):
         """Return the numbers of values."""
         texts = _as_texts(values)
         if self.mask_value is None:
-            return self._encoded(_buckets(texts, self.num_bins, self.salt))
+            return self._encode(_buckets(texts, self.num_bins, self.salt))
         ids = np.zeros(texts.shape, np.int64)
         if self.num_bins > 1:
             ids = _buckets(texts, self.num_bins - 1, self.salt) + 1
         ids = np.where(texts == _as_texts(np.asarray(self.mask_value, object))[()], 0, ids)
-        return self._encoded(ids)
+        return self._encode(ids)
 
-    def _encoded(self, ids: np.ndarray) -> np.ndarray:
-        return encoded(ids, self.output_mode, self.num_bins, keras.backend.floatx())
+    def _encode(self, ids: np.ndarray) -> np.ndarray:
+        return encode_ids(ids, self.output_mode, self.num_bins, keras.backend.floatx())
 
     def get_config(self) -> dict[str, Any]:
         """Return what the layer is made of."""

@@ -164,12 +164,12 @@ class TextVectorization(HostLayer):
                 ids = [row[: self.output_sequence_length] for row in ids]
                 flat = np.concatenate([np.zeros(0, np.int64), *ids])
                 return RaggedTensor.from_row_lengths(flat, np.array(list(map(len, ids)), np.int64))
-            result: Any = self._padded(ids)
+            result: Any = self._pad(ids)
         else:
             result = np.stack([self._lookup.compute(row) for row in rows])
         return result if values.ndim else result[0]
 
-    def _padded(self, rows: list[np.ndarray]) -> np.ndarray:
+    def _pad(self, rows: list[np.ndarray]) -> np.ndarray:
         length = self.output_sequence_length
         length = max(map(len, rows), default=0) if length is None else length
         result = np.zeros((len(rows), length), np.int64)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from stratax.base.typing import Array, TensorLike
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Pair, Sums, metric, only
-from stratax.tensorflow.v1._weights import aligned, check_broadcastable
+from stratax.tensorflow.v1._weights import align, check_broadcastable
 
 # Which answers are of each kind, by what is true and what is predicted.
 _KINDS: dict[str, Callable[[Any, Any], Any]] = {
@@ -53,7 +53,7 @@ recall = _part_of("recall", "Return which part of what is true is predicted", "f
 
 
 def _counts(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None, *kinds: str) -> Sums:
-    predicted, truth, factors = aligned(
+    predicted, truth, factors = align(
         on_device(predictions).astype(bool), on_device(labels).astype(bool), weights
     )
     return {kind: _count(_KINDS[kind](truth, predicted), factors) for kind in kinds}

@@ -73,7 +73,7 @@ class ExponentialMovingAverage:
         Raises:
             BadTypeError: If one of them is no floating-point number, or outside of a `model_fn` no variable.
         """
-        scope = self._entered()
+        scope = self._enter_scope()
         averaged = trainable_variables() if var_list is None else list(var_list)
         for each in averaged:
             _check_float(each)
@@ -134,7 +134,7 @@ class ExponentialMovingAverage:
                 found.setdefault(variable.path, variable)
         return found
 
-    def _entered(self) -> ModelScope | None:
+    def _enter_scope(self) -> ModelScope | None:
         scope = current_or_none()
         if scope is not self._scope:
             self._scope, self._averages, self._debiasing = scope, {}, {}
@@ -145,7 +145,7 @@ class ExponentialMovingAverage:
             scope.collections.add(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
             first = scope.values.value_now(averaged.value)
             path = scope.variable_scope.full_name(f"{averaged.path}/{self._name}")
-            return make_slot(scope, averaged, path, _given(first))
+            return make_slot(scope, averaged, path, _make_initializer(first))
         path = scope.variable_scope.full_name(f"{_path(scope, averaged)}/{self._name}")
         average = scope.make_variable(path, averaged.shape, averaged.dtype)
         if self._zero_debias:
@@ -181,7 +181,7 @@ def _over_replicas(tensor: TensorLike) -> Any:
     return tensor if replicas is None else replicas.all_reduce(ReduceOp.MEAN, tensor)
 
 
-def _given(value: TensorLike) -> Callable[..., Any]:
+def _make_initializer(value: TensorLike) -> Callable[..., Any]:
     # A copy: what a program writes is donated to it, and one buffer can't be given twice.
     return lambda shape, dtype: jnp.array(value, dtype, copy=True)
 

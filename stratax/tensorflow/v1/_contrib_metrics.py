@@ -15,7 +15,7 @@ from stratax.tensorflow.ops.calls.described import make_function
 from stratax.tensorflow.ops.nn.nn import in_top_k
 from stratax.tensorflow.v1 import _answer_metrics, _mean_metrics, _threshold_metrics, _top_k_metrics
 from stratax.tensorflow.v1._metric import Collections, Measure, Pair, Sums, metric, only, ratio
-from stratax.tensorflow.v1._weights import aligned, broadcast
+from stratax.tensorflow.v1._weights import align, broadcast
 
 _EPSILON = 1e-7
 
@@ -141,7 +141,7 @@ def accuracy(
 )
 def count(values: TensorLike, weights: TensorLike | None = None) -> Measure:
     """Return the sum of weights, as `tf.contrib.metrics.count`."""
-    values, _, factors = aligned(values, None, weights)
+    values, _, factors = align(values, None, weights)
     if factors is None:
         return Measure({"count": jnp.float32(values.size)}, only)
     return Measure({"count": jnp.sum(broadcast(factors, values))}, only)
@@ -188,7 +188,7 @@ def cohen_kappa(
     """Return how far labels and predictions agree beyond chance, as `tf.contrib.metrics.cohen_kappa`."""
     if num_classes < 2:
         raise errors.BadArgumentError(f"`num_classes` must be >= 2. Found: {shown(num_classes)}")
-    predictions, truth, factors = aligned(predictions_idx, labels, weights)
+    predictions, truth, factors = align(predictions_idx, labels, weights)
     truth, predictions = truth.ravel(), predictions.ravel()
     counted = jnp.ones(truth.shape, jnp.float32) if factors is None else factors.astype(jnp.float32).ravel()
     nothing = jnp.zeros(num_classes, jnp.float32)
@@ -226,7 +226,7 @@ def streaming_pearson_correlation(
 
 
 def _moments(predictions: TensorLike, labels: TensorLike, weights: TensorLike | None) -> Sums:
-    x, y, factors = aligned(predictions, labels, weights)
+    x, y, factors = align(predictions, labels, weights)
     x, y = x.astype(jnp.float32), y.astype(jnp.float32)
     counted = jnp.ones_like(y) if factors is None else broadcast(factors, y)
     parts = {"count": counted, "x": x, "y": y, "xx": x * x, "xy": x * y, "yy": y * y}

@@ -194,7 +194,7 @@ def cosine_decay(
         A scalar.
     """
     rate = _rate(learning_rate)
-    return rate * _cosine(_completed(rate, global_step, decay_steps), _like(rate, alpha))
+    return rate * _cosine(_compute_part_done(rate, global_step, decay_steps), _like(rate, alpha))
 
 
 def cosine_decay_restarts(
@@ -261,7 +261,7 @@ def linear_cosine_decay(
         A scalar.
     """
     rate = _rate(learning_rate)
-    fraction = _completed(rate, global_step, decay_steps)
+    fraction = _compute_part_done(rate, global_step, decay_steps)
     return rate * _linear_cosine(1 - fraction, fraction, num_periods, alpha, beta)
 
 
@@ -296,7 +296,7 @@ def noisy_linear_cosine_decay(
         A scalar.
     """
     rate = _rate(learning_rate)
-    fraction = _completed(rate, global_step, decay_steps)
+    fraction = _compute_part_done(rate, global_step, decay_steps)
     step = fraction * _like(rate, decay_steps)
     variance = _like(rate, initial_variance) / (1 + step) ** _like(rate, variance_decay)
     noise = jnp.sqrt(variance) * _common_normal(rate.dtype)
@@ -318,7 +318,7 @@ def _periods(rate: TensorLike, global_step: TensorLike, decay_steps: TensorLike,
     return jnp.floor(passed) if staircase else passed
 
 
-def _completed(rate: TensorLike, global_step: TensorLike, decay_steps: TensorLike) -> Any:
+def _compute_part_done(rate: TensorLike, global_step: TensorLike, decay_steps: TensorLike) -> Any:
     """Return which part of the decay lies behind, at most 1."""
     steps = _like(rate, decay_steps)
     return jnp.minimum(_like(rate, global_step), steps) / steps

@@ -40,7 +40,7 @@ class Derivatives:
         self._rows: dict[int, tuple[Any, Callable[[], Any]]] = {}
 
     @contextlib.contextmanager
-    def recorded(self, watched: Iterable[Any]) -> Iterator[None]:
+    def record(self, watched: Iterable[Any]) -> Iterator[None]:
         """Record a block.
 
         Args:
@@ -79,11 +79,11 @@ class Derivatives:
         targets, sources = _as_list(ys), _as_list(xs)
         given = None if grad_ys is None else _as_list(grad_ys)
         for level, tape in enumerate(self._tapes):
-            found, is_whole = self._found(level, targets, sources, given)
+            found, is_whole = self._find_gradients(level, targets, sources, given)
             if not is_whole:
                 continue
             made = [
-                self._followed(gradient, source, level, zero=zero)
+                self._follow(gradient, source, level, zero=zero)
                 for gradient, source in zip(found, sources, strict=True)
             ]
             for gradient, source in zip(made, sources, strict=True):
@@ -98,14 +98,14 @@ class Derivatives:
             "followed."
         )
 
-    def _found(
+    def _find_gradients(
         self, level: int, targets: list[Any], sources: list[Any], given: list[Any] | None
     ) -> tuple[list[Any], bool]:
         """Return a tape's gradients, and whether they are all there is: no gradient lies on the way."""
         before = self._gradients[level]
         try:
             # What was given before is asked for too: a tape does not know what its own gradients came from.
-            with self.not_recorded(level + 1), self._values.uncounted():
+            with self.not_recorded(level + 1), self._values.leave_uncounted():
                 found = self._tapes[level].gradient(targets, [*sources, *before], output_gradients=given)
         except errors.TapeError as error:
             if "recorded" not in str(error):
@@ -143,7 +143,7 @@ class Derivatives:
         if found is not None and found[0] is source:
             self._rows[id(made)] = made, found[1]
 
-    def _followed(self, gradient: TensorLike, source: Any, level: int, *, zero: bool) -> Any:
+    def _follow(self, gradient: TensorLike, source: Any, level: int, *, zero: bool) -> Any:
         """Return a gradient as a value of its own, which its tape follows: what is computed of it is known then."""
         if gradient is None:
             return jax.numpy.zeros_like(getattr(source, "value", source)) if zero else None

@@ -15,10 +15,10 @@ class Flags:
     """
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_parsed(), name)
+        return getattr(_parse_once(), name)
 
     def __setattr__(self, name: str, value: object) -> None:
-        setattr(_parsed(), name, value)
+        setattr(_parse_once(), name, value)
 
     def __dir__(self) -> list[str]:
         return list(absl_flags.FLAGS)
@@ -27,7 +27,7 @@ class Flags:
 FLAGS = Flags()
 
 
-def _parsed() -> absl_flags.FlagValues:
+def _parse_once() -> absl_flags.FlagValues:
     if not absl_flags.FLAGS.is_parsed():
         _parse(sys.argv)
     return absl_flags.FLAGS

@@ -308,13 +308,13 @@ def Print(
     return arrays.identity(input_, name=name)
 
 
-def _refused(name: str, instead: str) -> Callable[..., NoReturn]:
-    def refused(*args: object, **kwargs: object) -> NoReturn:
+def _make_refusal(name: str, instead: str) -> Callable[..., NoReturn]:
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
         raise errors.ModelScopeError(f"There is no tf.{name} here. {instead}")
 
-    refused.__name__ = refused.__qualname__ = name
-    refused.__doc__ = f"Raise a ModelScopeError: {instead}"
-    return refused
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"Raise a ModelScopeError: {instead}"
+    return refuse
 
 
 _FEATURES = (
@@ -340,10 +340,10 @@ def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | N
     """
     recorder = RECORDER.get()
     if recorder is None:
-        _refused("placeholder", _FEATURES)()
+        _make_refusal("placeholder", _FEATURES)()
     return recorder.placeholder(as_dtype(dtype), shape, name)
 
 
-placeholder_with_default = _refused("placeholder_with_default", _FEATURES)
-Session = _refused("Session", _RUN)
-InteractiveSession = _refused("InteractiveSession", _RUN)
+placeholder_with_default = _make_refusal("placeholder_with_default", _FEATURES)
+Session = _make_refusal("Session", _RUN)
+InteractiveSession = _make_refusal("InteractiveSession", _RUN)

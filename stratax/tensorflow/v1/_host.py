@@ -187,7 +187,7 @@ class HostInputs:
         """
         # What is made of strings once is there for all functions.
         known = dict(batch)
-        return {key: self._computed(key, known) for key in (self._functions if keys is None else keys)}
+        return {key: self._compute(key, known) for key in (self._functions if keys is None else keys)}
 
     def divided(self, names: Collection[str]) -> tuple[list[str], list[str]]:
         """Return the keys of the functions that may get several batches in one call, and those of the others.
@@ -204,9 +204,9 @@ class HostInputs:
 
     def compute(self, key: str, batch: Batch) -> dict[str, np.ndarray]:
         """Return what one function makes of a batch."""
-        return self._computed(key, dict(batch))
+        return self._compute(key, dict(batch))
 
-    def _computed(self, key: str, known: dict[str, Any]) -> dict[str, np.ndarray]:
+    def _compute(self, key: str, known: dict[str, Any]) -> dict[str, np.ndarray]:
         function, names = self._functions[key]
         return dict(function(self._values(names, known)))
 

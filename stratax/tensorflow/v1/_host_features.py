@@ -31,7 +31,7 @@ class TraceFeatures:
         """Return what a feature or label is in the first batch, on the host; None where that is not known."""
         return None if self.trace is None else self.trace.example_of(value)
 
-    def computed(
+    def compute_on_host(
         self, function: Compute, names: Sequence[str], key: str, fills: Mapping[str, float] | None = None
     ) -> dict[str, Any]:
         """Return what a function makes of features on the host before each step, as arrays of this trace.
@@ -47,9 +47,9 @@ class TraceFeatures:
         Raises:
             ModelScopeError: If nobody runs functions on the host for this trace.
         """
-        return self._numbered(self._host_of(names).request(function, names, key, fills))
+        return self._number(self._host_of(names).request(function, names, key, fills))
 
-    def shared(
+    def compute_shared(
         self,
         wanted: Sequence[Hashable],
         function_of: Callable[[list[Any]], tuple[Compute, Mapping[str, float]]],
@@ -61,7 +61,7 @@ class TraceFeatures:
         Args:
             wanted: What is wanted, and of which features: equal ones are the same.
             function_of: Called with those that nobody has wanted before in this trace; returns their function and its
-                fills, as for :meth:`computed`.
+                fills, as for :meth:`compute_on_host`.
             names: The features that it takes, as :meth:`name_of` gives them.
             key: What the results are called, made unique.
 
@@ -78,9 +78,9 @@ class TraceFeatures:
             request = host.request(function, names, key, fills)
             host.requested.update(dict.fromkeys(new, request))
             # Only once: in the step they are the same arrays each time.
-            self._numbered(request)
+            self._number(request)
         requests = [host.requested[each] for each in wanted]
-        with self._values.unrecorded():
+        with self._values.leave_unrecorded():
             made = {request: request() for request in dict.fromkeys(requests)}
         return [made[request] for request in requests]
 
@@ -92,8 +92,8 @@ class TraceFeatures:
             )
         return self.trace
 
-    def _numbered(self, request: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        with self._values.unrecorded():
+    def _number(self, request: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        with self._values.leave_unrecorded():
             made = request()
         self._values.number(made)
         return made
@@ -137,7 +137,7 @@ class TraceFeatures:
                 "A prediction has one row for each example. Expected: strings of shape (batch, ...). Received: "
                 f"{shown(value)}. Make a SparseTensor dense in the input_fn's dataset.map."
             )
-        with self._values.unrecorded():
+        with self._values.leave_unrecorded():
             made = self.trace.keep(value.name)
         self._values.number(made.tensors)
         return made

@@ -25,13 +25,13 @@ def install() -> None:
 def _init(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def __init__(self: Any, learning_rate: Any, *args: Any, **kwargs: Any) -> None:
-        given = learning_rate
-        if current_or_none() is not None and isinstance(given, jax.Array | keras.Variable):
+        give_rate = learning_rate
+        if current_or_none() is not None and isinstance(give_rate, jax.Array | keras.Variable):
             # The rate of this step, as `tf.compat.v1.train.exponential_decay` gives it. Keras 3 wants a function.
-            def given() -> Any:
+            def give_rate() -> Any:
                 return learning_rate
 
-        original(self, given, *args, **kwargs)
+        original(self, give_rate, *args, **kwargs)
 
     return __init__
 

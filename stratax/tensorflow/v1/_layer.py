@@ -104,7 +104,7 @@ class Layer(keras.layers.Layer):
         """
         scope = kwargs.pop("scope", None)
         if not self.built and not self._is_dtype_given:
-            self.dtype_policy = keras.DTypePolicy(self._inferred_dtype(inputs))
+            self.dtype_policy = keras.DTypePolicy(self._infer_dtype(inputs))
         if current_or_none() is None:
             return super().__call__(inputs, *args, **kwargs)
         own = self._scope_of_call(scope)
@@ -116,7 +116,7 @@ class Layer(keras.layers.Layer):
                 current().names.give(operation, result)
             return result
 
-    def _inferred_dtype(self, inputs: Any) -> str:
+    def _infer_dtype(self, inputs: Any) -> str:
         dtypes = [str(getattr(leaf, "dtype", "")) for leaf in jax.tree.leaves(inputs)]
         return next((dtype for dtype in dtypes if "float" in dtype), "float32")
 

@@ -21,7 +21,7 @@ from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.described import docstring, make_function, parameter, parameters_of
 from stratax.tensorflow.ops.nn import nn
 from stratax.tensorflow.v1._current import current, current_or_none
-from stratax.tensorflow.v1._weights import check_broadcastable, check_same_shape, squeezed
+from stratax.tensorflow.v1._weights import check_broadcastable, check_same_shape, squeeze
 
 _LOSSES = "losses"
 _REGULARIZATION_LOSSES = "regularization_losses"
@@ -95,17 +95,17 @@ def compute_weighted_loss(
     """
     Reduction.validate(reduction)
     _check_given(weights=weights)
-    with _named(scope, "weighted_loss"):
+    with _enter_name_scope(scope, "weighted_loss"):
         given = on_device(losses)
         values, factors = given.astype(jnp.float32), on_device(weights).astype(jnp.float32)
         check_broadcastable(factors, values)
         graph, is_constant = current_or_none(), _is_constant(weights)
 
-        def reduced() -> Any:
-            return _reduced(values, factors, reduction, is_constant=is_constant).astype(given.dtype)
+        def reduce_losses() -> Any:
+            return _reduce(values, factors, reduction, is_constant=is_constant).astype(given.dtype)
 
-        loss = reduced() if graph is None else graph.values.as_one(reduced)
-        return _collected(loss, loss_collection, _TENSOR_NAMES[reduction])
+        loss = reduce_losses() if graph is None else graph.values.as_one(reduce_losses)
+        return _collect(loss, loss_collection, _TENSOR_NAMES[reduction])
 
 
 _REDUCTION = Reduction.SUM_BY_NONZERO_WEIGHTS
@@ -156,7 +156,7 @@ def _loss(
         def call(given: dict[str, Any]) -> Any:
             weights, path = given.pop("weights"), given.pop("scope")
             collection, reduction = given.pop("loss_collection"), given.pop("reduction")
-            with _named(path, scope or compute.__name__) as entered:
+            with _enter_name_scope(path, scope or compute.__name__) as entered:
                 return compute_weighted_loss(compute(**given), weights, entered, collection, reduction)
 
         sections: dict[str, str | Mapping[str, str]] = {
@@ -266,7 +266,7 @@ def mean_pairwise_squared_error(
         BadArgumentError: If shapes don't fit, or an argument is None.
     """
     _check_given(weights=weights)
-    with _named(scope, "mean_pairwise_squared_error"):
+    with _enter_name_scope(scope, "mean_pairwise_squared_error"):
         labels, predictions = _floats(labels, predictions)
         factors = on_device(weights).astype(jnp.float32)
         check_broadcastable(factors, labels)
@@ -276,7 +276,7 @@ def mean_pairwise_squared_error(
         squares = jnp.sum(jnp.square(differences), axes, keepdims=True)
         square = jnp.square(jnp.sum(differences, axes, keepdims=True))
         losses = 2 * _ratio(squares, count - 1) - 2 * _ratio(square, count * (count - 1))
-        return _collected(_scaled(jnp.sum(losses * factors)), loss_collection, "value")
+        return _collect(_scale(jnp.sum(losses * factors)), loss_collection, "value")
 
 
 @_loss(
@@ -339,8 +339,8 @@ def sparse_softmax_cross_entropy(
         BadArgumentError: If shapes don't fit, or an argument is None.
     """
     _check_given(labels=labels, logits=logits)
-    with _named(scope, "sparse_softmax_cross_entropy_loss") as path:
-        classes, logits = squeezed(labels, logits, expected_rank_diff=1)
+    with _enter_name_scope(scope, "sparse_softmax_cross_entropy_loss") as path:
+        classes, logits = squeeze(labels, logits, expected_rank_diff=1)
         if classes.shape != logits.shape[:-1]:
             raise BadArgumentError(
                 f"Each example has one class index. Expected: labels.shape={logits.shape[:-1]}, as "
@@ -441,7 +441,7 @@ _TENSOR_NAMES = {
 
 
 @contextlib.contextmanager
-def _named(scope: str | None, default: str) -> Iterator[str | None]:
+def _enter_name_scope(scope: str | None, default: str) -> Iterator[str | None]:
     """Enter the name scope of a loss, in a `model_fn`; yields what enters the same one again."""
     graph = current_or_none()
     if graph is None:
@@ -451,7 +451,7 @@ def _named(scope: str | None, default: str) -> Iterator[str | None]:
         yield path
 
 
-def _collected(loss: TensorLike, loss_collection: str | None, name: str) -> Any:
+def _collect(loss: TensorLike, loss_collection: str | None, name: str) -> Any:
     graph = current_or_none()
     if graph is not None:
         graph.names.give(name, loss)
@@ -465,19 +465,19 @@ def _total(losses: list[Any], name: str) -> Any:
     return total
 
 
-def _reduced(losses: Array, weights: Array, reduction: str, is_constant: bool) -> Any:
+def _reduce(losses: Array, weights: Array, reduction: str, is_constant: bool) -> Any:
     weighted = losses * weights
     if reduction == Reduction.NONE:
         return weighted
     total = jnp.sum(weighted)
     if reduction == Reduction.SUM:
-        return _scaled(total)
+        return _scale(total)
     if reduction == Reduction.SUM_OVER_BATCH_SIZE:
         # A batch without elements has a loss of 0.
         return total / max(losses.size, 1)
     counted = weights if reduction == Reduction.MEAN else (weights != 0).astype(jnp.float32)
     count = jnp.sum(jnp.broadcast_to(counted, losses.shape))
-    replicas = _averaged_replicas()
+    replicas = _find_averaged_replicas()
     if replicas is None or is_constant:
         return _ratio_of_any(total, count)
     # The mean over replicas of these is the quotient of all replicas' sums; its gradient, too.
@@ -485,13 +485,13 @@ def _reduced(losses: Array, weights: Array, reduction: str, is_constant: bool) -
     return _ratio_of_any(total, count) * replicas.num_replicas_in_sync
 
 
-def _scaled(total: Any) -> Any:
+def _scale(total: Any) -> Any:
     """Return a sum such that the mean over replicas is the sum of all."""
-    replicas = _averaged_replicas()
+    replicas = _find_averaged_replicas()
     return total if replicas is None else total * replicas.num_replicas_in_sync
 
 
-def _averaged_replicas() -> ReplicaContext | None:
+def _find_averaged_replicas() -> ReplicaContext | None:
     replicas = syncing_replicas()
     return replicas if replicas is not None and replicas.averages_gradients else None
 

@@ -9,7 +9,7 @@ from stratax.base.typing import TensorLike
 from stratax.distribute.replicas import get_replica_context
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Sums, mean_of, metric, ratio
-from stratax.tensorflow.v1._weights import aligned, broadcast, check_same_shape, squeezed
+from stratax.tensorflow.v1._weights import align, broadcast, check_same_shape, squeeze
 
 _VALUES = {
     "values": "An array.",
@@ -35,7 +35,7 @@ def mean(values: TensorLike, weights: TensorLike | None = None) -> Measure:
 )
 def mean_tensor(values: TensorLike, weights: TensorLike | None = None) -> Measure:
     """Return the weighted mean of each element, as `tf.compat.v1.metrics.mean_tensor`."""
-    values, _, factors = aligned(values, None, weights)
+    values, _, factors = align(values, None, weights)
     values = values.astype(jnp.float32)
     counted = jnp.ones_like(values) if factors is None else broadcast(factors, values)
     sums = {"total_tensor": values * counted, "count_tensor": counted}
@@ -45,7 +45,7 @@ def mean_tensor(values: TensorLike, weights: TensorLike | None = None) -> Measur
 @metric()
 def accuracy(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None) -> Measure:
     """Return how often predictions are the labels, as `tf.compat.v1.metrics.accuracy`."""
-    predictions, labels, weights = aligned(predictions, labels, weights)
+    predictions, labels, weights = align(predictions, labels, weights)
     return _mean(predictions.astype(labels.dtype) == labels, weights)
 
 
@@ -54,7 +54,7 @@ def mean_absolute_error(
     labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None
 ) -> Measure:
     """Return the mean absolute error, as `tf.compat.v1.metrics.mean_absolute_error`."""
-    predictions, labels, weights = aligned(predictions, labels, weights)
+    predictions, labels, weights = align(predictions, labels, weights)
     return _mean(jnp.abs(predictions - labels), weights)
 
 
@@ -63,7 +63,7 @@ def mean_squared_error(
     labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None
 ) -> Measure:
     """Return the mean squared error, as `tf.compat.v1.metrics.mean_squared_error`."""
-    predictions, labels, weights = aligned(predictions, labels, weights)
+    predictions, labels, weights = align(predictions, labels, weights)
     return _mean(jnp.square(predictions - labels), weights)
 
 
@@ -72,7 +72,7 @@ def root_mean_squared_error(
     labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None
 ) -> Measure:
     """Return the root of the mean squared error, as TensorFlow's metric of that name."""
-    predictions, labels, weights = aligned(predictions, labels, weights)
+    predictions, labels, weights = align(predictions, labels, weights)
     sums = _sums_of_mean(jnp.square(predictions - labels), weights)
     return Measure(sums, lambda given: jnp.sqrt(mean_of(given)))
 
@@ -84,8 +84,8 @@ def mean_relative_error(
     labels: TensorLike, predictions: TensorLike, normalizer: TensorLike, weights: TensorLike | None = None
 ) -> Measure:
     """Return the mean of errors divided by something, as TensorFlow's metric of that name."""
-    predictions, labels, weights = aligned(predictions, labels, weights)
-    predictions, divisor = squeezed(predictions, normalizer)
+    predictions, labels, weights = align(predictions, labels, weights)
+    predictions, divisor = squeeze(predictions, normalizer)
     check_same_shape(predictions, divisor)
     errors = jnp.abs(labels - predictions) / jnp.where(divisor == 0, 1, divisor)
     return _mean(jnp.where(divisor == 0, 0, errors), weights)
@@ -103,7 +103,7 @@ def mean_cosine_distance(
     labels: TensorLike, predictions: TensorLike, dim: int, weights: TensorLike | None = None
 ) -> Measure:
     """Return 1 less the mean cosine of unit vectors, as TensorFlow's metric of that name."""
-    predictions, labels, weights = aligned(predictions, labels, weights)
+    predictions, labels, weights = align(predictions, labels, weights)
     sums = _sums_of_mean(jnp.sum(predictions * labels, dim, keepdims=True), weights)
     return Measure(sums, lambda given: 1 - mean_of(given))
 
@@ -184,7 +184,7 @@ def _mean(values: TensorLike, weights: TensorLike) -> Measure:
 
 
 def _sums_of_mean(values: TensorLike, weights: TensorLike) -> Sums:
-    values, _, factors = aligned(values, None, weights)
+    values, _, factors = align(values, None, weights)
     values = values.astype(jnp.float32)
     if factors is None:
         return {"total": jnp.sum(values), "count": jnp.asarray(values.size, jnp.float32)}

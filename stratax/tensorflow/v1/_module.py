@@ -77,7 +77,7 @@ class Module(Trackable):
     @property
     def variables(self) -> tuple[keras.Variable, ...]:
         """The variables, in the order of the attributes' names, then those of its modules."""
-        return tuple(self._found(lambda leaf: isinstance(leaf, keras.Variable)))
+        return tuple(self._find_parts(lambda leaf: isinstance(leaf, keras.Variable)))
 
     @property
     def trainable_variables(self) -> tuple[keras.Variable, ...]:
@@ -92,7 +92,7 @@ class Module(Trackable):
     @property
     def submodules(self) -> tuple["Module", ...]:
         """The modules in its attributes, and those in theirs."""
-        return tuple(self._found(lambda leaf: isinstance(leaf, Module)))
+        return tuple(self._find_parts(lambda leaf: isinstance(leaf, Module)))
 
     @classmethod
     def with_name_scope(cls, method: _Method) -> _Method:
@@ -110,10 +110,10 @@ class Module(Trackable):
 
     def children(self) -> Mapping[str, Any]:
         """Return what a checkpoint saves, by the attributes' names."""
-        found = {name: _saved(value) for name, value in vars(self).items()}
+        found = {name: _find_saved(value) for name, value in vars(self).items()}
         return {name: value for name, value in found.items() if value is not None}
 
-    def _found(self, wanted: Callable[[Any], bool]) -> Iterator[Any]:
+    def _find_parts(self, wanted: Callable[[Any], bool]) -> Iterator[Any]:
         """Yield what is wanted of this module's attributes, then of its modules', each once."""
         seen: set[int] = {id(self)}
         waiting: list[Module] = [self]
@@ -142,14 +142,14 @@ class Module(Trackable):
                 yield from jax.tree.leaves(plain, is_leaf=lambda part: isinstance(part, Module))
 
 
-def _saved(value: object) -> Any:
+def _find_saved(value: object) -> Any:
     """Return a value, or of a structure those of its parts, that a checkpoint saves; None if there is nothing."""
     if isinstance(value, _SAVED):
         return value
     if isinstance(value, Mapping):
-        parts = {str(name): _saved(part) for name, part in value.items()}
+        parts = {str(name): _find_saved(part) for name, part in value.items()}
     elif isinstance(value, list | tuple):
-        parts = {str(index): _saved(part) for index, part in enumerate(value)}
+        parts = {str(index): _find_saved(part) for index, part in enumerate(value)}
     else:
         return None
     return {name: part for name, part in parts.items() if part is not None} or None

@@ -117,9 +117,9 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
         )
         self.fused = fused
 
-    def _inferred_dtype(self, inputs: TensorLike) -> str:
+    def _infer_dtype(self, inputs: TensorLike) -> str:
         # Statistics and factors have no use for fewer bits, as in TensorFlow.
-        dtype = super()._inferred_dtype(inputs)
+        dtype = super()._infer_dtype(inputs)
         return "float32" if dtype in ("float16", "bfloat16") else dtype
 
     def call(self, inputs: TensorLike, training: Any = False, mask: object = None) -> Any:

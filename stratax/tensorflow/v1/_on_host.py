@@ -63,9 +63,9 @@ def _of_features(
         shape = np.broadcast_shapes(*(tuple(each.shape) for each in symbols))
     if np.dtype(gives).kind == "O":
         return scope.features.strings(of_batch, names, shape, name)
-    return scope.features.computed(lambda batch: {"value": as_number(of_batch(batch), name)}, names, name)[
-        "value"
-    ]
+    return scope.features.compute_on_host(
+        lambda batch: {"value": as_number(of_batch(batch), name)}, names, name
+    )["value"]
 
 
 def as_number(array: np.ndarray, name: str) -> np.ndarray:

@@ -246,19 +246,19 @@ def assign(
         use_locking: Ignored.
         name: The operation's name.
     """
-    return _updated(ref, value, lambda: value, name or "Assign")
+    return _update(ref, value, lambda: value, name or "Assign")
 
 
 def assign_add(ref: Any, value: object, use_locking: object = None, name: str | None = None) -> Any:
     """Add a tensor to a variable, as `tf.assign_add`; in a `model_fn`, when the operation is run."""
-    return _updated(
+    return _update(
         ref, value, lambda: keras.ops.add(ref.value, keras.ops.cast(value, ref.dtype)), name or "AssignAdd"
     )
 
 
 def assign_sub(ref: Any, value: object, use_locking: object = None, name: str | None = None) -> Any:
     """Subtract a tensor from a variable, as `tf.assign_sub`; in a `model_fn`, when the operation is run."""
-    return _updated(
+    return _update(
         ref,
         value,
         lambda: keras.ops.subtract(ref.value, keras.ops.cast(value, ref.dtype)),
@@ -266,7 +266,7 @@ def assign_sub(ref: Any, value: object, use_locking: object = None, name: str | 
     )
 
 
-def _updated(variable: Any, given: object, compute: Callable[[], Any], name: str) -> Any:
+def _update(variable: Any, given: object, compute: Callable[[], Any], name: str) -> Any:
     if not isinstance(variable, keras.Variable):
         raise errors.BadTypeError(f"{name} needs a variable. Received: ref={shown(variable)}.")
     scope = current_or_none()

@@ -202,7 +202,7 @@ class Optimizer(regions.KeepsSlots):
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH. "
                 f"Received: gate_gradients={shown(gate_gradients)}."
             )
-        scope = self._entered()
+        scope = self._enter_scope()
         if scope is None:
             return _gradients_now(loss, var_list, grad_loss)
         value = loss() if callable(loss) else loss
@@ -250,7 +250,7 @@ class Optimizer(regions.KeepsSlots):
             raise BadArgumentError("No variables provided. Expected: pairs of gradient and variable.")
         _check_gradients(pairs)
         self._checked_rule()
-        scope = self._entered()
+        scope = self._enter_scope()
         present = [pair for pair in pairs if pair[0] is not None]
         reduced = {id(gradient) for gradient in self._reduced}
         is_reduced = all(id(gradient) in reduced for gradient, _ in present)
@@ -260,7 +260,7 @@ class Optimizer(regions.KeepsSlots):
             for pair in present
         ]
         self._make_slots(scope, variables)
-        numbers = {key: on_device(_called(number)) for key, number in self._numbers.items()}
+        numbers = {key: on_device(_call(number)) for key, number in self._numbers.items()}
 
         def update() -> None:
             own = gradients if is_reduced else reduce_gradients(gradients)
@@ -292,7 +292,7 @@ class Optimizer(regions.KeepsSlots):
         found = [*self._shared.values(), *(slot for slots in self._slots.values() for slot in slots.values())]
         return sorted(found, key=lambda variable: variable.path)
 
-    def _entered(self) -> ModelScope | None:
+    def _enter_scope(self) -> ModelScope | None:
         """Return the scope of the trace, if any; in another one than before, the optimizer starts without slots."""
         scope = current_or_none()
         if scope is not self._scope:
@@ -307,7 +307,7 @@ class Optimizer(regions.KeepsSlots):
             if f"{key}_power" not in self._shared:
                 path = scope.names.unique(f"{key}_power")
                 self._shared[f"{key}_power"] = scope.make_variable(
-                    path, (), initializer=_constant(_called(number))
+                    path, (), initializer=_constant(_call(number))
                 )
         for variable in variables:
             for slot, (called, first) in self._slot_kinds.items():
@@ -319,7 +319,7 @@ class Optimizer(regions.KeepsSlots):
     def _make_slots_now(self, variables: Sequence[keras.Variable]) -> None:
         for key, number in self._powers.items():
             if f"{key}_power" not in self._shared:
-                first = np.asarray(_called(number), variables[0].dtype)
+                first = np.asarray(_call(number), variables[0].dtype)
                 self._shared[f"{key}_power"] = made_now(variables[0], first, f"{key}_power")
         for variable in variables:
             for slot, (_, first_value) in self._slot_kinds.items():
@@ -406,15 +406,15 @@ def _change(
         {name: number.astype(dtype) for name, number in numbers.items()},
     )
 
-    def kept(new: Any, old: Any) -> Any:
+    def keep(new: Any, old: Any) -> Any:
         return new if rows is None else jnp.where(jnp.reshape(rows, (-1, *(1,) * (old.ndim - 1))), new, old)
 
-    value = kept(value, before)
+    value = keep(value, before)
     constraint = variable.constraint
     keras.Variable.assign(variable, value if constraint is None else constraint(value))
     for name, slot in slots.items():
         new = changed[name]
-        keras.Variable.assign(slot, kept(new, before_slots[name]) if keeps_slots else new)
+        keras.Variable.assign(slot, keep(new, before_slots[name]) if keeps_slots else new)
 
 
 def of_all_replicas(rows: list[Any]) -> list[Any]:
@@ -449,7 +449,7 @@ def _gradients_now(loss: Any, var_list: Any, grad_loss: Any) -> list[tuple[Any, 
     return list(zip(tape.gradient(value, variables, grad_loss), variables, strict=True))
 
 
-def _called(number: Number) -> Any:
+def _call(number: Number) -> Any:
     return number() if callable(number) else number
 
 

@@ -66,7 +66,7 @@ def dynamic_rnn(
         batch_size = first.shape[1]
         lengths = lengths_of(sequence_length, batch_size)
         state = first_state(cell, initial_state, batch_size, dtype)
-        outputs, final = _unrolled(_step_of(cell), rows, state, lengths)
+        outputs, final = _unroll(_step_of(cell), rows, state, lengths)
     return outputs if time_major else jax.tree.map(transpose_batch_time, outputs), final
 
 
@@ -137,7 +137,7 @@ def _again(*, is_sharing: bool) -> Iterator[None]:
         yield
 
 
-def _unrolled(
+def _unroll(
     step: Callable[[Any, Any], tuple[Any, Any]], rows: Any, state: Any, lengths: Any
 ) -> tuple[Any, Any]:
     """Return the outputs of all steps, stacked, and the last state."""
@@ -150,15 +150,15 @@ def _unrolled(
         with _again(is_sharing=True):
             output, after = step(row, before)
         if lengths is not None:
-            output = _chosen(time < lengths, output, blank)
-            after = _chosen(time < lengths, after, before)
+            output = _choose(time < lengths, output, blank)
+            after = _choose(time < lengths, after, before)
         return (time + 1, after), output
 
     (_, final), outputs = control.scan_rows(rows, (jnp.int32(0), state), body)
     return outputs, final
 
 
-def _chosen(condition: Any, values: Any, others: Any) -> Any:
+def _choose(condition: Any, values: Any, others: Any) -> Any:
     """Return values where a condition of the examples holds, and others elsewhere; scalars belong to no example."""
 
     def choose(value: Any, other: Any) -> Any:
@@ -169,7 +169,7 @@ def _chosen(condition: Any, values: Any, others: Any) -> Any:
     return jax.tree.map(choose, values, others)
 
 
-def reversed_in_time(values: Any, lengths: Any, *, time_major: bool) -> Any:
+def reverse_in_time(values: Any, lengths: Any, *, time_major: bool) -> Any:
     """Return sequences back to front, each up to its length."""
 
     def turn(value: Any) -> Any:
@@ -219,11 +219,11 @@ def bidirectional_dynamic_rnn(
                 cell_fw, inputs, sequence_length, initial_state_fw, dtype, time_major=time_major, scope=around
             )
         with variable_scope("bw") as around:
-            turned = reversed_in_time(inputs, sequence_length, time_major=time_major)
+            turned = reverse_in_time(inputs, sequence_length, time_major=time_major)
             backward, state_bw = dynamic_rnn(
                 cell_bw, turned, sequence_length, initial_state_bw, dtype, time_major=time_major, scope=around
             )
-    backward = reversed_in_time(backward, sequence_length, time_major=time_major)
+    backward = reverse_in_time(backward, sequence_length, time_major=time_major)
     return (forward, backward), (state_fw, state_bw)
 
 
@@ -268,8 +268,8 @@ def static_rnn(
                 around.reuse_variables()
             output, after = step(given, state)
             if lengths is not None:
-                output = _chosen(time < lengths, output, jax.tree.map(jnp.zeros_like, output))
-                after = _chosen(time < lengths, after, state)
+                output = _choose(time < lengths, output, jax.tree.map(jnp.zeros_like, output))
+                after = _choose(time < lengths, after, state)
             outputs.append(output)
             state = after
     return outputs, state
@@ -306,9 +306,9 @@ def static_bidirectional_rnn(
         with variable_scope("fw") as around:
             forward, state_fw = static_rnn(cell_fw, inputs, initial_state_fw, dtype, sequence_length, around)
         with variable_scope("bw") as around:
-            turned = _reversed_list(inputs, sequence_length)
+            turned = _reverse_list(inputs, sequence_length)
             backward, state_bw = static_rnn(cell_bw, turned, initial_state_bw, dtype, sequence_length, around)
-    backward = _reversed_list(backward, sequence_length)
+    backward = _reverse_list(backward, sequence_length)
     outputs = [
         jax.tree.map(lambda one, other: jnp.concatenate([one, other], 1), *both)
         for both in zip(forward, backward, strict=True)
@@ -316,9 +316,9 @@ def static_bidirectional_rnn(
     return outputs, state_fw, state_bw
 
 
-def _reversed_list(values: Any, lengths: Any) -> list[Any]:
+def _reverse_list(values: Any, lengths: Any) -> list[Any]:
     if lengths is None:
         return list(reversed(values))
     stacked = jax.tree.map(lambda *each: jnp.stack([on_device(part) for part in each]), *values)
-    turned = reversed_in_time(stacked, lengths, time_major=True)
+    turned = reverse_in_time(stacked, lengths, time_major=True)
     return [jax.tree.map(lambda value, at=time: value[at], turned) for time in range(len(values))]

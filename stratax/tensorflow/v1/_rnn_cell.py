@@ -143,7 +143,7 @@ class RNNCell(Layer):
 
     def _check_dtypes(self, inputs: Any) -> None:
         if not self.built and not self._is_dtype_given:
-            self.dtype_policy = keras.DTypePolicy(self._inferred_dtype(inputs))
+            self.dtype_policy = keras.DTypePolicy(self._infer_dtype(inputs))
 
     def _noting(self, getter: Any, *args: Any, **kwargs: Any) -> Any:
         """Make a variable, which is the cell's."""

@@ -239,10 +239,10 @@ class LSTMCell(LayerRNNCell):
         new = jax.nn.sigmoid(f + self._forget_bias + self._peep("f", before)) * before + jax.nn.sigmoid(
             i + self._peep("i", before)
         ) * self._activation(j)
-        new = self._clipped(new)
+        new = self._clip(new)
         output = jax.nn.sigmoid(o + self._peep("o", new)) * self._activation(new)
         if self._num_proj:
-            output = clipped(jnp.matmul(output, on_device(self._proj_kernel)), self._proj_clip)
+            output = clip(jnp.matmul(output, on_device(self._proj_kernel)), self._proj_clip)
         if self._state_is_tuple:
             return output, LSTMStateTuple(new, output)
         return output, jnp.concatenate([new, output], 1)
@@ -256,14 +256,14 @@ class LSTMCell(LayerRNNCell):
             )
         return state[0], state[1]
 
-    def _clipped(self, state: Any) -> Any:
-        return clipped(state, self._cell_clip)
+    def _clip(self, state: Any) -> Any:
+        return clip(state, self._cell_clip)
 
     def _peep(self, gate: str, state: Any) -> Any:
         return on_device(getattr(self, f"_w_{gate}_diag")) * state if self._use_peepholes else 0
 
 
-def clipped(array: Any, limit: float | None) -> Any:
+def clip(array: Any, limit: float | None) -> Any:
     """Return an array with elements of at most a magnitude; None for no limit."""
     return array if limit is None else jnp.clip(array, -limit, limit)
 

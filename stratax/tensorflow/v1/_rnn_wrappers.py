@@ -118,9 +118,9 @@ class WrapperCell(RNNCell):
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Run one step; `scope` is the cell's variable scope."""
-        return self._wrapped(inputs, state, {} if scope is None else {"scope": scope})
+        return self._call_wrapped(inputs, state, {} if scope is None else {"scope": scope})
 
-    def _wrapped(self, inputs: Any, state: Any, called: dict[str, Any]) -> Any:
+    def _call_wrapped(self, inputs: Any, state: Any, called: dict[str, Any]) -> Any:
         return self.cell(inputs, state, **called)
 
 
@@ -190,13 +190,13 @@ class DropoutWrapper(WrapperCell):
                     lambda each: uniform((1, *sizes_of(each)), dtype=dtype, seed=self._seed), size
                 )
 
-    def _wrapped(self, inputs: Any, state: Any, called: dict[str, Any]) -> Any:
-        output, new = self.cell(self._dropped("input", inputs), state, **called)
+    def _call_wrapped(self, inputs: Any, state: Any, called: dict[str, Any]) -> Any:
+        output, new = self.cell(self._drop("input", inputs), state, **called)
         if _loses(self._keep["state"]):
-            new = self._dropped("state", new, _chosen(self._filter, new))
-        return self._dropped("output", output), new
+            new = self._drop("state", new, _choose(self._filter, new))
+        return self._drop("output", output), new
 
-    def _dropped(self, what: str, values: Any, where: Any = None) -> Any:
+    def _drop(self, what: str, values: Any, where: Any = None) -> Any:
         """Return values some of which have become 0, in the places where a structure of booleans says so."""
         keep = self._keep[what]
         if not _loses(keep):
@@ -232,7 +232,7 @@ def _loses(keep: Any) -> bool:
     return not isinstance(keep, float) or keep < 1
 
 
-def _chosen(visitor: Callable[[Any], Any], state: Any) -> Any:
+def _choose(visitor: Callable[[Any], Any], state: Any) -> Any:
     """Return for each leaf of a state what a visitor says of it, or of a part that it belongs to."""
     said = visitor(state)
     if not isinstance(state, list | tuple | dict):
@@ -242,7 +242,7 @@ def _chosen(visitor: Callable[[Any], Any], state: Any) -> Any:
     parts = state.values() if isinstance(state, dict) else state
     answers = [True] * len(state) if said is True else (said.values() if isinstance(said, dict) else said)
     return [
-        _chosen(visitor, part) if answer else jax.tree.map(lambda _: False, part)
+        _choose(visitor, part) if answer else jax.tree.map(lambda _: False, part)
         for part, answer in zip(parts, answers, strict=True)
     ]
 
@@ -260,14 +260,14 @@ class ResidualWrapper(WrapperCell):
         self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None, **kwargs: Any
     ) -> None:
         super().__init__(cell, **kwargs)
-        self._residual_fn = residual_fn or _added
+        self._residual_fn = residual_fn or _add
 
-    def _wrapped(self, inputs: Any, state: Any, called: dict[str, Any]) -> Any:
+    def _call_wrapped(self, inputs: Any, state: Any, called: dict[str, Any]) -> Any:
         outputs, new = self.cell(inputs, state, **called)
         return self._residual_fn(inputs, outputs), new
 
 
-def _added(inputs: Any, outputs: Any) -> Any:
+def _add(inputs: Any, outputs: Any) -> Any:
     def add(given: Any, made: Any) -> Any:
         if jnp.shape(given) != jnp.shape(made):
             raise errors.BadArgumentError(

@@ -11,7 +11,7 @@ from stratax.base.typing import TensorLike
 from stratax.core.state import IndexedSlices
 
 
-def _checked(name: str, ref: Any) -> Any:
+def _check(name: str, ref: Any) -> Any:
     if not isinstance(ref, keras.Variable) or not hasattr(type(ref), name):
         raise errors.BadTypeError(f"tf.{name} needs a variable. Received: ref={shown(ref)}. Use tf.Variable.")
     return ref
@@ -21,10 +21,10 @@ def _of_rows(name: str, what: str) -> Callable[..., Any]:
     def scatter(
         ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
     ) -> Any:
-        return getattr(_checked(own_name, ref), own_name)(IndexedSlices(updates, indices))
+        return getattr(_check(own_name, ref), own_name)(IndexedSlices(updates, indices))
 
     own_name = name
-    return _named(
+    return _name(
         scatter,
         name,
         f"{what} rows of a variable, as `tf.compat.v1.{name}`; in a `model_fn`, when it is run.",
@@ -35,17 +35,17 @@ def _of_elements(name: str, what: str) -> Callable[..., Any]:
     def scatter(
         ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
     ) -> Any:
-        return getattr(_checked(own_name, ref), own_name)(indices, updates)
+        return getattr(_check(own_name, ref), own_name)(indices, updates)
 
     own_name = name
-    return _named(
+    return _name(
         scatter,
         name,
         f"{what} elements or slices of a variable by their positions, as `tf.compat.v1.{name}`.",
     )
 
 
-def _named(function: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
+def _name(function: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{what}
 

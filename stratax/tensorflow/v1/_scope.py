@@ -145,8 +145,8 @@ class ModelScope(Creator):
             with (
                 self._surroundings(),
                 seam.fresh_names(),
-                self.values.followed(watched),
-                self.derivatives.recorded(jax.tree.leaves(watched)),
+                self.values.follow(watched),
+                self.derivatives.record(jax.tree.leaves(watched)),
             ):
                 yield self
         finally:
@@ -159,11 +159,11 @@ class ModelScope(Creator):
             | forms.collecting(_summaries.ScopeCollector())
             | labels.looked_up_by(after_step, _of_symbols)
             | creating_by(self)
-            | drawing_from(self._drawn_from)
+            | drawing_from(self._find_generator)
             | naming.telling(self._note, self.derivatives.note_same_rows)
         )
 
-    def _drawn_from(self) -> keras.random.SeedGenerator:
+    def _find_generator(self) -> keras.random.SeedGenerator:
         """Return what functions without a seed draw from: part of the model, so that a checkpoint has its state."""
         if self._generator is None:
             with self.naming(_GENERATOR):
@@ -443,7 +443,7 @@ class ModelScope(Creator):
                     keras.Variable.assign(variable, value)
                 self.values.note_behind(variable.value, self._controlling())
         after = [(variable, variable.value) for variable, _ in changed]
-        self._in_effect = in_effect.union(_reached(operations))
+        self._in_effect = in_effect.union(_find_reached(operations))
         try:
             yield
         finally:
@@ -493,7 +493,7 @@ class ModelScope(Creator):
     def _make(
         self, operations: Iterable[Operation], worth: frozenset[object] = frozenset()
     ) -> dict[object, Any]:
-        reached = _reached(operations)
+        reached = _find_reached(operations)
         found: dict[object, Any] = {}
         before, self._is_making = self._is_making, True
         in_effect = self._in_effect
@@ -510,7 +510,7 @@ class ModelScope(Creator):
         return found
 
 
-def _reached(operations: Iterable[Operation]) -> dict[int, Operation]:
+def _find_reached(operations: Iterable[Operation]) -> dict[int, Operation]:
     """Return operations and all that run before them, by their places in the program."""
     reached: dict[int, Operation] = {}
     waiting = list(operations)

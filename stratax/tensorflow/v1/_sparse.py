@@ -49,7 +49,7 @@ def to_dense(
         [[-1, 5], [6, -1]]
     """
     if isinstance(sp_input, SparseTensor) and any(map(is_traced, sp_input.parts)):
-        return _scattered(sp_input, default_value)
+        return _scatter(sp_input, default_value)
     if not isinstance(sp_input, HostTensor):
         return sparse_to_dense(sp_input, default_value, validate_indices, name)
     scope = current_or_none()
@@ -70,11 +70,11 @@ def to_dense(
             )
         return {"value": as_number(sparse_to_dense(given, default_value, validate_indices), "to_dense")}
 
-    made = scope.features.computed(dense, [feature], f"{feature}/dense", {"value": fill.item()})
+    made = scope.features.compute_on_host(dense, [feature], f"{feature}/dense", {"value": fill.item()})
     return made["value"]
 
 
-def _scattered(sparse: SparseTensor, default_value: Any) -> Any:
+def _scatter(sparse: SparseTensor, default_value: Any) -> Any:
     """Return the dense array of a SparseTensor in the program that computes its values."""
     import jax.numpy as jnp
 

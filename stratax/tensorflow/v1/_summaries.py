@@ -67,7 +67,7 @@ def scalar(
             f"{np.shape(value)}. Reduce it first (`tf.reduce_mean(tensor)`), or write a histogram."
         )
     if _is_forwarded():
-        return _forwarded(name, family, lambda tag: scalar_v2(tag, value))
+        return _forward(name, family, lambda tag: scalar_v2(tag, value))
     tag = _tag(name, family)
     return _collect(forms.SummaryRecord(tag, [value], forms.scalar(tag)), collections)
 
@@ -88,7 +88,7 @@ def histogram(
     """
     value = numbers(values, "histogram")
     if _is_forwarded():
-        return _forwarded(name, family, lambda tag: histogram_v2(tag, value))
+        return _forward(name, family, lambda tag: histogram_v2(tag, value))
     tag = _tag(name, family)
     return _collect(forms.SummaryRecord(tag, [value], forms.histogram(tag)), collections)
 
@@ -124,7 +124,7 @@ def image(
         )
     _check_count(max_outputs)
     if _is_forwarded():
-        return _forwarded(name, family, lambda tag: image_v2(tag, value, max_outputs=max_outputs))
+        return _forward(name, family, lambda tag: image_v2(tag, value, max_outputs=max_outputs))
     tag = _tag(name, family)
     return _collect(
         forms.SummaryRecord(tag, [value[:max_outputs]], forms.image(tag, max_outputs)), collections
@@ -164,7 +164,7 @@ def audio(
     _check_count(max_outputs)
     if _is_forwarded():
         clips = value if np.ndim(value) == 3 else value[..., None]
-        return _forwarded(
+        return _forward(
             name, family, lambda tag: audio_v2(tag, clips, int(sample_rate), max_outputs=max_outputs)
         )
     tag = _tag(name, family)
@@ -188,7 +188,7 @@ def text(name: str, tensor: TensorLike, collections: Sequence[str] | None = None
     """
     value = _strings(tensor)
     if _is_forwarded():
-        return _forwarded(name, None, lambda tag: text_v2(tag, value))
+        return _forward(name, None, lambda tag: text_v2(tag, value))
     tag = _tag(name, None)
     encode = forms.text(tag)
     return _collect(forms.SummaryRecord(tag, [], lambda: encode(value)), collections)
@@ -314,7 +314,7 @@ def _is_forwarded() -> bool:
     )
 
 
-def _forwarded(name: str, family: str | None, write: Any) -> bytes:
+def _forward(name: str, family: str | None, write: Any) -> bytes:
     write(clean_tag(name) if family is None else f"{clean_tag(family)}/{clean_tag(name)}")
     return b""
 

@@ -11,7 +11,7 @@ from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Pair, Sums, metric, only, ratio
-from stratax.tensorflow.v1._weights import aligned, broadcast
+from stratax.tensorflow.v1._weights import align, broadcast
 
 _KINDS = ("true_positives", "false_negatives", "true_negatives", "false_positives")
 
@@ -174,7 +174,7 @@ def at_thresholds(
     kinds: Sequence[str],
 ) -> Sums:
     """Return the sums of weights of each kind of answer, one for each threshold."""
-    scores, truth, factors = aligned(
+    scores, truth, factors = align(
         on_device(predictions).astype(jnp.float32), on_device(labels).astype(bool), weights
     )
     factors = jnp.ones_like(scores) if factors is None else broadcast(factors, scores)
@@ -197,7 +197,7 @@ def inner_thresholds(num_thresholds: int) -> list[float]:
 def _area(sums: Sums, curve: str, summation: str) -> Any:
     tp, fn, tn, fp = (sums[kind] for kind in _KINDS)
     if curve == "PR" and summation == "careful_interpolation":
-        return _interpolated_area(tp, fp, fn)
+        return _interpolate_area(tp, fp, fn)
     recall = (tp + _AREA_EPSILON) / (tp + fn + _AREA_EPSILON)
     if curve == "ROC":
         x, y = fp / (fp + tn + _AREA_EPSILON), recall
@@ -215,7 +215,7 @@ _SUMMATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _interpolated_area(tp: Any, fp: Any, fn: Any) -> Any:
+def _interpolate_area(tp: Any, fp: Any, fn: Any) -> Any:
     """Return the area under precision over recall, between whose points precision is no straight line.
 
     Between two thresholds true positives grow linearly with all positives; the integral of their quotient has a

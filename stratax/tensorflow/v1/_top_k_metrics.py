@@ -79,8 +79,8 @@ def _measure(
     hits, misses, rest = _set_sizes(labels, indices, class_id)
     wrong, others = ("false_positive", rest) if kind == "precision" else ("false_negative", misses)
     sums = {
-        _at_k_name("true_positive", k, class_id): _weighted_sum(hits, weights),
-        _at_k_name(wrong, k, class_id): _weighted_sum(others, weights),
+        _at_k_name("true_positive", k, class_id): _sum_weighted(hits, weights),
+        _at_k_name(wrong, k, class_id): _sum_weighted(others, weights),
     }
     return Measure(sums, _quotient, name=_at_k_name(kind, k, class_id))
 
@@ -167,7 +167,7 @@ def _is_first(values: Array) -> Any:
     return ~jnp.any(jnp.tril(is_equal, -1), -1)
 
 
-def _weighted_sum(values: Array, weights: TensorLike | None) -> Any:
+def _sum_weighted(values: Array, weights: TensorLike | None) -> Any:
     if weights is None:
         return jnp.sum(values)
     factors = on_device(weights).astype(jnp.float32)

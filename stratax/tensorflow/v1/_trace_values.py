@@ -18,7 +18,7 @@ class TraceValues:
         self._known: known.KnownTrace | None = None
 
     @contextlib.contextmanager
-    def followed(self, inputs: object) -> Iterator[None]:
+    def follow(self, inputs: object) -> Iterator[None]:
         """Follow what a block computes.
 
         Args:
@@ -91,7 +91,7 @@ class TraceValues:
         """Take note that all tensors of a block are there once operations were run."""
         return contextlib.nullcontext() if self._known is None else self._known.marking(operations)
 
-    def unrecorded(self) -> contextlib.AbstractContextManager[Any]:
+    def leave_unrecorded(self) -> contextlib.AbstractContextManager[Any]:
         """Have what a block computes be none of the trace's results."""
         # What stands for results of the host in the first trace is computed: the results of others have no number.
         return contextlib.nullcontext() if self._known is None else self._known.leave()
@@ -110,11 +110,11 @@ class TraceValues:
         Args:
             compute: Computes one tensor, or a list of them, each of which counts as one; None is passed over.
         """
-        with self.uncounted():
+        with self.leave_uncounted():
             made = compute()
         self.number(made)
         return made
 
-    def uncounted(self) -> contextlib.AbstractContextManager[Any]:
+    def leave_uncounted(self) -> contextlib.AbstractContextManager[Any]:
         """Leave what a block computes without numbers."""
         return contextlib.nullcontext() if self._known is None else self._known.as_one()

@@ -183,7 +183,7 @@ def variable_scope(
     scope.variable_scope = entered
     try:
         with (
-            _counted(scope.scope_counts, entered.name, isinstance(name_or_scope, VariableScope)),
+            _count(scope.scope_counts, entered.name, isinstance(name_or_scope, VariableScope)),
             scope.names.below(entered.name),
         ):
             yield entered
@@ -211,7 +211,7 @@ def _free_name(default_name: str | None, reuse: object) -> str:
 
 
 @contextlib.contextmanager
-def _counted(counts: collections.Counter[str], path: str, is_again: bool) -> Iterator[None]:
+def _count(counts: collections.Counter[str], path: str, is_again: bool) -> Iterator[None]:
     """Count that a variable scope is entered, as TensorFlow does.
 
     Entered by name again, a scope begins to count anew what is entered inside of it, so that layers without names get

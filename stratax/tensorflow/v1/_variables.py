@@ -170,13 +170,13 @@ class ModelVariable(Variable):
         self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Give it a value; in a `model_fn`, when the operation is run."""
-        return self._assigned(value, lambda: value, name or "Assign")
+        return self._assign_or_order(value, lambda: value, name or "Assign")
 
     def assign_add(
         self, delta: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Add to it; in a `model_fn`, when the operation is run."""
-        return self._assigned(
+        return self._assign_or_order(
             delta, lambda: regions.find_held(self) + keras.ops.cast(delta, self.dtype), name or "AssignAdd"
         )
 
@@ -184,15 +184,15 @@ class ModelVariable(Variable):
         self, delta: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtract from it; in a `model_fn`, when the operation is run."""
-        return self._assigned(
+        return self._assign_or_order(
             delta, lambda: regions.find_held(self) - keras.ops.cast(delta, self.dtype), name or "AssignSub"
         )
 
     def _update(self, how: str, place: Any, values: TensorLike) -> Any:
         # Computed of what the variable has when the operation runs, as others may have updated it.
-        return self._assigned(values, lambda: self._with_rows(how, place, values), "Scatter")
+        return self._assign_or_order(values, lambda: self._with_rows(how, place, values), "Scatter")
 
-    def _assigned(self, given: object, compute: Callable[[], Any], name: str) -> Any:
+    def _assign_or_order(self, given: object, compute: Callable[[], Any], name: str) -> Any:
         scope = current_or_none()
         if scope is None or scope.is_running:
             return super().assign(compute())

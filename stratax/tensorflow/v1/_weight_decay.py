@@ -97,7 +97,7 @@ class DecoupledWeightDecayExtension(Optimizer):
             return super().apply_gradients(pairs, global_step, name)
 
     def _decayed(self, pairs: list[tuple[Any, keras.Variable]]) -> Operation | None:
-        scope = self._entered()
+        scope = self._enter_scope()
         rows = [None if scope is None else scope.derivatives.rows_of(gradient) for gradient, _ in pairs]
         variables = [variable for _, variable in pairs]
         if isinstance(self, GradientDescentOptimizer):

@@ -55,7 +55,7 @@ def broadcast(weights: Any, values: Any) -> Any:
     return jnp.broadcast_to(weights.astype(jnp.float32), values.shape)
 
 
-def squeezed(labels: TensorLike, predictions: TensorLike, expected_rank_diff: int = 0) -> tuple[Any, Any]:
+def squeeze(labels: TensorLike, predictions: TensorLike, expected_rank_diff: int = 0) -> tuple[Any, Any]:
     """Drop a last dimension of size 1 that labels or predictions have too many.
 
     Args:
@@ -75,7 +75,7 @@ def squeezed(labels: TensorLike, predictions: TensorLike, expected_rank_diff: in
     return labels, predictions
 
 
-def aligned(predictions: TensorLike, labels: TensorLike, weights: TensorLike) -> tuple[Any, Any, Any]:
+def align(predictions: TensorLike, labels: TensorLike, weights: TensorLike) -> tuple[Any, Any, Any]:
     """Make the ranks of predictions, labels and weights one, where they differ by one.
 
     Args:
@@ -92,7 +92,7 @@ def aligned(predictions: TensorLike, labels: TensorLike, weights: TensorLike) ->
     if labels is None:
         predictions = on_device(predictions)
     else:
-        labels, predictions = squeezed(labels, predictions)
+        labels, predictions = squeeze(labels, predictions)
         check_same_shape(predictions, labels)
     if weights is None:
         return predictions, labels, None

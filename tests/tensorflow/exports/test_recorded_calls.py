@@ -66,7 +66,7 @@ def test_arguments_that_are_made_of_what_is_not_fed_are_found(is_fed):
         ids = list(recorder.arguments.specs)
         recorder.inputs.feed({"s": text, "other": other} if is_fed else {"s": text})
         del length
-        return ids, recorder.calls.unfed(ids)
+        return ids, recorder.calls.find_unfed(ids)
 
     ids, unfed = _recorded(traced)
     assert ids

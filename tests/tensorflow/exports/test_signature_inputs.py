@@ -21,10 +21,10 @@ def test_names_of_inputs_are_their_own_until_they_get_others(inputs):
     value = object()
     inputs.note_made(value, "x")
     assert inputs.free_name("x") == "x_1"
-    assert inputs.named_infos({}) == {"x": NUMBERS, "s": TEXT}
+    assert inputs.name_infos({}) == {"x": NUMBERS, "s": TEXT}
     inputs.give_names({"features": value})
-    assert inputs.named_infos({}) == {"features": NUMBERS, "s": TEXT}
-    assert [inputs.renamed_id(id) for id in ("in/x", "in/s", "7")] == ["in/features", "in/s", "7"]
+    assert inputs.name_infos({}) == {"features": NUMBERS, "s": TEXT}
+    assert [inputs.rename_id(id) for id in ("in/x", "in/s", "7")] == ["in/features", "in/s", "7"]
     with pytest.raises(BadArgumentError, match=r"what is fed: a placeholder.* as 'other'"):
         inputs.give_names({"other": object()})
 
@@ -33,7 +33,7 @@ def test_a_signature_that_is_fed_takes_nothing_else(inputs):
     value = object()
     inputs.note_made(value, "x")
     inputs.feed({"given": value})
-    assert inputs.named_infos({}) == {"given": NUMBERS}
+    assert inputs.name_infos({}) == {"given": NUMBERS}
     assert not inputs.is_unfed("in/x")
     assert inputs.is_unfed("in/s")
     with pytest.raises(

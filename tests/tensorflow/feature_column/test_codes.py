@@ -25,9 +25,9 @@ def test_more_strings_than_are_kept_are_right_too():
     for seed in range(20):
         strings = _strings(seed)
         coded = codes.of(strings)
-        np.testing.assert_array_equal(coded.made("lengths", _lengths), np.vectorize(len)(strings))
+        np.testing.assert_array_equal(coded.map_strings("lengths", _lengths), np.vectorize(len)(strings))
         expected = fingerprint64(strings.reshape(-1).tolist()).reshape(strings.shape)
-        np.testing.assert_array_equal(coded.made("words", fingerprint64), expected)
+        np.testing.assert_array_equal(coded.map_strings("words", fingerprint64), expected)
         assert len(codes._strings) <= 50
 
 
@@ -40,14 +40,16 @@ def test_each_string_is_computed_once():
 
     codes = Codes()
     for seed in range(20):
-        codes.of(_strings(seed)).made("lengths", compute)
+        codes.of(_strings(seed)).map_strings("lengths", compute)
     assert len(computed) == len(set(computed)) > 90
 
 
 def test_threads_may_ask_at_the_same_time():
     codes = Codes(most=30)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda seed: codes.of(_strings(seed)).made("words", fingerprint64), range(200)))
+        found = list(
+            pool.map(lambda seed: codes.of(_strings(seed)).map_strings("words", fingerprint64), range(200))
+        )
     for seed, words in enumerate(found):
         assert words.reshape(-1).tolist() == fingerprint64(_strings(seed).reshape(-1).tolist()).tolist()
 

@@ -24,7 +24,9 @@ def test_functions_run_on_the_host_before_each_step():
     calls = []
 
     def body(scope, features):
-        made = scope.features.computed(_lengths(calls), [scope.features.name_of(features["s"])], "lengths")
+        made = scope.features.compute_on_host(
+            _lengths(calls), [scope.features.name_of(features["s"])], "lengths"
+        )
         return made["lengths"] * 10 + made["next"] + features["x"]
 
     step = HostStep(body)
@@ -38,8 +40,8 @@ def test_functions_run_on_the_host_before_each_step():
 
 def test_functions_of_one_name_are_told_apart_by_their_order():
     def body(scope, features):
-        first = scope.features.computed(lambda batch: {"n": np.array([1])}, ["s"], "same")["n"]
-        second = scope.features.computed(lambda batch: {"n": np.array([2])}, ["s"], "same")["n"]
+        first = scope.features.compute_on_host(lambda batch: {"n": np.array([1])}, ["s"], "same")["n"]
+        second = scope.features.compute_on_host(lambda batch: {"n": np.array([2])}, ["s"], "same")["n"]
         return first * 10 + second
 
     step = HostStep(body)
@@ -51,14 +53,14 @@ def test_numbers_are_read_on_the_host_too_as_long_as_the_model_has_not_changed_t
     def body(scope, features):
         assert scope.features.name_of(features["x"]) == "x"
         assert scope.features.name_of(features["x"] + 0) is None
-        return scope.features.computed(lambda batch: {"n": batch["x"] * 2}, ["x"], "double")["n"]
+        return scope.features.compute_on_host(lambda batch: {"n": batch["x"] * 2}, ["x"], "double")["n"]
 
     assert HostStep(body)({"x": np.array([4, 5], np.int32)}).tolist() == [8, 10]
 
 
 def test_what_the_host_computes_is_no_constant_of_the_model():
     def body(scope, features):
-        made = scope.features.computed(lambda batch: {"n": np.ones(1, np.float32)}, ["s"], "n")["n"]
+        made = scope.features.compute_on_host(lambda batch: {"n": np.ones(1, np.float32)}, ["s"], "n")["n"]
         with pytest.raises(errors.BadArgumentError, match="can't depend on features"):
             tf.Variable(made * 2)
         return made

@@ -11,7 +11,7 @@ from tests.tensorflow.v1.host_steps import HostStep
 def test_what_was_not_asked_for_in_the_first_trace_is_refused():
     def body(scope, features):
         if features["x"].shape[0] == 2:
-            return scope.features.computed(lambda batch: {"n": np.zeros(2)}, ["s"], "late")["n"]
+            return scope.features.compute_on_host(lambda batch: {"n": np.zeros(2)}, ["s"], "late")["n"]
         return features["x"]
 
     step = HostStep(body)
@@ -24,4 +24,4 @@ def test_without_a_driver_there_is_no_host():
     with v1.ModelScope(v1.ModelState(1), "train").entered() as scope:
         assert scope.features.name_of(v1.HostTensor("s", (2,))) is None
         with pytest.raises(errors.ModelScopeError, match="Nothing is computed on the host"):
-            scope.features.computed(lambda batch: {}, ["s"], "key")
+            scope.features.compute_on_host(lambda batch: {}, ["s"], "key")

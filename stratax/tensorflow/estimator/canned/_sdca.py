@@ -314,7 +314,7 @@ def _words(features: Mapping[str, Any], key: str) -> Any:
             "LinearSDCA knows examples by strings. Expected: a feature of strings of shape (batch,). Received: "
             f"features[{shown(key)}]={shown(value)}. Use tf.strings.as_string in the input_fn's dataset.map."
         )
-    return scope.features.computed(
+    return scope.features.compute_on_host(
         functools.partial(_fingerprinted, name, Fingerprints()), [name], "sdca_words"
     )["words"]
 

@@ -102,7 +102,7 @@ def numbered_sparse(labels: Any, n_classes: int, vocabulary: tuple[str, ...] | N
 
 
 def _of_host(function: Any, labels: v1.HostTensor) -> Any:
-    return v1.current().features.computed(function, [labels.name], f"{labels.name}/ids")[_IDS]
+    return v1.current().features.compute_on_host(function, [labels.name], f"{labels.name}/ids")[_IDS]
 
 
 def ids_of(labels: Any, vocabulary: tuple[str, ...]) -> np.ndarray:
