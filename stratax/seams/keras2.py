@@ -10,6 +10,7 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
+import keras
 from keras.src.backend.common import global_state
 from keras.src.losses.loss import squeeze_or_expand_to_same_rank
 
@@ -60,6 +61,8 @@ ADDED = (
     f"{_TRAINER}.fit_generator",
     f"{_TRAINER}.evaluate_generator",
     f"{_TRAINER}.predict_generator",
+    f"{_TRAINER}.compiled_loss",
+    f"{_TRAINER}.compiled_metrics",
     "keras:Sequential.predict_classes",
     "keras:Sequential.predict_proba",
     "keras:Layer.input_shape",
@@ -147,6 +150,36 @@ def count_by(optimizer: Any, variable: Any) -> None:
         variable if each is optimizer._iterations else each for each in variables if each is not variable
     ]
     optimizer._iterations = variable
+
+
+def loss_of(model: Any, y: Any, y_pred: Any, sample_weight: Any, others: Any) -> Any:
+    """Return the loss that a model was compiled with, and others added to it; its metric of the loss takes note of it.
+
+    Args:
+        model: The model.
+        y: Labels.
+        y_pred: What the model has made of the features.
+        sample_weight: Weights of examples, or None.
+        others: Losses that are added, or None.
+    """
+    found = None if model._compile_loss is None else model._compile_loss(y, y_pred, sample_weight)
+    losses = [each for each in (found, *(others or ())) if each is not None]
+    loss = keras.ops.sum(keras.ops.stack(losses)) if losses else keras.ops.zeros(())
+    model._loss_tracker.update_state(loss, sample_weight=keras.ops.shape(keras.tree.flatten(y_pred)[0])[0])
+    return loss
+
+
+def update_metrics(model: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
+    """Update the metrics that a model was compiled with.
+
+    Args:
+        model: The model.
+        y: Labels.
+        y_pred: What the model has made of the features.
+        sample_weight: Weights of examples, or None.
+    """
+    if model._compile_metrics is not None:
+        model._compile_metrics.update_state(y, y_pred, sample_weight)
 
 
 def _owner(path: str) -> tuple[Any, str]:

@@ -42,6 +42,8 @@ def install() -> None:
     seam.add(f"{_OPTIMIZER}.minimize", minimize)
     for name in ("fit", "evaluate", "predict"):
         seam.add(f"{_TRAINER}.{name}_generator", _of_generator(name))
+    seam.add(f"{_TRAINER}.compiled_loss", _compiled_loss)
+    seam.add(f"{_TRAINER}.compiled_metrics", property(_CompiledMetrics))
     seam.add("keras:Sequential.predict_classes", _predict_classes)
     seam.add("keras:Sequential.predict_proba", _predict_probabilities)
     seam.add("keras:Layer.input_shape", property(_input_shape))
@@ -172,6 +174,46 @@ def _set_iterations(self: Any, variable: Any) -> None:
         )
     else:
         seam.count_by(self, variable)
+
+
+def _compiled_loss(
+    self: Any,
+    y_true: Any,
+    y_pred: Any,
+    sample_weight: Any = None,
+    regularization_losses: Sequence[Any] | None = None,
+) -> Any:
+    """Return the loss of `compile` for a batch, as Keras 2's `Model.compiled_loss` in a `train_step`.
+
+    Args:
+        self: The model.
+        y_true: Labels.
+        y_pred: What the model has made of the features.
+        sample_weight: Weights of examples, or None.
+        regularization_losses: Losses that are added: `model.losses`.
+    """
+    return seam.loss_of(self, y_true, y_pred, sample_weight, regularization_losses)
+
+
+class _CompiledMetrics:
+    """The metrics of `compile`, as Keras 2's `Model.compiled_metrics`.
+
+    Args:
+        model: The model.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Update them.
+
+        Args:
+            y_true: Labels.
+            y_pred: What the model has made of the features.
+            sample_weight: Weights of examples, or None.
+        """
+        seam.update_metrics(self._model, y_true, y_pred, sample_weight)
 
 
 def minimize(

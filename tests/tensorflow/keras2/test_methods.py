@@ -337,3 +337,50 @@ def test_the_global_step_of_an_estimator_counts_a_keras_optimizer(tmp_path):
     (kernel,) = (each for each in estimator.get_variable_names() if each.endswith("kernel"))
     # TensorFlow 2.15's.
     np.testing.assert_allclose(estimator.get_variable_value(kernel).ravel(), [0.4746, 0.4746], atol=1e-5)
+
+
+@pytest.mark.parametrize("devices", [["/cpu:0"], ["/cpu:0", "/cpu:1"]])
+@pytest.mark.parametrize(
+    ("penalty", "weights", "losses", "errors_", "evaluated"),
+    [
+        (None, [0.86869, 0.87005], [0.4026, 0.35997], [0.56843, 0.53655], [0.27459, 0.44828]),
+        (0.1, [0.80777, 0.81018], [0.58429, 0.48845], [0.55406, 0.50742], [0.38495, 0.42879]),
+    ],
+)
+def test_steps_of_keras_2_have_the_loss_and_the_metrics_of_compile(
+    devices, penalty, weights, losses, errors_, evaluated
+):
+    # The numbers are TensorFlow 2.15's, on one device and on two.
+    class Own(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            penalties = penalty and tf.keras.regularizers.L2(penalty)
+            self.dense = tf.keras.layers.Dense(1, kernel_initializer="ones", kernel_regularizer=penalties)
+
+        def call(self, x):
+            return self.dense(x)
+
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                y_pred = self(x, training=True)
+                loss = self.compiled_loss(y, y_pred, regularization_losses=self.losses)
+            self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
+            self.compiled_metrics.update_state(y, y_pred)
+            return {metric.name: metric.result() for metric in self.metrics}
+
+        def test_step(self, data):
+            x, y = data
+            self.compiled_loss(y, self(x), regularization_losses=self.losses)
+            self.compiled_metrics.update_state(y, self(x))
+            return {metric.name: metric.result() for metric in self.metrics}
+
+    with tf.distribute.MirroredStrategy(devices).scope():
+        model = Own()
+        model.compile(tf.keras.optimizers.SGD(0.1), "mse", metrics=["mae"])
+    x, y = np.arange(16, dtype=np.float32).reshape(8, 2) / 16, np.ones((8, 1), np.float32)
+    history = model.fit(x, y, batch_size=4, epochs=2, shuffle=False, verbose=0).history
+    np.testing.assert_allclose(model.get_weights()[0].ravel(), weights, atol=1e-5)
+    np.testing.assert_allclose([history["loss"], history["mae"]], [losses, errors_], atol=1e-5)
+    found = model.evaluate(x, y, batch_size=4, verbose=0, return_dict=True)
+    np.testing.assert_allclose([found["loss"], found["mae"]], evaluated, atol=1e-5)
