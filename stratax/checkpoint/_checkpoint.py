@@ -29,6 +29,9 @@ from stratax.cluster import phase
 from stratax.core import Variable, host, regions
 from stratax.io import unfinished
 
+# Read, never changed nor handed out.
+_NO_OPTIONS = CheckpointOptions()
+
 
 @dataclasses.dataclass(slots=True)
 class _Own:
@@ -395,7 +398,7 @@ def _check(options: object) -> CheckpointOptions:
             "runs. Call it after the function."
         )
     if options is None:
-        return CheckpointOptions()
+        return _NO_OPTIONS
     if not isinstance(options, CheckpointOptions):
         raise errors.BadTypeError(
             f"options must be a stratax.train.CheckpointOptions. Received: options={shown(options)}."

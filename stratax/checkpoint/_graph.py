@@ -281,28 +281,30 @@ _OF_KERAS = frozenset(
 )
 
 
-def _attributes(owner: object) -> Iterator[tuple[str, Any]]:
-    """Yield the values of an object's attributes, also those in lists and dicts there."""
+def _attributes(owner: object) -> list[tuple[str, Any]]:
+    """Return the values of an object's attributes, also those in lists and dicts there."""
+    found: list[tuple[str, Any]] = []
     # A copy: visiting a property may set attributes.
     own = dict(vars(owner))
     for name, value in own.items():
         if name not in _OF_KERAS:
             # SGD has `momentums`, Adam `_momentums`: what is private in one version or class is not in another.
             plain = name.lstrip("_")
-            yield from _leaves(name if plain in own else plain, value)
+            _add_leaves(found, name if plain in own else plain, value)
+    return found
 
 
-def _leaves(key_path: str, value: object) -> Iterator[tuple[str, Any]]:
+def _add_leaves(found: list[tuple[str, Any]], key_path: str, value: object) -> None:
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(value, Mapping):
         pairs = value.items()
     elif isinstance(value, list | tuple):
         pairs = enumerate(value)
     else:
-        yield key_path, value
+        found.append((key_path, value))
         return
     for name, child in pairs:
-        yield from _leaves(f"{key_path}/{_escape(str(name))}", child)
+        _add_leaves(found, f"{key_path}/{_escape(str(name))}", child)
 
 
 def _join(key_path: str, name: str) -> str:

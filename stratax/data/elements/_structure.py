@@ -44,11 +44,10 @@ def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[R
     """Separate the leaves of `value` from what puts them together again; by default lists and Composites are leaves."""
     leaves, structure = optree.tree_flatten(value, is_leaf, namespace=NAMESPACE)
     # Leaves of types that the program registered with JAX since the last element.
-    unknown = {
-        type(leaf): leaf
-        for leaf in leaves
-        if type(leaf) is not np.ndarray and _is_node(leaf) and not is_leaf(leaf)
-    }
+    unknown: dict[type, Any] = {}
+    for leaf in leaves:
+        if type(leaf) is not np.ndarray and _is_node(leaf) and not is_leaf(leaf):
+            unknown[type(leaf)] = leaf
     if not unknown:
         return leaves, structure
     for leaf in unknown.values():

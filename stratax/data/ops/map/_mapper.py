@@ -112,7 +112,8 @@ class Mapper:
         Called inside `on_host`, which is entered once for many.
         """
         try:
-            result = result_of(self._in_chains(), self._input_structure(), row, into)
+            function = self._in_chains() if self._chained is None else self._chained
+            result = result_of(function, self._input_structure(), row, into)
         except Exception as e:
             # A note, so that the user's own error keeps its class.
             tell_of_function(e, "map", f"{self.name} failed on element {position} of {self._describe(row)}.")
@@ -123,12 +124,10 @@ class Mapper:
 
     def _in_chains(self) -> Callable[..., Any]:
         """Return the function, once it has given a result with operations that follow one another joined."""
-        if self._chained is None:
-            # The first result fixes what is expected; only then can a chain of operations be compared with
-            # it.
-            if self._expected is None:
-                return self._function
-            self._chained = chain_operations(self._function)
+        # The first result fixes what is expected; only then can a chain of operations be compared with it.
+        if self._expected is None:
+            return self._function
+        self._chained = chain_operations(self._function)
         return self._chained
 
     def _describe(self, row: Row) -> str:
