@@ -29,7 +29,7 @@ def trained(folder, strategy=None, *, is_first=False):
         str(folder),
         linear_feature_columns=[x, word],
         dnn_feature_columns=[x, fc.embedding_column(kind, 2)],
-        dnn_optimizer=sx.v1.train.AdagradOptimizer(0.1),
+        dnn_optimizer=tf.compat.v1.train.AdagradOptimizer(0.1),
         dnn_hidden_units=[4],
         weight_column="w",
         label_vocabulary=["no", "yes"],

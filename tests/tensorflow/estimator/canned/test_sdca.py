@@ -10,6 +10,7 @@ import stratax.tf as tf
 from stratax import errors
 from stratax.tensorflow.estimator.canned import _sdca
 from tests.golden import sdca_cases
+from tests.stressed import but
 
 GOLDEN = pathlib.Path(__file__).parents[3] / "golden" / "sdca.npz"
 LinearSDCA = tf.estimator.experimental.LinearSDCA
@@ -22,8 +23,18 @@ def small_table(monkeypatch):
     monkeypatch.setattr(_sdca, "_ROWS", 64)
 
 
+# Each loss with each regularization, steps and ends: the others repeat these.
+QUICK = {
+    "classifier first",
+    "classifier shrunk end",
+    "regressor",
+    "regressor partitions",
+    "regressor adaptive end",
+}
+
+
 @pytest.mark.usefixtures("small_table")
-@pytest.mark.parametrize("name", sdca_cases.CASES)
+@pytest.mark.parametrize("name", but(lambda name: name in QUICK, sdca_cases.CASES))
 def test_training_is_tensorflows(tmp_path, name):
     found = sdca_cases.answers(tf, name, str(tmp_path))
     with np.load(GOLDEN) as golden:
