@@ -1,6 +1,7 @@
 """`stratax compile` runs a program until it has seen enough, and says what to do where it can't."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import stratax.tf
 from stratax.cli import _compile
 from stratax.command.rehearsal import Catcher, Collective, ProgramReport, parse_topology
 from tests.cli import command
+from tests.cluster import forks
 from tests.command.rehearsal.devices import needs_libtpu
 
 SMALL = """
@@ -194,23 +196,10 @@ def test_a_report_is_values_of_json():
 @needs_libtpu
 @pytest.mark.processes
 def test_a_program_is_compiled_for_the_slices_that_are_named(tmp_path):
-    import subprocess
-    import sys
-
     path = tmp_path / "program.py"
     path.write_text(SMALL.replace('["/cpu:0", "/cpu:1"]', "") + "model.fit(x, y, verbose=0)")
-    command = [
-        sys.executable,
-        "-m",
-        "stratax",
-        "compile",
-        "--topology",
-        "v3-8",
-        "--topology",
-        "v5e-16",
-        "--json",
-    ]
-    done = subprocess.run([*command, str(path)], capture_output=True, text=True, timeout=250)
+    options = ("--topology", "v3-8", "--topology", "v5e-16", "--json")
+    done = forks.run(["-m", "stratax", "compile", *options, path], dict(os.environ))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["fits"]

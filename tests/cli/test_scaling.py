@@ -1,6 +1,7 @@
 """`stratax plan` shows slices beside one another."""
 
 import json
+import os
 
 import pytest
 
@@ -9,6 +10,7 @@ from stratax.command.rehearsal import cheapest, parse_topology, plan
 from stratax.core.regions import MadeProgram
 from tests.cli import command
 from tests.cli.test_compile import SMALL
+from tests.cluster import forks
 from tests.command.rehearsal.devices import needs_libtpu
 from tests.command.rehearsal.test_plan import failed, report
 
@@ -94,14 +96,11 @@ def test_a_plan_is_values_of_json():
 @needs_libtpu
 @pytest.mark.processes
 def test_a_program_is_planned_for_slices_and_batches(tmp_path):
-    import subprocess
-    import sys
-
     path, picture = tmp_path / "program.py", tmp_path / "curve.svg"
     path.write_text(SMALL.replace('["/cpu:0", "/cpu:1"]', "") + "model.fit(x, y, verbose=0)")
     options = ["--topology", "v5e-8", "--topology", "v5e-16", "--batch", "64", "--batch", "72"]
-    command = [sys.executable, "-m", "stratax", "plan", *options, "--plot", str(picture), "--json", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    command = ["-m", "stratax", "plan", *options, "--plot", picture, "--json", path]
+    done = forks.run(command, dict(os.environ))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["points"]
     assert [(each["topology"], each["batch"], each["examples"], each["fits"]) for each in found] == [

@@ -9,6 +9,7 @@ import pytest
 from stratax.cluster import ExitCode, is_retryable
 from stratax.cluster.exits import code_of
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
+from tests.cluster import forks
 
 
 def test_the_codes_are_those_that_are_documented():
@@ -91,8 +92,6 @@ def test_a_wrong_tf_config_ends_the_program_with_its_own_code():
     program = "import stratax as sx; sx.distribute.MultiWorkerMirroredStrategy()"
     config = '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 7}}'
     environment = {**os.environ, "TF_CONFIG": config}
-    ended = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60
-    )
+    ended = forks.run(["-c", program], environment)
     assert ended.returncode == ExitCode.BAD_CLUSTER
     assert "ClusterError" in ended.stderr

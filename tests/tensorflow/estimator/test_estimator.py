@@ -1,8 +1,7 @@
 """Training, evaluation and prediction of a `model_fn`, alone and on several replicas."""
 
 import functools
-import subprocess
-import sys
+import os
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +21,7 @@ from stratax.tensorflow.estimator import (
     SessionRunHook,
 )
 from stratax.tensorflow.v1 import metrics, train
+from tests.cluster import forks
 
 random = np.random.default_rng(0)
 FEATURES = random.standard_normal((96, 4)).astype(np.float32)
@@ -509,13 +509,8 @@ def test_a_function_of_logits_gets_the_arguments_that_it_names():
 
 
 def test_an_estimator_trains_without_tensorboard_in_a_process_of_its_own():
-    found = subprocess.run(
-        [sys.executable, "-m", "tests.tensorflow.estimator.without_tensorboard"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
+    found = forks.run(["-m", "tests.tensorflow.estimator.without_tensorboard"], dict(os.environ))
+    assert found.returncode == 0, found.stderr
     lines = found.stdout.splitlines()
     assert [line for line in lines if not line.startswith("said:")] == [
         "steps: 3",

@@ -1,8 +1,6 @@
 """Test cases: what their assertions accept and what they say of the rest; gradients that are checked by differences."""
 
 import os
-import subprocess
-import sys
 import tempfile
 import types
 
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
+from tests.cluster import forks
 
 
 class Case(tf.test.TestCase):
@@ -130,7 +129,8 @@ def test_tests_share_a_folder_that_goes_with_the_process():
     text = """import stratax.tf as tf
 assert tf.compat.v1.test.get_temp_dir() == tf.test.get_temp_dir()
 print(tf.test.get_temp_dir())"""
-    command = [sys.executable, "-c", text]
-    folder = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout.strip()
+    done = forks.run(["-c", text], dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    folder = done.stdout.strip()
     assert os.path.isabs(folder)
     assert not os.path.exists(folder)

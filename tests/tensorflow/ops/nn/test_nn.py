@@ -1,14 +1,13 @@
 """`tf.nn`, `tf.random` and clipping, against formulas written out in NumPy."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import stratax.tf as tf
 from stratax.errors import BadArgumentError
+from tests.cluster import forks
 
 LOGITS = np.array([[2.0, -1.0, 0.5], [0.0, 3.0, 1.0]], np.float32)
 LABELS = np.array([0, 2])
@@ -122,10 +121,7 @@ tf.random.set_seed(5)
 assert [v.tolist() for v in draw().values] == [v.tolist() for v in values.values]
 print(len(values.values), alone.shape)
 """
-    environment = {**os.environ, "STRATAX_SIMULATE": "cpu:2"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
-    )
+    done = forks.run(["-c", program], {**os.environ, "STRATAX_SIMULATE": "cpu:2"})
     assert done.stdout.split("\n")[0] == "2 (2,)", done.stderr
 
 
