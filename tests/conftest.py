@@ -55,9 +55,10 @@ def pytest_ignore_collect(collection_path: pathlib.Path, config: pytest.Config) 
 
 
 def pytest_collection_finish() -> None:
-    """Has collections of garbage look no more through what the tests import, which stays."""
+    """Has collections of garbage look no more through what the tests import, which stays, and seldom at the rest."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
