@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.tensorflow import estimator as estimators
+from stratax.tensorflow.contrib._learn_estimator import LearnEstimator, receiver_fn
 
 
 class LearnModeKeys:
@@ -59,7 +60,7 @@ def make_export_strategy(
     """Return what exports a model that is served, as `saved_model_export_utils.make_export_strategy`.
 
     Args:
-        serving_input_fn: Returns what is fed.
+        serving_input_fn: Returns what is fed: what receives inputs, or `InputFnOps`.
         default_output_alternative_key: Refused.
         assets_extra: Files that are copied into the export, by their paths there.
         as_text: Ignored.
@@ -76,7 +77,7 @@ def make_export_strategy(
         )
 
     exporter = estimators.LatestExporter(
-        "Servo", serving_input_fn, assets_extra, as_text, exports_to_keep=exports_to_keep
+        "Servo", receiver_fn(serving_input_fn), assets_extra, as_text, exports_to_keep=exports_to_keep
     )
 
     def export(estimator: Any, export_path: str, checkpoint_path: str | None) -> Any:
@@ -93,7 +94,8 @@ class Experiment:
         estimator: The Estimator.
         train_input_fn: What it trains on.
         eval_input_fn: What it is evaluated on.
-        eval_metrics: Refused: a `model_fn` returns its metrics.
+        eval_metrics: A `MetricSpec` for each name, where `estimator` is one of `tf.contrib.learn`; else refused: a
+            `model_fn` returns its metrics.
         train_steps: The global step at which training ends; None for the end of the input.
         eval_steps: How many batches an evaluation takes; None for all.
         train_monitors: Hooks of training.
@@ -134,11 +136,12 @@ class Experiment:
         saving_listeners: Sequence[Any] | None = None,
         check_interval_secs: float = 5,
     ) -> None:
-        if eval_metrics is not None:
+        if eval_metrics is not None and not isinstance(estimator, LearnEstimator):
             raise errors.BadArgumentError(
                 "`eval_metrics` must be `None` with `tf.estimator.Estimator`: its model_fn returns eval_metric_ops."
             )
         self._estimator = estimator
+        self._own: dict[str, Any] = {} if eval_metrics is None else {"metrics": eval_metrics}
         self._train_input_fn = train_input_fn
         self._eval_input_fn = eval_input_fn
         self._train_steps = train_steps
@@ -186,7 +189,7 @@ class Experiment:
             name: Of the evaluation.
         """
         found: dict[str, Any] = self._estimator.evaluate(
-            self._eval_input_fn, steps=self._eval_steps, hooks=self._eval_hooks, name=name
+            self._eval_input_fn, steps=self._eval_steps, hooks=self._eval_hooks, name=name, **self._own
         )
         return found
 
@@ -199,7 +202,7 @@ class Experiment:
     def test(self) -> tuple[dict[str, Any], list[Any]]:
         """Train and evaluate one step, to see whether it runs."""
         self._estimator.train(self._train_input_fn, hooks=self._train_monitors, steps=1)
-        found = self._estimator.evaluate(self._eval_input_fn, steps=1, name="one_pass")
+        found = self._estimator.evaluate(self._eval_input_fn, steps=1, name="one_pass", **self._own)
         return found, self._export(found)
 
     def run_std_server(self) -> Any:

@@ -1,1 +1,2 @@
+from . import input_fn_utils as input_fn_utils
 from . import saved_model_export_utils as saved_model_export_utils

@@ -1,0 +1,1 @@
+from ._learn_estimator import InputFnOps as InputFnOps

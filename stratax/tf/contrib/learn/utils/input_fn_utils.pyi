@@ -1,0 +1,1 @@
+from stratax.tensorflow.contrib.input_fn_utils import *
