@@ -133,6 +133,8 @@ from stratax.tensorflow.ops.arrays.static_values import is_symbolic_tensor as is
 from stratax.tensorflow.ops.arrays.static_values import tuple as tuple
 from stratax.tensorflow.ops.arrays.tensor_array import TensorArray as TensorArray
 from stratax.tensorflow.ops.arrays.tensor_class import Tensor as Tensor
+from stratax.tensorflow.ops.arrays.tensor_protos import make_ndarray as make_ndarray
+from stratax.tensorflow.ops.arrays.tensor_protos import make_tensor_proto as make_tensor_proto
 from stratax.tensorflow.ops.arrays.type_specs import type_spec_from_value as type_spec_from_value
 from stratax.tensorflow.ops.calls.creation import constant as constant
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor as convert_to_tensor

@@ -65,3 +65,22 @@ def TPUStrategy(
         device_assignment: Which cores.
     """
     return distribute.TPUStrategy(tpu_cluster_resolver, experimental_device_assignment=device_assignment)
+
+
+def AllReduceCrossDeviceOps(
+    all_reduce_alg: str = "nccl",
+    num_packs: int = 1,
+    agg_small_grads_max_bytes: int = 0,
+    agg_small_grads_max_group: int = 10,
+) -> distribute.CrossDeviceOps:
+    """Return how replicas' values are reduced, as `tf.contrib.distribute.AllReduceCrossDeviceOps`.
+
+    Args:
+        all_reduce_alg: `"hierarchical_copy"` for two levels; all else is XLA's own.
+        num_packs: In how many parts values are reduced.
+        agg_small_grads_max_bytes: Ignored: small ones are put together.
+        agg_small_grads_max_group: Ignored.
+    """
+    if all_reduce_alg == "hierarchical_copy":
+        return distribute.HierarchicalCopyAllReduce(num_packs)
+    return distribute.NcclAllReduce(num_packs)

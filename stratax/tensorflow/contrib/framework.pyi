@@ -1,3 +1,10 @@
+import stratax.tensorflow.ops.arrays.static_values
+import stratax.tensorflow.ops.control.flow
+from stratax.tensorflow.ops.arrays.ordering import argsort as argsort
+from stratax.tensorflow.ops.arrays.ordering import sort as sort
+from stratax.tensorflow.ops.calls.creation import is_tensor as is_tensor
+from stratax.tensorflow.ops.control.python_calls import py_func as py_func
+
 from ._arg_scope import add_arg_scope as add_arg_scope
 from ._arg_scope import arg_scope as arg_scope
 from ._arg_scope import arg_scope_func_key as arg_scope_func_key
@@ -20,3 +27,6 @@ from ._variables import get_variables_by_suffix as get_variables_by_suffix
 from ._variables import get_variables_to_restore as get_variables_to_restore
 from ._variables import model_variable as model_variable
 from ._variables import variable as variable
+
+smart_cond = stratax.tensorflow.ops.control.flow.cond
+smart_constant_value = stratax.tensorflow.ops.arrays.static_values.get_static_value

@@ -1,5 +1,6 @@
 from stratax.checkpoint import checkpoints_iterator as checkpoints_iterator
 
+from ._checkpoints import wait_for_new_checkpoint as wait_for_new_checkpoint
 from ._device_choices import GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy
 from ._device_choices import RandomStrategy as RandomStrategy
 from ._device_choices import byte_size_load_fn as byte_size_load_fn

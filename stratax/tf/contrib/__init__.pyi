@@ -5,6 +5,7 @@ from . import data as data
 from . import distribute as distribute
 from . import eager as eager
 from . import estimator as estimator
+from . import factorization as factorization
 from . import framework as framework
 from . import image as image
 from . import keras as keras
@@ -13,6 +14,7 @@ from . import learn as learn
 from . import lookup as lookup
 from . import losses as losses
 from . import metrics as metrics
+from . import nn as nn
 from . import opt as opt
 from . import predictor as predictor
 from . import rnn as rnn
@@ -23,3 +25,4 @@ from . import stateless as stateless
 from . import summary as summary
 from . import tpu as tpu
 from . import training as training
+from . import util as util

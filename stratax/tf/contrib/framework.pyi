@@ -6,3 +6,4 @@ from stratax.tensorflow.v1.train import create_global_step as create_global_step
 from stratax.tensorflow.v1.train import get_global_step as get_global_step
 from stratax.tensorflow.v1.train import get_or_create_global_step as get_or_create_global_step
 from stratax.tensorflow.v1.train import init_from_checkpoint as init_from_checkpoint
+from stratax.tf import nest as nest

@@ -1,1 +1,2 @@
+from stratax.tensorflow.contrib.keras_tpu import *
 from stratax.tensorflow.estimator.tpu import *

@@ -25,3 +25,10 @@ def test_gpus_that_are_not_there_are_left_out():
 @pytest.mark.parametrize("made", [lambda: distribute.CollectiveAllReduceStrategy(num_gpus_per_worker=0)])
 def test_workers_are_those_of_tf_config(made):
     assert isinstance(made(), sx.distribute.MultiWorkerMirroredStrategy)
+
+
+def test_reductions_are_chosen_by_name():
+    make = tf.contrib.distribute.AllReduceCrossDeviceOps
+    assert isinstance(make("hierarchical_copy", num_packs=2), tf.distribute.HierarchicalCopyAllReduce)
+    assert isinstance(make("nccl"), tf.distribute.NcclAllReduce)
+    assert tf.contrib.distribute.AllReduceCrossTowerOps is make

@@ -1,0 +1,3 @@
+import stratax.tensorflow.estimator.canned
+
+KMeansClustering = stratax.tensorflow.estimator.canned.KMeans

@@ -1,0 +1,1 @@
+from stratax.tensorflow.ops.nn.convolutions import conv1d_transpose as conv1d_transpose

@@ -1,0 +1,5 @@
+import stratax.tensorflow.ops.arrays.static_values
+from stratax.tensorflow.ops.arrays.tensor_protos import make_ndarray as make_ndarray
+from stratax.tensorflow.ops.arrays.tensor_protos import make_tensor_proto as make_tensor_proto
+
+constant_value = stratax.tensorflow.ops.arrays.static_values.get_static_value
