@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from stratax.base.shown import shown
 from stratax.cluster import _hooks, _jax_runtime
-from stratax.cluster._cluster import DEFAULT_SECONDS, Cluster
+from stratax.cluster._cluster import Cluster
 from stratax.cluster._cluster_checks import check_cluster, check_place
 from stratax.cluster._cluster_resolver import ClusterResolver, SimpleClusterResolver, check_resolver
 from stratax.cluster._cluster_spec import ClusterSpec
@@ -25,6 +25,7 @@ from stratax.cluster._phases import progress
 from stratax.cluster._reachability import check_reachable
 from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE
 from stratax.cluster._sockets import socket_path
+from stratax.cluster._start import start_seconds
 from stratax.cluster._tf_config import naming_tf_config
 from stratax.cluster._tf_config_resolver import TFConfigClusterResolver
 from stratax.cluster._watchdog import Limits
@@ -59,7 +60,7 @@ def current() -> Cluster | None:
 def connect(
     resolver: ClusterResolver,
     *,
-    timeout: float = DEFAULT_SECONDS,
+    timeout: float | None = None,
     step_timeout: float = Limits().step,
     silence_timeout: float = Limits().silence,
 ) -> Cluster:
@@ -75,7 +76,8 @@ def connect(
 
     Args:
         resolver: Says which cluster, and which task of it this process is.
-        timeout: How long to wait until all tasks have joined, in seconds.
+        timeout: How long to wait until all tasks have joined, in seconds; None for the environment variable
+            ``STRATAX_START_TIMEOUT``, or an hour without it, as in TensorFlow.
         step_timeout: How long a step may take while another task stands still, in seconds; the chief's counts.
         silence_timeout: After how many seconds without a heartbeat a task is given up.
 
@@ -95,6 +97,7 @@ def connect(
         (1, '/job:worker/task:0')
     """
     check_resolver(resolver, "resolver")
+    timeout = start_seconds() if timeout is None else timeout
     limits = _limits(timeout, step_timeout, silence_timeout)
     if isinstance(resolver, TFConfigClusterResolver) and resolver.has_changed:
         raise ClusterError(

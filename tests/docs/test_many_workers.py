@@ -13,7 +13,7 @@ from stratax.cluster._connection import _PORT_SECONDS
 from stratax.cluster._handshake import HELLO_SIZE, PROOF_SIZE
 from stratax.cluster._launcher import TIMED_OUT
 from stratax.cluster._watchdog import Limits
-from stratax.cluster.phases import DEFAULT_SECONDS
+from stratax.cluster.phases import START_SECONDS
 from tests.cluster.processes import without_gloo
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -49,7 +49,7 @@ def test_the_table_of_exit_codes_is_that_of_the_code():
 @pytest.mark.parametrize(
     ("what", "seconds"),
     [
-        ("all tasks join", DEFAULT_SECONDS),
+        ("all tasks join", START_SECONDS),
         ("a step, or the others' part of its input, while another task stands still", Limits().step),
         ("no heartbeat from a task that others wait for in a step", Limits().silence),
         ("the same while it compiles, evaluates or saves", Limits().patient_silence),

@@ -3,6 +3,8 @@
 import contextlib
 import hmac
 import json
+import logging
+import math
 import secrets
 import time
 import weakref
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.cluster.phases import START_VARIABLE, start_seconds
 from stratax.errors import (
     AbortedError,
     ClusterTimeoutError,
@@ -27,11 +30,14 @@ from stratax.parameter_servers.servers._server import MOST_MESSAGE_BYTES
 # How long one answer may take where nothing else is said, in seconds.
 DEFAULT_SECONDS = 300.0
 
-# For how long a server that does not answer is tried again, in seconds: it may start after the task.
-RECONNECT_SECONDS = 60.0
+# For how long one is tried again that is there and refuses to talk, in seconds: the job before may be ending.
+_REFUSED_SECONDS = 60.0
 
 # The same for one that has answered before: what it kept is gone if it was started anew.
 LOST_SECONDS = 8.0
+
+# How often it is told who is waited for, in seconds.
+_TELL_SECONDS = 10.0
 
 # How long a server that has accepted a connection may take for its challenge, in seconds.
 _CHALLENGE_SECONDS = 20.0
@@ -43,6 +49,7 @@ _BROKEN = (flight.FlightError, pa.ArrowException, OSError, StopIteration)
 _PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 
+_logger = logging.getLogger("stratax")
 _connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 
 
@@ -60,7 +67,8 @@ class Connection:
         task: What tells this start of this task from all others.
         stream: Which of the task's streams to the server this is.
         timeout: How long an answer may take, in seconds.
-        patience: For how long a server that can't be reached is tried again, in seconds.
+        patience: For how long a server that has not been there yet is tried again, in seconds; None for as long as
+            tasks are waited for at the start.
     """
 
     def __init__(
@@ -73,7 +81,7 @@ class Connection:
         task: str,
         stream: int = 0,
         timeout: float = DEFAULT_SECONDS,
-        patience: float = RECONNECT_SECONDS,
+        patience: float | None = None,
     ) -> None:
         self.name = name
         self._address = address
@@ -81,7 +89,8 @@ class Connection:
         self._deadlines = deadlines
         self._greeting = {"protocol": _protocol.PROTOCOL, "task": task, "stream": stream}
         self._timeout = timeout
-        self._patience = patience
+        self._patience = start_seconds() if patience is None else patience
+        self._told = 0.0
         self._is_aborted = False
         self._client: flight.FlightClient | None = None
         self._writer: Any = None
@@ -143,9 +152,11 @@ class Connection:
                 "There is no message that an answer could come to. Expected: begin() before finish()."
             )
         message = self._open
-        started = time.monotonic()
+        began = started = time.monotonic()
         pause = _PAUSE_SECONDS
         while True:
+            # The time for an answer begins when there is somebody who could give it.
+            started = started if self.has_answered else time.monotonic()
             try:
                 answer = self._answer(message, started)
                 break
@@ -153,7 +164,7 @@ class Connection:
                 raise
             except _BROKEN as error:
                 self._drop()
-                self._give_up_in_time(started, error)
+                self._give_up_in_time(began, started, error)
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
         self._open = None
@@ -237,20 +248,36 @@ class Connection:
             if client is not None:
                 client.close()
 
-    def _give_up_in_time(self, started: float, error: BaseException) -> None:
-        waited = time.monotonic() - started
-        if waited >= self._timeout:
+    def _give_up_in_time(self, began: float, started: float, error: BaseException) -> None:
+        now = time.monotonic()
+        if now - started >= self._timeout:
             raise ClusterTimeoutError(
                 f"Task {self.name} at {self._address} did not answer within {self._timeout:g} s. See its "
                 "output; it may be overloaded, or stand still."
             ) from error
-        patience = self._patience if self._incarnation is None else min(self._patience, LOST_SECONDS)
-        if self._is_aborted or waited >= min(patience, self._timeout):
+        reason = str(error).partition("\n")[0]
+        if self.has_answered:
+            patience = min(self._patience, self._timeout, LOST_SECONDS)
+        else:
+            # Whoever refuses to talk is there: it is another one, or has another secret.
+            patience = min(self._patience, _REFUSED_SECONDS if "handshake" in reason else math.inf)
+        if self._is_aborted or now - began >= patience:
             raise PeerLostError(
-                f"Task {self.name} at {self._address} can't be reached since {waited:.0f} s. Expected: "
-                "that it runs, and has the secret of this cluster. Received: "
-                f"{shown(str(error).partition(chr(10))[0])}. See its output."
+                f"Task {self.name} at {self._address} can't be reached since {now - began:.0f} s. Expected: "
+                f"that it runs, and has the secret of this cluster. Received: {shown(reason)}. See its output, or give "
+                f"it more time with {START_VARIABLE}."
             ) from error
+        if now - max(began, self._told) >= _TELL_SECONDS:
+            self._told = now
+            _logger.warning(
+                "Task %s at %s can't be reached since %.0f s; it is waited for up to %g s (%s). %s",
+                self.name,
+                self._address,
+                now - began,
+                patience,
+                START_VARIABLE,
+                shown(reason),
+            )
 
 
 def abort_all() -> None:

@@ -1,6 +1,7 @@
 """A connection to a server: cut off, begun anew, without an answer."""
 
 import socket
+import socketserver
 import threading
 import time
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from stratax.errors import ClusterTimeoutError, PeerLostError
-from stratax.parameter_servers.servers import Connection, Deadlines, Shards, ShardServer, issue
+from stratax.parameter_servers.servers import Connection, Deadlines, Shards, ShardServer, _connection, issue
 from tests.parameter_servers.servers.test_server import KEY, Wire, adding, pulled
 
 
@@ -99,6 +100,52 @@ def test_a_server_that_is_not_there_is_named(connect):
         port = free.getsockname()[1]
     with pytest.raises(PeerLostError, match=rf"at 127.0.0.1:{port} can't be reached"):
         pulled(connect(port, patience=0.5))
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def test_a_server_that_starts_late_is_waited_for_longer_than_for_an_answer(
+    certificates, connect, monkeypatch, caplog
+):
+    monkeypatch.setattr(_connection, "_TELL_SECONDS", 0.5)
+    port, servers = free_port(), []
+    start = threading.Timer(2.0, lambda: servers.append(ShardServer("127.0.0.1", port, certificates)))
+    start.start()
+    connection = connect(port, timeout=1.0)
+    connection.ask({"op": "streams"})
+    start.join()
+    servers[0].close()
+    told = [record.getMessage() for record in caplog.records if "is waited for" in record.getMessage()]
+    assert 1 <= len(told) <= 4
+    assert f"/job:ps/task:0 at 127.0.0.1:{port} can't be reached since" in told[0]
+    assert "up to 3600 s (STRATAX_START_TIMEOUT)" in told[0]
+
+
+def test_the_environment_says_how_long_a_server_may_come_late(connect, monkeypatch):
+    monkeypatch.setenv("STRATAX_START_TIMEOUT", "0.5")
+    with pytest.raises(
+        PeerLostError, match=r"can't be reached since [0-9] s.*more time with STRATAX_START_TIMEOUT"
+    ):
+        pulled(connect(free_port()))
+
+
+def test_another_program_at_the_address_is_not_waited_for_as_long(connect, monkeypatch):
+    monkeypatch.setattr(_connection, "_REFUSED_SECONDS", 0.5)
+
+    class Other(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.sendall(b"220 ready\r\n")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Other) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        began = time.monotonic()
+        with pytest.raises(PeerLostError, match="can't be reached since"):
+            pulled(connect(other.server_address[1]))
+        assert time.monotonic() - began < 20
+        other.shutdown()
 
 
 def test_a_stream_that_the_server_has_ended_in_good_order_is_opened_again(certificates, connect):
