@@ -1,8 +1,6 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -11,15 +9,11 @@ from stratax.cli._demo import _speed
 from stratax.cli._plan import TrainingPlan
 from tests.cluster import forks
 
-
-def command(*arguments, simulate=""):
-    environment = os.environ | {"STRATAX_SIMULATE": simulate, "COLUMNS": "100"}
-    return [sys.executable, "-m", "stratax.cli", *arguments], environment
+ENVIRONMENT = os.environ | {"STRATAX_SIMULATE": "", "COLUMNS": "100"}
 
 
-def run(*arguments, **environment):
-    line, variables = command(*arguments, **environment)
-    return forks.run(line[1:], variables)
+def run(*arguments):
+    return forks.run(["-m", "stratax.cli", *arguments], ENVIRONMENT)
 
 
 def make_plan(**changes):
@@ -36,32 +30,32 @@ def make_plan(**changes):
 
 
 def test_processes_interrupted_with_ctrl_c_leave_with_one_line_and_130(tmp_path):
-    environment = os.environ | {"STRATAX_SIMULATE": ""}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "stratax.cli", "demo", "--strategy", "one", "--epochs", "100000"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
+    out, err = tmp_path / "out", tmp_path / "err"
+    line = ("-m", "stratax.cli", "demo", "--strategy", "one", "--epochs", "100000")
+    process = forks.start(line, ENVIRONMENT, tmp_path, out, err)
     try:
         # Its second epoch has begun: compiled, and in the middle of training.
-        while "Epoch 2/" not in (line := process.stdout.readline()):
-            assert line, process.stderr.read()
+        while "Epoch 2/" not in out.read_text():
+            assert process.poll() is None, err.read_text()
+            time.sleep(0.05)
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=60)
+        assert process.wait() == 130
     finally:
-        process.kill()
-    assert process.returncode == 130
-    assert complaint.strip() == "Interrupted."
+        process.send_signal(signal.SIGKILL)
+    assert err.read_text().strip() == "Interrupted."
 
 
 @pytest.mark.parametrize(
     ("strategy", "simulate", "plan"),
     [
         ("tpu", "tpu:8", ["TPUStrategy, 8 replicas", "device:TPU:0 ... TPU:7", "64 global, 8 per replica"]),
-        ("mirrored", "gpu:4", ["MirroredStrategy, 4 replicas", "GPU:0 ... ", "64 global, 16 per replica"]),
+        pytest.param(
+            "mirrored",
+            "gpu:4",
+            ["MirroredStrategy, 4 replicas", "GPU:0 ... ", "64 global, 16 per replica"],
+            marks=pytest.mark.stress,
+        ),
         pytest.param(
             "central",
             "cpu:2",
