@@ -171,14 +171,8 @@ def _place_of_core(path: str) -> str | None:
     return f"{MESSAGES}{module}" if module.endswith("_pb2") else None
 
 
-def _place_of_examples(path: str) -> str | None:
-    if path == "examples.tutorials.mnist.input_data":
-        return "stratax.tf._inside.mnist_data"
-    return "" if "examples.tutorials.mnist.input_data".startswith(f"{path}.") else None
-
-
 # Below `tensorflow`, beside `python`.
-_ROOMS = {"core": _place_of_core, "examples": _place_of_examples}
+_ROOMS = {"core": _place_of_core}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
