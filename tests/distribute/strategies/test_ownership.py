@@ -106,9 +106,9 @@ def test_variables_of_a_program_belong_to_the_strategy_that_runs_it(strategies):
 def test_nothing_belongs_to_the_default_strategy(strategies):
     variable = sx.Variable(1.0)
     assert owner(variable) is None
-    own(variable, strategies[0])
+    own([variable], strategies[0])
     assert owner(variable) is strategies[0]
-    own(variable, default_strategy())
+    own([variable], default_strategy())
     assert owner(variable) is None
 
 
