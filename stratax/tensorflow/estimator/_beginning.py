@@ -67,7 +67,7 @@ def training_in(model_dir: str, strategy: Strategy) -> Iterator[Start]:
         if is_chief(strategy):
             try:
                 stack.enter_context(_hold(model_dir))
-                found = _found(model_dir)
+                found = _find_start(model_dir)
             except errors.StrataxError as error:
                 problem = error
         told = None if problem is None else [type(problem).__name__, str(problem)]
@@ -86,7 +86,7 @@ def note_end(model_dir: str) -> None:
         write_file(os.path.join(model_dir, _ENDED), json.dumps(identity).encode())
 
 
-def _found(model_dir: str) -> Start:
+def _find_start(model_dir: str) -> Start:
     path = _checkpoints.latest(model_dir)
     if path is None:
         return Start()

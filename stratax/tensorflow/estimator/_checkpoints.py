@@ -30,7 +30,7 @@ PREFIX = "model.ckpt"
 GLOBAL_STEP = "global_step"
 
 
-def saved_at(path: str) -> float | None:
+def find_save_time(path: str) -> float | None:
     """Return when a checkpoint was written, in seconds since 1970; None if it is gone."""
     state = get_checkpoint_state(os.path.dirname(path))
     if state is None or path not in state.all_model_checkpoint_paths:
@@ -38,7 +38,7 @@ def saved_at(path: str) -> float | None:
     return state.all_model_checkpoint_timestamps[state.all_model_checkpoint_paths.index(path)]
 
 
-def saved_variables(state: ModelState, saver: Saver | None) -> dict[str, keras.Variable]:
+def find_saved_variables(state: ModelState, saver: Saver | None) -> dict[str, keras.Variable]:
     """Return the variables that a checkpoint holds by their names there.
 
     Args:
@@ -67,7 +67,7 @@ class TrainingCheckpoint:
         self._restored_step = 0
         self._position = _Position(loop)
         self._checkpoint = Checkpoint(
-            NamedVariables(lambda: saved_variables(state, saver)), input=self._position
+            NamedVariables(lambda: find_saved_variables(state, saver)), input=self._position
         )
         hours = config if saver is None else saver
         self._manager = CheckpointManager(
@@ -107,7 +107,7 @@ class TrainingCheckpoint:
             read_into(self._state, path, self._saver)
             return
         self._position.is_taken = goes_on
-        wanted = _needed(values_of(path), saved_variables(self._state, self._saver))
+        wanted = _find_needed(values_of(path), find_saved_variables(self._state, self._saver))
         values_of(path).check(wanted)
         self._checkpoint.restore(path, CheckpointOptions(expect_partial=True))
         _initialize_others(self._state, wanted)
@@ -200,12 +200,12 @@ def read_into(state: ModelState, path: str, saver: Saver | None) -> None:
         RestoreError: If it is of another model.
     """
     values = values_of(path)
-    needed = _needed(values, saved_variables(state, saver))
+    needed = _find_needed(values, find_saved_variables(state, saver))
     values.assign(needed, reshape=saver is not None and saver.reshape)
     _initialize_others(state, needed)
 
 
-def _needed(values: NamedValues, wanted: Mapping[str, keras.Variable]) -> dict[str, keras.Variable]:
+def _find_needed(values: NamedValues, wanted: Mapping[str, keras.Variable]) -> dict[str, keras.Variable]:
     """Return what a checkpoint must have: the states of generators are there only where the model was trained so."""
     return {name: each for name, each in wanted.items() if name in values or not is_seed(name)}
 

@@ -32,7 +32,7 @@ from stratax.tensorflow.estimator._model import EstimatorModel
 from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator._session import Session
 from stratax.tensorflow.estimator._spec import EstimatorSpec
-from stratax.tensorflow.estimator._warm_start import checked_settings, warm_start_model
+from stratax.tensorflow.estimator._warm_start import check_settings, warm_start_model
 from stratax.tensorflow.estimator.hooks import check_hooks, check_listeners, closing_writers
 from stratax.tensorflow.v1 import ModelState
 
@@ -82,7 +82,7 @@ class Estimator:
             raise errors.BadTypeError(
                 f"config must be an instance of stratax.estimator.RunConfig. Received: config={shown(config)}."
             )
-        self._warm_start = checked_settings(warm_start_from)
+        self._warm_start = check_settings(warm_start_from)
         self._config = _with_model_dir(config or RunConfig(), model_dir)
         self._model_fn = model_fn
         self._params = dict(params or {})
@@ -133,7 +133,7 @@ class Estimator:
         Raises:
             UntrainedModelError: If there is none.
         """
-        return [name for name in _checkpoints.values_of(self._trained()).names if name != "save_counter"]
+        return [name for name in _checkpoints.values_of(self._find_trained()).names if name != "save_counter"]
 
     def get_variable_value(self, name: str) -> np.ndarray:
         """Return the value of a variable in the last checkpoint.
@@ -145,7 +145,7 @@ class Estimator:
             BadArgumentError: If there is no such variable.
             UntrainedModelError: If there is no checkpoint.
         """
-        return _checkpoints.variable_value(self._trained(), name)
+        return _checkpoints.variable_value(self._find_trained(), name)
 
     @tracebacks.shortened
     def train(
@@ -405,7 +405,7 @@ class Estimator:
         files = _exporting.extra_files(assets_extra)
         path = checkpoint_path or self.latest_checkpoint()
         if path is None and not self._has_values:
-            path = self._trained()
+            path = self._find_trained()
         with tracebacks.shortened:
             # A program of one device, whatever the strategy: a server has its own.
             strategy = default_strategy()
@@ -420,7 +420,7 @@ class Estimator:
                 model.build(element)
                 self._read(model, strategy, path)
                 signatures.update(_exporting.signatures_of(model, serving, infos))
-            folder = _exporting.written(signatures, export_dir_base, files)
+            folder = _exporting.write_export(signatures, export_dir_base, files)
         _logger.info("Export written to: %s", folder)
         return os.fsencode(folder)
 
@@ -445,7 +445,7 @@ class Estimator:
         def make(context: InputContext) -> Any:
             return _calls.call_input_fn(input_fn, self._input_arguments(mode, context))
 
-        return (_inputs.in_order if mode == ModeKeys.PREDICT else _inputs.distributed)(strategy, make)
+        return (_inputs.in_order if mode == ModeKeys.PREDICT else _inputs.make_distributed)(strategy, make)
 
     def _input_arguments(self, mode: str, context: InputContext) -> dict[str, Any]:
         return {"mode": mode, "params": self.params, "config": self._config, "input_context": context}
@@ -517,7 +517,7 @@ class Estimator:
         """Whether variables begin with values of another model, which are worth an export."""
         return self._warm_start is not None
 
-    def _trained(self) -> str:
+    def _find_trained(self) -> str:
         path = self.latest_checkpoint()
         if path is None:
             raise errors.UntrainedModelError(

@@ -92,7 +92,7 @@ def _program(model: EstimatorModel, fetched: frozenset[Any], of_batches: Sequenc
                 "eval_metric_ops has a metric named 'loss', which is the Estimator's own. Give it another name."
             )
         updates = [update_of(metric) for metric in metrics.values()]
-        found = model.fetched(scope, fetched, [updates, spec.loss])
+        found = model.fetch(scope, fetched, [updates, spec.loss])
         total, count = (
             scope.make_variable(f"eval_loss/{name}", (), aggregation="sum", synchronization="on_read")
             for name in ("total", "count")

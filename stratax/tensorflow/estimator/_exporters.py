@@ -77,7 +77,7 @@ class _Exporting(Exporter):
         self._function = serving_input_receiver_fn
         self._assets_extra = assets_extra
         self._as_text = as_text
-        self._exports_to_keep = _checked_count(exports_to_keep)
+        self._exports_to_keep = _check_count(exports_to_keep)
 
     @property
     def name(self) -> str:
@@ -225,7 +225,7 @@ class BestExporter(_Exporting):
         exports_to_keep: int | None = 5,
     ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
-        self._compare = _checked_compare(compare_fn)
+        self._compare = _check_compare(compare_fn)
         self._pattern = event_file_pattern
         self._model_dir: str | None = None
         self._best: Mapping[str, Any] | None = None
@@ -268,7 +268,7 @@ class BestExporter(_Exporting):
         return best
 
 
-def _checked_compare(compare_fn: Any) -> Callable[..., Any]:
+def _check_compare(compare_fn: Any) -> Callable[..., Any]:
     names: list[str] = []
     if callable(compare_fn):
         bound = compare_fn.keywords if isinstance(compare_fn, functools.partial) else {}
@@ -281,7 +281,7 @@ def _checked_compare(compare_fn: Any) -> Callable[..., Any]:
     return compare_fn  # type: ignore[no-any-return]
 
 
-def _checked_count(exports_to_keep: Any) -> int | None:
+def _check_count(exports_to_keep: Any) -> int | None:
     if exports_to_keep is None:
         return None
     if isinstance(exports_to_keep, bool) or not isinstance(exports_to_keep, int | np.integer):

@@ -52,7 +52,7 @@ class Serving:
         self._function = function
         self._mode = mode
 
-    def received(self, alternative: str | None = None) -> tuple[Any, Any, dict[str, Any]]:
+    def receive(self, alternative: str | None = None) -> tuple[Any, Any, dict[str, Any]]:
         """Return features, labels, and what is fed, by name; called while an export is traced.
 
         Args:
@@ -65,7 +65,7 @@ class Serving:
         """Return blank features with labels, and what is fed, as signatures say it, by name, of each alternative."""
         found: list[Any] = []
 
-        def traced(recorder: HostRecorder) -> None:
+        def trace(recorder: HostRecorder) -> None:
             features, labels, fed = self._parts()
             infos = {
                 name: {key: info_of(value) for key, value in tensors.items()} for name, tensors in fed.items()
@@ -74,7 +74,7 @@ class Serving:
             element = jax.tree.map(recorder.blank, (features, labels), is_leaf=recorder.is_value)
             found.extend((element, infos))
 
-        blank_trace(traced)
+        blank_trace(trace)
         element, infos = found
         return element, infos
 
@@ -112,7 +112,7 @@ def signatures_of(
         BadArgumentError: Nothing can be exported.
     """
     if model.mode != ModeKeys.PREDICT:
-        return {model.mode: _supervised(model, serving)}
+        return {model.mode: _make_supervised(model, serving)}
     outputs = outputs_of(model.spec.predictions, model.spec.export_outputs)
     signatures: dict[str, ExportedFunction] = {}
     left_out: list[str] = []
@@ -145,31 +145,31 @@ def signatures_of(
 def _function(
     model: EstimatorModel, serving: Serving, name: str, output: ExportOutput, alternative: str | None
 ) -> ExportedFunction:
-    def called(inputs: dict[str, Any]) -> dict[str, Any]:
+    def call_model(inputs: dict[str, Any]) -> dict[str, Any]:
         del inputs
-        features, labels, fed = serving.received(alternative)
+        features, labels, fed = serving.receive(alternative)
         given = fed if output.method == PREDICT else dict.fromkeys([_EXAMPLES], next(iter(fed.values())))
         if alternative is None:
             current_recorder().inputs.give_names(given)
         else:
             current_recorder().inputs.feed(given)
-        spec = model.exported(features, labels)
+        spec = model.call_for_export(features, labels)
         _forget_changes()
         return outputs_of(spec.predictions, spec.export_outputs)[name].tensors()
 
     return ExportedFunction(
-        called, {}, output.method, has_placeholders=True, is_optional=alternative is not None
+        call_model, {}, output.method, has_placeholders=True, is_optional=alternative is not None
     )
 
 
-def _supervised(model: EstimatorModel, serving: Serving) -> ExportedFunction:
-    def called(inputs: dict[str, Any]) -> dict[str, Any]:
+def _make_supervised(model: EstimatorModel, serving: Serving) -> ExportedFunction:
+    def call_model(inputs: dict[str, Any]) -> dict[str, Any]:
         del inputs
-        features, labels, fed = serving.received()
+        features, labels, fed = serving.receive()
         current_recorder().inputs.give_names(fed)
-        return model.exported(features, labels, _with_metrics).tensors()  # type: ignore[no-any-return]
+        return model.call_for_export(features, labels, _with_metrics).tensors()  # type: ignore[no-any-return]
 
-    return ExportedFunction(called, {}, model.mode, has_placeholders=True)
+    return ExportedFunction(call_model, {}, model.mode, has_placeholders=True)
 
 
 def _forget_changes() -> None:
@@ -208,7 +208,7 @@ def extra_files(assets_extra: Mapping[str, str] | None) -> dict[str, str]:
     return files
 
 
-def _copied(files: Mapping[str, str], folder: pathlib.Path, *others: object) -> dict[str, Any]:
+def _copy(files: Mapping[str, str], folder: pathlib.Path, *others: object) -> dict[str, Any]:
     del others
     for target, source in files.items():
         (folder / target).parent.mkdir(parents=True, exist_ok=True)
@@ -216,7 +216,7 @@ def _copied(files: Mapping[str, str], folder: pathlib.Path, *others: object) -> 
     return {}
 
 
-def written(
+def write_export(
     signatures: Mapping[str, ExportedFunction],
     base: str | os.PathLike[str],
     files: Mapping[str, str],
@@ -234,7 +234,7 @@ def written(
         others = [int(each.name) for each in base.iterdir() if each.name.isdecimal()]
         path = base / str(max(int(time.time()), max(others, default=0) + 1))
         try:
-            write(signatures, path, also=functools.partial(_copied, files))
+            write(signatures, path, also=functools.partial(_copy, files))
         except errors.AlreadyExistsError:
             # Of another task that exports at the same moment.
             continue

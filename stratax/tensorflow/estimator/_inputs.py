@@ -72,7 +72,7 @@ class ModelInput:
         model.build(_layout.first_rows(element, self._replicas_in_element))
         if model.prepares:
             model.choose_packing(element)
-            self._preparation.prepare_by(model.prepared, element)
+            self._preparation.prepare_by(model.prepare_batches, element)
         return True
 
     def _first(self) -> tuple[Any, bool]:
@@ -111,7 +111,7 @@ class ModelInput:
         self.steps.__exit__(*raised)
 
 
-def distributed(strategy: Strategy, make: Callable[[InputContext], Any]) -> ModelInput:
+def make_distributed(strategy: Strategy, make: Callable[[InputContext], Any]) -> ModelInput:
     """Make the input of a strategy whose replicas take one of the input's batches each.
 
     Args:
@@ -120,11 +120,11 @@ def distributed(strategy: Strategy, make: Callable[[InputContext], Any]) -> Mode
     """
     found: list[PreparedDataset] = []
 
-    def prepared(context: InputContext) -> PreparedDataset:
+    def prepare(context: InputContext) -> PreparedDataset:
         found.append(PreparedDataset(as_dataset(make(context))))
         return found[0]
 
-    dataset = strategy.distribute_datasets_from_function(prepared)
+    dataset = strategy.distribute_datasets_from_function(prepare)
     return ModelInput(strategy, found[0], StepInput.of_dataset(strategy, dataset))
 
 
@@ -142,7 +142,7 @@ def in_order(strategy: Strategy, make: Callable[[InputContext], Any]) -> ModelIn
     return ModelInput(strategy, preparation, StepInput.of_dataset(strategy, dataset))
 
 
-def divided(strategy: Strategy, dataset: Dataset) -> ModelInput:
+def make_divided(strategy: Strategy, dataset: Dataset) -> ModelInput:
     """Make the input of a strategy among whose replicas each batch is divided.
 
     Args:

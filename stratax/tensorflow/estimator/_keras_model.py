@@ -124,7 +124,9 @@ class _Source:
         self._metric_names = metric_names_map
         self._export_outputs = export_outputs
         # A copy: whoever trains the model afterwards does not change what the Estimator begins with.
-        self._values = [np.asarray(value).copy() for value in regions.concrete_values(_kept(self._model))]
+        self._values = [
+            np.asarray(value).copy() for value in regions.concrete_values(_find_kept(self._model))
+        ]
         # Here: in a trace its learning rate is no number.
         self._optimizer_config = _without_made_up_name(model.optimizer)
         self._layer_names = _fresh_names(self._model)
@@ -132,15 +134,13 @@ class _Source:
 
     def model_fn(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
         """Describe one step of a copy of the model."""
-        model = self._copied()
+        model = self._copy()
         features, weights = _without_weights(features)
-        outputs = self._called(model, _inputs_of(self._model, features), training=mode == ModeKeys.TRAIN)
+        outputs = self._call(model, _inputs_of(self._model, features), training=mode == ModeKeys.TRAIN)
         self._begin(model)
         names = _output_names(self._model, outputs)
         predictions = dict(zip(names, keras.tree.flatten(outputs), strict=True))
-        exported = {
-            key: export(predictions[key]) for key, export in self._checked_exports(predictions).items()
-        }
+        exported = {key: export(predictions[key]) for key, export in self._check_exports(predictions).items()}
         if mode == ModeKeys.PREDICT:
             return EstimatorSpec(mode, predictions=predictions, export_outputs=exported or None)
         labels, weights = _like(outputs, names, labels, "labels"), _like(outputs, names, weights, _WEIGHTS)
@@ -150,28 +150,26 @@ class _Source:
             train_op = _train_op(model, loss)
             return EstimatorSpec(mode, predictions, loss, train_op, export_outputs=exported or None)
         model.compute_metrics(features, labels, outputs, weights)
-        metrics = self._renamed(_metrics(model))
+        metrics = self._rename(_metrics(model))
         return EstimatorSpec(
             mode, predictions, loss, eval_metric_ops=metrics, export_outputs=exported or None
         )
 
-    def _copied(self) -> Any:
-        with keras.saving.custom_object_scope(self._custom_objects), _uncompiled(self._model):
+    def _copy(self) -> Any:
+        with keras.saving.custom_object_scope(self._custom_objects), _leave_uncompiled(self._model):
             if isinstance(self._model, Functional | keras.Sequential):
-                made = keras.models.clone_model(
-                    self._model, clone_function=self._copied_layer, recursive=True
-                )
+                made = keras.models.clone_model(self._model, clone_function=self._copy_layer, recursive=True)
             else:
                 made = type(self._model).from_config(self._model.get_config())
         if isinstance(self._model, Functional):
             # By these losses and metrics are named.
             made.output_names = list(self._model.output_names)
-        elif (parts := _made_up_name(self._model)) is not None:
+        elif (parts := _match_made_up_name(self._model)) is not None:
             # Its variables are below its name.
             made.name = parts[1]
         return made
 
-    def _copied_layer(self, layer: Any) -> Any:
+    def _copy_layer(self, layer: Any) -> Any:
         config = layer.get_config()
         if id(layer) in self._layer_names:
             config["name"] = self._layer_names[id(layer)]
@@ -183,7 +181,7 @@ class _Source:
             )
         return type(layer).from_config(config)
 
-    def _called(self, model: Any, inputs: Any, *, training: bool) -> Any:
+    def _call(self, model: Any, inputs: Any, *, training: bool) -> Any:
         return model(inputs, training=training) if model._call_has_training_arg else model(inputs)
 
     def _compile(self, model: Any, *, with_optimizer: bool) -> None:
@@ -198,7 +196,7 @@ class _Source:
 
     def _begin(self, model: Any) -> None:
         """Give the copy's variables the model's values, where a training begins."""
-        variables = _kept(model)
+        variables = _find_kept(model)
         if len(variables) != len(self._values) and self._values:
             raise errors.BadArgumentError(
                 f"A copy of the model {shown(self._model.name)} has other variables than the model. Expected: "
@@ -210,7 +208,7 @@ class _Source:
             paths = [variable.path for variable in variables]
             state.given.update(zip(paths, self._values, strict=True))
 
-    def _renamed(self, metrics: dict[str, Any]) -> dict[str, Any]:
+    def _rename(self, metrics: dict[str, Any]) -> dict[str, Any]:
         names = self._metric_names
         if not names:
             return metrics
@@ -221,7 +219,7 @@ class _Source:
             )
         return {names[name]: metric for name, metric in metrics.items()}
 
-    def _checked_exports(self, predictions: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _check_exports(self, predictions: Mapping[str, Any]) -> Mapping[str, Any]:
         unknown = sorted(set(self._export_outputs or ()) - set(predictions))
         if unknown:
             raise errors.BadArgumentError(
@@ -267,7 +265,7 @@ def _check_copied(model: Any, custom_objects: Mapping[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _uncompiled(model: Any) -> Iterator[None]:
+def _leave_uncompiled(model: Any) -> Iterator[None]:
     """Have Keras copy a model, and models inside it, without what they were compiled with.
 
     It would make optimizers and metrics of their configurations, of which losses that are plain functions have none.
@@ -282,7 +280,7 @@ def _uncompiled(model: Any) -> Iterator[None]:
             each.compiled = True
 
 
-def _made_up_name(made: Any) -> re.Match[str] | None:
+def _match_made_up_name(made: Any) -> re.Match[str] | None:
     """Return the parts of a name that Keras has made of a class, such as `dense_3`; None for one that was given."""
     return re.fullmatch(rf"({re.escape(to_snake_case(type(made).__name__))})(?:_(\d+))?", made.name)
 
@@ -294,19 +292,19 @@ def _fresh_names(model: Any) -> dict[int, str]:
     """
     found: dict[str, list[tuple[int, Any]]] = {}
     for layer in model.layers:
-        if (name := _made_up_name(layer)) is not None and not isinstance(layer, keras.Model):
+        if (name := _match_made_up_name(layer)) is not None and not isinstance(layer, keras.Model):
             found.setdefault(name[1], []).append((int(name[2] or 0), layer))
     layers = {id(layer) for each in found.values() for _, layer in each}
     given = {layer.name for layer in model.layers if id(layer) not in layers}
     names: dict[int, str] = {}
     for prefix, numbered in found.items():
-        free = (name for name in _numbered(prefix) if name not in given)
+        free = (name for name in _number_names(prefix) if name not in given)
         for _, layer in sorted(numbered, key=lambda pair: pair[0]):
             names[id(layer)] = next(free)
     return names
 
 
-def _numbered(prefix: str) -> Iterator[str]:
+def _number_names(prefix: str) -> Iterator[str]:
     yield prefix
     for number in itertools.count(1):
         yield f"{prefix}_{number}"
@@ -314,16 +312,16 @@ def _numbered(prefix: str) -> Iterator[str]:
 
 def _without_made_up_name(optimizer: Any) -> dict[str, Any]:
     config: dict[str, Any] = optimizer.get_config()
-    if _made_up_name(optimizer) is not None:
+    if _match_made_up_name(optimizer) is not None:
         del config["name"]
     inner = getattr(optimizer, "inner_optimizer", None)
-    if inner is not None and _made_up_name(inner) is not None:
+    if inner is not None and _match_made_up_name(inner) is not None:
         # That of a LossScaleOptimizer, whose configuration Keras has made an object's.
         config["inner_optimizer"]["config"].pop("name", None)
     return config
 
 
-def _kept(model: Any) -> list[keras.Variable]:
+def _find_kept(model: Any) -> list[keras.Variable]:
     """Return a model's variables, also the states of its generators, without those of metrics and the optimizer."""
     metrics = {id(variable) for metric in model.metrics for variable in metric.variables}
     return [variable for variable in model.variables if id(variable) not in metrics]

@@ -85,7 +85,7 @@ class InputLayout:
         leaves = jax.tree.leaves(element)
         return {slot.name: leaves[slot.start] for slot in self._slots if not slot.is_host}
 
-    def marked(self, numbers: Numbers) -> Numbers:
+    def mark(self, numbers: Numbers) -> Numbers:
         """Return what enters a step, with marks on whole numbers of 64 bits, which tell whether it computes with them.
 
         Args:
@@ -142,10 +142,10 @@ class InputLayout:
             gathered: Exchanges what each worker says.
         """
         leaves = [np.asarray(leaf)[None] for leaf in jax.tree.leaves(element)]
-        own = self._packing.kinds(self._computed(inputs, leaves, 1))
+        own = self._packing.kinds(self._compute(inputs, leaves, 1))
         self._packing.choose([json.loads(text) for text in gathered(json.dumps(own).encode())])
 
-    def prepared(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> PackedBatch:
+    def prepare_batches(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> PackedBatch:
         """Return stacked elements as steps get them: what enters them, and what functions of the host made.
 
         Args:
@@ -153,30 +153,28 @@ class InputLayout:
             leaves: The leaves of elements, stacked.
             count: How many they are.
         """
-        return self._packing.pack(self._computed(inputs, leaves, count))
+        return self._packing.pack(self._compute(inputs, leaves, count))
 
-    def _computed(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> tuple[Numbers, Given]:
-        joined = {} if count == 1 else self._joined(leaves)
+    def _compute(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> tuple[Numbers, Given]:
+        joined = {} if count == 1 else self._join(leaves)
         at_once, others = inputs.divided(joined)
         made = [inputs.apply(self.batch([leaf[index] for leaf in leaves]), others) for index in range(count)]
         given: Given = {
             key: {
-                part: _stacked([each[key][part] for each in made], inputs.fill(key, part))
+                part: _stack([each[key][part] for each in made], inputs.fill(key, part))
                 for part in made[0][key]
             }
             for key in others
         }
         for key, arrays in inputs.apply(joined, at_once).items():
-            given[key] = {
-                part: _parted(array, count, inputs.fill(key, part)) for part, array in arrays.items()
-            }
+            given[key] = {part: _part(array, count, inputs.fill(key, part)) for part, array in arrays.items()}
         numbers = {slot.name: leaves[slot.start] for slot in self._slots if not slot.is_host}
         for slot in self._slots:
             if slot.is_wide:
                 numbers[slot.name] = self._fitting(slot.name, numbers[slot.name])
         return numbers, given
 
-    def _joined(self, leaves: list[np.ndarray]) -> dict[str, np.ndarray]:
+    def _join(self, leaves: list[np.ndarray]) -> dict[str, np.ndarray]:
         """Return the features of stacked elements that have one row for each example, by name, as of one batch."""
         dense = [slot for slot in self._slots if slot.shape is not None and leaves[slot.start].ndim > 1]
         lengths = {leaves[slot.start].shape[:2] for slot in dense}
@@ -269,7 +267,7 @@ def _slot(name: str, start: int, stop: int, leaf: Any) -> _Slot:
     )
 
 
-def _stacked(arrays: list[np.ndarray], fill: float | None) -> Any:
+def _stack(arrays: list[np.ndarray], fill: float | None) -> Any:
     if fill is None:
         return np.stack(arrays) if len(arrays) > 1 else np.asarray(arrays[0])[None]
     if len(arrays) == 1:
@@ -281,7 +279,7 @@ def _stacked(arrays: list[np.ndarray], fill: float | None) -> Any:
     return Padded(made, fill)
 
 
-def _parted(array: np.ndarray, count: int, fill: float | None) -> Any:
+def _part(array: np.ndarray, count: int, fill: float | None) -> Any:
     """Return the rows of joined elements by element."""
     rows = array.reshape(count, -1, *array.shape[1:])
     return rows if fill is None else Padded(rows, fill)

@@ -105,7 +105,7 @@ class EstimatorModel:
         example = self._layout.batch(jax.tree.leaves(element))
         # With one at least: what is computed of the host's results is none of a constant.
         numbers = {_NOTHING: np.zeros((), np.int32), **self._layout.numbers(element)}
-        region = functools.partial(self._traced, functools.partial(self._noted, example))
+        region = functools.partial(self._trace, functools.partial(self._note, example))
         try:
             with enter_contexts(self._strategy, None):
                 self._trace_in_advance(region, numbers)
@@ -138,7 +138,9 @@ class EstimatorModel:
         gathered = self._strategy.extended.membership.gather
         self._found_layout.choose_packing(self._inputs, element, gathered)
 
-    def prepared(self, leaves: list[np.ndarray], count: int, treedef: Any) -> tuple[list[np.ndarray], Any]:
+    def prepare_batches(
+        self, leaves: list[np.ndarray], count: int, treedef: Any
+    ) -> tuple[list[np.ndarray], Any]:
         """Prepare batches for steps.
 
         Args:
@@ -147,7 +149,7 @@ class EstimatorModel:
             treedef: Their structure.
         """
         del treedef
-        return jax.tree.flatten(self._found_layout.prepared(self._inputs, leaves, count))
+        return jax.tree.flatten(self._found_layout.prepare_batches(self._inputs, leaves, count))
 
     @property
     def _found_layout(self) -> _layout.InputLayout:
@@ -155,11 +157,11 @@ class EstimatorModel:
             raise errors.ModelScopeError("The model has not been built yet.")
         return self._layout
 
-    def _traced(self, step: Callable[[Any], Any], element: PyTree) -> Any:
+    def _trace(self, step: Callable[[Any], Any], element: PyTree) -> Any:
         execution = self._strategy.extended.execution
         execution.call_for_each_replica(step, (element,), {}, averages_gradients=True)
 
-    def _noted(self, example: dict[str, Any], numbers: dict[str, Any]) -> None:
+    def _note(self, example: dict[str, Any], numbers: dict[str, Any]) -> None:
         host = HostTrace(self._inputs, numbers, None, example)
         own = {name: value for name, value in numbers.items() if name != _NOTHING}
         rows = _layout.rows_of(example, {})
@@ -170,8 +172,8 @@ class EstimatorModel:
         if not self.prepares:
             numbers, given = self._found_layout.numbers(element), {}
         else:
-            numbers, given = element.unpacked()
-            numbers = self._found_layout.marked(numbers)
+            numbers, given = element.unpack()
+            numbers = self._found_layout.mark(numbers)
         host = HostTrace(self._inputs, numbers, given)
         return self._run(numbers, host, _layout.rows_of(numbers, given), then)
 
@@ -194,7 +196,7 @@ class EstimatorModel:
                 spec = spec._replace(predictions=self._with_results(scope, spec.predictions))
             return then(scope, spec)
 
-    def exported(
+    def call_for_export(
         self,
         features: Any,
         labels: Any = None,
@@ -251,11 +253,11 @@ class EstimatorModel:
 
         def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
             loss = jnp.reshape(jnp.asarray(spec.loss), ())
-            return {LOSS: loss, FETCHED: self.fetched(scope, fetched, [spec.train_op, loss])}
+            return {LOSS: loss, FETCHED: self.fetch(scope, fetched, [spec.train_op, loss])}
 
         return self.program(outputs, of_first=(FETCHED,), name="train")
 
-    def fetched(self, scope: ModelScope, keys: frozenset[Key], run: object) -> dict[Key, Any]:
+    def fetch(self, scope: ModelScope, keys: frozenset[Key], run: object) -> dict[Key, Any]:
         """Run operations, each once, and compute what hooks ask for; called once in a step.
 
         Args:

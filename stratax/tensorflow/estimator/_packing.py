@@ -49,7 +49,7 @@ class PackedBatch:
         self.places = places
         self.treedef = treedef
 
-    def unpacked(self) -> Any:
+    def unpack(self) -> Any:
         """Return the structure, of arrays alone."""
         return jax.tree.unflatten(self.treedef, [self._leaf(place) for place in self.places])
 
@@ -107,12 +107,12 @@ class Packing:
         """
         leaves, treedef = _leaves(tree)
         if self._places is None:
-            self._places = self._placed(leaves)
-        packed = [_joined([leaves[index] for index in group]) for group in self._groups]
+            self._places = self._place(leaves)
+        packed = [_join([leaves[index] for index in group]) for group in self._groups]
         alone = [leaf for leaf, place in zip(leaves, self._places, strict=True) if place.shape is None]
         return PackedBatch((*packed, *alone), self._places, treedef)
 
-    def _placed(self, leaves: list[Any]) -> tuple[_Place, ...]:
+    def _place(self, leaves: list[Any]) -> tuple[_Place, ...]:
         alike: dict[str, list[int]] = collections.defaultdict(list)
         for index, kind in enumerate(self._kinds):
             if kind:
@@ -147,7 +147,7 @@ def _kind(leaf: Any) -> str:
     return str(leaf.dtype) if math.prod(leaf.shape[2:]) <= _MOST_NUMBERS else ""
 
 
-def _joined(leaves: list[Any]) -> Any:
+def _join(leaves: list[Any]) -> Any:
     """Return arrays side by side, or, if they are padded, behind each other as wide as the widest."""
     lengths = {_array(leaf).shape[:2] for leaf in leaves}
     if len(lengths) > 1:

@@ -45,22 +45,22 @@ def predictions(
     Yields:
         Predictions, as NumPy arrays.
     """
-    chosen = _chosen(model.spec.predictions, model.predict_keys)
+    chosen = _choose(model.spec.predictions, model.predict_keys)
 
-    def asked(spec: Any) -> Any:
+    def find_asked(spec: Any) -> Any:
         found = spec.predictions
         # In the model's order, which JAX keeps of this kind of dict alone.
         return found if chosen is None else collections.OrderedDict((key, found[key]) for key in chosen)
 
     def make_program(fetched: frozenset[Key]) -> StepProgram:
         def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
-            rows = [jnp.asarray(tensor) for tensor in jax.tree.leaves(asked(spec))]
-            return {_ROWS: rows, FETCHED: model.fetched(scope, fetched, rows)}
+            rows = [jnp.asarray(tensor) for tensor in jax.tree.leaves(find_asked(spec))]
+            return {_ROWS: rows, FETCHED: model.fetch(scope, fetched, rows)}
 
         return model.program(outputs, of_first=(FETCHED,), name="predict")
 
     # Of the model that was built, whose strings are made by the same functions: so programs return arrays alone.
-    tensors, treedef = jax.tree.flatten(asked(model.spec))
+    tensors, treedef = jax.tree.flatten(find_asked(model.spec))
     # One number of a batch, whatever its examples; known here, as several become an array.
     scalars = [jnp.ndim(tensor) == 0 for tensor in tensors]
     session = Session(model, model_dir, is_chief(strategy))
@@ -90,10 +90,10 @@ def predictions(
             if not runs_ahead:
                 before, ahead = ahead, None
             if before is not None:
-                for rows in _given(*before, scalars, treedef, single=single):
+                for rows in _give(*before, scalars, treedef, single=single):
                     yield from rows
         if ahead is not None:
-            for rows in _given(*ahead, scalars, treedef, single=single):
+            for rows in _give(*ahead, scalars, treedef, single=single):
                 yield from rows
     except BaseException as error:
         joints.on_error(loop, error)
@@ -107,7 +107,7 @@ def _is_divided(element: Any) -> bool:
     return any(is_per_replica(leaf) and not leaf.solo for leaf in leaves)
 
 
-def _given(
+def _give(
     made: list[Any], batches: int, scalars: list[bool], treedef: Any, *, single: bool
 ) -> Iterator[Iterable[Any]]:
     """Give what is yielded of each of a step's batches."""
@@ -147,7 +147,7 @@ def as_keys(keys: str | Sequence[str] | None) -> list[str] | None:
     return None if not keys else [keys] if isinstance(keys, str) else list(keys)
 
 
-def _chosen(predicted: Any, keys: Collection[str] | None) -> list[str] | None:
+def _choose(predicted: Any, keys: Collection[str] | None) -> list[str] | None:
     if not isinstance(predicted, dict):
         if keys:
             raise errors.BadArgumentError(

@@ -39,8 +39,8 @@ class ServingInputReceiver(_Received):
         """Check the fields, and give tensors that stand by themselves their names."""
         return super().__new__(
             cls,
-            _named(features, "features", _FEATURE, numbers=True),
-            _named(receiver_tensors, "receiver_tensors", _RECEIVER),
+            _name_tensors(features, "features", _FEATURE, numbers=True),
+            _name_tensors(receiver_tensors, "receiver_tensors", _RECEIVER),
             _alternatives(receiver_tensors_alternatives),
         )
 
@@ -63,7 +63,7 @@ class TensorServingInputReceiver(_Received):
         return super().__new__(
             cls,
             features,
-            _named(receiver_tensors, "receiver_tensors", _RECEIVER),
+            _name_tensors(receiver_tensors, "receiver_tensors", _RECEIVER),
             _alternatives(receiver_tensors_alternatives),
         )
 
@@ -93,10 +93,12 @@ class SupervisedInputReceiver(_Supervised):
         for name, given in (("features", features), ("labels", labels)):
             if given is None:
                 raise errors.BadArgumentError(f"{name} must be defined.")
-        return super().__new__(cls, features, labels, _named(receiver_tensors, "receiver_tensors", _RECEIVER))
+        return super().__new__(
+            cls, features, labels, _name_tensors(receiver_tensors, "receiver_tensors", _RECEIVER)
+        )
 
 
-def _named(tensors: Any, field: str, name: str, *, numbers: bool = False) -> dict[Any, Any]:
+def _name_tensors(tensors: Any, field: str, name: str, *, numbers: bool = False) -> dict[Any, Any]:
     if tensors is None:
         raise errors.BadArgumentError(f"{field} must be defined.")
     found = dict(tensors) if isinstance(tensors, Mapping) else {name: tensors}
@@ -118,7 +120,7 @@ def _alternatives(given: Any) -> dict[str, dict[Any, Any]] | None:
             f"receiver_tensors_alternatives must be a dict of dicts. Received: {shown(given)}."
         )
     return {
-        str(name): _named(each, f"receiver_tensors_alternatives[{name}]", _RECEIVER)
+        str(name): _name_tensors(each, f"receiver_tensors_alternatives[{name}]", _RECEIVER)
         for name, each in given.items()
     }
 
@@ -192,14 +194,14 @@ def build_raw_supervised_input_receiver_fn(
             f"Received: {shown(common[0])} in both."
         )
 
-    def fed(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    def feed(tensors: Mapping[str, Any]) -> dict[str, Any]:
         return {
             name: placeholder(each.dtype, [default_batch_size, *tuple(each.shape)[1:]], name=name)
             for name, each in tensors.items()
         }
 
     def supervised_input_receiver_fn() -> SupervisedInputReceiver:
-        features_fed, labels_fed = fed(own), fed(others)
+        features_fed, labels_fed = feed(own), feed(others)
         return SupervisedInputReceiver(
             features_fed if isinstance(features, Mapping) else features_fed["input"],
             labels_fed if isinstance(labels, Mapping) else labels_fed["label"],

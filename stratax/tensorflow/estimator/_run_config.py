@@ -144,7 +144,7 @@ class RunConfig:
             session_creation_timeout_secs=session_creation_timeout_secs,
             checkpoint_save_graph_def=checkpoint_save_graph_def,
         )
-        self._place = _named(_place(tf_config), tf_config.name_of_chief)
+        self._place = _name_chief(_place(tf_config), tf_config.name_of_chief)
         self._service = tf_config.service
 
     def _set(self, **values: Any) -> None:
@@ -374,7 +374,7 @@ def _place(config: TFConfig) -> _Place:
     )
 
 
-def _named(place: _Place, chief: str) -> _Place:
+def _name_chief(place: _Place, chief: str) -> _Place:
     """Return a place with the name that TF_CONFIG has for the chief."""
     jobs = {chief if job == "chief" else job: tasks for job, tasks in place.cluster.as_dict().items()}
     task_type = chief if place.task_type == "chief" else place.task_type

@@ -85,7 +85,7 @@ class Session:
             BadTypeError: If something else is asked for: tensors of a batch are asked for in `before_run`.
         """
         leaves, treedef = jax.tree.flatten(fetches, is_leaf=_is_fetch)
-        leaves = [self._named(leaf) if isinstance(leaf, str) else leaf for leaf in leaves]
+        leaves = [self._find_named(leaf) if isinstance(leaf, str) else leaf for leaf in leaves]
         if feed_dict is not None or not all(map(self._is_known, leaves)):
             raise errors.BadTypeError(
                 "A hook's session gives what depends on variables alone. Expected: a variable, such a tensor, or the "
@@ -94,7 +94,7 @@ class Session:
             )
         return jax.tree.unflatten(treedef, [self._present(leaf) for leaf in leaves])
 
-    def _named(self, name: str) -> Any:
+    def _find_named(self, name: str) -> Any:
         """Return the variable or tensor of a name; the name itself if there is none."""
         found, scope = name.removesuffix(":0"), self._model.scope
         tensors = {} if scope is None else scope.names.tensors()
@@ -249,7 +249,7 @@ class SessionHooks(engine.Hook):
         each = [None if key[0] == "operation" else np.asarray(_results(outputs, key, steps)) for key in keys]
         last = [None if values is None else values[-1] for values in each]
         return SessionRunValues(
-            results=jax.tree.map(_encoded, jax.tree.unflatten(treedef, last), is_leaf=_is_summary),
+            results=jax.tree.map(_encode, jax.tree.unflatten(treedef, last), is_leaf=_is_summary),
             options=None,
             run_metadata=None,
             each_step=jax.tree.unflatten(treedef, each),
@@ -275,7 +275,7 @@ def _is_summary(value: object) -> bool:
     return isinstance(value, SummaryRecord)
 
 
-def _encoded(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     """Return the bytes of a summary, which are its value in TensorFlow; everything else as it is."""
     return value.to_proto().SerializeToString() if isinstance(value, SummaryRecord) else value
 

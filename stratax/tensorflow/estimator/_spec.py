@@ -85,16 +85,16 @@ class EstimatorSpec(
         return super().__new__(
             cls,
             mode=mode,
-            train_op=_checked_train_op(train_op, mode),
-            loss=_checked_loss(loss, mode),
-            predictions=_checked_predictions(predictions, mode),
-            export_outputs=_checked_export_outputs(export_outputs, predictions, mode),
+            train_op=_check_train_op(train_op, mode),
+            loss=_check_loss(loss, mode),
+            predictions=_check_predictions(predictions, mode),
+            export_outputs=_check_export_outputs(export_outputs, predictions, mode),
             training_hooks=check_hooks(training_hooks, "training_hooks"),
             evaluation_hooks=check_hooks(evaluation_hooks, "evaluation_hooks"),
             prediction_hooks=check_hooks(prediction_hooks, "prediction_hooks"),
             training_chief_hooks=check_hooks(training_chief_hooks, "training_chief_hooks"),
-            eval_metric_ops=_checked_metrics(eval_metric_ops),
-            scaffold=_checked_scaffold(scaffold),
+            eval_metric_ops=_check_metrics(eval_metric_ops),
+            scaffold=_check_scaffold(scaffold),
         )
 
     def _replace(self, **kwds: Any) -> "EstimatorSpec":
@@ -117,7 +117,7 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, HostResult) or (hasattr(value, "shape") and hasattr(value, "dtype"))
 
 
-def _checked_train_op(train_op: Any, mode: str) -> Any:
+def _check_train_op(train_op: Any, mode: str) -> Any:
     if train_op is None and mode == ModeKeys.TRAIN:
         raise errors.BadArgumentError(
             "Missing train_op: an EstimatorSpec for training needs the operation that makes a step. "
@@ -132,7 +132,7 @@ def _checked_train_op(train_op: Any, mode: str) -> Any:
     )
 
 
-def _checked_loss(loss: Any, mode: str) -> Any:
+def _check_loss(loss: Any, mode: str) -> Any:
     if loss is None:
         if mode in (ModeKeys.TRAIN, ModeKeys.EVAL):
             raise errors.BadArgumentError(
@@ -151,7 +151,7 @@ def _checked_loss(loss: Any, mode: str) -> Any:
     return loss if len(loss.shape) == 0 else keras.ops.reshape(loss, ())
 
 
-def _checked_predictions(predictions: Any, mode: str) -> Any:
+def _check_predictions(predictions: Any, mode: str) -> Any:
     if predictions is None:
         if mode == ModeKeys.PREDICT:
             raise errors.BadArgumentError(
@@ -173,7 +173,7 @@ def _checked_predictions(predictions: Any, mode: str) -> Any:
     return predictions
 
 
-def _checked_export_outputs(export_outputs: Any, predictions: Any, mode: str) -> Any:
+def _check_export_outputs(export_outputs: Any, predictions: Any, mode: str) -> Any:
     if export_outputs is not None and not isinstance(export_outputs, Mapping):
         raise errors.BadTypeError(
             f"export_outputs must be a dict by name. Received: export_outputs={shown(export_outputs)}."
@@ -181,7 +181,7 @@ def _checked_export_outputs(export_outputs: Any, predictions: Any, mode: str) ->
     return outputs_of(predictions, export_outputs) if mode == ModeKeys.PREDICT else export_outputs
 
 
-def _checked_scaffold(scaffold: Any) -> Scaffold:
+def _check_scaffold(scaffold: Any) -> Scaffold:
     if scaffold is not None and not isinstance(scaffold, Scaffold):
         raise errors.BadTypeError(
             f"scaffold must be a tf.compat.v1.train.Scaffold. Received: scaffold={shown(scaffold)}."
@@ -189,7 +189,7 @@ def _checked_scaffold(scaffold: Any) -> Scaffold:
     return scaffold or Scaffold()
 
 
-def _checked_metrics(metrics: Any) -> dict[str, Any]:
+def _check_metrics(metrics: Any) -> dict[str, Any]:
     if metrics is None:
         return {}
     if not isinstance(metrics, Mapping):

@@ -21,7 +21,7 @@ from stratax.tensorflow.estimator.hooks import (
     CheckpointSaverListener,
     SessionView,
     closing_writers,
-    written_at,
+    find_write_times,
 )
 
 _logger = logging.getLogger("stratax")
@@ -182,12 +182,12 @@ class _Evaluation:
 
     def _was_run(self, path: str) -> bool:
         """Return whether a checkpoint has been evaluated, by another process perhaps that was killed since."""
-        saved_at = _checkpoints.saved_at(path)
+        saved_at = _checkpoints.find_save_time(path)
         if saved_at is None:
             return False
         folder = self._estimator.eval_dir(self._spec.name)
         # Of the step alone one can't tell: a model may have been trained anew in its folder.
-        evaluated = written_at(folder).get(_checkpoints.step_of(path), 0.0) > saved_at
+        evaluated = find_write_times(folder).get(_checkpoints.step_of(path), 0.0) > saved_at
         return evaluated and (not self._spec.exporters or _read_exported(folder) == [path, saved_at])
 
     def run(self, path: str) -> int:
@@ -218,7 +218,7 @@ class _Evaluation:
 
 
 def _note_exported(folder: str, path: str) -> None:
-    content = json.dumps([path, _checkpoints.saved_at(path)]).encode()
+    content = json.dumps([path, _checkpoints.find_save_time(path)]).encode()
     os.makedirs(folder, exist_ok=True)
     write_file(os.path.join(folder, _EXPORTED), content)
 

@@ -105,7 +105,7 @@ class EvalSpec(
             steps=steps,
             name=name,
             hooks=check_hooks(hooks),
-            exporters=_checked_exporters(exporters),
+            exporters=_check_exporters(exporters),
             start_delay_secs=start_delay_secs,
             throttle_secs=throttle_secs,
         )
@@ -139,7 +139,7 @@ def _check_number(name: str, value: object) -> None:
         raise errors.BadTypeError(f"{name} must be a number. Received: {name}={shown(value)}.")
 
 
-def _checked_exporters(exporters: Any) -> tuple[Any, ...]:
+def _check_exporters(exporters: Any) -> tuple[Any, ...]:
     if exporters is None:
         return ()
     found = tuple(exporters) if isinstance(exporters, Iterable) else (exporters,)

@@ -145,7 +145,7 @@ class WarmStartSettings(
         )
 
 
-def checked_settings(warm_start_from: Any) -> WarmStartSettings | None:
+def check_settings(warm_start_from: Any) -> WarmStartSettings | None:
     """Return what an Estimator's `warm_start_from` says.
 
     Raises:
@@ -204,7 +204,7 @@ def warm_start_model(scope: ModelScope, settings: WarmStartSettings) -> None:
     """
     path, chosen = settings.ckpt_to_initialize_from, settings.vars_to_warm_start
     _logger.info("Warm-starting from: %s", path)
-    variables = _chosen(scope, chosen)
+    variables = _choose(scope, chosen)
     _check_names("var_name_to_vocab_info", settings.var_name_to_vocab_info, variables)
     _check_names("var_name_to_prev_var_name", settings.var_name_to_prev_var_name, variables)
     values = NamedValues(load_checkpoint(path), path, _FIX)
@@ -216,14 +216,14 @@ def warm_start_model(scope: ModelScope, settings: WarmStartSettings) -> None:
     begin_with(scope, values, [(previous.get(name, name), each) for name, each in others.items()])
     for name, variable in with_vocabulary.items():
         info = settings.var_name_to_vocab_info[name]
-        made = remapped(values, previous.get(name, name), variable, info)
+        made = remap(values, previous.get(name, name), variable, info)
         # At once for what begins with the variable's value; what an initializer draws is agreed on later.
         give(variable, made)
         scope.state.given[name] = made
     _logger.info("Warm-started %d variables.", len(with_vocabulary) + len(others))
 
 
-def _chosen(scope: ModelScope, chosen: Any) -> dict[str, keras.Variable]:
+def _choose(scope: ModelScope, chosen: Any) -> dict[str, keras.Variable]:
     """Return the variables by name that `vars_to_warm_start` means."""
     every = model_variables(scope)
     trained = {name: variable for name, variable in every.items() if variable.trainable}
@@ -271,7 +271,7 @@ def _check_names(argument: str, given: Mapping[str, Any], variables: Mapping[str
         )
 
 
-def remapped(values: NamedValues, name: str, variable: keras.Variable, info: VocabInfo) -> np.ndarray:
+def remap(values: NamedValues, name: str, variable: keras.Variable, info: VocabInfo) -> np.ndarray:
     """Return a variable's value, of rows or columns that a checkpoint has for another vocabulary.
 
     As in TensorFlow, what is missing is drawn as one column, and filled in row by row.
@@ -310,11 +310,11 @@ def remapped(values: NamedValues, name: str, variable: keras.Variable, info: Voc
     known = (rows >= 0)[:, None] & (columns >= 0)
     made[known] = table[np.maximum(rows, 0)[:, None], np.maximum(columns, 0)][known]
     # Also where nothing is missing, as in TensorFlow: an initializer with a state goes on alike.
-    made[~known] = _drawn(info, ((~known).sum(), 1), made.dtype)[:, 0]
+    made[~known] = _draw(info, ((~known).sum(), 1), made.dtype)[:, 0]
     if num_others and info.axis == 0:
-        made = np.concatenate([made, _drawn(info, (num_others, made.shape[1]), made.dtype)])
+        made = np.concatenate([made, _draw(info, (num_others, made.shape[1]), made.dtype)])
     elif num_others:
-        made = np.concatenate([made, _drawn(info, (shape[0], num_others), made.dtype)], axis=1)
+        made = np.concatenate([made, _draw(info, (shape[0], num_others), made.dtype)], axis=1)
     _logger.debug("Warm-starting %s with %d of %d entries known.", variable.path, (places >= 0).sum(), size)
     return values.convert(name, made, variable)
 
@@ -367,7 +367,7 @@ def _entries(argument: str, path: str | os.PathLike[str], size: int) -> list[byt
     return found
 
 
-def _drawn(info: VocabInfo, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+def _draw(info: VocabInfo, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
     if info.backup_initializer is None:
         return np.zeros(shape, dtype)
     with regions.outside_scopes():

@@ -28,7 +28,7 @@ def packing_of(tree, *others):
 
 def of_step(packed, step):
     """What one step gets of packed elements."""
-    return jax.tree.map(lambda leaf: leaf[step], packed).unpacked()
+    return jax.tree.map(lambda leaf: leaf[step], packed).unpack()
 
 
 @pytest.mark.parametrize("steps", [1, 2])

@@ -233,14 +233,14 @@ def test_they_are_refused_whether_the_step_is_traced_before_they_are_read_or_beh
     inputs = HostInputs()
     layout.choose_packing(inputs, {"id": IDS[:1]}, lambda own: [own])
     if is_read_first:
-        layout.prepared(inputs, [IDS[None]], 1)
+        layout.prepare_batches(inputs, [IDS[None]], 1)
         with pytest.raises(errors.BadArgumentError, match="computes with 'id'"):
             layout.note_used({"id"})
     else:
         layout.note_used({"id"})
-        layout.prepared(inputs, [IDS[None, :1]], 1)
+        layout.prepare_batches(inputs, [IDS[None, :1]], 1)
         with pytest.raises(errors.BadArgumentError, match="computes with 'id'"):
-            layout.prepared(inputs, [IDS[None]], 1)
+            layout.prepare_batches(inputs, [IDS[None]], 1)
 
 
 def test_strings_that_nobody_asks_for_are_not_kept(tmp_path, monkeypatch):
@@ -283,12 +283,13 @@ def _prepared(count, *, is_by_row):
     inputs.register("made", ByRow(lengths) if is_by_row else lengths, ["word"], {"lengths": -1})
     layout.choose_packing(inputs, {"number": numbers[0], "word": words[0]}, lambda own: [own])
     sizes.clear()
-    at_once = layout.prepared(inputs, [numbers, words], count)
+    at_once = layout.prepare_batches(inputs, [numbers, words], count)
     of_calls = list(sizes)
     each = [
-        layout.prepared(inputs, [numbers[i : i + 1], words[i : i + 1]], 1).unpacked() for i in range(count)
+        layout.prepare_batches(inputs, [numbers[i : i + 1], words[i : i + 1]], 1).unpack()
+        for i in range(count)
     ]
-    return at_once.unpacked(), each, of_calls
+    return at_once.unpack(), each, of_calls
 
 
 @pytest.mark.parametrize(("is_by_row", "of_calls"), [(True, [12]), (False, [3, 3, 3, 3])])

@@ -20,7 +20,7 @@ _DNN_LEARNING_RATE = 0.001
 _LINEAR_LEARNING_RATE = 0.005
 
 
-def combined_parts(
+def make_combined_parts(
     linear_feature_columns: Any,
     linear_optimizer: Any,
     dnn_feature_columns: Any,
@@ -113,7 +113,7 @@ class DNNLinearCombinedClassifier(Estimator):
         batch_norm: bool = False,
         linear_sparse_combiner: str = "sum",
     ) -> None:
-        parts = combined_parts(
+        parts = make_combined_parts(
             linear_feature_columns,
             linear_optimizer,
             dnn_feature_columns,
@@ -180,7 +180,7 @@ class DNNLinearCombinedRegressor(Estimator):
         batch_norm: bool = False,
         linear_sparse_combiner: str = "sum",
     ) -> None:
-        parts = combined_parts(
+        parts = make_combined_parts(
             linear_feature_columns,
             linear_optimizer,
             dnn_feature_columns,
@@ -240,7 +240,7 @@ class DNNLinearCombinedEstimator(Estimator):
         batch_norm: bool = False,
         linear_sparse_combiner: str = "sum",
     ) -> None:
-        parts = combined_parts(
+        parts = make_combined_parts(
             linear_feature_columns,
             linear_optimizer,
             dnn_feature_columns,

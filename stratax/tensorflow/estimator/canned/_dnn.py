@@ -13,8 +13,8 @@ from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator.canned._parts import (
     ModelFunction,
     ModelPart,
-    checked_columns,
-    checked_features,
+    check_columns,
+    check_features,
     model_fn_of,
     write_activity,
 )
@@ -49,7 +49,7 @@ class Network:
     batch_norm: bool
 
     def __post_init__(self) -> None:
-        columns = checked_columns("feature_columns", self.feature_columns)
+        columns = check_columns("feature_columns", self.feature_columns)
         object.__setattr__(self, "feature_columns", columns)
         units = self.hidden_units
         if units is None or not all(isinstance(each, int) and each > 0 for each in units):
@@ -67,7 +67,7 @@ class Network:
         is_training = mode == ModeKeys.TRAIN
         glorot = v1.glorot_uniform_initializer()
         with v1.variable_scope("input_from_feature_columns"):
-            net = feature_column.input_layer(checked_features(features), self.feature_columns)
+            net = feature_column.input_layer(check_features(features), self.feature_columns)
         for number, size in enumerate(self.hidden_units):
             name = f"hiddenlayer_{number}"
             net = v1.layers.dense(

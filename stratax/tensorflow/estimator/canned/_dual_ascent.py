@@ -96,7 +96,7 @@ class FeatureGroup:
         """Return the weights that belong to the values."""
         return weights if self.ids is None else weights[self.ids]
 
-    def moved(self, weights: Any, by: Any) -> Any:
+    def move(self, weights: Any, by: Any) -> Any:
         """Return weights after an example's features were added to them, so many times."""
         added = self.values * by
         return weights + added if self.ids is None else weights.at[self.ids].add(added)
@@ -127,7 +127,7 @@ class Ascent:
     partitions: int
     is_adaptive: bool
 
-    def shrunk(self, weights: Any) -> Any:
+    def shrink(self, weights: Any) -> Any:
         """Return the model's weights: those of the sum, shrunk by the L1 regularization."""
         if not self.l1:
             return weights
@@ -136,12 +136,12 @@ class Ascent:
     def predictions(self, groups: Sequence[FeatureGroup], weights: Sequence[Any]) -> Any:
         """Return the predictions of examples, or of one."""
         sums = [
-            jnp.sum(group.values * group.weights(self.shrunk(of_group)), -1)
+            jnp.sum(group.values * group.weights(self.shrink(of_group)), -1)
             for group, of_group in zip(groups, weights, strict=True)
         ]
         return sum(sums[1:], sums[0])
 
-    def passed(
+    def pass_over(
         self,
         groups: Sequence[FeatureGroup],
         weights: Sequence[Any],
@@ -181,7 +181,7 @@ class Ascent:
             # The other workers are taken to move weights as this one does.
             by = self.partitions * (new - dual) * weight / self.l2
             return (
-                [group.moved(of_group, by) for group, of_group in zip(features, moved, strict=True)],
+                [group.move(of_group, by) for group, of_group in zip(features, moved, strict=True)],
                 duals.at[example].set(new),
             )
 

@@ -64,20 +64,20 @@ class Clustering:
 
     # The first centers.
 
-    def chosen(self, dataset: Dataset) -> tuple[np.ndarray, int]:
+    def choose(self, dataset: Dataset) -> tuple[np.ndarray, int]:
         """Return the first centers, and of how many batches of a dataset they were chosen.
 
         Raises:
             BadArgumentError: The dataset has too few points.
         """
         if not isinstance(self.initial_clusters, str) and not callable(self.initial_clusters):
-            return self._normalized(np.asarray(self.initial_clusters, np.float32)), 0
+            return self._normalize(np.asarray(self.initial_clusters, np.float32)), 0
         centers: list[np.ndarray] = []
         random, used = np.random.default_rng(self.seed), 0
         for element in dataset:
             used += 1
             batch = np.asarray(self.points(element[0] if isinstance(element, tuple) else element), np.float32)
-            centers.extend(self._normalized(self._chosen_of(batch, self.num_clusters - len(centers), random)))
+            centers.extend(self._normalize(self._choose_of(batch, self.num_clusters - len(centers), random)))
             if len(centers) >= self.num_clusters:
                 return np.stack(centers), used
         raise errors.BadArgumentError(
@@ -85,14 +85,14 @@ class Clustering:
             f"Received: {len(centers)} centers of {used} batches."
         )
 
-    def _chosen_of(self, batch: np.ndarray, wanted: int, random: np.random.Generator) -> np.ndarray:
+    def _choose_of(self, batch: np.ndarray, wanted: int, random: np.random.Generator) -> np.ndarray:
         if callable(self.initial_clusters):
             return np.asarray(self.initial_clusters([batch], wanted), np.float32)
         if self.initial_clusters == _PLUS_PLUS:
-            return _plus_plus(self._normalized(batch), wanted, random, self.num_retries)
+            return _plus_plus(self._normalize(batch), wanted, random, self.num_retries)
         return batch if len(batch) <= wanted else batch[random.integers(0, len(batch), wanted)]
 
-    def _normalized(self, points: np.ndarray) -> np.ndarray:
+    def _normalize(self, points: np.ndarray) -> np.ndarray:
         return np.asarray(_l2_normalized(points)) if self.is_cosine else points
 
     # A step.
@@ -103,11 +103,11 @@ class Clustering:
 
     def distances(self, points: Any, centers: Any) -> Any:
         """Return the distance of each point to each center, of shape `(batch, num_clusters)`."""
-        return 1 - points @ centers.T if self.is_cosine else _squared(points, centers)
+        return 1 - points @ centers.T if self.is_cosine else _measure_squares(points, centers)
 
     def update(self, points: Any, nearest: Any, centers: Any) -> v1.Operation:
         """Return the operation that moves centers, of which each point has the nearest one."""
-        sums, counts = _summed(
+        sums, counts = _sum(
             (
                 jax.ops.segment_sum(points, nearest, self.num_clusters),
                 jax.ops.segment_sum(jnp.ones(len(nearest)), nearest, self.num_clusters),
@@ -125,7 +125,7 @@ class Clustering:
             trainable=False,
         )
         if not several:
-            return self._moved(sums, counts, centers, centers.value, total, total.value)
+            return self._move(sums, counts, centers, centers.value, total, total.value)
         moving = v1.get_variable(
             "clusters_updated",
             centers.shape,
@@ -146,10 +146,10 @@ class Clustering:
         return v1.group(
             centers.assign(jnp.where(ends, arrived, centers.value)),
             left.assign(jnp.where(ends, self.steps_per_iteration - 1, left.value - 1)),
-            self._moved(sums, counts, moving, moving.value, total, counted),
+            self._move(sums, counts, moving, moving.value, total, counted),
         )
 
-    def _moved(
+    def _move(
         self, sums: Any, counts: Any, moving: Any, before: Any, total: Any, counted: Any
     ) -> v1.Operation:
         """Move the centers that a batch has points of, by the part that these are of all so far."""
@@ -176,9 +176,9 @@ class Clustering:
             used = _l2_normalized(used)
         distances = self.distances(points, used)
         # As TensorFlow has it: the cosine's for vectors of length 1, but 0 from a vector of zeros to another one.
-        compared = 0.5 * _squared(points, used) if self.is_cosine else distances
+        compared = 0.5 * _measure_squares(points, used) if self.is_cosine else distances
         nearest = jnp.argmin(compared, 1).astype(jnp.int32)
-        loss = _summed(jnp.sum(jnp.min(compared, 1)))
+        loss = _sum(jnp.sum(jnp.min(compared, 1)))
         v1.summary.scalar("loss/raw", loss)
         train_op = None
         if mode == ModeKeys.TRAIN:
@@ -196,7 +196,7 @@ class Clustering:
         )
 
 
-def _squared(points: Any, centers: Any) -> Any:
+def _measure_squares(points: Any, centers: Any) -> Any:
     squares = jnp.sum(jnp.square(points), 1, keepdims=True)
     return squares - 2 * points @ centers.T + jnp.sum(jnp.square(centers), 1)
 
@@ -297,7 +297,7 @@ class KMeans(Estimator):
         @functools.wraps(input_fn)
         def choosing(*args: Any, **kwargs: Any) -> Any:
             dataset = as_dataset(input_fn(*args, **kwargs))
-            self._first, used = self._clustering.chosen(dataset)
+            self._first, used = self._clustering.choose(dataset)
             rest = dataset.skip(used)
             return dataset if next(iter(rest.take(1)), None) is None else rest
 
@@ -361,7 +361,7 @@ def _check_one_of(name: str, value: Any, known: Sequence[str]) -> None:
         )
 
 
-def _summed(values: Any) -> Any:
+def _sum(values: Any) -> Any:
     """Return arrays summed over the replicas of a step that are not one."""
     return values if syncing_replicas() is None else sum_over_replicas(values)
 

@@ -15,8 +15,8 @@ from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator.canned._parts import (
     ModelFunction,
     ModelPart,
-    checked_columns,
-    checked_features,
+    check_columns,
+    check_features,
     model_fn_of,
     write_activity,
 )
@@ -46,7 +46,7 @@ class Line:
     is_combined: bool = False
 
     def __post_init__(self) -> None:
-        columns = checked_columns("feature_columns", self.feature_columns)
+        columns = check_columns("feature_columns", self.feature_columns)
         object.__setattr__(self, "feature_columns", columns)
         if self.sparse_combiner not in _COMBINERS:
             raise errors.BadArgumentError(
@@ -62,7 +62,7 @@ class Line:
     def logits_and_variables(self, features: Any, units: int) -> tuple[Any, dict[Any, Any]]:
         """Return so many logits, and the variable of each column, and of the bias under `"bias"`."""
         made: dict[Any, Any] = {}
-        given = checked_features(features)
+        given = check_features(features)
         logits = feature_column.linear_model(
             given, self.feature_columns, units, self.sparse_combiner, cols_to_vars=made
         )

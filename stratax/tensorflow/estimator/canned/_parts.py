@@ -112,7 +112,7 @@ def _train_op(loss: Any, parts: Sequence[ModelPart], *, is_first: bool) -> Any:
     return v1.group(*operations, v1.current().global_step().assign_add(1))
 
 
-def checked_features(features: Any) -> Mapping[str, Any]:
+def check_features(features: Any) -> Mapping[str, Any]:
     """Return features that are a dictionary.
 
     Raises:
@@ -126,7 +126,7 @@ def checked_features(features: Any) -> Mapping[str, Any]:
     return features
 
 
-def checked_columns(name: str, columns: Any) -> tuple[Any, ...]:
+def check_columns(name: str, columns: Any) -> tuple[Any, ...]:
     """Return feature columns as a tuple.
 
     Raises:

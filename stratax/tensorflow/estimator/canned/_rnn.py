@@ -16,7 +16,7 @@ from stratax.tensorflow.estimator._mode_keys import ModeKeys
 from stratax.tensorflow.estimator._run_config import RunConfig
 from stratax.tensorflow.estimator._spec import EstimatorSpec
 from stratax.tensorflow.estimator.canned import _optimizers
-from stratax.tensorflow.estimator.canned._parts import checked_columns, checked_features
+from stratax.tensorflow.estimator.canned._parts import check_columns, check_features
 from stratax.tensorflow.estimator.heads import Head, SequentialHead, classifier_head, minimize
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.math import linalg
@@ -68,7 +68,7 @@ class Recurrence:
 
     def logits(self, features: Any, mode: str, units: int) -> tuple[Any, Any]:
         """Return so many logits, and which steps are there: bool, of shape `(batch, steps)`."""
-        given, is_training = checked_features(features), mode == ModeKeys.TRAIN
+        given, is_training = check_features(features), mode == ModeKeys.TRAIN
         steps, lengths = feature_column.SequenceFeatures(self.sequence_columns)(given)
         v1.summary.histogram("sequence_length", jnp.array(lengths, copy=True))
         if self.context_columns:
@@ -153,7 +153,7 @@ class RNNEstimator(Estimator):
             )
         _optimizers.check(optimizer)
         network = Recurrence(
-            sequence_columns=checked_columns("sequence_feature_columns", sequence_feature_columns),
+            sequence_columns=check_columns("sequence_feature_columns", sequence_feature_columns),
             context_columns=tuple(context_feature_columns or ()),
             units=units if isinstance(units, int) else tuple(units or ()),
             cell_type=cell_type,

@@ -142,9 +142,9 @@ class LinearSDCA:
         variables = [columns[column] for column in (*inputs, "bias")]
         slots = [_slot(variable, slot_name) for variable in variables]
         weights = [slot.value.reshape(-1) for slot in slots]
-        return self._learned(ascent, groups, weights, variables, slots, features, labels, importance)
+        return self._learn(ascent, groups, weights, variables, slots, features, labels, importance)
 
-    def _learned(
+    def _learn(
         self,
         ascent: Ascent,
         groups: Sequence[FeatureGroup],
@@ -159,7 +159,7 @@ class LinearSDCA:
         rows = table.rows_of(_words(features, self._example_id_column))
         known = table.state.value.at[rows].get(mode="fill", fill_value=0.0)
         drawn = random.uniform(labels.shape)
-        moved, duals = ascent.passed(groups, weights, labels, importance, known[:, 0], drawn)
+        moved, duals = ascent.pass_over(groups, weights, labels, importance, known[:, 0], drawn)
         state = jnp.stack(
             [
                 duals,
@@ -173,8 +173,8 @@ class LinearSDCA:
         new = [value.reshape(slot.shape) for value, slot in zip(moved, slots, strict=True)]
         return v1.group(
             [slot.assign(value) for slot, value in zip(slots, new, strict=True)],
-            [variable.assign(ascent.shrunk(value)) for variable, value in zip(variables, new, strict=True)],
-            table.updated(rows, state, state - known),
+            [variable.assign(ascent.shrink(value)) for variable, value in zip(variables, new, strict=True)],
+            table.update(rows, state, state - known),
         )
 
 
@@ -211,7 +211,7 @@ class _Table:
         )
         return rows
 
-    def updated(self, rows: Any, state: Any, change: Any) -> list[Any]:
+    def update(self, rows: Any, state: Any, change: Any) -> list[Any]:
         """Return the operations that write down what is known of examples now."""
         return [
             self._words.assign(self._with_new),
@@ -315,11 +315,11 @@ def _words(features: Mapping[str, Any], key: str) -> Any:
             f"features[{shown(key)}]={shown(value)}. Use tf.strings.as_string in the input_fn's dataset.map."
         )
     return scope.features.compute_on_host(
-        functools.partial(_fingerprinted, name, Fingerprints()), [name], "sdca_words"
+        functools.partial(_fingerprint, name, Fingerprints()), [name], "sdca_words"
     )["words"]
 
 
-def _fingerprinted(name: str, known: Fingerprints, batch: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _fingerprint(name: str, known: Fingerprints, batch: Mapping[str, Any]) -> dict[str, np.ndarray]:
     strings = np.asarray(batch[name]).reshape(-1).tolist()
     words = known.of([each if isinstance(each, bytes) else str(each).encode() for each in strings])
     # Two words of 32 bits; the first is never 0, as that of a row without an example.

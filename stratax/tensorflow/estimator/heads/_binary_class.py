@@ -61,7 +61,7 @@ class BinaryClassHead(LogitsHead):
 
     def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         wanted = _checks.check_keys(keys, self._prediction_keys)
-        logits = _checks.checked_logits(logits, 1)
+        logits = _checks.check_logits(logits, 1)
         two = jnp.concatenate([jnp.zeros_like(logits), logits], -1)
         ids = class_ids(two)
         every = all_class_ids(logits, 2)
@@ -77,14 +77,14 @@ class BinaryClassHead(LogitsHead):
         return {key: make() for key, make in made.items() if key in wanted}
 
     def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
-        logits = _checks.checked_logits(logits, 1)
+        logits = _checks.check_logits(logits, 1)
         scores = nn.softmax(jnp.concatenate([jnp.zeros_like(logits), logits], -1))
         made = _exports.of_classes(logits, scores, 2, self._label_vocabulary, predictions)
         return _exports.with_regression(made, elementwise.sigmoid(logits))
 
-    def _processed(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: Any, logits: Any) -> Any:
         if self._label_vocabulary is not None and labels is not None:
-            labels = _classes.numbered(labels, self._label_vocabulary)
+            labels = _classes.number_labels(labels, self._label_vocabulary)
         found = _checks.dense_labels(labels, logits, 1)
         _checks.check_range(labels, 1)
         return found.astype(jnp.float32)
@@ -92,7 +92,7 @@ class BinaryClassHead(LogitsHead):
     def _own_losses(self, labels: Any, logits: Any) -> Any:
         return nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
-    def _checked_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: Any, losses: Any) -> Any:
         return _checks.spoiling_outside(labels, 1, losses)
 
     def _scores(self, logits: Any) -> tuple[Any, Any]:

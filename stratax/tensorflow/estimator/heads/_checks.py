@@ -99,7 +99,7 @@ def check_loss_fn(loss_fn: Callable[..., Any] | None) -> None:
         )
 
 
-def checked_logits(logits: Any, size: int) -> Any:
+def check_logits(logits: Any, size: int) -> Any:
     """Return logits as float32.
 
     Raises:
@@ -230,7 +230,7 @@ def weights_of(features: Any, weight_column: Any, logits: Any, *, per_logit: boo
     return given.astype(jnp.float32)
 
 
-def called_loss(
+def call_loss(
     loss_fn: Callable[..., Any], labels: Any, logits: Any, features: Any, reduction: Any, size: int
 ) -> Any:
     """Call a user's function of losses.

@@ -78,7 +78,7 @@ def names_of(ids: Any, vocabulary: tuple[str, ...] | None) -> Any:
     return v1.after_step(function, ids) if isinstance(ids, jax.core.Tracer) else function(np.asarray(ids))
 
 
-def numbered(labels: Any, vocabulary: tuple[str, ...]) -> Any:
+def number_labels(labels: Any, vocabulary: tuple[str, ...]) -> Any:
     """Return the numbers of labels that are names.
 
     Raises:
@@ -94,7 +94,7 @@ def numbered(labels: Any, vocabulary: tuple[str, ...]) -> Any:
     return ids_of(labels, vocabulary)
 
 
-def numbered_sparse(labels: Any, n_classes: int, vocabulary: tuple[str, ...] | None) -> Any:
+def number_sparse_labels(labels: Any, n_classes: int, vocabulary: tuple[str, ...] | None) -> Any:
     """Return rows of zeros and ones for sparse labels."""
     if isinstance(labels, v1.HostTensor):
         return _of_host(_Indicator(n_classes, vocabulary, labels.name), labels)

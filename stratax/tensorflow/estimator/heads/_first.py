@@ -16,7 +16,7 @@ from stratax.tensorflow.estimator.heads._regression import (
     PoissonRegressionHead,
     RegressionHead,
 )
-from stratax.tensorflow.estimator.heads._train_op import collected_updates, train_op
+from stratax.tensorflow.estimator.heads._train_op import add_updates, train_op
 
 _OVER_BATCH_SIZE = v1.losses.Reduction.SUM_OVER_BATCH_SIZE
 
@@ -24,13 +24,13 @@ _OVER_BATCH_SIZE = v1.losses.Reduction.SUM_OVER_BATCH_SIZE
 class _First(LogitsHead):
     """A head whose metrics are those of TensorFlow 1."""
 
-    def _evaluated(
+    def _evaluate(
         self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None
     ) -> dict[str, Any]:
         return self.metric_pairs(features, logits, labels, regularization)
 
-    def _trained(self, loss: Any, *how: Any) -> Any:
-        return collected_updates(train_op(loss, *how))
+    def _train(self, loss: Any, *how: Any) -> Any:
+        return add_updates(train_op(loss, *how))
 
     def _summaries(
         self, loss: Any, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None
@@ -68,7 +68,7 @@ class _Logistic(_First, LogisticRegressionHead):
 class _Several(MultiHead):
     """TensorFlow 1's heads on one model."""
 
-    def _evaluated(
+    def _evaluate(
         self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None
     ) -> dict[str, Any]:
         parts, own = self._parts(logits), self._labels(labels)
@@ -79,11 +79,11 @@ class _Several(MultiHead):
         for name, head in self._heads.items():
             key = f"{MetricKeys.LOSS}/{name}"
             found[key] = v1.metrics.mean(head.loss(own[name], parts[name], features), name=key)
-            found |= head._evaluated(features, parts[name], own[name], None)
+            found |= head._evaluate(features, parts[name], own[name], None)
         return found
 
-    def _trained(self, loss: Any, *how: Any) -> Any:
-        return collected_updates(train_op(loss, *how))
+    def _train(self, loss: Any, *how: Any) -> Any:
+        return add_updates(train_op(loss, *how))
 
 
 def binary_classification_head(

@@ -137,11 +137,11 @@ class Head(abc.ABC):
                 return EstimatorSpec(mode, predictions=predictions, export_outputs=outputs)
             loss = self.loss(labels, logits, features, mode, regularization_losses)
             if mode == ModeKeys.EVAL:
-                found = self._evaluated(features, logits, labels, regularization_losses)
+                found = self._evaluate(features, logits, labels, regularization_losses)
                 return EstimatorSpec(mode, predictions=predictions, loss=loss, eval_metric_ops=found)
             # Before the optimizer: it computes other operations where one replica stands for all.
             summaries = self._summaries(loss, features, logits, labels, regularization_losses)
-            operation = self._trained(loss, optimizer, train_op_fn, trainable_variables, update_ops)
+            operation = self._train(loss, optimizer, train_op_fn, trainable_variables, update_ops)
         with v1.name_scope(""):
             for key, value in summaries.items():
                 v1.summary.scalar(self._key(key), value)
@@ -160,14 +160,14 @@ class Head(abc.ABC):
         del logits, predictions
         return None
 
-    def _evaluated(
+    def _evaluate(
         self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None
     ) -> dict[str, Any]:
         """Return the metrics of a step of evaluation."""
         found = self.metrics(regularization_losses=regularization)
         return self.update_metrics(found, features, logits, labels, regularization_losses=regularization)
 
-    def _trained(self, loss: Any, *how: Any) -> Any:
+    def _train(self, loss: Any, *how: Any) -> Any:
         """Return the operation of a step of training, of what :func:`train_op` takes."""
         # As Keras calls it: variables of TensorFlow 1's optimizers are named by it.
         with v1.name_scope(""), v1.name_scope(self._training_scope):
@@ -244,7 +244,7 @@ class LogitsHead(Head):
     _weights_per_logit = False
 
     @abc.abstractmethod
-    def _processed(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: Any, logits: Any) -> Any:
         """Return labels as numbers of the logits' batch, checked."""
 
     @abc.abstractmethod
@@ -252,7 +252,7 @@ class LogitsHead(Head):
         """Return the examples' losses."""
 
     @abc.abstractmethod
-    def _checked_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: Any, losses: Any) -> Any:
         """Return losses that are NaN for labels that a compiled step can't refuse."""
 
     @abc.abstractmethod
@@ -274,8 +274,8 @@ class LogitsHead(Head):
         regularization_losses: Sequence[Any] | None = None,
     ) -> Any:
         del mode
-        logits = _checks.checked_logits(logits, self.logits_dimension)
-        losses, weights, _ = self._weighed(labels, logits, features)
+        logits = _checks.check_logits(logits, self.logits_dimension)
+        losses, weights, _ = self._weigh(labels, logits, features)
         total = v1.losses.compute_weighted_loss(
             losses, weights, loss_collection=None, reduction=self._reduction
         )
@@ -294,11 +294,11 @@ class LogitsHead(Head):
         regularization_losses: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
         del mode
-        measures = self._checked_measures(eval_metrics, regularization_losses)
+        measures = self._check_measures(eval_metrics, regularization_losses)
         update_keras(eval_metrics, measures, self._batch(features, logits, labels, regularization_losses))
         return eval_metrics
 
-    def _checked_measures(
+    def _check_measures(
         self, eval_metrics: Mapping[str, Any], regularization_losses: Sequence[Any] | None
     ) -> dict[str, HeadMetric]:
         """Return what is measured, by key.
@@ -323,8 +323,8 @@ class LogitsHead(Head):
 
     def mean_loss(self, labels: Any, logits: Any, features: Any) -> Any:
         """Return the mean of the examples' losses by their weights."""
-        logits = _checks.checked_logits(logits, self.logits_dimension)
-        losses, weights, _ = self._weighed(labels, logits, features)
+        logits = _checks.check_logits(logits, self.logits_dimension)
+        losses, weights, _ = self._weigh(labels, logits, features)
         mean = v1.losses.Reduction.MEAN
         return v1.losses.compute_weighted_loss(losses, weights, loss_collection=None, reduction=mean)
 
@@ -338,8 +338,8 @@ class LogitsHead(Head):
         self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None = None
     ) -> MeasuredBatch:
         """Return what of a batch is measured."""
-        logits = _checks.checked_logits(logits, self.logits_dimension)
-        losses, weights, processed = self._weighed(labels, logits, features)
+        logits = _checks.check_logits(logits, self.logits_dimension)
+        losses, weights, processed = self._weigh(labels, logits, features)
         scores, class_ids = self._scores(logits)
         return MeasuredBatch(
             losses=losses,
@@ -350,14 +350,14 @@ class LogitsHead(Head):
             regularization=None if regularization is None else jnp.asarray(sum(regularization)),
         )
 
-    def _weighed(self, labels: Any, logits: Any, features: Any) -> tuple[Any, Any, Any]:
+    def _weigh(self, labels: Any, logits: Any, features: Any) -> tuple[Any, Any, Any]:
         """Return the examples' losses, their weights, and the labels as numbers."""
-        processed = self._processed(labels, logits)
+        processed = self._process(labels, logits)
         if self._loss_fn is None:
             losses = self._own_losses(processed, logits)
         else:
-            losses = _checks.called_loss(
+            losses = _checks.call_loss(
                 self._loss_fn, processed, logits, features, self._loss_reduction, self._losses_dimension
             )
         weights = self.weights(features, logits)
-        return self._checked_losses(processed, losses), weights, processed
+        return self._check_losses(processed, losses), weights, processed

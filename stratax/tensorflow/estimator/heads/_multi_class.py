@@ -65,7 +65,7 @@ class MultiClassHead(LogitsHead):
 
     def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         wanted = _checks.check_keys(keys, self._prediction_keys)
-        logits = _checks.checked_logits(logits, self.logits_dimension)
+        logits = _checks.check_logits(logits, self.logits_dimension)
         ids = class_ids(logits)
         every = all_class_ids(logits, self.logits_dimension)
         made = {
@@ -79,13 +79,13 @@ class MultiClassHead(LogitsHead):
         return {key: make() for key, make in made.items() if key in wanted}
 
     def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
-        logits = _checks.checked_logits(logits, self.logits_dimension)
+        logits = _checks.check_logits(logits, self.logits_dimension)
         scores = nn.softmax(logits)
         return _exports.of_classes(logits, scores, self.logits_dimension, self._label_vocabulary, predictions)
 
-    def _processed(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: Any, logits: Any) -> Any:
         if self._label_vocabulary is not None and labels is not None:
-            labels = _classes.numbered(labels, self._label_vocabulary)
+            labels = _classes.number_labels(labels, self._label_vocabulary)
         found = _checks.dense_labels(labels, logits, 1)
         if not jnp.issubdtype(found.dtype, jnp.integer):
             raise errors.BadArgumentError(
@@ -98,7 +98,7 @@ class MultiClassHead(LogitsHead):
     def _own_losses(self, labels: Any, logits: Any) -> Any:
         return nn.sparse_softmax_cross_entropy_with_logits(labels=labels[..., 0], logits=logits)[..., None]
 
-    def _checked_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: Any, losses: Any) -> Any:
         return _checks.spoiling_outside(labels, self.logits_dimension - 1, losses)
 
     def _scores(self, logits: Any) -> tuple[Any, Any]:

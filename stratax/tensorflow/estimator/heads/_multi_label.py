@@ -70,7 +70,7 @@ class MultiLabelHead(LogitsHead):
 
     def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         wanted = _checks.check_keys(keys, self._prediction_keys)
-        logits = _checks.checked_logits(logits, self.logits_dimension)
+        logits = _checks.check_logits(logits, self.logits_dimension)
         made = {
             PredictionKeys.LOGITS: lambda: logits,
             PredictionKeys.PROBABILITIES: lambda: elementwise.sigmoid(
@@ -83,17 +83,17 @@ class MultiLabelHead(LogitsHead):
         return {key: make() for key, make in made.items() if key in wanted}
 
     def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
-        logits = _checks.checked_logits(logits, self.logits_dimension)
+        logits = _checks.check_logits(logits, self.logits_dimension)
         scores = elementwise.sigmoid(logits)
         return _exports.of_classes(logits, scores, self.logits_dimension, self._label_vocabulary, predictions)
 
-    def _processed(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: Any, logits: Any) -> Any:
         is_sparse = isinstance(labels, SparseTensor) or (
             isinstance(labels, v1.HostTensor)
             and (labels.dtype != object or self._label_vocabulary is not None)
         )
         if is_sparse:
-            labels = _classes.numbered_sparse(labels, self.logits_dimension, self._label_vocabulary)
+            labels = _classes.number_sparse_labels(labels, self.logits_dimension, self._label_vocabulary)
         found = _checks.dense_labels(labels, logits, self.logits_dimension)
         _checks.check_range(labels, 1, "Labels of several classes are zeros and ones: they")
         return found
@@ -102,7 +102,7 @@ class MultiLabelHead(LogitsHead):
         losses = nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
         return jnp.mean(losses, -1, keepdims=True)
 
-    def _checked_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: Any, losses: Any) -> Any:
         is_right = jnp.all((labels >= 0) & (labels <= 1), -1, keepdims=True)
         return jnp.where(is_right, losses, jnp.nan)
 

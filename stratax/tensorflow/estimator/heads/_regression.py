@@ -64,29 +64,29 @@ class RegressionHead(LogitsHead):
 
     def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         wanted = _checks.check_keys(keys, self._prediction_keys)
-        logits = _checks.checked_logits(logits, self.logits_dimension)
-        made = {PredictionKeys.PREDICTIONS: self._predicted(logits), PredictionKeys.LOGITS: logits}
+        logits = _checks.check_logits(logits, self.logits_dimension)
+        made = {PredictionKeys.PREDICTIONS: self._predict(logits), PredictionKeys.LOGITS: logits}
         return {key: made[key] for key in self._prediction_keys if key in wanted}
 
     def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
-        numbers = self._predicted(_checks.checked_logits(logits, self.logits_dimension))
+        numbers = self._predict(_checks.check_logits(logits, self.logits_dimension))
         return _exports.of_numbers(numbers, predictions)
 
-    def _predicted(self, logits: Any) -> Any:
+    def _predict(self, logits: Any) -> Any:
         return logits if self._inverse_link_fn is None else self._inverse_link_fn(logits)
 
-    def _processed(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: Any, logits: Any) -> Any:
         return _checks.dense_labels(labels, logits, self.logits_dimension).astype(jnp.float32)
 
     def _own_losses(self, labels: Any, logits: Any) -> Any:
         return jnp.square(logits - labels)
 
-    def _checked_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: Any, losses: Any) -> Any:
         del labels
         return losses
 
     def _scores(self, logits: Any) -> tuple[Any, Any]:
-        return self._predicted(logits), None
+        return self._predict(logits), None
 
     def _measures(self) -> Mapping[str, HeadMetric]:
         return {
@@ -143,13 +143,13 @@ class LogisticRegressionHead(RegressionHead):
     ) -> None:
         super().__init__(1, weight_column, loss_reduction, None, elementwise.sigmoid, name)
 
-    def _processed(self, labels: Any, logits: Any) -> Any:
-        found = super()._processed(labels, logits)
+    def _process(self, labels: Any, logits: Any) -> Any:
+        found = super()._process(labels, logits)
         _checks.check_range(labels, 1)
         return found
 
     def _own_losses(self, labels: Any, logits: Any) -> Any:
         return nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
-    def _checked_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: Any, losses: Any) -> Any:
         return _checks.spoiling_outside(labels, 1, losses)

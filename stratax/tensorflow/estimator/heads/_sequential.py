@@ -70,18 +70,18 @@ class SequentialHead(Head):
         regularization_losses: Sequence[Any] | None = None,
     ) -> Any:
         del mode
-        total = self._reduced(
+        total = self._reduce(
             self._head._batch(self._dense(features), logits, self._labels(labels, features)), features
         )
         return total if regularization_losses is None else total + sum(regularization_losses)
 
-    def _reduced(self, batch: MeasuredBatch, features: Any) -> Any:
+    def _reduce(self, batch: MeasuredBatch, features: Any) -> Any:
         """Return the loss of the steps that are there."""
         reduction, steps = _checks.reduction_of(self.loss_reduction), self._steps(features)
         if reduction == v1.losses.Reduction.SUM_OVER_BATCH_SIZE:
             # Their number is that of the mask, whatever they weigh.
-            return _weighted(batch.losses * batch.weights, steps, v1.losses.Reduction.MEAN)
-        return _weighted(batch.losses, batch.weights * steps, reduction)
+            return _weigh(batch.losses * batch.weights, steps, v1.losses.Reduction.MEAN)
+        return _weigh(batch.losses, batch.weights * steps, reduction)
 
     def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         return self._head.predictions(logits, keys)
@@ -103,7 +103,7 @@ class SequentialHead(Head):
             self._dense(features), logits, self._labels(labels, features), regularization_losses
         )
         counted = dataclasses.replace(batch, weights=batch.weights * self._steps(features))
-        update_keras(eval_metrics, self._head._checked_measures(eval_metrics, regularization_losses), counted)
+        update_keras(eval_metrics, self._head._check_measures(eval_metrics, regularization_losses), counted)
         return eval_metrics
 
     def create_estimator_spec(self, features: Any, mode: str, *args: Any, **kwargs: Any) -> EstimatorSpec:
@@ -147,5 +147,5 @@ def _dense(value: Any) -> Any:
     return v1.sparse.to_dense(value) if is_sparse else value
 
 
-def _weighted(losses: Any, weights: Any, reduction: str) -> Any:
+def _weigh(losses: Any, weights: Any, reduction: str) -> Any:
     return v1.losses.compute_weighted_loss(losses, weights, loss_collection=None, reduction=reduction)

@@ -91,7 +91,7 @@ def of_this_trace(optimizer: keras.optimizers.Optimizer) -> keras.optimizers.Opt
     return type(optimizer).from_config(config)
 
 
-def collected_updates(operation: Any) -> Any:
+def add_updates(operation: Any) -> Any:
     """Return an operation together with the update operations of the `model_fn`, such as batch normalization's."""
     updates = v1.get_collection(v1.GraphKeys.UPDATE_OPS)
     return v1.group(operation, *updates) if updates else operation

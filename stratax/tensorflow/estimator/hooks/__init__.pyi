@@ -9,9 +9,9 @@ from ._early_stopping import stop_if_higher_hook as stop_if_higher_hook
 from ._early_stopping import stop_if_lower_hook as stop_if_lower_hook
 from ._early_stopping import stop_if_no_decrease_hook as stop_if_no_decrease_hook
 from ._early_stopping import stop_if_no_increase_hook as stop_if_no_increase_hook
+from ._eval_metrics import find_write_times as find_write_times
 from ._eval_metrics import metrics_by_step as metrics_by_step
 from ._eval_metrics import read_eval_metrics as read_eval_metrics
-from ._eval_metrics import written_at as written_at
 from ._feed_fn import FeedFnHook as FeedFnHook
 from ._final_ops import FinalOpsHook as FinalOpsHook
 from ._in_memory_evaluator import InMemoryEvaluatorHook as InMemoryEvaluatorHook

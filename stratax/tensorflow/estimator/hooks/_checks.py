@@ -19,7 +19,7 @@ def check_hooks(hooks: Iterable[SessionRunHook] | None, name: str = "hooks") -> 
     Raises:
         BadTypeError: If one is not a `SessionRunHook`.
     """
-    return _checked(hooks, name, SessionRunHook)
+    return _check(hooks, name, SessionRunHook)
 
 
 def check_listeners(
@@ -33,10 +33,10 @@ def check_listeners(
     Raises:
         BadTypeError: If one is not a `CheckpointSaverListener`.
     """
-    return _checked(listeners, "saving_listeners", CheckpointSaverListener)
+    return _check(listeners, "saving_listeners", CheckpointSaverListener)
 
 
-def _checked(values: Iterable[Any] | None, name: str, kind: type) -> tuple[Any, ...]:
+def _check(values: Iterable[Any] | None, name: str, kind: type) -> tuple[Any, ...]:
     if values is None:
         return ()
     if not isinstance(values, Iterable):

@@ -46,7 +46,7 @@ def metrics_by_step(pattern: str) -> dict[int, dict[str, float]]:
     return dict(sorted(found.items()))
 
 
-def written_at(eval_dir: str | os.PathLike[str]) -> dict[int, float]:
+def find_write_times(eval_dir: str | os.PathLike[str]) -> dict[int, float]:
     """Return when evaluations have written their metrics last: by global step, in seconds since 1970.
 
     Args:

@@ -270,12 +270,12 @@ def shard(
         outputs_from_all_shards = [outputs_from_all_shards] * len(flat[0])
     of_all = _for_each("outputs_from_all_shards", outputs_from_all_shards, True, len(flat[0]))
     return [
-        _joined(column, axis) if is_of_all else column[0]
+        _join(column, axis) if is_of_all else column[0]
         for column, axis, is_of_all in zip(zip(*flat, strict=True), joins, of_all, strict=True)
     ]
 
 
-def _joined(parts: Sequence[Any], axis: int) -> Any:
+def _join(parts: Sequence[Any], axis: int) -> Any:
     """Return the results of cores as one, on the first core."""
     (home,) = parts[0].devices()
     here = [jax.device_put(part, home) for part in parts]

@@ -190,7 +190,7 @@ class TPUEstimator(Estimator):
             params[_USE_TPU] = False
             params[_CONTEXT] = TPUContext(default_strategy())
             spec = _calls.call_model_fn(self._model_fn, features, None, mode, params, self._config)
-            return self._checked_spec(spec)
+            return self._check_spec(spec)
         if mode == ModeKeys.PREDICT:
             strategy = self._predicting()
         else:
@@ -205,11 +205,11 @@ class TPUEstimator(Estimator):
         if self._pipeline(mode, strategy) in _DIVIDED:
             features, labels = self._batch_back(features, labels)
         labels = None if mode == ModeKeys.PREDICT else labels
-        return self._checked_spec(
+        return self._check_spec(
             _calls.call_model_fn(self._model_fn, features, labels, mode, params, self._config)
         )
 
-    def _checked_spec(self, spec: Any) -> EstimatorSpec:
+    def _check_spec(self, spec: Any) -> EstimatorSpec:
         if isinstance(spec, TPUEstimatorSpec):
             return spec.as_estimator_spec(self._tpu_config.experimental_host_call_every_n_steps)
         if not isinstance(spec, EstimatorSpec):
@@ -248,14 +248,14 @@ class TPUEstimator(Estimator):
 
         if pipeline == InputPipelineConfig.PER_SHARD_V1:
             mine = range(replicas)[share.of(replicas)]
-            return _inputs.distributed(strategy, lambda _: _in_turns([make(index) for index in mine]))
+            return _inputs.make_distributed(strategy, lambda _: _in_turns([make(index) for index in mine]))
         if pipeline in _DIVIDED and (share.processes == 1 or pipeline == InputPipelineConfig.SLICED):
             # One process divides its batches itself, without taking them apart; so do all that read the same.
-            return _inputs.divided(strategy, make(0))
+            return _inputs.make_divided(strategy, make(0))
         if pipeline == InputPipelineConfig.PER_HOST_V1:
             each = (size or replicas) // replicas
-            return _inputs.distributed(strategy, lambda _: _by_core(make(share.index), each))
-        return _inputs.distributed(strategy, lambda _: make(share.index))
+            return _inputs.make_distributed(strategy, lambda _: _by_core(make(share.index), each))
+        return _inputs.make_distributed(strategy, lambda _: make(share.index))
 
     def _pipeline(self, mode: str, strategy: Strategy) -> int:
         """Return how the input of a mode is divided; `_ALONE` where one device takes it."""
@@ -278,10 +278,10 @@ class TPUEstimator(Estimator):
         if not any(axes):
             return dataset
 
-        def moved(*element: Any) -> Any:
+        def move(*element: Any) -> Any:
             return _each_moved(element, axes, lambda array, axis: np.moveaxis(array, axis, 0))
 
-        return dataset.map(moved)
+        return dataset.map(move)
 
     def _batch_back(self, features: Any, labels: Any) -> tuple[Any, Any]:
         """Return a core's features and labels with the batch's dimension where `input_fn` has it."""

@@ -100,7 +100,7 @@ class TPUEstimatorSpec(
         # TensorFlow's, too, is not made in training where it has no tensors.
         if self.host_call is not None and self.host_call[1]:
             function, tensors = self.host_call
-            gathered = jax.tree.map(lambda tensor: _named(_of_all_cores(tensor)), tensors)
+            gathered = jax.tree.map(lambda tensor: _name(_of_all_cores(tensor)), tensors)
             # The rate is training's.
             every = host_call_every if self.mode == ModeKeys.TRAIN else 1
             hooks = (ResultsHook(gathered, lambda values: call((function, values)), every),)
@@ -127,7 +127,7 @@ def call(pair: tuple[Callable[..., Any], Any]) -> Any:
     return function(**arguments) if isinstance(arguments, Mapping) else function(*arguments)
 
 
-def _named(tensor: Any) -> Any:
+def _name(tensor: Any) -> Any:
     """Return what a hook asks for a tensor by, also in a step that one core computes for all, in other operations."""
     scope = current_or_none()
     return tensor if scope is None else scope.names.give("host_call", tensor)
