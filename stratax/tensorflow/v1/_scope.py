@@ -157,7 +157,7 @@ class ModelScope(Creator):
         return (
             entering(self)
             | forms.collecting(_summaries.ScopeCollector())
-            | labels.looked_up_by(after_step, _of_symbols)
+            | labels.look_up_by(after_step, _of_symbols)
             | creating_by(self)
             | drawing_from(self._find_generator)
             | naming.telling(self._note, self.derivatives.note_same_rows)

@@ -24,7 +24,7 @@ class _Rows(NamedTuple):
     present: np.ndarray
 
 
-def crossed(inputs: Sequence[Any], num_buckets: int, hash_key: int | None) -> SparseTensor:
+def cross(inputs: Sequence[Any], num_buckets: int, hash_key: int | None) -> SparseTensor:
     """Return the hashes of all combinations of each row's values.
 
     Args:

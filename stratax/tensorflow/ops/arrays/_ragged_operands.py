@@ -126,7 +126,7 @@ def _reduction(ufunc: np.ufunc, empty: Callable[[np.dtype], Any], dtype: Any = N
             else input_tensor.with_flat_values(input_tensor.flat_values.astype(dtype))
         )
         for each in wanted:
-            made = _reduced(made, each, ufunc, empty)
+            made = _reduce(made, each, ufunc, empty)
         for each in reversed(wanted if keeps else []):
             made = ragged.expand_dims(made, each)
         return made if isinstance(made, RaggedTensor) else as_element(made)
@@ -134,13 +134,13 @@ def _reduction(ufunc: np.ufunc, empty: Callable[[np.dtype], Any], dtype: Any = N
     return reduce
 
 
-def _reduced(rows: Any, axis: int, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
+def _reduce(rows: Any, axis: int, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
     if not isinstance(rows, RaggedTensor):
         return ufunc.reduce(np.asarray(rows), axis=axis, dtype=rows.dtype, initial=empty(rows.dtype))
     if axis > 1:
-        return rows.with_values(_reduced(rows.values, axis - 1, ufunc, empty))
+        return rows.with_values(_reduce(rows.values, axis - 1, ufunc, empty))
     if isinstance(rows.values, RaggedTensor):
-        return _reduced_outer(rows, axis, ufunc, empty)
+        return _reduce_outer(rows, axis, ufunc, empty)
     values = np.asarray(rows.values)
     if axis == 1:
         return ragged.segment(ufunc, values, rows.row_splits, empty(values.dtype))
@@ -158,23 +158,23 @@ def _columns(
     return made
 
 
-def _reduced_outer(rows: RaggedTensor, axis: int, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
+def _reduce_outer(rows: RaggedTensor, axis: int, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
     """Reduce a dimension whose elements are rows themselves: those at one place are as long as the longest."""
     if axis == 1:
-        parts = [_reduced_outer_rows(row, ufunc, empty) for row in rows]
+        parts = [_reduce_outer_rows(row, ufunc, empty) for row in rows]
         return ragged.stack(parts) if parts else rows.values
-    return _merged(list(rows), ufunc, empty)
+    return _merge(list(rows), ufunc, empty)
 
 
-def _reduced_outer_rows(row: RaggedTensor, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
-    return _reduced(row, 0, ufunc, empty)
+def _reduce_outer_rows(row: RaggedTensor, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
+    return _reduce(row, 0, ufunc, empty)
 
 
-def _merged(rows: list[Any], ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
+def _merge(rows: list[Any], ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
     # The rows at place j of each are a RaggedTensor, of which the first dimension is reduced.
     width = max((len(row) for row in rows), default=0)
     columns = [ragged.stack([row[j] for row in rows if j < len(row)]) for j in range(width)]
-    return ragged.stack([_reduced(column, 0, ufunc, empty) for column in columns])
+    return ragged.stack([_reduce(column, 0, ufunc, empty) for column in columns])
 
 
 def _least(dtype: np.dtype) -> Any:
@@ -269,18 +269,18 @@ def _squeeze(input: RaggedTensor, axis: Axis = None, name: str | None = None) ->
     made: Any = input
     axes = np.atleast_1d(np.asarray(axis)).tolist() if axis is not None else []
     for each in sorted((a + input.ndim if a < 0 else a for a in axes), reverse=True):
-        made = _squeezed(made, each)
+        made = _squeeze_axis(made, each)
     return made
 
 
-def _squeezed(rows: Array, axis: int) -> Any:
+def _squeeze_axis(rows: Array, axis: int) -> Any:
     if axis == 0:
         return rows[0]
     if not isinstance(rows, RaggedTensor):
         return np.squeeze(rows, axis)
     if axis == 1 and (lengths_of(rows.row_splits) == 1).all():
         return rows.values
-    return rows.with_values(_squeezed(rows.values, axis - 1))
+    return rows.with_values(_squeeze_axis(rows.values, axis - 1))
 
 
 def _where(
@@ -337,7 +337,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "gather_nd": _ragged_rows.gather_nd,
     "bincount": _ragged_rows.bincount,
     **{
-        name: _ragged_rows.unsorted_segments(name)
+        name: _ragged_rows.make_unsorted_segments(name)
         for name in ("unsorted_segment_sum", "unsorted_segment_max", "unsorted_segment_min")
     },
     "convert_to_tensor": _convert,

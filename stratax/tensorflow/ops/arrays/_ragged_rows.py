@@ -62,7 +62,7 @@ def map_rows(
             )
         for column, result in zip(made, results, strict=True):
             column.append(result)
-    return unflatten(declared, [_stacked(*each) for each in zip(made, specs, strict=True)])
+    return unflatten(declared, [_stack(*each) for each in zip(made, specs, strict=True)])
 
 
 def declares_composites(signature: Any) -> bool:
@@ -90,7 +90,7 @@ def _of_a_row(leaf: Any) -> Any:
     return TensorSpec(leaf.shape[1:], leaf.dtype)
 
 
-def _stacked(results: list[Any], spec: Any) -> Any:
+def _stack(results: list[Any], spec: Any) -> Any:
     """Return results one beside the other, as they are declared."""
     if isinstance(spec, CompositeSpec):
         if isinstance(spec, RaggedTensorSpec) and results:
@@ -200,7 +200,7 @@ def bincount(
     return as_element(np.stack([np.asarray(row) for row in rows]))
 
 
-def unsorted_segments(name: str) -> Callable[..., Any]:
+def make_unsorted_segments(name: str) -> Callable[..., Any]:
     """Return a function of segments that takes data and segment numbers in rows."""
 
     def reduce(data: Any, segment_ids: Any, num_segments: Any, name_: str | None = None) -> Any:

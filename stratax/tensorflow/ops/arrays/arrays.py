@@ -77,16 +77,16 @@ def cast(x: TensorLike, dtype: DTypeLike) -> Any:
     if holds_text(x) or as_dtype(dtype).hasobject:
         return _text_as(x, dtype)
     if is_numpy(x):
-        return _converted(x, as_dtype(dtype))
+        return _convert(x, as_dtype(dtype))
     if is_made_on_host(x):
-        return _converted(as_array(x), as_dtype(dtype))[()]
+        return _convert(as_array(x), as_dtype(dtype))[()]
     if isinstance(x, bool | int | float | complex | list | tuple) and is_made_of_numbers(x):
         # As arrays of numbers are cast, of 64 bits: what does not fit wraps, where Python's numbers would raise.
         x = np.asarray(x).astype(device_dtype(dtype))
     return of_same_rows(ops.cast(x, device_dtype(dtype)), x)
 
 
-def _converted(array: Any, dtype: np.dtype) -> Any:
+def _convert(array: Any, dtype: np.dtype) -> Any:
     if array.dtype.kind != "f" or dtype.kind not in "iu":
         return array.astype(dtype)
     # What no whole number is becomes one without a warning, as in TensorFlow.

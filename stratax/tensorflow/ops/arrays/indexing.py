@@ -18,12 +18,12 @@ from stratax.data.elements import if_constant, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls import naming
 from stratax.tensorflow.ops.calls._computed import (
-    checked_axis,
-    computed,
+    call_with_library,
+    check_axis,
     dtype_in,
     is_host_call,
-    known,
-    scattered,
+    require_known,
+    scatter_at,
     whole_number,
 )
 from stratax.tensorflow.ops.calls._text import or_text
@@ -185,7 +185,7 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, bad_indices_policy
         raise BadArgumentError(
             f"tf.gather_nd takes no negative batch_dims. Received: batch_dims={batch_dims}."
         )
-    return computed(_gather_nd, params, indices, batch_dims=int(batch_dims))
+    return call_with_library(_gather_nd, params, indices, batch_dims=int(batch_dims))
 
 
 def _gather_nd(xp: Any, params: Any, indices: Any, *, batch_dims: int) -> Any:
@@ -202,7 +202,7 @@ def _gather_nd(xp: Any, params: Any, indices: Any, *, batch_dims: int) -> Any:
     if not index:
         # Vectors of no indices: each is the whole array.
         return xp.broadcast_to(params, (*indices.shape[:-1], *params.shape))
-    return _taken(xp, params, index)
+    return _take(xp, params, index)
 
 
 def _counter(xp: Any, shape: Sequence[int], dim: int) -> Any:
@@ -212,14 +212,14 @@ def _counter(xp: Any, shape: Sequence[int], dim: int) -> Any:
     )
 
 
-def _taken(xp: Any, params: Any, index: tuple[Any, ...]) -> Any:
+def _take(xp: Any, params: Any, index: tuple[Any, ...]) -> Any:
     check_indices(index, params.shape)
     return params[index] if xp is np else params.at[index].get(mode="fill", wrap_negative_indices=False)
 
 
 def gather_batches(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
     """Return `tf.gather` of operands that have leading dimensions in common."""
-    return computed(_gather_batches, params, indices, axis=axis, batch_dims=batch_dims)
+    return call_with_library(_gather_batches, params, indices, axis=axis, batch_dims=batch_dims)
 
 
 def _gather_batches(xp: Any, params: Any, indices: Any, *, axis: int, batch_dims: int) -> Any:
@@ -232,7 +232,7 @@ def _gather_batches(xp: Any, params: Any, indices: Any, *, axis: int, batch_dims
             f"batch_dims={batch_dims}."
         )
     batch = [_counter(xp, indices.shape, dim) for dim in range(batch_dims)]
-    taken = _taken(xp, xp.moveaxis(params, axis, batch_dims), (*batch, indices))
+    taken = _take(xp, xp.moveaxis(params, axis, batch_dims), (*batch, indices))
     # Behind the batch come the indices' own dimensions, then those of params that stood before `axis`.
     own, before = range(batch_dims, indices.ndim), range(indices.ndim, indices.ndim + axis - batch_dims)
     rest = range(indices.ndim + axis - batch_dims, taken.ndim)
@@ -256,19 +256,19 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
         BadArgumentError: If the mask's shape does not fit.
     """
     remedy = "Use tf.where(mask, tensor, 0) or weights, which keep the shape."
-    kept = known("mask", mask, remedy).astype(bool)
+    kept = require_known("mask", mask, remedy).astype(bool)
     array = tensor if hasattr(tensor, "shape") else _array(tensor)
-    first = 0 if axis is None else checked_axis(axis, max(array.ndim, 1))
+    first = 0 if axis is None else check_axis(axis, max(array.ndim, 1))
     last = first + kept.ndim
     if not kept.ndim or tuple(array.shape[first:last]) != kept.shape:
         raise BadArgumentError(
             f"The mask does not fit. Expected: shape {tuple(array.shape[first:last])}, with one dimension at least. "
             f"Received: mask of shape {kept.shape} for a tensor of shape {tuple(array.shape)}."
         )
-    return computed(_masked, array, places=np.flatnonzero(kept), first=first, last=last)
+    return call_with_library(_mask, array, places=np.flatnonzero(kept), first=first, last=last)
 
 
-def _masked(xp: Any, array: Any, *, places: np.ndarray, first: int, last: int) -> Any:
+def _mask(xp: Any, array: Any, *, places: np.ndarray, first: int, last: int) -> Any:
     flat = array.reshape((*array.shape[:first], int(np.prod(array.shape[first:last])), *array.shape[last:]))
     return xp.take(flat, places, axis=first)
 
@@ -294,7 +294,7 @@ def scatter_nd(indices: Any, updates: Any, shape: TensorLike, bad_indices_policy
     def scatter(xp: Any, indices: Any, updates: Any) -> Any:
         return _scatter_nd(xp, xp.zeros(sizes, updates.dtype), indices, updates, how="add")
 
-    return computed(scatter, indices, updates)
+    return call_with_library(scatter, indices, updates)
 
 
 def _scatter_nd(xp: Any, tensor: Any, indices: Any, updates: Any, *, how: str) -> Any:
@@ -307,13 +307,13 @@ def _scatter_nd(xp: Any, tensor: Any, indices: Any, updates: Any, *, how: str) -
         )
     index = tuple(indices[..., part] for part in range(depth))
     check_indices(index, tensor.shape)
-    return scattered(xp, tensor, index or Ellipsis, updates, how)
+    return scatter_at(xp, tensor, index or Ellipsis, updates, how)
 
 
 def _tensor_scatter(name: str, how: str, what: str) -> Any:
     @or_text("tensor", "updates")
     def of_text(tensor: Any, updates: Any, indices: Any) -> Any:
-        return computed(_in_order, tensor, updates, indices, how=how)
+        return call_with_library(_in_order, tensor, updates, indices, how=how)
 
     def function(
         tensor: Any,
@@ -377,7 +377,7 @@ def unravel_index(indices: TensorLike, dims: TensorLike) -> Any:
         found = xp.stack(xp.unravel_index(indices, sizes))
         return found.astype(indices.dtype)
 
-    return computed(unravel, indices)
+    return call_with_library(unravel, indices)
 
 
 @op
@@ -399,7 +399,9 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool") -> Any:
     """
     if maxlen is None:
         found = naming.longest_of(lengths)
-        longest = int(known("lengths", lengths, "Pass maxlen.").max(initial=0)) if found is None else found
+        longest = (
+            int(require_known("lengths", lengths, "Pass maxlen.").max(initial=0)) if found is None else found
+        )
     else:
         longest = whole_number("maxlen", maxlen, "Compute it from shapes, which are always known.")
         if longest < 0:
@@ -408,7 +410,7 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool") -> Any:
     def mask(xp: Any, lengths: Any) -> Any:
         return (xp.arange(max(longest, 0)) < lengths[..., None].astype("int32")).astype(dtype_in(xp, dtype))
 
-    return computed(mask, lengths)
+    return call_with_library(mask, lengths)
 
 
 @op
@@ -427,7 +429,9 @@ def dynamic_partition(data: Any, partitions: TensorLike, num_partitions: int) ->
         BadTypeError: If `partitions` are known only when a compiled program runs.
         BadArgumentError: If a number is out of range, or the shapes do not fit.
     """
-    numbers = known("partitions", partitions, "Compute with masks: tf.where(partitions == number, data, 0).")
+    numbers = require_known(
+        "partitions", partitions, "Compute with masks: tf.where(partitions == number, data, 0)."
+    )
     check_indices([numbers], [num_partitions])
     return [
         boolean_mask(data, numbers == number) if numbers.ndim else _whole(data, numbers == number)
@@ -455,7 +459,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any]) -> Any:
         BadTypeError: If `indices` are known only when a compiled program runs.
         BadArgumentError: If the shapes do not fit.
     """
-    places = [known("indices", each, "Use tf.scatter_nd, which takes the shape.") for each in indices]
+    places = [require_known("indices", each, "Use tf.scatter_nd, which takes the shape.") for each in indices]
     fits = [np.shape(part)[: place.ndim] == place.shape for place, part in zip(places, data, strict=False)]
     if len(places) != len(data) or not all(fits):
         raise BadArgumentError(
@@ -471,9 +475,9 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any]) -> Any:
         rest = data[0].shape[places[0].ndim :]
         rows = xp.concatenate([part.reshape((-1, *rest)) for part in data])
         empty = xp.zeros((count, *rest), rows.dtype)
-        return scattered(xp, empty, np.array(list(last), int), rows[np.array(list(last.values()), int)])
+        return scatter_at(xp, empty, np.array(list(last), int), rows[np.array(list(last.values()), int)])
 
-    return computed(stitch, *data)
+    return call_with_library(stitch, *data)
 
 
 @op
@@ -497,7 +501,7 @@ def reverse_sequence(
         )
     batch = batch_axis or 0
 
-    def turned(xp: Any, input: Any, seq_lengths: Any) -> Any:
+    def turn(xp: Any, input: Any, seq_lengths: Any) -> Any:
         along, over = dim_of(seq_axis, input.ndim, "seq_axis"), dim_of(batch, input.ndim, "batch_axis")
         if is_known(seq_lengths) and not ((seq_lengths >= 0) & (seq_lengths <= input.shape[along])).all():
             raise BadArgumentError(
@@ -516,7 +520,7 @@ def reverse_sequence(
         shape = [input.shape[dim] if dim in (along, over) else 1 for dim in range(input.ndim)]
         return xp.take_along_axis(input, order.reshape(shape), axis=along)
 
-    return computed(turned, input, seq_lengths)
+    return call_with_library(turn, input, seq_lengths)
 
 
 @op
@@ -537,7 +541,7 @@ def meshgrid(*args: Any, indexing: str = "xy") -> list[Any]:
         raise BadArgumentError(f"indexing must be 'xy' or 'ij'. Received: indexing={shown(indexing)}.")
     if not args:
         return []
-    return computed(lambda xp, *arrays: list(xp.meshgrid(*arrays, indexing=indexing)), *args)
+    return call_with_library(lambda xp, *arrays: list(xp.meshgrid(*arrays, indexing=indexing)), *args)
 
 
 @op(text=["input"])
@@ -558,18 +562,18 @@ def roll(input: Any, shift: Any, axis: Any) -> Any:
             f"There is a shift for each dimension. Received: shift={shown(shift)}, axis={shown(axis)}."
         )
 
-    def rolled(xp: Any, array: Any) -> Any:
+    def roll_axes(xp: Any, array: Any) -> Any:
         for dim, step in zip(axes, shifts, strict=True):
             array = xp.roll(array, step, dim)
         return array
 
-    return computed(rolled, input)
+    return call_with_library(roll_axes, input)
 
 
 def places_of(condition: Any) -> Any:
     """Return the places where `condition` is not 0, shape `(count, rank)`, as `tf.where` of one argument."""
     remedy = "Use tf.where(condition, x, y), which keeps the shape."
-    values = known("condition", condition, remedy)
+    values = require_known("condition", condition, remedy)
     if not values.ndim:
         raise BadArgumentError(
             f"A scalar has no places. Received: condition={shown(condition)}. Pass an array."

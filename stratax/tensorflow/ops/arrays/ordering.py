@@ -10,11 +10,11 @@ from stratax.base.shown import shown
 from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import (
-    checked_axis,
-    computed,
+    call_with_library,
+    check_axis,
     dtype_in,
     is_host_call,
-    known,
+    require_known,
     whole_number,
 )
 from stratax.tensorflow.ops.calls.creation import on_device
@@ -97,11 +97,11 @@ def sort(values: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
     """
     _check_direction(direction)
 
-    def ordered(xp: ModuleType, values: Any) -> Any:
-        dim = checked_axis(axis, values.ndim)
+    def order_values(xp: ModuleType, values: Any) -> Any:
+        dim = check_axis(axis, values.ndim)
         return xp.take_along_axis(values, _order(xp, values, dim, direction), axis=dim)
 
-    return computed(ordered, values)
+    return call_with_library(order_values, values)
 
 
 @op
@@ -121,8 +121,8 @@ def argsort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", st
         BadArgumentError: If there is no such dimension or direction.
     """
     _check_direction(direction)
-    return computed(
-        lambda xp, values: _order(xp, values, checked_axis(axis, values.ndim), direction).astype("int32"),
+    return call_with_library(
+        lambda xp, values: _order(xp, values, check_axis(axis, values.ndim), direction).astype("int32"),
         values,
     )
 
@@ -159,7 +159,7 @@ def top_k(input: TensorLike, k: Any = 1, sorted: bool = True, index_type: DTypeL
         values, places = lax.top_k(input, count)
         return TopKV2(values, places.astype(dtype_in(xp, index_type)))
 
-    return TopKV2(*computed(largest, input))
+    return TopKV2(*call_with_library(largest, input))
 
 
 def _approximate(name: str, library_name: str, what: str) -> Any:
@@ -237,7 +237,7 @@ def searchsorted(
             found = jax.vmap(lambda row, wanted: xp.searchsorted(row, wanted, side=side))(*rows)
         return found.reshape(values.shape).astype(dtype_in(xp, out_type))
 
-    return computed(search, sorted_sequence, values)
+    return call_with_library(search, sorted_sequence, values)
 
 
 @op(text=["x"])
@@ -277,7 +277,7 @@ def unique_with_counts(x: TensorLike, out_idx: DTypeLike = "int32") -> UniqueWit
 
 
 def _unique(x: TensorLike, dtype: DTypeLike) -> list[Any]:
-    values = known("x", x, "Count with tf.math.bincount, which takes the number of classes.")
+    values = require_known("x", x, "Count with tf.math.bincount, which takes the number of classes.")
     if values.ndim != 1:
         raise BadArgumentError(
             f"Expected: a vector. Received: x of shape {values.shape}. Use tf.reshape(x, [-1])."
@@ -304,8 +304,8 @@ def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = "int32") ->
         BadTypeError: If the values are known only when a compiled program runs.
     """
     remedy = "Use a mask: tf.reduce_any(x[:, None] == y[None], 1)."
-    values = known("x", x, remedy)
-    (places,) = np.nonzero(~np.isin(values, known("y", y, remedy)))
+    values = require_known("x", x, remedy)
+    (places,) = np.nonzero(~np.isin(values, require_known("y", y, remedy)))
     results = values[places], places.astype(as_dtype(index_dtype))
     return results if is_host_call(x, y) else (on_device(results[0]), on_device(results[1]))
 
@@ -326,4 +326,4 @@ def invert_permutation(x: TensorLike) -> Any:
             raise BadArgumentError(f"Expected: each of 0 to {x.size - 1} once. Received: x={shown(x)}.")
         return xp.argsort(x).astype(x.dtype)
 
-    return computed(inverse, x)
+    return call_with_library(inverse, x)

@@ -10,7 +10,7 @@ from stratax.base.tracing import is_symbolic_size
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._computed import computed, known, whole_number
+from stratax.tensorflow.ops.calls._computed import call_with_library, require_known, whole_number
 from stratax.tensorflow.ops.calls._host import is_made_on_host
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
@@ -50,7 +50,9 @@ def range(
         return _of_symbols(bounds, dtype)
     if _is_floating(bounds, dtype):
         remedy = "Use bounds that are known, or compute them: tf.range(n) * step."
-        return on_device(_numbers([_plain(known("start", bound, remedy), bound) for bound in bounds], dtype))
+        return on_device(
+            _numbers([_plain(require_known("start", bound, remedy), bound) for bound in bounds], dtype)
+        )
     # It needs JAX, which a pipeline does not.
     from stratax import core
 
@@ -122,8 +124,8 @@ def linspace(start: TensorLike, stop: TensorLike, num: Any, axis: int = 0) -> An
     if count < 0:
         raise BadArgumentError(f"num must not be negative. Received: num={count}.")
 
-    def spaced(xp: ModuleType, start: Any, stop: TensorLike) -> Any:
+    def space(xp: ModuleType, start: Any, stop: TensorLike) -> Any:
         kind = start.dtype if np.dtype(start.dtype).kind not in "iu" else np.dtype("float32")
         return xp.linspace(start, stop, count, axis=axis).astype(kind)
 
-    return computed(spaced, start, stop)
+    return call_with_library(space, start, stop)

@@ -15,7 +15,13 @@ from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
 from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._computed import computed, dtype_in, known, scattered, whole_number
+from stratax.tensorflow.ops.calls._computed import (
+    call_with_library,
+    dtype_in,
+    require_known,
+    scatter_at,
+    whole_number,
+)
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.op import op
 
@@ -45,7 +51,7 @@ def _totals(xp: Any, data: Any, ids: Any, count: int, how: str) -> Any:
     }.get(how, (0, "add"))
     if how == "prod" and xp is not np and np.dtype(data.dtype).kind not in "iu":
         return _products(flat, flat_ids, count)
-    totals = scattered(xp, xp.full(shape, start, data.dtype), flat_ids, flat, combine)
+    totals = scatter_at(xp, xp.full(shape, start, data.dtype), flat_ids, flat, combine)
     if how not in ("mean", "sqrt_n"):
         return totals
     sizes = _sizes(xp, flat_ids, count).reshape((count,) + (1,) * (len(shape) - 1))
@@ -64,7 +70,7 @@ def _products(data: Array, ids: Array, count: int) -> Any:
 
     @jax.custom_jvp
     def product(data: Array) -> Any:
-        return scattered(jnp, jnp.ones(shape, data.dtype), ids, data, "multiply")
+        return scatter_at(jnp, jnp.ones(shape, data.dtype), ids, data, "multiply")
 
     @product.defjvp
     def _(primals: Array, tangents: Array) -> Any:
@@ -81,10 +87,10 @@ def _products(data: Array, ids: Array, count: int) -> Any:
 
 
 def _sizes(xp: ModuleType, ids: TensorLike, count: int) -> Any:
-    return scattered(xp, xp.zeros(count, "int32"), ids, xp.ones_like(ids, dtype="int32"), "add")
+    return scatter_at(xp, xp.zeros(count, "int32"), ids, xp.ones_like(ids, dtype="int32"), "add")
 
 
-def _unsorted(name: str, how: str, what: str) -> Any:
+def _make_unsorted(name: str, how: str, what: str) -> Any:
     def function(data: Array, segment_ids: Array, num_segments: TensorLike) -> Any:
         count = whole_number("num_segments", num_segments)
 
@@ -97,7 +103,7 @@ def _unsorted(name: str, how: str, what: str) -> Any:
             check_bound(ids, Bound(None, count, functools.partial(_no_segment, count)))
             return _totals(xp, data, ids, count, how)
 
-        return computed(combine, data, segment_ids)
+        return call_with_library(combine, data, segment_ids)
 
     return op(name=name, doc=f"Return {what} of each segment, as `tf.math.{name}`.\n\n{_UNSORTED_DOC}")(
         function
@@ -130,9 +136,9 @@ Raises:
         computes itself the slice is left out."""
 
 
-def _sorted_segments(name: str, how: str, what: str) -> Any:
+def _make_sorted(name: str, how: str, what: str) -> Any:
     def function(data: TensorLike, segment_ids: TensorLike) -> Any:
-        numbers = known("segment_ids", segment_ids, _REMEDY.format(how))
+        numbers = require_known("segment_ids", segment_ids, _REMEDY.format(how))
         if numbers.ndim != 1 or np.shape(data)[:1] != numbers.shape:
             raise BadArgumentError(
                 "segment_ids has a number for each slice of data. Received: data of shape "
@@ -153,7 +159,7 @@ def _sorted_segments(name: str, how: str, what: str) -> Any:
             empty = is_empty.reshape((count,) + (1,) * (totals.ndim - 1))
             return xp.where(empty, xp.zeros_like(totals), totals)
 
-        return computed(combine, data, segment_ids)
+        return call_with_library(combine, data, segment_ids)
 
     return op(name=name, doc=f"Return {what} of each segment, as `tf.math.{name}`.\n\n{_SORTED_DOC}")(
         function
@@ -171,19 +177,19 @@ Raises:
     BadTypeError: If `segment_ids` are known only when a compiled program runs.
     BadArgumentError: If they are not in order, or the shapes do not fit."""
 
-segment_max = _sorted_segments("segment_max", "max", "the largest elements")
-segment_mean = _sorted_segments("segment_mean", "mean", "the mean")
-segment_min = _sorted_segments("segment_min", "min", "the smallest elements")
-segment_prod = _sorted_segments("segment_prod", "prod", "the product")
-segment_sum = _sorted_segments("segment_sum", "sum", "the sum")
-unsorted_segment_max = _unsorted("unsorted_segment_max", "max", "the largest elements")
-unsorted_segment_mean = _unsorted("unsorted_segment_mean", "mean", "the mean")
-unsorted_segment_min = _unsorted("unsorted_segment_min", "min", "the smallest elements")
-unsorted_segment_prod = _unsorted("unsorted_segment_prod", "prod", "the product")
-unsorted_segment_sqrt_n = _unsorted(
+segment_max = _make_sorted("segment_max", "max", "the largest elements")
+segment_mean = _make_sorted("segment_mean", "mean", "the mean")
+segment_min = _make_sorted("segment_min", "min", "the smallest elements")
+segment_prod = _make_sorted("segment_prod", "prod", "the product")
+segment_sum = _make_sorted("segment_sum", "sum", "the sum")
+unsorted_segment_max = _make_unsorted("unsorted_segment_max", "max", "the largest elements")
+unsorted_segment_mean = _make_unsorted("unsorted_segment_mean", "mean", "the mean")
+unsorted_segment_min = _make_unsorted("unsorted_segment_min", "min", "the smallest elements")
+unsorted_segment_prod = _make_unsorted("unsorted_segment_prod", "prod", "the product")
+unsorted_segment_sqrt_n = _make_unsorted(
     "unsorted_segment_sqrt_n", "sqrt_n", "the sum, divided by the size's root,"
 )
-unsorted_segment_sum = _unsorted("unsorted_segment_sum", "sum", "the sum")
+unsorted_segment_sum = _make_unsorted("unsorted_segment_sum", "sum", "the sum")
 
 
 @op(name_after="dtype")
@@ -230,10 +236,10 @@ def bincount(
         numbers = xp.where(numbers < length, numbers, length)
         shape = (*numbers.shape[:-1], length + 1)
         index = (xp.arange(shape[0])[:, None], numbers) if len(shape) > 1 else numbers
-        bins = scattered(xp, xp.zeros(shape, kind), index, amounts, "max" if binary_output else "add")
+        bins = scatter_at(xp, xp.zeros(shape, kind), index, amounts, "max" if binary_output else "add")
         return bins[..., :length]
 
-    return computed(count, arr, weights)
+    return call_with_library(count, arr, weights)
 
 
 def _num_bins(arr: TensorLike, minlength: Any, maxlength: Any) -> int:
@@ -241,7 +247,7 @@ def _num_bins(arr: TensorLike, minlength: Any, maxlength: Any) -> int:
     most = None if maxlength is None else whole_number("maxlength", maxlength)
     if most is not None and (most == least or (is_traced(arr) and least >= most)):
         return most
-    numbers = known("arr", arr, "Pass the number of bins as minlength and as maxlength.")
+    numbers = require_known("arr", arr, "Pass the number of bins as minlength and as maxlength.")
     if numbers.size and numbers.min() < 0:
         raise BadArgumentError(f"Negative numbers have no bin. Received: arr={shown(arr)}.")
     length = max(least, int(numbers.max(initial=-1)) + 1)
@@ -285,7 +291,7 @@ def confusion_matrix(
     largest = max((int(np.asarray(each).max(initial=-1)) for each in both), default=-1)
     if num_classes is None:
         for each_name, each in (("labels", labels), ("predictions", predictions)):
-            known(each_name, each, "Pass num_classes.")
+            require_known(each_name, each, "Pass num_classes.")
         num_classes = largest + 1
     least = min((int(np.asarray(each).min(initial=0)) for each in both), default=0)
     if largest >= num_classes or least < 0:
@@ -303,9 +309,9 @@ def confusion_matrix(
         kind = dtype_in(xp, dtype)
         index = labels.reshape(-1).astype("int32"), predictions.reshape(-1).astype("int32")
         amounts = xp.ones(index[0].shape, kind) if weights is None else weights.reshape(-1).astype(kind)
-        return scattered(xp, xp.zeros((num_classes, num_classes), kind), index, amounts, "add")
+        return scatter_at(xp, xp.zeros((num_classes, num_classes), kind), index, amounts, "add")
 
-    return computed(count, labels, predictions, weights)
+    return call_with_library(count, labels, predictions, weights)
 
 
 @op
@@ -339,7 +345,7 @@ def histogram_fixed_width_bins(
         places = xp.floor(count * ((values - low) / (high - low)))
         return xp.clip(places, 0, count - 1).astype(dtype_in(xp, dtype))
 
-    return computed(bins, values, value_range)
+    return call_with_library(bins, values, value_range)
 
 
 @op

@@ -14,7 +14,7 @@ from stratax.base.tracing import is_traced
 from stratax.base.typing import TensorLike
 from stratax.data.elements import SparseTensor
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tensorflow.ops.calls._computed import computed
+from stratax.tensorflow.ops.calls._computed import call_with_library
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.op import op
@@ -80,7 +80,7 @@ def _dense(labels: Any) -> tuple[Any, Any]:
     return dense, jnp.zeros(rows, "int32").at[places[:, 0]].add(1)
 
 
-def _known(name: str, *arrays: object) -> list[np.ndarray]:
+def _require_known(name: str, *arrays: object) -> list[np.ndarray]:
     if any(map(is_traced, arrays)):
         raise BadTypeError(
             f"tf.nn.{name} finds as many labels as there are, which no compiled program can return. Received: traced "
@@ -119,7 +119,7 @@ def ctc_greedy_decoder(
     Raises:
         BadTypeError: If the logits are traced.
     """
-    logits, lengths = _known("ctc_greedy_decoder", inputs, sequence_length)
+    logits, lengths = _require_known("ctc_greedy_decoder", inputs, sequence_length)
     _check_lengths(logits, lengths)
     blank = dim_of(-1 if blank_index is None else blank_index, logits.shape[2], "blank_index")
     best, counts = logits.argmax(2), np.arange(len(logits))[:, None] < lengths
@@ -165,7 +165,7 @@ def ctc_beam_search_decoder(
         BadTypeError: If the logits are traced.
         BadArgumentError: If there are more paths than beginnings.
     """
-    logits, lengths = _known("ctc_beam_search_decoder", inputs, sequence_length)
+    logits, lengths = _require_known("ctc_beam_search_decoder", inputs, sequence_length)
     _check_lengths(logits, lengths)
     if not 0 < top_paths <= beam_width:
         raise BadArgumentError(
@@ -244,4 +244,4 @@ def collapse_repeated(labels: TensorLike, seq_length: TensorLike) -> tuple[Any, 
         kept = library.where(library.arange(size) < counts[:, None], kept, 0).astype(rows.dtype)
         return (kept if is_traced(counts) else kept[:, : int(counts.max(initial=0))]), counts
 
-    return computed(compute, labels, seq_length)
+    return call_with_library(compute, labels, seq_length)

@@ -305,7 +305,7 @@ def _map_traced(
     return SparseTensor.of_parts((first.indices, op(*values, **named), first.dense_shape))
 
 
-def _united(name: str, combine: np.ufunc, a: SparseTensor, b: SparseTensor) -> SparseTensor:
+def _unite(name: str, combine: np.ufunc, a: SparseTensor, b: SparseTensor) -> SparseTensor:
     """Return what a ufunc makes of the values at each index that either has, 0 where one has none."""
     (first, mine, shape), (second, theirs, other) = parts_of(name, a), parts_of(name, b)
     if not np.array_equal(shape, other):
@@ -335,7 +335,7 @@ def add(a: Any, b: Any, threshold: Any = 0) -> Any:
         BadTypeError: Neither is a SparseTensor.
     """
     if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
-        made = _united("add", np.add, a, b)
+        made = _unite("add", np.add, a, b)
         # Values that only one of them has stay, however small.
         both = np.isin(_rows_of(made), np.intersect1d(_rows_of(a), _rows_of(b)))
         return retain(made, ~both | (np.abs(made.values) >= threshold))
@@ -356,13 +356,13 @@ def _rows_of(sparse: SparseTensor) -> np.ndarray:
 @op(is_told=False)
 def maximum(sp_a: SparseTensor, sp_b: SparseTensor) -> SparseTensor:
     """Return the larger values, where one has none 0, as `tf.sparse.maximum`."""
-    return _united("maximum", np.maximum, sp_a, sp_b)
+    return _unite("maximum", np.maximum, sp_a, sp_b)
 
 
 @op(is_told=False)
 def minimum(sp_a: SparseTensor, sp_b: SparseTensor) -> SparseTensor:
     """Return the smaller values, where one has none 0, as `tf.sparse.minimum`."""
-    return _united("minimum", np.minimum, sp_a, sp_b)
+    return _unite("minimum", np.minimum, sp_a, sp_b)
 
 
 def _reduction(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
@@ -513,7 +513,7 @@ def cross_hashed(inputs: Sequence[Any], num_buckets: int = 0, hash_key: int | No
         >>> made.dense_shape.numpy().tolist()
         [1, 2]
     """
-    return _crosses.crossed(inputs, num_buckets, hash_key)
+    return _crosses.cross(inputs, num_buckets, hash_key)
 
 
 @op(is_told=False)

@@ -91,7 +91,7 @@ class TensorArray(Growing):
         self._infers = bool(infer_shape)
         self._declared = as_shape(element_shape)
         # One of the two: the elements, None where nothing was written, or all in one array.
-        self._items: list[Any] = [None] * _known("size", size)
+        self._items: list[Any] = [None] * _require_known("size", size)
         self._buffer: Any = None
 
     @property
@@ -151,7 +151,7 @@ class TensorArray(Growing):
             made._reserve(index, np.shape(value))
             made._buffer = made._buffer.at[index].set(value)
             return made
-        number = _known("index", index)
+        number = _require_known("index", index)
         size = self._size()
         if number < 0 or (number >= size and not self._is_dynamic):
             raise BadArgumentError(
@@ -175,9 +175,9 @@ class TensorArray(Growing):
         """
         if is_traced(index) or self._buffer is not None:
             if not is_traced(index):
-                self._check_index(_known("index", index))
+                self._check_index(_require_known("index", index))
             return jax.lax.dynamic_index_in_dim(self._whole(), index, 0, keepdims=False)
-        number = _known("index", index)
+        number = _require_known("index", index)
         self._check_index(number)
         value = self._item(number)
         if self._clears and current_region() is None:
@@ -372,7 +372,7 @@ class TensorArray(Growing):
         self._grow(largest + 1)
 
 
-def _known(name: str, value: TensorLike) -> int:
+def _require_known(name: str, value: TensorLike) -> int:
     value = if_constant(value)
     if is_traced(value):
         raise BadTypeError(

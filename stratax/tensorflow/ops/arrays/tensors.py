@@ -53,11 +53,11 @@ def _of_graph(name: str, attribute: Callable[[Any, Any], Any]) -> property:
     """Return an attribute that a traced value has if it is a tensor of a graph."""
     otherwise = vars(TensorMethods)[name].fget
 
-    def found(self: Any) -> Any:
+    def find(self: Any) -> Any:
         operation = naming.operation_of(self)
         return otherwise(self) if operation is None else attribute(self, operation)
 
-    return property(found)
+    return property(find)
 
 
 _OF_GRAPHS = {

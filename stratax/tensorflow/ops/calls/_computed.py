@@ -29,7 +29,7 @@ def is_host_call(*operands: object) -> bool:
     return is_on_host(*operands) or any(map(holds_text, operands)) or is_made_on_host(list(operands))
 
 
-def computed(function: Callable[..., Any], *operands: object, **options: Any) -> Any:
+def call_with_library(function: Callable[..., Any], *operands: object, **options: Any) -> Any:
     """Return `function(library, *arrays, **options)`.
 
     Args:
@@ -52,13 +52,13 @@ def computed(function: Callable[..., Any], *operands: object, **options: Any) ->
     return compute(*arrays)
 
 
-def computed_alike(function: Callable[..., Any], *operands: object, **options: Any) -> Any:
-    """Return :func:`computed` of operands of which numbers and lists take the dtype of the arrays among them."""
+def call_with_library_alike(function: Callable[..., Any], *operands: object, **options: Any) -> Any:
+    """Do the same with operands of which numbers and lists take the dtype of the arrays among them."""
     dtypes = [operand.dtype for operand in operands if hasattr(operand, "dtype")]
     if dtypes and len(dtypes) < len(operands):
         on_host = is_host_call(*operands)
         operands = tuple(_like(operand, np.dtype(dtypes[0]), on_host=on_host) for operand in operands)
-    return computed(function, *operands, **options)
+    return call_with_library(function, *operands, **options)
 
 
 def with_lists_alike(*operands: Any) -> tuple[Any, ...]:
@@ -123,7 +123,7 @@ def array_function(
     Args:
         name: Its name there.
         parameters: The names of its operands, which have one dtype.
-        compute: Takes the library and its arrays; see :func:`computed_alike`.
+        compute: Takes the library and its arrays; see :func:`call_with_library_alike`.
         what: What it gives, for the docstring.
         operand: What its operands are, for the docstring.
     """
@@ -132,7 +132,7 @@ def array_function(
 
     def function(*args: object, **kwargs: object) -> Any:
         given = signature.bind(*args, **kwargs).arguments
-        return computed_alike(compute, *(given[each] for each in operands))
+        return call_with_library_alike(compute, *(given[each] for each in operands))
 
     doc = docstring(
         f"{what}, as `tf.{name}`.",
@@ -158,7 +158,7 @@ def dtype_in(library: Any, dtype: DTypeLike) -> Any:
     return as_dtype(dtype) if library is np else device_dtype(dtype)
 
 
-def known(name: str, value: TensorLike, remedy: str) -> np.ndarray:
+def require_known(name: str, value: TensorLike, remedy: str) -> np.ndarray:
     """Return a value that a result's shape depends on.
 
     Args:
@@ -179,20 +179,20 @@ def known(name: str, value: TensorLike, remedy: str) -> np.ndarray:
 
 
 def whole_number(name: str, value: Any, remedy: str = "Pass an int.") -> int:
-    """Return a whole number that a result's shape depends on, or JAX' symbol for one; see :func:`known`.
+    """Return a whole number that a result's shape depends on, or JAX' symbol for one; see :func:`require_known`.
 
     Raises:
         BadTypeError: If it is none, or is known only when a compiled program runs.
     """
     if is_symbolic_size(value):
         return value  # type: ignore[no-any-return]
-    array = known(name, value, remedy)
+    array = require_known(name, value, remedy)
     if array.dtype.kind not in "iub" or array.ndim:
         raise BadTypeError(f"{name} must be a whole number. Received: {name}={shown(value)}.")
     return int(array)
 
 
-def checked_axis(axis: Axis, rank: int, name: str = "axis") -> int:
+def check_axis(axis: Axis, rank: int, name: str = "axis") -> int:
     """Return a dimension's number, counted from the first.
 
     Raises:
@@ -202,7 +202,7 @@ def checked_axis(axis: Axis, rank: int, name: str = "axis") -> int:
     return dim_of(whole_number(name, axis), rank, name)
 
 
-def scattered(library: Any, array: Any, index: Sequence[Any] | Any, updates: Any, how: str = "set") -> Any:
+def scatter_at(library: Any, array: Any, index: Sequence[Any] | Any, updates: Any, how: str = "set") -> Any:
     """Return `array` with elements at `index` set, or combined with `updates`: "add", "min", "max", "multiply".
 
     Args:

@@ -58,7 +58,7 @@ class EagerPrograms:
         self._count = len(arrays)
         self._programs: dict[Hashable, Callable[..., Any]] = {}
 
-    def computed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def compute(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result; `NOT_COMPUTED` where an operand is something else, or a program would not do.
 
         That is inside of what is traced or taped, and where the function refuses its arguments: it says itself what is
@@ -88,13 +88,13 @@ class EagerPrograms:
             # Of 1, 1.0 and True each is another option.
             key = (
                 key,
-                tuple(map(_keyed, options)),
-                tuple((name, _keyed(named[name])) for name in sorted(named)),
+                tuple(map(_make_key, options)),
+                tuple((name, _make_key(named[name])) for name in sorted(named)),
             )
         program = self._programs.get(key)
-        return self._made(key, options, named) if program is None else program
+        return self._make(key, options, named) if program is None else program
 
-    def _made(self, key: Hashable, options: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
+    def _make(self, key: Hashable, options: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
         import jax
 
         if len(self._programs) >= _MOST:
@@ -108,5 +108,5 @@ class EagerPrograms:
         return program
 
 
-def _keyed(option: Any) -> Hashable:
-    return (list, tuple(map(_keyed, option))) if type(option) is list else (type(option), option)
+def _make_key(option: Any) -> Hashable:
+    return (list, tuple(map(_make_key, option))) if type(option) is list else (type(option), option)

@@ -90,7 +90,7 @@ def or_text(*parameters: str) -> Callable[[_Function], _Function]:
                 return _of_symbols(function, bound, parameters, symbols)
             for name, value in bound.arguments.items():
                 bound.arguments[name] = _operand(name, value, name in parameters)
-            return _unwrapped(function(*bound.args, **bound.kwargs))
+            return _unwrap(function(*bound.args, **bound.kwargs))
 
         return with_text  # type: ignore[return-value]
 
@@ -114,16 +114,16 @@ def _of_symbols(
     def compute(*arrays: np.ndarray) -> Any:
         given = iter(arrays)
 
-        def known(name: str, value: TensorLike) -> Any:
+        def take_operand(name: str, value: TensorLike) -> Any:
             if isinstance(value, TextSymbol):
                 return next(given)
             if isinstance(value, list | tuple) and _symbols([value]):
-                return [known(name, part) for part in value]
+                return [take_operand(name, part) for part in value]
             return _operand(name, value, name in parameters)
 
         own = inspect.BoundArguments(bound.signature, collections.OrderedDict())
         for name, value in arguments.items():
-            own.arguments[name] = known(name, value)
+            own.arguments[name] = take_operand(name, value)
         return function(*own.args, **own.kwargs)
 
     return symbols[0].applied(function.__name__, compute, list(symbols))
@@ -132,10 +132,10 @@ def _of_symbols(
 def _operand(name: str, value: Any, is_text: bool) -> Any:
     if is_text:
         return [as_text(name, part) for part in value] if name == "values" else as_text(name, value)
-    return _known(name, value)
+    return _bring_to_host(name, value)
 
 
-def _known(name: str, value: object) -> Any:
+def _bring_to_host(name: str, value: object) -> Any:
     """Return the other operands on the host, where text is."""
     if not hasattr(value, "__jax_array__") and not hasattr(value, "aval"):
         return value
@@ -149,7 +149,7 @@ def _known(name: str, value: object) -> Any:
     return np.asarray(value)
 
 
-def _unwrapped(result: object) -> Any:
+def _unwrap(result: object) -> Any:
     if isinstance(result, list):
-        return [_unwrapped(part) for part in result]
+        return [_unwrap(part) for part in result]
     return result[()] if isinstance(result, np.ndarray) and not result.ndim else result

@@ -1,7 +1,7 @@
 """Labels looked up by traced indices: who makes strings of a compiled step's results (ops layer).
 
 A device holds no strings, so `tf.gather(labels, indices)` has no result in a program. Whoever runs the program's step
-can make it afterwards, on the host: it enters :func:`looked_up_by` while the step is traced.
+can make it afterwards, on the host: it enters :func:`look_up_by` while the step is traced.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ _LOOKUP: Slot[Lookup | None] = Slot("lookup of labels", None)
 _APPLY: Slot[Apply | None] = Slot("functions of labels", None)
 
 
-def looked_up_by(lookup: Lookup, apply: Apply | None = None) -> Surroundings:
+def look_up_by(lookup: Lookup, apply: Apply | None = None) -> Surroundings:
     """Have a function stand for what is looked up in a block.
 
     Args:

@@ -142,10 +142,10 @@ def _describe_name(doc: str | None, line: str) -> str | None:
 def _call(function: Callable[..., Any], position: int, *, is_raw: bool) -> Any:
     compute = (raises_named if is_raw else gives_tensors)(function)
 
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def call_op(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
-            recorded = recorder.record_call(called, args, kwargs)
+            recorded = recorder.record_call(call_op, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
         if "name" in kwargs:
@@ -154,7 +154,7 @@ def _call(function: Callable[..., Any], position: int, *, is_raw: bool) -> Any:
             args = (*args[:position], *args[position + 1 :])
         return compute(*args, **kwargs)
 
-    return called
+    return call_op
 
 
 def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int) -> Any:
@@ -164,10 +164,10 @@ def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int) ->
     compute_plain = function if calls_back else raises_named(function)
     programs = EagerPrograms(function, arrays) if arrays else None
 
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def call_op(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
-            recorded = recorder.record_call(called, args, kwargs)
+            recorded = recorder.record_call(call_op, args, kwargs)
             if recorded is not NOT_RECORDED:
                 return recorded
         name = None
@@ -177,7 +177,7 @@ def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int) ->
             name, args = args[position], (*args[:position], *args[position + 1 :])
         note = NOTE.get()
         if programs is not None and note is None:
-            computed = programs.computed(args, kwargs)
+            computed = programs.compute(args, kwargs)
             if computed is not NOT_COMPUTED:
                 return computed
         if _holds_ragged(args, kwargs):
@@ -192,7 +192,7 @@ def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int) ->
             raise
         return note(name, result)
 
-    return called
+    return call_op
 
 
 def _holds_ragged(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

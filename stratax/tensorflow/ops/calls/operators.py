@@ -161,14 +161,14 @@ def getitem(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def __getitem__(self: Any, index: TensorLike) -> Any:
         # A list is what a tuple is, as in TensorFlow.
         index = tuple(index) if type(index) is list else index
-        index = tuple(map(_known_slice, index)) if type(index) is tuple else _known_slice(index)
+        index = tuple(map(_find_known_slice, index)) if type(index) is tuple else _find_known_slice(index)
         _check_index(self.shape, index if type(index) is tuple else (index,))
         return compute(self, index)
 
     return __getitem__
 
 
-def _known_slice(part: object) -> Any:
+def _find_known_slice(part: object) -> Any:
     """Return a slice whose bounds are known, if they follow from constants; of a symbol for a size, a number."""
     if type(part) is not slice:
         return as_numbers(part)

@@ -39,7 +39,7 @@ def _pairwise(name: str, symbol: str, compare: Callable[[Any, Any], Any]) -> Any
         del summarize, name
         _check_pairs(x, y, compare, f"Condition x {symbol} y did not hold.", message)
 
-    return _named(function, name, f"Assert that x {symbol} y for all elements, as `tf.debugging.{name}`.")
+    return _name(function, name, f"Assert that x {symbol} y for all elements, as `tf.debugging.{name}`.")
 
 
 def _unary(name: str, condition: str, compare: Callable[[Any, Any], Any]) -> Any:
@@ -53,7 +53,7 @@ def _unary(name: str, condition: str, compare: Callable[[Any, Any], Any]) -> Any
         text = f"Condition x {condition} did not hold element-wise."
         _check_elements(compare(array, 0), (array,), ("x",), text, message)
 
-    return _named(
+    return _name(
         function,
         name,
         f"Assert that x {condition} for all elements, as `tf.debugging.{name}`.",
@@ -61,7 +61,7 @@ def _unary(name: str, condition: str, compare: Callable[[Any, Any], Any]) -> Any
     )
 
 
-def _named(function: Callable[..., None], name: str, summary: str, *, is_unary: bool = False) -> Any:
+def _name(function: Callable[..., None], name: str, summary: str, *, is_unary: bool = False) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = summary + (_DOC.replace(_Y_DOC, "") if is_unary else _DOC)
     return function

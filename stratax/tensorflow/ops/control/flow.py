@@ -93,10 +93,10 @@ def cond(
     _check_callable("true_fn", true_fn)
     _check_callable("false_fn", false_fn)
     truth = _truth("pred", pred)
-    return _chosen(truth, true_fn, false_fn)
+    return _choose(truth, true_fn, false_fn)
 
 
-def _chosen(truth: Any, if_true: Any, if_false: Any) -> Any:
+def _choose(truth: Any, if_true: Any, if_false: Any) -> Any:
     if isinstance(truth, bool):
         return if_true() if truth else if_false()
     return choose(truth, lambda: as_tensors(if_true()), lambda: as_tensors(if_false()))
@@ -139,12 +139,12 @@ def case(
     otherwise = pairs[-1][1] if default is None else default
     rest = pairs[:-1] if default is None else pairs
     for truth, (_, function) in reversed(list(zip(truths, rest, strict=False))):
-        otherwise = _nested(truth, function, otherwise)
+        otherwise = _nest(truth, function, otherwise)
     return otherwise()
 
 
-def _nested(truth: Any, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
-    return lambda: _chosen(truth, function, otherwise)
+def _nest(truth: Any, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
+    return lambda: _choose(truth, function, otherwise)
 
 
 def _pairs(pairs: Any) -> list[Any]:
@@ -177,7 +177,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] |
         BadTypeError: If `branch_index` is no whole number, or a function is none.
         BadArgumentError: If the numbers are not 0, 1, ....
     """
-    functions = _numbered(branch_fns)
+    functions = _number(branch_fns)
     index: Any = branch_index if isinstance(branch_index, int) else convert_to_tensor(branch_index)
     if not isinstance(index, int) and index.dtype.kind not in "iu":
         raise BadTypeError(
@@ -189,11 +189,11 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] |
         number = int(index)
         return functions[number]() if 0 <= number < len(functions) else otherwise()
     for number in reversed(range(len(functions))):
-        otherwise = _nested(index == number, functions[number], otherwise)
+        otherwise = _nest(index == number, functions[number], otherwise)
     return otherwise()
 
 
-def _numbered(branch_fns: Any) -> list[Callable[[], Any]]:
+def _number(branch_fns: Any) -> list[Callable[[], Any]]:
     if not isinstance(branch_fns, dict | list | tuple) or not branch_fns:
         raise BadTypeError(
             f"branch_fns must be a list of functions, or a dict. Received: branch_fns={shown(branch_fns)}."
@@ -266,9 +266,9 @@ def while_loop(
         return as_tensors(_next(made, values))
 
     if limit is not None and is_traced(limit):
-        values, is_traced_loop = _counted(cond, step, first, limit), True
+        values, is_traced_loop = _repeat_counting(cond, step, first, limit), True
     else:
-        values, is_traced_loop = _repeated(lambda values: cond(*values), step, first, limit)
+        values, is_traced_loop = _repeat(lambda values: cond(*values), step, first, limit)
     return _standing_in(loop_vars if is_traced_loop else given, values)
 
 
@@ -292,7 +292,7 @@ def _limit(maximum_iterations: Any) -> Any:
     return limit if is_traced(limit) else max(0, int(limit))
 
 
-def _counted(cond: Callable[..., Any], step: Callable[[Any], Any], first: Any, limit: Any) -> Any:
+def _repeat_counting(cond: Callable[..., Any], step: Callable[[Any], Any], first: Any, limit: Any) -> Any:
     """Repeat with a limit that is known only when the program runs: the loop counts in a variable of its own."""
 
     def go_on(counted: Any) -> Any:
@@ -300,9 +300,7 @@ def _counted(cond: Callable[..., Any], step: Callable[[Any], Any], first: Any, l
 
         return jnp.logical_and(counted[0] < limit, cond(*counted[1]))
 
-    counted, _ = _repeated(
-        go_on, lambda counted: (counted[0] + 1, step(counted[1])), (limit * 0, first), None
-    )
+    counted, _ = _repeat(go_on, lambda counted: (counted[0] + 1, step(counted[1])), (limit * 0, first), None)
     return counted[1]
 
 
@@ -319,7 +317,7 @@ def _next(made: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(made)
 
 
-def _repeated(
+def _repeat(
     test: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, limit: int | None
 ) -> tuple[Any, bool]:
     """Return the last state, and whether the loop is one of the program."""

@@ -60,10 +60,10 @@ def _results(made: PyTree, dtypes: list[Any], structure: Any, what: str) -> list
             f"{what} returned another structure than was declared. Expected: {structure}. Received: {shown(made)}. "
             "Declare it with fn_output_signature; by default it is that of elems."
         )
-    return [_declared(leaf, dtype, what) for leaf, dtype in zip(leaves, dtypes, strict=True)]
+    return [_declare(leaf, dtype, what) for leaf, dtype in zip(leaves, dtypes, strict=True)]
 
 
-def _declared(leaf: Any, declared: Any, what: str) -> Any:
+def _declare(leaf: Any, declared: Any, what: str) -> Any:
     dtype = as_dtype(getattr(declared, "dtype", declared))
     if isinstance(leaf, bool | int | float | complex):
         return convert_to_tensor(leaf, dtype)
@@ -228,7 +228,7 @@ def scan(
         BadArgumentError: If a tensor of `elems` is a scalar, their first dimensions differ, there are no rows and no
             initializer, or `fn` returns another structure than it is given.
     """
-    return _folded("`tf.scan`", fn, elems, initializer, reverse=reverse, keep=True)
+    return _fold("`tf.scan`", fn, elems, initializer, reverse=reverse, keep=True)
 
 
 @op
@@ -244,7 +244,7 @@ def foldl(
 
     The arguments are those of :func:`scan`, which returns all values on the way.
     """
-    return _folded("`tf.foldl`", fn, elems, initializer, reverse=False, keep=False)
+    return _fold("`tf.foldl`", fn, elems, initializer, reverse=False, keep=False)
 
 
 @op
@@ -260,10 +260,10 @@ def foldr(
 
     The arguments are those of :func:`scan`, which returns all values on the way.
     """
-    return _folded("`tf.foldr`", fn, elems, initializer, reverse=True, keep=False)
+    return _fold("`tf.foldr`", fn, elems, initializer, reverse=True, keep=False)
 
 
-def _folded(
+def _fold(
     what: str, fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, *, reverse: bool, keep: bool
 ) -> Any:
     leaves, structure, count = _rows_of(elems, what)
@@ -291,7 +291,7 @@ def _folded(
     # The row that is the first value is not folded into it.
     start = int(begins_with_row)
     if compiled:
-        value, kept = _compiled_fold(step, value, count, start, reverse=reverse, keep=keep)
+        value, kept = _fold_compiled(step, value, count, start, reverse=reverse, keep=keep)
     else:
         rows = [value] * start
         for number in range(start, count):
@@ -304,7 +304,7 @@ def _folded(
     return elements.unflatten(declared, kept if keep else value)
 
 
-def _compiled_fold(
+def _fold_compiled(
     step: Callable[[list[Any], Any], list[Any]],
     value: list[Any],
     count: int,
@@ -325,9 +325,9 @@ def _compiled_fold(
     if start and keep:
         kept = [rows.at[as_numbers(place(0))].set(leaf) for rows, leaf in zip(kept, value, strict=True)]
 
-    def folded(state: Any, number: Any) -> Any:
+    def fold(state: Any, number: Any) -> Any:
         index = place(number)
         made = step(state[0], index)
         return made, [rows.at[index].set(leaf) for rows, leaf in zip(state[1], made, strict=False)]
 
-    return control.reduce(loop_range(start, count), (value, kept), folded)
+    return control.reduce(loop_range(start, count), (value, kept), fold)

@@ -56,11 +56,11 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None) -> Any:
     is_list = isinstance(Tout, list | tuple)
     types = list(Tout) if is_list else [Tout]
     if _is_compiled(given):
-        made = _called_by_program("tf.py_function", _on_elements(func), given, types)
+        made = _call_by_program("tf.py_function", _on_elements(func), given, types)
     else:
         arguments = [elements.as_tensor(part) if in_pipeline() else _tensor(part) for part in given]
         results = _as_list(func(*arguments), len(types))
-        made = [_declared(result, kind) for result, kind in zip(results, types, strict=True)]
+        made = [_declare(result, kind) for result, kind in zip(results, types, strict=True)]
     return made if is_list else made[0]
 
 
@@ -97,7 +97,7 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
         from stratax.tensorflow.ops.arrays.arrays import stop_gradient
 
         constants = [part if holds_text(part) else stop_gradient(_tensor(part)) for part in given]
-        made = _called_by_program("tf.numpy_function", func, constants, types)
+        made = _call_by_program("tf.numpy_function", func, constants, types)
     elif in_pipeline():
         results = _as_list(func(*(elements.as_plain(part) for part in given)), len(types))
         made = [_cast(result, kind) for result, kind in zip(results, types, strict=True)]
@@ -122,10 +122,10 @@ def _decorator(caller: Callable[..., Any], types: Any) -> Callable[..., Any]:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def called(*args: object) -> Any:
+        def call_function(*args: object) -> Any:
             return caller(function, list(args), types)
 
-        return called
+        return call_function
 
     return decorate
 
@@ -168,7 +168,7 @@ def _as_list(result: Array, count: int) -> list[Any]:
     return parts
 
 
-def _declared(result: Array, declared: Any) -> Any:
+def _declare(result: Array, declared: Any) -> Any:
     """Return a result as a tensor of what was declared: a tensor keeps its dtype, and has to have that one."""
     dtype = as_dtype(getattr(declared, "dtype", declared))
     if holds_text(result) or dtype.hasobject:
@@ -192,15 +192,15 @@ def _cast(result: Array, declared: Any) -> Any:
 def _on_elements(func: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of NumPy arrays that calls one of tensors on the host."""
 
-    def called(*arrays: object) -> Any:
+    def call_function(*arrays: object) -> Any:
         # As a pipeline does: on the host, where nothing waits for a device that waits for this function.
         with on_host():
             return func(*(elements.as_element(array) for array in arrays))
 
-    return called
+    return call_function
 
 
-def _called_by_program(what: str, func: Callable[..., Any], given: list[Any], types: list[Any]) -> list[Any]:
+def _call_by_program(what: str, func: Callable[..., Any], given: list[Any], types: list[Any]) -> list[Any]:
     import jax
 
     kinds = [jax.ShapeDtypeStruct(_shape(what, kind), device_dtype(_dtype(what, kind))) for kind in types]
@@ -209,13 +209,13 @@ def _called_by_program(what: str, func: Callable[..., Any], given: list[Any], ty
     numbers = [convert_to_tensor(part) for place, part in enumerate(given) if place not in texts]
     count = len(given)
 
-    def called(*arrays: Any) -> list[Any]:
+    def call_function(*arrays: Any) -> list[Any]:
         left = iter(arrays)
         # Scalars are NumPy's own, as TensorFlow gives them to a graph's functions.
         arguments = [texts[place] if place in texts else next(left)[()] for place in range(count)]
         return _as_list(func(*arguments), len(kinds))
 
-    return host.call_on_host(called, numbers, kinds)
+    return host.call_on_host(call_function, numbers, kinds)
 
 
 def _dtype(what: str, declared: Any) -> Any:

@@ -11,7 +11,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data.elements import check_divisor
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tensorflow.ops.calls._computed import array_function, computed, computed_alike
+from stratax.tensorflow.ops.calls._computed import array_function, call_with_library, call_with_library_alike
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.op import op
 
@@ -34,14 +34,14 @@ def _check_divisor(name: str, x: TensorLike, y: TensorLike) -> None:
         check_divisor(name, x, y)
 
 
-def _truncated_quotient(xp: Any, x: Array, y: Array) -> Any:
+def _divide_truncating(xp: Any, x: Array, y: Array) -> Any:
     _check_divisor("truncatediv", x, y)
     if np.dtype(x.dtype).kind not in "iu":
         return xp.trunc(x / y)
     return (x - xp.fmod(x, y)) // y
 
 
-def _truncated_remainder(xp: ModuleType, x: TensorLike, y: TensorLike) -> Any:
+def _take_remainder(xp: ModuleType, x: TensorLike, y: TensorLike) -> Any:
     _check_divisor("truncatemod", x, y)
     return xp.fmod(x, y)
 
@@ -60,11 +60,11 @@ multiply_no_nan = array_function("math.multiply_no_nan", "x y", _multiply_no_nan
 reciprocal_no_nan = array_function(
     "math.reciprocal_no_nan", "x", _reciprocal_no_nan, "1 / x, and 0 where x is 0"
 )
-truncatediv = array_function("truncatediv", "x y", _truncated_quotient, "x / y, rounded towards zero")
+truncatediv = array_function("truncatediv", "x y", _divide_truncating, "x / y, rounded towards zero")
 truncatemod = array_function(
     "truncatemod",
     "x y",
-    _truncated_remainder,
+    _take_remainder,
     "The remainder of truncatediv(x, y), with the sign of x",
 )
 log_sigmoid = array_function("math.log_sigmoid", "x", _log_sigmoid, "log(sigmoid(x)), without overflow")
@@ -100,7 +100,7 @@ def complex(real: TensorLike, imag: TensorLike) -> Any:
 
         return lax.complex(*xp.broadcast_arrays(real, imag))
 
-    return computed_alike(combine, real, imag)
+    return call_with_library_alike(combine, real, imag)
 
 
 @op
@@ -123,7 +123,7 @@ def polyval(coeffs: Sequence[Any], x: TensorLike) -> Any:
             value = value * x + coefficient
         return value
 
-    return computed_alike(horner, x, *coeffs)
+    return call_with_library_alike(horner, x, *coeffs)
 
 
 @op
@@ -148,7 +148,7 @@ def add_n(inputs: TensorLike) -> Any:
             f"tf.add_n takes tensors of one shape. Received: shapes {shown(sorted(shapes))}."
         )
     # Without a zero to begin with: the sum of one is itself, and of -0 and -0 it is -0.
-    return computed_alike(lambda xp, *arrays: sum(arrays[1:], arrays[0]), *arrays)
+    return call_with_library_alike(lambda xp, *arrays: sum(arrays[1:], arrays[0]), *arrays)
 
 
 @op
@@ -181,19 +181,19 @@ def accumulate_n(
 @op
 def zero_fraction(value: TensorLike) -> Any:
     """Return the share of elements that are 0, a float32 scalar, as `tf.math.zero_fraction`."""
-    return computed(lambda xp, value: xp.mean((value == 0).astype("float32")), value)
+    return call_with_library(lambda xp, value: xp.mean((value == 0).astype("float32")), value)
 
 
 @op
 def is_non_decreasing(x: TensorLike) -> Any:
     """Return whether no element is smaller than the one before it, as `tf.math.is_non_decreasing`."""
-    return computed(lambda xp, x: xp.all(x.ravel()[:-1] <= x.ravel()[1:]), x)
+    return call_with_library(lambda xp, x: xp.all(x.ravel()[:-1] <= x.ravel()[1:]), x)
 
 
 @op
 def is_strictly_increasing(x: TensorLike) -> Any:
     """Return whether every element is larger than the one before it, as `tf.math.is_strictly_increasing`."""
-    return computed(lambda xp, x: xp.all(x.ravel()[:-1] < x.ravel()[1:]), x)
+    return call_with_library(lambda xp, x: xp.all(x.ravel()[:-1] < x.ravel()[1:]), x)
 
 
 @op
@@ -215,4 +215,4 @@ def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12) -> An
         scale = 1 / xp.sqrt(xp.maximum(squares, squares.dtype.type(epsilon)))
         return x * scale.astype(x.dtype)
 
-    return computed(normalize, x)
+    return call_with_library(normalize, x)

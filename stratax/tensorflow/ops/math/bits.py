@@ -7,7 +7,7 @@ import numpy as np
 
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._computed import computed, dtype_in
+from stratax.tensorflow.ops.calls._computed import call_with_library, dtype_in
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.op import op
 
@@ -25,7 +25,7 @@ def bitcast(input: TensorLike, type: DTypeLike) -> Any:
     """
     target = as_dtype(type)
 
-    def reinterpreted(xp: ModuleType, array: Any) -> Any:
+    def reinterpret(xp: ModuleType, array: Any) -> Any:
         kind = np.dtype(dtype_in(xp, target))
         have, want = np.dtype(array.dtype).itemsize, kind.itemsize
         if want > have and (not array.ndim or array.shape[-1] != want // have):
@@ -48,4 +48,4 @@ def bitcast(input: TensorLike, type: DTypeLike) -> Any:
         seen = flat.view(kind)
         return seen if want < have else seen[..., 0]
 
-    return computed(reinterpreted, input)
+    return call_with_library(reinterpret, input)

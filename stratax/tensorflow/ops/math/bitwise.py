@@ -12,7 +12,7 @@ from stratax.tensorflow.ops.calls._computed import array_function
 
 
 def _bitwise(name: str, parameters: str, compute: Callable[..., Any], what: str) -> Any:
-    def checked(library: Any, *arrays: Any) -> Any:
+    def check(library: Any, *arrays: Any) -> Any:
         for array in arrays:
             if np.dtype(array.dtype).kind not in "iu":
                 raise BadTypeError(
@@ -21,10 +21,10 @@ def _bitwise(name: str, parameters: str, compute: Callable[..., Any], what: str)
                 )
         return compute(library, *arrays)
 
-    return array_function(f"bitwise.{name}", parameters, checked, what, "Whole numbers.")
+    return array_function(f"bitwise.{name}", parameters, check, what, "Whole numbers.")
 
 
-def _shifted(xp: Any, shift: Callable[..., Any], x: Array, y: Array) -> Any:
+def _shift(xp: Any, shift: Callable[..., Any], x: Array, y: Array) -> Any:
     # What lies outside of the bits is moved to their ends, as TensorFlow does on a CPU; hardware differs.
     return shift(x, xp.clip(y, 0, np.dtype(x.dtype).itemsize * 8 - 1))
 
@@ -38,9 +38,9 @@ bitwise_xor = _bitwise(
 )
 invert = _bitwise("invert", "x", lambda xp, x: xp.invert(x), "The bits that x does not have")
 left_shift = _bitwise(
-    "left_shift", "x y", lambda xp, x, y: _shifted(xp, xp.left_shift, x, y), "The bits of x, y places higher"
+    "left_shift", "x y", lambda xp, x, y: _shift(xp, xp.left_shift, x, y), "The bits of x, y places higher"
 )
 right_shift = _bitwise(
-    "right_shift", "x y", lambda xp, x, y: _shifted(xp, xp.right_shift, x, y),
+    "right_shift", "x y", lambda xp, x, y: _shift(xp, xp.right_shift, x, y),
     "The bits of x, y places lower; negative numbers stay negative",
 )  # fmt: skip

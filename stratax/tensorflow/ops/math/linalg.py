@@ -13,7 +13,7 @@ from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tensorflow.ops.calls._computed import computed, whole_number
+from stratax.tensorflow.ops.calls._computed import call_with_library, whole_number
 from stratax.tensorflow.ops.calls._host import host_array, is_made_on_host, is_numpy
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import on_device
@@ -201,7 +201,7 @@ def norm(tensor: TensorLike, ord: Any = "euclidean", axis: Axis = None, keepdims
             f"A norm of vectors is 'euclidean' or a positive number, one of matrices is of {_MATRIX_NORMS}. Received: "
             f"ord={shown(ord)}, axis={shown(axis)}."
         )
-    return computed(_norm, tensor, ord=ord, axes=axes, keepdims=bool(keepdims))
+    return call_with_library(_norm, tensor, ord=ord, axes=axes, keepdims=bool(keepdims))
 
 
 _MATRIX_NORMS = ("euclidean", "fro", 1, 2, np.inf)
@@ -280,11 +280,11 @@ def clip_by_global_norm(
     # 1 where the norm is small enough, without a division by zero.
     scale = clip_norm / ops.maximum(norm, clip_norm)
     clipped = [
-        None if array is None else of_same_rows(_scaled(on_device(array), scale), array) for array in t_list
+        None if array is None else of_same_rows(_scale(on_device(array), scale), array) for array in t_list
     ]
     return clipped, norm
 
 
-def _scaled(array: Array, scale: TensorLike) -> Any:
+def _scale(array: Array, scale: TensorLike) -> Any:
     # The norm may have a wider dtype; the arrays keep theirs.
     return array * ops.cast(scale, array.dtype)

@@ -13,7 +13,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._computed import computed, computed_alike
+from stratax.tensorflow.ops.calls._computed import call_with_library, call_with_library_alike
 from stratax.tensorflow.ops.calls.op import op
 
 _ALIGNS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
@@ -43,10 +43,10 @@ def matrix_transpose(a: TensorLike, conjugate: bool = False) -> Any:
     Raises:
         BadArgumentError: If `a` has less than two dimensions.
     """
-    return computed(_transposed, a, conjugate=conjugate)
+    return call_with_library(_transpose, a, conjugate=conjugate)
 
 
-def _transposed(library: ModuleType, matrix: Array, conjugate: bool = False) -> Any:
+def _transpose(library: ModuleType, matrix: Array, conjugate: bool = False) -> Any:
     check_matrices(matrix, "a")
     moved = library.swapaxes(matrix, -1, -2)
     return library.conj(moved) if conjugate else moved
@@ -80,7 +80,7 @@ def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike) -
         is_kept = (is_low | (-above <= num_lower)) & (is_high | (above <= num_upper))
         return library.where(is_kept, matrix, library.zeros((), matrix.dtype))
 
-    return computed(compute, input)
+    return call_with_library(compute, input)
 
 
 def _check_band(name: str, count: Any, size: int) -> None:
@@ -189,7 +189,7 @@ def diag(
             )
         return band.spread(library, array, library.asarray(padding_value, array.dtype))
 
-    return computed(compute, diagonal)
+    return call_with_library(compute, diagonal)
 
 
 def _count(array: Array) -> int:
@@ -224,7 +224,7 @@ def diag_part(
         band = _Band(k, matrix.shape[-2], matrix.shape[-1], align)
         return band.gather(library, matrix, library.asarray(padding_value, matrix.dtype))
 
-    return computed(compute, input)
+    return call_with_library(compute, input)
 
 
 def set_diag(
@@ -258,13 +258,13 @@ def set_diag(
             )
         return band.spread(library, diagonals, matrix)
 
-    return computed_alike(compute, input, diagonal)
+    return call_with_library_alike(compute, input, diagonal)
 
 
 @op
 def tensor_diag(diagonal: TensorLike) -> Any:
     """Return a tensor of twice the rank that is 0 but on its diagonal, as `tf.linalg.tensor_diag`."""
-    return computed(
+    return call_with_library(
         lambda library, array: library.diag(array.ravel()).reshape([*array.shape, *array.shape]), diagonal
     )
 
@@ -287,7 +287,7 @@ def tensor_diag_part(input: TensorLike) -> Any:
         size = int(np.prod(sizes))
         return library.diagonal(array.reshape([size, size])).reshape(sizes)
 
-    return computed(compute, input)
+    return call_with_library(compute, input)
 
 
 @op
@@ -298,7 +298,7 @@ def trace(x: TensorLike) -> Any:
         check_matrices(matrix, "x")
         return library.trace(matrix, axis1=-2, axis2=-1, dtype=matrix.dtype)
 
-    return computed(compute, x)
+    return call_with_library(compute, x)
 
 
 @op
@@ -317,4 +317,4 @@ def cross(a: TensorLike, b: TensorLike) -> Any:
             )
         return library.cross(first, second)
 
-    return computed_alike(compute, a, b)
+    return call_with_library_alike(compute, a, b)

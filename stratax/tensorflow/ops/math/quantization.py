@@ -10,7 +10,7 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._computed import computed
+from stratax.tensorflow.ops.calls._computed import call_with_library
 from stratax.tensorflow.ops.calls.op import op
 
 _MOST_BITS = 16
@@ -41,7 +41,7 @@ def fake_quant_with_min_max_vars(
             f"min and max are scalars here. Received: min={shown(min)}, max={shown(max)}. Use "
             "tf.quantization.fake_quant_with_min_max_vars_per_channel."
         )
-    return _rounded(inputs, min, max, num_bits, narrow_range)
+    return _round(inputs, min, max, num_bits, narrow_range)
 
 
 @op
@@ -66,7 +66,7 @@ def fake_quant_with_min_max_vars_per_channel(
             f"min and max have a number for each channel. Expected: shape {tuple(channels)}. Received: "
             f"min={shown(min)}, max={shown(max)}."
         )
-    return _rounded(inputs, min, max, num_bits, narrow_range)
+    return _round(inputs, min, max, num_bits, narrow_range)
 
 
 @op
@@ -80,17 +80,17 @@ def fake_quant_with_min_max_args(
     """
     if min >= max:
         raise BadArgumentError(f"min must be less than max. Received: min={shown(min)}, max={shown(max)}.")
-    return _rounded(inputs, np.float32(min), np.float32(max), num_bits, narrow_range)
+    return _round(inputs, np.float32(min), np.float32(max), num_bits, narrow_range)
 
 
-def _rounded(inputs: TensorLike, low: TensorLike, high: TensorLike, num_bits: int, narrow_range: bool) -> Any:
+def _round(inputs: TensorLike, low: TensorLike, high: TensorLike, num_bits: int, narrow_range: bool) -> Any:
     if not 2 <= num_bits <= _MOST_BITS:
         raise BadArgumentError(
             f"num_bits must be from 2 to {_MOST_BITS}. Received: num_bits={shown(num_bits)}."
         )
     first, last = int(narrow_range), 2**num_bits - 1
 
-    def rounded(xp: Any, x: Array, low: TensorLike, high: TensorLike) -> Any:
+    def round_inputs(xp: Any, x: Array, low: TensorLike, high: TensorLike) -> Any:
         stop = _stop_gradient if xp is not np else np.asarray
         start, end = stop(low), stop(high)
         scale = (end - start) / np.float32(last - first)
@@ -105,7 +105,7 @@ def _rounded(inputs: TensorLike, low: TensorLike, high: TensorLike, num_bits: in
         held = xp.where(is_empty, xp.zeros_like(result), result)
         return (passed + stop(held - passed)).astype(x.dtype) if xp is not np else held.astype(x.dtype)
 
-    return computed(rounded, inputs, low, high)
+    return call_with_library(round_inputs, inputs, low, high)
 
 
 def _stop_gradient(array: TensorLike) -> Any:

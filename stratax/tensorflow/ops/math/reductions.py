@@ -16,7 +16,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data.elements import if_constant
 from stratax.errors import BadTypeError
-from stratax.tensorflow.ops.calls._computed import checked_axis, computed, dtype_in
+from stratax.tensorflow.ops.calls._computed import call_with_library, check_axis, dtype_in
 from stratax.tensorflow.ops.calls._host import is_on_host
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls._text import as_text, holds_text
@@ -200,7 +200,7 @@ def _cumulative(
         is_host = is_on_host(x)
         library: Any = np if is_host else ops
         x = np.asanyarray(x) if is_host else _on_device(x)
-        dim = checked_axis(axis, len(x.shape))
+        dim = check_axis(axis, len(x.shape))
         # From the end is from the beginning of the reversed array.
         ordered = library.flip(x, axis=dim) if reverse else x
         results = (numpy_function if is_host else device_function)(ordered, dim)
@@ -228,7 +228,7 @@ Returns:
 
 
 @np.errstate(all="ignore")
-def _accumulated_logsumexp(x: TensorLike, axis: int) -> Any:
+def _accumulate_logsumexp(x: TensorLike, axis: int) -> Any:
     return np.logaddexp.accumulate(x, axis=axis)
 
 
@@ -246,7 +246,7 @@ cumsum = _cumulative(
     "cumsum", lambda x, axis: np.cumsum(x, axis=axis), lambda x, axis: ops.cumsum(x, axis=axis), 0, "Sum", "sum"
 )  # fmt: skip
 cumulative_logsumexp = _cumulative(
-    "cumulative_logsumexp", _accumulated_logsumexp, _cumulative_logsumexp,
+    "cumulative_logsumexp", _accumulate_logsumexp, _cumulative_logsumexp,
     float("-inf"), "log(sum(exp()))", "sum",
 )  # fmt: skip
 
@@ -271,7 +271,7 @@ def count_nonzero(
         is_there = input.astype(bool) if np.dtype(input.dtype).hasobject else input != 0
         return xp.sum(is_there, axis=axes_of(axis), keepdims=bool(keepdims), dtype=dtype_in(xp, dtype))
 
-    return computed(count, as_text("input", input) if holds_text(input) else input)
+    return call_with_library(count, as_text("input", input) if holds_text(input) else input)
 
 
 @op
@@ -291,4 +291,4 @@ def reduce_euclidean_norm(input_tensor: TensorLike, axis: Axis = None, keepdims:
         squares = xp.sum(xp.square(xp.abs(x)), axis=axes_of(axis), keepdims=bool(keepdims))
         return xp.sqrt(squares).astype(x.dtype)
 
-    return computed(norm, input_tensor)
+    return call_with_library(norm, input_tensor)

@@ -16,7 +16,7 @@ from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._computed import computed, computed_alike
+from stratax.tensorflow.ops.calls._computed import call_with_library, call_with_library_alike
 from stratax.tensorflow.ops.calls.dtypes import device_dtype
 from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.matrices import check_matrices, diag
@@ -37,13 +37,13 @@ def _adjoint(library: Any, matrix: TensorLike) -> Any:
 
 
 def _of_squares(name: str, what: str, compute: Callable[..., Any]) -> Callable[..., Any]:
-    def checked(library: ModuleType, matrix: Array) -> Any:
+    def check(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix, is_square=True)
         with _solvable(name):
             return compute(library, matrix)
 
     def function(input: TensorLike) -> Any:
-        return computed(checked, input)
+        return call_with_library(check, input)
 
     return op(
         name=name,
@@ -84,7 +84,7 @@ slogdet = _of_squares(
 @op(is_told=False, is_raw=True)
 def logdet(matrix: TensorLike) -> Any:
     """Return logarithms of determinants of positive definite matrices, as `tf.linalg.logdet`."""
-    return computed(
+    return call_with_library(
         lambda library, factor: (
             2 * library.sum(library.log(library.diagonal(factor, axis1=-2, axis2=-1).real), -1)
         ),
@@ -111,7 +111,7 @@ def inv(input: TensorLike, adjoint: bool = False) -> Any:
         _check_invertible(library, result, matrix)
         return result
 
-    return computed(compute, input)
+    return call_with_library(compute, input)
 
 
 def _check_invertible(library: Any, result: TensorLike, matrix: Any) -> None:
@@ -165,7 +165,7 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False) -> Any:
         _check_invertible(library, result, left)
         return result
 
-    return computed_alike(compute, matrix, rhs)
+    return call_with_library_alike(compute, matrix, rhs)
 
 
 def _triangular(library: Any, matrix: Any, rhs: Any, *, lower: bool, adjoint: bool) -> Any:
@@ -197,7 +197,9 @@ def triangular_solve(matrix: TensorLike, rhs: TensorLike, lower: bool = True, ad
     Raises:
         BadArgumentError: If shapes don't fit.
     """
-    return computed_alike(lambda *given: _triangular(*given, lower=lower, adjoint=adjoint), matrix, rhs)
+    return call_with_library_alike(
+        lambda *given: _triangular(*given, lower=lower, adjoint=adjoint), matrix, rhs
+    )
 
 
 @raises_named
@@ -253,7 +255,7 @@ def lstsq(matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: 
                 return library.linalg.solve(other @ left + small, other @ right)
             return other @ library.linalg.solve(left @ other + small, right)
 
-    return computed_alike(compute, matrix, rhs)
+    return call_with_library_alike(compute, matrix, rhs)
 
 
 def _pinv(library: Any, matrix: Any, rcond: Any) -> Any:
@@ -280,7 +282,7 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False) -> Any:
     Returns:
         Shape `(..., n, m)`.
     """
-    return computed(_pinv, a, rcond=rcond)
+    return call_with_library(_pinv, a, rcond=rcond)
 
 
 @op(is_told=False, is_raw=True)
@@ -299,7 +301,7 @@ def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False) -> 
         least = np.finfo(sizes.dtype).eps * max(matrix.shape[-2:]) * library.max(sizes, -1, keepdims=True)
         return library.sum(sizes > (least if tol is None else tol), axis=-1).astype("int32")
 
-    return computed(compute, a)
+    return call_with_library(compute, a)
 
 
 @op(is_told=False, is_raw=True)
@@ -325,7 +327,7 @@ def lu(input: TensorLike, output_idx_type: Any = "int32") -> tuple[Any, Any]:
             return factors, order.astype(device_dtype(output_idx_type))
         return np.vectorize(_lu_of_one, signature="(n,n)->(n,n),(n)")(matrix)
 
-    return computed(compute, input)
+    return call_with_library(compute, input)
 
 
 def _lu_of_one(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -357,13 +359,13 @@ def lu_solve(lower_upper: TensorLike, perm: TensorLike, rhs: TensorLike, validat
         half = _triangular(library, lower, right, lower=True, adjoint=False)
         return _triangular(library, factors, half, lower=False, adjoint=False)
 
-    return computed(compute, lower_upper, perm, rhs)
+    return call_with_library(compute, lower_upper, perm, rhs)
 
 
 @op(is_told=False, is_raw=True)
 def lu_matrix_inverse(lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False) -> Any:
     """Return the inverses of matrices whose factors `lu` gave, as `tf.linalg.lu_matrix_inverse`."""
-    identity = computed(
+    identity = call_with_library(
         lambda library, factors: library.broadcast_to(
             library.eye(factors.shape[-1], dtype=factors.dtype), factors.shape
         ),
@@ -382,7 +384,7 @@ def lu_reconstruct(lower_upper: TensorLike, perm: TensorLike, validate_args: boo
             lower @ library.triu(factors), library.argsort(order, axis=-1)[..., None], axis=-2
         )
 
-    return computed(compute, lower_upper, perm)
+    return call_with_library(compute, lower_upper, perm)
 
 
 _FORMATS = ("compact", "sequence", "matrix")
@@ -422,7 +424,7 @@ def _together(diagonals: Any, form: str) -> Any:
             below = library.pad(below, [*edges, (1, 0)])
         return library.stack([above, main, below], axis=-2)
 
-    return computed_alike(compute, *diagonals)
+    return call_with_library_alike(compute, *diagonals)
 
 
 @op(is_told=False, is_raw=True)
@@ -443,7 +445,7 @@ def tridiagonal_matmul(diagonals: TensorLike, rhs: TensorLike, diagonals_format:
         before = library.pad(right[..., :-1, :], [*edges, (1, 0), (0, 0)])
         return above[..., None] * after + main[..., None] * right + below[..., None] * before
 
-    return computed_alike(compute, _together(diagonals, diagonals_format), rhs)
+    return call_with_library_alike(compute, _together(diagonals, diagonals_format), rhs)
 
 
 @op(name_after="conjugate_rhs", is_told=False, is_raw=True)
@@ -475,7 +477,7 @@ def tridiagonal_solve(
         right = library.conj(right) if conjugate_rhs else right
         if library is np:
             with _solvable("tridiagonal_solve"):
-                solution = np.vectorize(_banded, signature="(n),(n),(n),(n,k)->(n,k)")(
+                solution = np.vectorize(_solve_banded, signature="(n),(n),(n),(n,k)->(n,k)")(
                     above, main, below, right
                 )
         else:
@@ -486,10 +488,10 @@ def tridiagonal_solve(
             return solution[..., 0]
         return solution
 
-    return computed_alike(compute, _together(diagonals, diagonals_format), rhs)
+    return call_with_library_alike(compute, _together(diagonals, diagonals_format), rhs)
 
 
-def _banded(above: np.ndarray, main: np.ndarray, below: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+def _solve_banded(above: np.ndarray, main: np.ndarray, below: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     import scipy.linalg  # type: ignore[import-untyped]
 
     bands = np.stack([np.roll(above, 1), main, np.roll(below, -1)])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.typing import Array, TensorLike
-from stratax.tensorflow.ops.calls._computed import array_function, computed_alike
+from stratax.tensorflow.ops.calls._computed import array_function, call_with_library_alike
 from stratax.tensorflow.ops.calls.op import op
 
 _HALF = ("float16", "bfloat16")
@@ -152,4 +152,4 @@ def lbeta(x: TensorLike) -> Any:
     Returns:
         An array without the last dimension; on the host if `x` is.
     """
-    return computed_alike(lambda xp, x: xp.sum(lgamma(x), -1) - lgamma(xp.sum(x, -1)), x)
+    return call_with_library_alike(lambda xp, x: xp.sum(lgamma(x), -1) - lgamma(xp.sum(x, -1)), x)

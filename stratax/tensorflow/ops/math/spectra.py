@@ -14,7 +14,7 @@ from stratax.base.indices import is_known
 from stratax.base.shown import shown
 from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._computed import computed, computed_alike
+from stratax.tensorflow.ops.calls._computed import call_with_library, call_with_library_alike
 from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.matrices import check_matrices
 
@@ -40,7 +40,7 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
         u, sizes, vh = library.linalg.svd(matrix, full_matrices=full_matrices)
         return sizes, u, library.conj(library.swapaxes(vh, -1, -2))
 
-    return computed(compute, tensor)
+    return call_with_library(compute, tensor)
 
 
 @op
@@ -56,17 +56,17 @@ def qr(input: TensorLike, full_matrices: bool = False) -> tuple[Any, Any]:
         check_matrices(matrix)
         return tuple(library.linalg.qr(matrix, mode="complete" if full_matrices else "reduced"))
 
-    return computed(compute, input)
+    return call_with_library(compute, input)
 
 
 def _values(name: str, what: str, compute: Callable[..., Any]) -> Callable[..., Any]:
-    def checked(library: ModuleType, matrix: Array) -> Any:
+    def check(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix, "tensor", is_square=True)
         _check_finite(name, matrix)
         return compute(library, matrix)
 
     def function(tensor: TensorLike) -> Any:
-        return computed(checked, tensor)
+        return call_with_library(check, tensor)
 
     return op(
         name=name,
@@ -171,7 +171,7 @@ def eigh_tridiagonal(
             values, vectors = values[..., first : last + 1], vectors[..., first : last + 1]
         return values if eigvals_only else (values, vectors)
 
-    return computed_alike(compute, alpha, beta)
+    return call_with_library_alike(compute, alpha, beta)
 
 
 def _matrix_function(name: str, what: str) -> Callable[..., Any]:
@@ -183,7 +183,7 @@ def _matrix_function(name: str, what: str) -> Callable[..., Any]:
         return (result if matrix.dtype.kind == "c" else result.real).astype(matrix.dtype)
 
     def function(input: TensorLike) -> Any:
-        return computed(compute, input)
+        return call_with_library(compute, input)
 
     return op(
         name=name,

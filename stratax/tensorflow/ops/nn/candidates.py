@@ -40,7 +40,7 @@ class CandidateSamples(NamedTuple):
     sampled_expected_count: Any
 
 
-def _sampled(
+def _sample(
     true_classes: TensorLike,
     num_true: int,
     num_sampled: int,
@@ -103,7 +103,7 @@ def uniform_candidate_sampler(
         BadArgumentError: If shapes don't fit, or there are too few classes.
     """
     chances = jnp.full(int(range_max), 1 / int(range_max), "float32")
-    return _sampled(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
+    return _sample(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
 
 
 @op
@@ -121,7 +121,7 @@ def log_uniform_candidate_sampler(
     """
     ranks = np.arange(int(range_max), dtype=np.float64)
     chances = jnp.asarray((np.log1p(1 / (ranks + 1)) / np.log(int(range_max) + 1)).astype(np.float32))
-    return _sampled(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
+    return _sample(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
 
 
 @op
@@ -171,7 +171,7 @@ def fixed_unigram_candidate_sampler(
     weights = np.where(weights > 0, weights, 0) ** float(distortion) * (weights > 0)
     weights *= np.arange(len(weights)) % int(num_shards) == int(shard)
     chances = jnp.asarray((weights / weights.sum()).astype(np.float32))
-    return _sampled(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
+    return _sample(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
 
 
 def _column(path: str) -> list[float]:

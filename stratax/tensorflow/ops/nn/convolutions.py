@@ -76,7 +76,7 @@ def edges_of(padding: _Padding, layout: str) -> Any:
     return padding.upper()
 
 
-def _convolved(
+def _convolve(
     image: Array,
     kernel: Array,
     strides: Any,
@@ -102,7 +102,7 @@ def _convolved(
     )
 
 
-def _checked(image: Array, num: int) -> Any:
+def _flatten_batch(image: Array, num: int) -> Any:
     """Return the image with one dimension for the batch, and the sizes that the batch had."""
     if image.ndim < num + 2:
         raise BadArgumentError(
@@ -122,9 +122,9 @@ def _convolution(
     data_format: Any,
     dilations: Any,
 ) -> Any:
-    image, batch = _checked(on_device(input), num)
+    image, batch = _flatten_batch(on_device(input), num)
     layout = layout_of(data_format, num)
-    result = _convolved(image, on_device(filters), strides, padding, layout, dilations)
+    result = _convolve(image, on_device(filters), strides, padding, layout, dilations)
     return result.reshape([*batch, *result.shape[1:]])
 
 
@@ -212,7 +212,7 @@ def convolution(
     return _convolution(kernel.ndim - 2, input, kernel, strides, padding, data_format, dilations)
 
 
-def _transposed(
+def _convolve_transposed(
     num: int,
     input: TensorLike,
     filters: TensorLike,
@@ -227,7 +227,7 @@ def _transposed(
     sizes = sizes_of("output_shape", output_shape)
     # Of the convolution that makes `image` of such an output this is the gradient.
     forward = functools.partial(
-        _convolved, kernel=kernel, strides=strides, padding=padding, layout=layout, dilations=dilations
+        _convolve, kernel=kernel, strides=strides, padding=padding, layout=layout, dilations=dilations
     )
     if len(sizes) == num:
         around = (image.shape[0], *sizes, kernel.shape[-2])
@@ -259,7 +259,7 @@ _TRANSPOSED_DOC = """Args:
         BadArgumentError: If no convolution makes the input of an array of that shape."""
 
 
-def _transposed_function(num: int) -> Callable[..., Any]:
+def _make_transposed(num: int) -> Callable[..., Any]:
     layout = _LAYOUTS[num][0]
 
     def function(
@@ -271,16 +271,18 @@ def _transposed_function(num: int) -> Callable[..., Any]:
         data_format: str | None = layout,
         dilations: _Steps = None,
     ) -> Any:
-        return _transposed(num, input, filters, output_shape, strides, padding, data_format, dilations)
+        return _convolve_transposed(
+            num, input, filters, output_shape, strides, padding, data_format, dilations
+        )
 
     name = f"conv{num}d_transpose"
     what = f"Compute the gradient of a convolution, also called a deconvolution, as `tf.nn.{name}`."
     return op(name=name, doc=f"{what}\n\n    {_TRANSPOSED_DOC}")(function)
 
 
-conv1d_transpose = _transposed_function(1)
-conv2d_transpose = _transposed_function(2)
-conv3d_transpose = _transposed_function(3)
+conv1d_transpose = _make_transposed(1)
+conv2d_transpose = _make_transposed(2)
+conv3d_transpose = _make_transposed(3)
 
 
 @op
@@ -298,7 +300,9 @@ def conv_transpose(
     The arguments are those of :func:`conv2d_transpose`.
     """
     kernel = on_device(filters)
-    return _transposed(kernel.ndim - 2, input, kernel, output_shape, strides, padding, data_format, dilations)
+    return _convolve_transposed(
+        kernel.ndim - 2, input, kernel, output_shape, strides, padding, data_format, dilations
+    )
 
 
 @op
@@ -312,7 +316,7 @@ def atrous_conv2d_transpose(
     value: TensorLike, filters: TensorLike, output_shape: TensorLike, rate: int, padding: _Padding
 ) -> Any:
     """Compute the gradient of :func:`atrous_conv2d`, as `tf.nn.atrous_conv2d_transpose`."""
-    return _transposed(2, value, filters, output_shape, 1, padding, "NHWC", rate)
+    return _convolve_transposed(2, value, filters, output_shape, 1, padding, "NHWC", rate)
 
 
 def _depthwise(image: Array, kernel: Array, strides: Any, padding: Any, layout: str, dilations: Any) -> Any:
@@ -323,7 +327,7 @@ def _depthwise(image: Array, kernel: Array, strides: Any, padding: Any, layout: 
             f"Received: filters of shape {kernel.shape} for {channels} channels."
         )
     each = kernel.reshape([*kernel.shape[:2], 1, channels * kernel.shape[3]])
-    return _convolved(image, each, strides, padding, layout, dilations, channels)
+    return _convolve(image, each, strides, padding, layout, dilations, channels)
 
 
 @op
@@ -411,4 +415,4 @@ def separable_conv2d(
     """
     layout = layout_of(data_format, 2)
     each = _depthwise(on_device(input), on_device(depthwise_filter), strides, padding, layout, dilations)
-    return _convolved(each, on_device(pointwise_filter), 1, "VALID", layout, 1)
+    return _convolve(each, on_device(pointwise_filter), 1, "VALID", layout, 1)

@@ -64,10 +64,10 @@ def rows_of(params: TensorLike, ids: TensorLike, max_norm: float | None, partiti
     whole = on_device(parts[0]) if len(parts) == 1 else jnp.concatenate([on_device(part) for part in parts])
     check_indices([numbers], whole.shape)
     rows = jnp.take(whole, numbers, axis=0)
-    return rows if max_norm is None else _shortened(rows, max_norm, numbers.ndim)
+    return rows if max_norm is None else _shorten(rows, max_norm, numbers.ndim)
 
 
-def _shortened(rows: Array, max_norm: float, first: int) -> Any:
+def _shorten(rows: Array, max_norm: float, first: int) -> Any:
     squares = jnp.sum(jnp.square(rows), tuple(range(first, rows.ndim)), keepdims=True)
     # A norm of 0 has no gradient; its own square root is never used.
     length = jnp.sqrt(jnp.where(squares > 0, squares, 1.0))
@@ -101,7 +101,7 @@ def embedding_lookup_sparse(
         BadArgumentError: If `combiner` is none of these.
     """
     segments, ids, weights, num_rows = _entries(sp_ids, sp_weights)
-    return _combined(rows_of(params, ids, max_norm, "div"), segments, weights, num_rows, combiner)
+    return _combine(rows_of(params, ids, max_norm, "div"), segments, weights, num_rows, combiner)
 
 
 def _entries(sp_ids: Any, sp_weights: Any) -> tuple[Any, Any, Any, int]:
@@ -120,7 +120,7 @@ def _entries(sp_ids: Any, sp_weights: Any) -> tuple[Any, Any, Any, int]:
     )
 
 
-def _combined(rows: Any, segments: Any, weights: Any, num_rows: int, combiner: str | None) -> Any:
+def _combine(rows: Any, segments: Any, weights: Any, num_rows: int, combiner: str | None) -> Any:
     powers = {"sum": None, "mean": 1, "sqrtn": 2}
     combiner = "mean" if combiner is None else combiner
     if combiner not in powers:
@@ -181,7 +181,7 @@ def safe_embedding_lookup_sparse(
     # What is left out goes to a row behind the last: a compiled program can't make arrays shorter.
     segments = jnp.where(is_used, segments, num_rows)
     rows = rows_of(embedding_weights, jnp.where(is_used, ids, 0), max_norm, "div")
-    result = _combined(rows, segments, weights, num_rows + 1, combiner)[:-1]
+    result = _combine(rows, segments, weights, num_rows + 1, combiner)[:-1]
     if default_id is not None:
         is_empty = jax.ops.segment_sum(jnp.ones(segments.shape), segments, num_rows + 1)[:-1] == 0
         row = rows_of(embedding_weights, jnp.asarray([default_id]), max_norm, "div")

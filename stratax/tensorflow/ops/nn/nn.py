@@ -66,17 +66,17 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
     num_classes = log_probabilities.shape[-1]
     check_labels(numbers, num_classes)
     # Subtracted, not negated: what is certain costs 0, as in TensorFlow, and not -0.
-    losses = jax.lax.platform_dependent(numbers, 0.0 - log_probabilities, cpu=_gathered, default=_chosen)
+    losses = jax.lax.platform_dependent(numbers, 0.0 - log_probabilities, cpu=_gather, default=_choose)
     # What a compiled function computes itself is not looked at. There the loss is NaN, as in TensorFlow on a GPU.
     return ops.where((numbers < 0) | (numbers >= num_classes), np.nan, losses)
 
 
-def _gathered(numbers: Array, values: TensorLike) -> Any:
+def _gather(numbers: Array, values: TensorLike) -> Any:
     """Return the value of each row that a number says. On a CPU up to twice as fast as choosing."""
     return ops.squeeze(ops.take_along_axis(values, ops.expand_dims(numbers, -1), axis=-1), -1)
 
 
-def _chosen(numbers: TensorLike, values: Array) -> Any:
+def _choose(numbers: TensorLike, values: Array) -> Any:
     """Return the same where a compiler fuses this with what is around it; a gather, and its gradient, need copies."""
     is_own = ops.expand_dims(numbers, -1) == ops.arange(values.shape[-1], dtype="int32")
     return ops.sum(ops.where(is_own, values, 0.0), axis=-1)

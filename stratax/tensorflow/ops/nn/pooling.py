@@ -146,7 +146,7 @@ def pool(
     return pooled(array, window_shape, strides, padding, layout, dilations)
 
 
-def _shifted(
+def _shift(
     array: Array, sizes: tuple[int, int], strides: Any, padding: Any, dilations: Any, outside: Any
 ) -> Iterator[tuple[int, int, Any]]:
     """Yield for each place in a window of images its row, its column and what all windows have there."""
@@ -200,8 +200,8 @@ def max_pool_with_argmax(
     sizes = inner("ksize", ksize, "NHWC")
     images = array.shape if include_batch_in_index else (1, *array.shape[1:])
     numbers = jnp.arange(images[0] * images[1] * images[2] * images[3], dtype="int32").reshape(images)
-    values = _shifted(array, sizes, strides, padding, 1, _least(array.dtype))
-    places = _shifted(numbers, sizes, strides, padding, 1, -1)
+    values = _shift(array, sizes, strides, padding, 1, _least(array.dtype))
+    places = _shift(numbers, sizes, strides, padding, 1, -1)
     best: Any = None
     where: Any = None
     for (*_, value), (*_, place) in zip(values, places, strict=True):
@@ -243,7 +243,7 @@ def dilation2d(
             f"{array.shape}."
         )
     rows, columns = kernel.shape[:2]
-    parts = _shifted(array, (rows, columns), strides, padding, dilations, _least(array.dtype))
+    parts = _shift(array, (rows, columns), strides, padding, dilations, _least(array.dtype))
     numbers = kernel.reshape([rows * columns, -1])
     result: Any = None
     for (*_, part), number in zip(parts, numbers, strict=True):

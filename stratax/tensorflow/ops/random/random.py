@@ -39,11 +39,11 @@ def _beside_elements(function: _Function) -> _Function:
     """
 
     @functools.wraps(function)
-    def drawn(*args: Any, **kwargs: Any) -> Any:
+    def draw_numbers(*args: Any, **kwargs: Any) -> Any:
         numbers = function(*args, **kwargs)
         return as_element(np.asarray(numbers)) if in_pipeline() and not is_traced(numbers) else numbers
 
-    return cast(_Function, drawn)
+    return cast(_Function, draw_numbers)
 
 
 def _in_one_program(function: _Function) -> _Function:
@@ -54,7 +54,7 @@ def _in_one_program(function: _Function) -> _Function:
     """
     drawn_by_keras = _beside_elements(function)
 
-    def drawn(sizes: tuple[int, ...], low: Any, high: Any, *, dtype: Any, seed: Any) -> Any:
+    def draw_numbers(sizes: tuple[int, ...], low: Any, high: Any, *, dtype: Any, seed: Any) -> Any:
         is_plain = type(seed) is keras.random.SeedGenerator and {type(low), type(high)} <= {int, float}
         # A number belongs to one element, and needs no turns.
         if not in_pipeline() or isinstance(seed, int):
@@ -72,7 +72,7 @@ def _in_one_program(function: _Function) -> _Function:
             seed.state.assign(after)
         return as_element(np.asarray(numbers))
 
-    return cast(_Function, drawn)
+    return cast(_Function, draw_numbers)
 
 
 _drawing = threading.Lock()
@@ -108,7 +108,7 @@ def _floats(exact: Any, on_a_device: Any, shape: Any, dtype: Any, seed: Any) -> 
     )
     if place is None:
         return on_a_device(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=source_of(seed))
-    return _made(exact(*place, sizes, kind))
+    return _place(exact(*place, sizes, kind))
 
 
 def _integers(sizes: tuple[int, ...], low: Any, high: Any, kind: np.dtype, seed: Any) -> Any:
@@ -123,17 +123,17 @@ def _integers(sizes: tuple[int, ...], low: Any, high: Any, kind: np.dtype, seed:
         place = place_of(("integers", str(kind)), seed, math.prod(sizes) * _philox.RESERVED)
     if place is None:
         return _whole_numbers(sizes, low, high, dtype=device_dtype(kind), seed=source_of(seed))
-    return _made(_philox.integers(*place, sizes, int(low), int(high), kind))
+    return _place(_philox.integers(*place, sizes, int(low), int(high), kind))
 
 
-def _scaled(drawn: Any, factor: Any, offset: Any) -> Any:
+def _scale(drawn: Any, factor: Any, offset: Any) -> Any:
     """Return numbers scaled and moved: here, so that both may be traced values, or arrays that broadcast."""
     numbers = drawn * factor + offset
     # NumPy makes float32 of a bfloat16 and a number of Python.
     return numbers.astype(drawn.dtype) if isinstance(drawn, np.ndarray) else numbers
 
 
-def _made(numbers: np.ndarray) -> Any:
+def _place(numbers: np.ndarray) -> Any:
     """Return numbers where they are wanted: as a pipeline's elements, or on a device."""
     return as_element(numbers) if in_pipeline() else on_device(numbers)
 
@@ -180,7 +180,7 @@ def normal(
         TensorShape([2, 3])
     """
     drawn = _floats(_philox.normal, _normal, shape, dtype, seed)
-    return _scaled(drawn, stddev, mean)
+    return _scale(drawn, stddev, mean)
 
 
 @op
@@ -192,7 +192,7 @@ def truncated_normal(
     seed: int | TensorLike | None = None,
 ) -> Any:
     """Normally distributed numbers at most two standard deviations away; arguments as for :func:`normal`."""
-    return _scaled(_floats(_philox.truncated_normal, _truncated_normal, shape, dtype, seed), stddev, mean)
+    return _scale(_floats(_philox.truncated_normal, _truncated_normal, shape, dtype, seed), stddev, mean)
 
 
 @op
@@ -223,7 +223,7 @@ def uniform(
         stateless.check_ends(minval, maxval)
         return _integers(sizes, minval, maxval, as_dtype(dtype), seed)
     top = 1 if maxval is None else maxval
-    return _scaled(_floats(_philox.uniform, _uniform, sizes, dtype, seed), top - minval, minval)
+    return _scale(_floats(_philox.uniform, _uniform, sizes, dtype, seed), top - minval, minval)
 
 
 @op

@@ -50,7 +50,7 @@ def key_of(seed: Any) -> Any:
     return jax.random.wrap_key_data(on_device(numbers).astype("uint32"), impl=_IMPL)
 
 
-def _drawn(
+def _draw(
     seed: Any, host: Callable[[np.random.Generator], Any], device: Callable[[Any], Any], *operands: Any
 ) -> Any:
     """Return what one of two functions draws: with NumPy's generator, or with a key of JAX."""
@@ -105,7 +105,7 @@ def stateless_uniform(
 
         return jax.random.uniform(key, sizes, device_dtype(kind)) * (high - low) + low
 
-    return _drawn(seed, host, device, minval, maxval)
+    return _draw(seed, host, device, minval, maxval)
 
 
 def check_ends(minval: Any, maxval: Any) -> None:
@@ -144,7 +144,7 @@ def _whole_numbers(sizes: tuple[int, ...], seed: Any, minval: Any, maxval: Any, 
             return jax.lax.bitcast_convert_type(words, narrow)
         return jax.random.randint(key, sizes, minval, maxval, narrow)
 
-    return _drawn(seed, host, device, minval, maxval)
+    return _draw(seed, host, device, minval, maxval)
 
 
 @op(name_after="dtype")
@@ -176,7 +176,7 @@ def stateless_normal(
 
         return jax.random.normal(key, sizes, device_dtype(kind)) * stddev + mean
 
-    return _drawn(seed, host, device, mean, stddev)
+    return _draw(seed, host, device, mean, stddev)
 
 
 @op(name_after="dtype")
@@ -229,7 +229,7 @@ def stateless_parameterized_truncated_normal(
         low, high = ((on_device(limit, "float32") - means) / stddevs for limit in (minvals, maxvals))
         return jax.random.truncated_normal(key, low, high, sizes) * stddevs + means
 
-    return _drawn(seed, host, device, means, stddevs, minvals, maxvals)
+    return _draw(seed, host, device, means, stddevs, minvals, maxvals)
 
 
 @op
@@ -256,7 +256,7 @@ def stateless_gamma(shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: 
             rate, kind
         )
 
-    return _drawn(seed, host, device, alpha, beta)
+    return _draw(seed, host, device, alpha, beta)
 
 
 @op
@@ -276,7 +276,7 @@ def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: DTypeLike = "int32
 
         return jax.random.poisson(key, on_device(lam, "float32"), sizes).astype(device_dtype(kind))
 
-    return _drawn(seed, lambda numbers: np.asarray(numbers.poisson(lam, sizes)).astype(kind)[()], device, lam)
+    return _draw(seed, lambda numbers: np.asarray(numbers.poisson(lam, sizes)).astype(kind)[()], device, lam)
 
 
 @op
@@ -305,7 +305,7 @@ def stateless_binomial(
         trials, chances = on_device(counts, "float32"), on_device(probs, "float32")
         return jax.random.binomial(key, trials, chances, sizes).astype(device_dtype(kind))
 
-    return _drawn(seed, host, device, counts, probs)
+    return _draw(seed, host, device, counts, probs)
 
 
 @op
@@ -335,7 +335,7 @@ def stateless_categorical(logits: Any, num_samples: int, seed: Any, dtype: DType
         drawn = jax.random.categorical(key, scores[:, None, :], -1, (scores.shape[0], int(num_samples)))
         return drawn.astype(device_dtype(kind))
 
-    return _drawn(seed, host, device, logits)
+    return _draw(seed, host, device, logits)
 
 
 @op
@@ -347,7 +347,7 @@ def stateless_shuffle(value: Any, seed: Any, alg: object = "auto_select") -> Any
 
         return jax.random.permutation(key, on_device(value))
 
-    return _drawn(seed, lambda numbers: numbers.permutation(np.asarray(value)), device, value)
+    return _draw(seed, lambda numbers: numbers.permutation(np.asarray(value)), device, value)
 
 
 @raises_named
@@ -368,7 +368,7 @@ def index_shuffle(index: Any, seed: Any, max_index: int) -> Any:
         return jax.random.permutation(key, int(max_index) + 1)[on_device(index)]
 
     order = int(max_index) + 1
-    return _drawn(pair, lambda numbers: numbers.permutation(order).astype(np.int32)[index], device, index)
+    return _draw(pair, lambda numbers: numbers.permutation(order).astype(np.int32)[index], device, index)
 
 
 @raises_named
@@ -391,7 +391,7 @@ def split(seed: Any, num: int = 2, alg: object = "auto_select") -> Any:
         words = jax.random.key_data(jax.random.split(key, count))
         return jax.lax.bitcast_convert_type(words, "int32")
 
-    return _drawn(seed, lambda numbers: _host_words(numbers, (count, 2)), device)
+    return _draw(seed, lambda numbers: _host_words(numbers, (count, 2)), device)
 
 
 @raises_named

@@ -10,7 +10,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tensorflow.ops.calls._computed import computed
+from stratax.tensorflow.ops.calls._computed import call_with_library
 from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.reductions import axes_of
 
@@ -35,12 +35,12 @@ def _complex_transform(name: str, num: int) -> Callable[..., Any]:
         return transform(array, axes=tuple(range(-num, 0))).astype(array.dtype)
 
     def function(input: TensorLike) -> Any:
-        return computed(compute, input)
+        return call_with_library(compute, input)
 
-    return _named(function, name, f"over the last {num if num > 1 else ''} dimension{'s' if num > 1 else ''}")
+    return _name(function, name, f"over the last {num if num > 1 else ''} dimension{'s' if num > 1 else ''}")
 
 
-def _named(function: Callable[..., Any], name: str, where: str) -> Callable[..., Any]:
+def _name(function: Callable[..., Any], name: str, where: str) -> Callable[..., Any]:
     what = "inverse Fourier transform" if name.startswith("i") else "Fourier transform"
     of = " of real numbers" if "rfft" in name else ""
     length = (
@@ -82,9 +82,9 @@ def _real_transform(name: str, num: int) -> Callable[..., Any]:
 
     def function(input_tensor: TensorLike, fft_length: TensorLike | None = None) -> Any:
         sizes = None if fft_length is None else sizes_of("fft_length", fft_length)
-        return computed(compute, input_tensor, sizes=sizes)
+        return call_with_library(compute, input_tensor, sizes=sizes)
 
-    return _named(function, name, f"over the last {num if num > 1 else ''} dimension{'s' if num > 1 else ''}")
+    return _name(function, name, f"over the last {num if num > 1 else ''} dimension{'s' if num > 1 else ''}")
 
 
 fft, fft2d, fft3d = (_complex_transform(f"fft{rest}", num) for num, rest in ((1, ""), (2, "2d"), (3, "3d")))
@@ -113,7 +113,7 @@ def _general(name: str) -> Callable[..., Any]:
         dims = None if axes is None else sizes_of("axes", axes)
         if sizes is not None and dims is None:
             dims = tuple(range(-len(sizes), 0))
-        return computed(compute, input_tensor, sizes=sizes, axes=dims)
+        return call_with_library(compute, input_tensor, sizes=sizes, axes=dims)
 
     return op(
         name=name,
@@ -133,7 +133,7 @@ fftnd, ifftnd, rfftnd, irfftnd = (_general(name) for name in ("fftnd", "ifftnd",
 
 def _shift(name: str, what: str) -> Callable[..., Any]:
     def function(x: TensorLike, axes: Axis = None) -> Any:
-        return computed(
+        return call_with_library(
             lambda library, array: getattr(library.fft, function.__name__)(array, axes=axes_of(axes)), x
         )
 
@@ -152,7 +152,7 @@ fftshift = _shift("fftshift", "Return what a transform gives, with frequency 0 m
 ifftshift = _shift("ifftshift", "Return what `fftshift` made, with frequency 0 moved to the beginning")
 
 
-def _filled(library: ModuleType, array: Array, size: int | None) -> Any:
+def _fill(library: ModuleType, array: Array, size: int | None) -> Any:
     """Return an array cut, or filled up with zeros, to a size of its last dimension."""
     if size is None or size == array.shape[-1]:
         return array
@@ -167,7 +167,7 @@ def _turns(size: int, sign: int, dtype: DTypeLike) -> np.ndarray:
 
 
 def _dct(library: ModuleType, array: Array, type: int, size: int | None, norm: str | None) -> Any:
-    array = _filled(library, array, size)
+    array = _fill(library, array, size)
     count = array.shape[-1]
     if type == 1:
         around = library.concatenate([array, array[..., -2:0:-1]], axis=-1)
@@ -215,7 +215,7 @@ def dct(
         )
     if n is not None and n < 1:
         raise BadArgumentError(f"The size of a transform is at least 1. Received: n={shown(n)}.")
-    return computed(_dct, input, type=type, size=n, norm=norm)
+    return call_with_library(_dct, input, type=type, size=n, norm=norm)
 
 
 def idct(

@@ -13,7 +13,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._computed import computed, scattered
+from stratax.tensorflow.ops.calls._computed import call_with_library, scatter_at
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.op import op
@@ -32,7 +32,7 @@ def _one(name: str, size: Any, least: int = 1) -> int:
     return sizes[0]
 
 
-def _framed(library: ModuleType, signal: Array, length: int, step: int, padding: Any, axis: int) -> Any:
+def _frame(library: ModuleType, signal: Array, length: int, step: int, padding: Any, axis: int) -> Any:
     if not -signal.ndim <= axis < signal.ndim:
         raise BadArgumentError(
             f"There is no such dimension. Received: axis={axis} of a signal of shape {signal.shape}."
@@ -76,12 +76,12 @@ def frame(
         BadArgumentError: If a size or the dimension makes no sense.
     """
     length, step = _one("frame_length", frame_length), _one("frame_step", frame_step)
-    return computed(
-        _framed, signal, length=length, step=step, padding=pad_value if pad_end else None, axis=int(axis)
+    return call_with_library(
+        _frame, signal, length=length, step=step, padding=pad_value if pad_end else None, axis=int(axis)
     )
 
 
-def _overlapped(library: Any, signal: Array, step: int) -> Any:
+def _overlap(library: Any, signal: Array, step: int) -> Any:
     if signal.ndim < 2:
         raise BadArgumentError(
             f"A signal of frames has the shape [..., frames, frame_length]. Received: shape {signal.shape}."
@@ -90,7 +90,7 @@ def _overlapped(library: Any, signal: Array, step: int) -> Any:
     places = np.arange(frames)[:, None] * step + np.arange(length)
     size = (frames - 1) * step + length if frames else 0
     silence = library.zeros([*signal.shape[:-2], size], signal.dtype)
-    return scattered(library, silence, (..., places), signal, "add")
+    return scatter_at(library, silence, (..., places), signal, "add")
 
 
 @op
@@ -101,14 +101,14 @@ def overlap_and_add(signal: TensorLike, frame_step: TensorLike) -> Any:
         signal: Shape `[..., frames, frame_length]`.
         frame_step: How far the frames are apart.
     """
-    return computed(_overlapped, signal, step=_one("frame_step", frame_step))
+    return call_with_library(_overlap, signal, step=_one("frame_step", frame_step))
 
 
-def _weighted(frames: Array, window_fn: Window) -> Any:
+def _weigh(frames: Array, window_fn: Window) -> Any:
     if window_fn is None:
         return frames
     window = window_fn(frames.shape[-1], dtype=np.dtype(frames.dtype))
-    return computed(_times, frames, np.asarray(window) if isinstance(frames, np.ndarray) else window)
+    return call_with_library(_times, frames, np.asarray(window) if isinstance(frames, np.ndarray) else window)
 
 
 def _times(library: ModuleType, frames: TensorLike, window: Any) -> Any:
@@ -137,7 +137,7 @@ def stft(
     Returns:
         Complex numbers, shape `[..., frames, fft_length // 2 + 1]`, where `signals` is.
     """
-    frames = _weighted(frame(signals, frame_length, frame_step, pad_end), window_fn)
+    frames = _weigh(frame(signals, frame_length, frame_step, pad_end), window_fn)
     return rfft(frames, [_transform_size(frame_length, fft_length)])
 
 
@@ -164,8 +164,8 @@ def inverse_stft(
         window_fn: Gives the weights of a part; for the signal as it was, `inverse_stft_window_fn(frame_step)`.
     """
     frames = irfft(stfts, [_transform_size(frame_length, fft_length)])
-    frames = computed(_cut_or_filled, frames, size=_one("frame_length", frame_length))
-    return overlap_and_add(_weighted(frames, window_fn), frame_step)
+    frames = call_with_library(_cut_or_filled, frames, size=_one("frame_length", frame_length))
+    return overlap_and_add(_weigh(frames, window_fn), frame_step)
 
 
 def _cut_or_filled(library: Any, frames: Array, size: int) -> Any:
@@ -199,11 +199,11 @@ def mdct(
     length = _one("frame_length", frame_length)
     if length % 4:
         raise BadArgumentError(f"frame_length must be a multiple of 4. Received: frame_length={length}.")
-    frames = _weighted(frame(signals, length, length // 2, pad_end), window_fn)
-    return dct(computed(_folded, frames, factor=1.0 if window_fn else np.sqrt(0.5)), 4, norm=norm)
+    frames = _weigh(frame(signals, length, length // 2, pad_end), window_fn)
+    return dct(call_with_library(_fold, frames, factor=1.0 if window_fn else np.sqrt(0.5)), 4, norm=norm)
 
 
-def _folded(library: Any, frames: Array, factor: float) -> Any:
+def _fold(library: Any, frames: Array, factor: float) -> Any:
     first, second, third, fourth = library.split(frames, 4, axis=-1)
     halves = [-third[..., ::-1] - fourth, first - second[..., ::-1]]
     return library.concatenate(halves, axis=-1) * frames.dtype.type(factor)
@@ -221,10 +221,10 @@ def inverse_mdct(mdcts: TensorLike, window_fn: Window = vorbis_window, norm: str
     halves = dct(mdcts, 4, norm=norm)
     half = halves.shape[-1]
     factor = (1.0 if norm else 0.5 / half) * (1.0 if window_fn else np.sqrt(0.5))
-    return overlap_and_add(_weighted(computed(_unfolded, halves, factor=factor), window_fn), half)
+    return overlap_and_add(_weigh(call_with_library(_unfold, halves, factor=factor), window_fn), half)
 
 
-def _unfolded(library: ModuleType, halves: Any, factor: float) -> Any:
+def _unfold(library: ModuleType, halves: Any, factor: float) -> Any:
     first, second = library.split(halves, 2, axis=-1)
     parts = [second, -second[..., ::-1], -first[..., ::-1], -first]
     return library.concatenate(parts, axis=-1) * halves.dtype.type(factor)
@@ -285,7 +285,7 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike) -> Any:
     Raises:
         BadArgumentError: If there are no bands.
     """
-    return computed(_cepstral, dct(log_mel_spectrograms, 2))
+    return call_with_library(_cepstral, dct(log_mel_spectrograms, 2))
 
 
 def _cepstral(library: ModuleType, spectra: Any) -> Any:

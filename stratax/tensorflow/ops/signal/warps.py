@@ -12,7 +12,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tensorflow.ops.calls._computed import computed
+from stratax.tensorflow.ops.calls._computed import call_with_library
 from stratax.tensorflow.ops.calls.op import op
 
 _NEAREST, _BILINEAR = "NEAREST", "BILINEAR"
@@ -41,7 +41,9 @@ def transform(
     Raises:
         BadArgumentError: If an argument has another shape, or there is no such interpolation.
     """
-    return computed(_transformed, images, transforms, **_options(images, interpolation, output_shape))
+    return call_with_library(
+        _transformed, images, transforms, **_options(images, interpolation, output_shape)
+    )
 
 
 def _options(images: TensorLike, interpolation: str, output_shape: Any = None) -> dict[str, Any]:
@@ -137,7 +139,7 @@ def angles_to_projective_transforms(
     Returns:
         Shape `[num, 8]`, what `transform` takes.
     """
-    return computed(_turned, angles, image_height, image_width)
+    return call_with_library(_turned, angles, image_height, image_width)
 
 
 def _turned(library: Any, angles: Array, height: Any, width: Any) -> Any:
@@ -160,7 +162,7 @@ def translations_to_projective_transforms(translations: TensorLike) -> Any:
     Returns:
         Shape `[num, 8]`, what `transform` takes.
     """
-    return computed(_moved, translations)
+    return call_with_library(_moved, translations)
 
 
 def _moved(library: Any, translations: Array) -> Any:
@@ -178,7 +180,7 @@ def rotate(images: TensorLike, angles: TensorLike, interpolation: str = _NEAREST
         angles: An angle in radians, or one for each image.
         interpolation: `"NEAREST"` or `"BILINEAR"`.
     """
-    return computed(_rotated, images, angles, **_options(images, interpolation))
+    return call_with_library(_rotated, images, angles, **_options(images, interpolation))
 
 
 def _rotated(library: Any, images: Array, angles: Array, **options: Any) -> Any:
@@ -197,7 +199,7 @@ def translate(images: TensorLike, translations: TensorLike, interpolation: str =
         translations: `[dx, dy]`, or such a row for each image.
         interpolation: `"NEAREST"` or `"BILINEAR"`.
     """
-    return computed(_translated, images, translations, **_options(images, interpolation))
+    return call_with_library(_translated, images, translations, **_options(images, interpolation))
 
 
 def _translated(library: Any, images: Array, translations: Array, **options: Any) -> Any:
@@ -214,7 +216,7 @@ def flat_transforms_to_matrices(transforms: TensorLike) -> Any:
     Returns:
         Shape `[num, 3, 3]`.
     """
-    return computed(_as_matrices, transforms)
+    return call_with_library(_as_matrices, transforms)
 
 
 def _as_matrices(library: ModuleType, transforms: Array) -> Any:
@@ -232,7 +234,7 @@ def matrices_to_flat_transforms(transform_matrices: TensorLike) -> Any:
     Returns:
         Shape `[num, 8]`.
     """
-    return computed(_as_rows, transform_matrices)
+    return call_with_library(_as_rows, transform_matrices)
 
 
 def _as_rows(library: ModuleType, matrices: Array) -> Any:
@@ -273,7 +275,7 @@ def dense_image_warp(image: TensorLike, flow: TensorLike) -> Any:
         raise BadArgumentError(
             f"Grid must be 4 dimensional, and its height and width at least 2. Received size: {shape}."
         )
-    return computed(_warped, image, flow)
+    return call_with_library(_warped, image, flow)
 
 
 def _warped(library: Any, image: Array, flow: Array) -> Any:

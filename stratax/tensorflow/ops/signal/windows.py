@@ -14,7 +14,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._computed import computed
+from stratax.tensorflow.ops.calls._computed import call_with_library
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor, lengths_of
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 
@@ -122,10 +122,10 @@ def inverse_stft_window_fn(
 
 
 def _inverse(step: int, forward_window_fn: Callable[..., Any], frame_length: Any, dtype: DTypeLike) -> Any:
-    return computed(_divided, forward_window_fn(frame_length, dtype=dtype), step=step)
+    return call_with_library(_divide, forward_window_fn(frame_length, dtype=dtype), step=step)
 
 
-def _divided(library: ModuleType, forward: Any, step: int) -> Any:
+def _divide(library: ModuleType, forward: Any, step: int) -> Any:
     """Divide by the sum of squares of all windows that overlap: equation 7 of Griffin and Lim."""
     overlaps = -(-len(forward) // step)
     squares = library.pad(forward**2, (0, overlaps * step - len(forward))).reshape(overlaps, step)

@@ -43,7 +43,7 @@ class TableCalls:
         traced = [index for index, operand in enumerate(operands) if is_traced(operand)]
         kinds = [] if dtype is None else [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype))]
 
-        def called(turn: np.ndarray, *computed: np.ndarray) -> list[Any]:
+        def call_function(turn: np.ndarray, *computed: np.ndarray) -> list[Any]:
             given = list(operands)
             for index, array in zip(traced, computed, strict=True):
                 given[index] = array
@@ -53,7 +53,7 @@ class TableCalls:
         turn = self._variable()
         arrays = [jax.lax.stop_gradient(jnp.asarray(operands[index])) for index in traced]
         count, *results = host.call_on_host(
-            called, [turn.value, *arrays], [jax.ShapeDtypeStruct((), np.int32), *kinds]
+            call_function, [turn.value, *arrays], [jax.ShapeDtypeStruct((), np.int32), *kinds]
         )
         turn.assign(count)
         return results[0] if results else None

@@ -223,7 +223,7 @@ class StaticHashTable(HostConstant):
         del name
         if numeric_tables.is_for_device(keys, self.key_dtype, self.value_dtype):
             return numeric_tables.on_device(self._in_program, keys)
-        return on_host(self._looked_up, keys, name="lookup", gives=self.value_dtype)
+        return on_host(self._look_up, keys, name="lookup", gives=self.value_dtype)
 
     def _in_program(self, keys: Array) -> Any:
         numeric_tables.check_kind(keys, self.key_dtype)
@@ -244,7 +244,7 @@ class StaticHashTable(HostConstant):
             "default_value": self._default,
         }
 
-    def _looked_up(self, keys: np.ndarray) -> np.ndarray:
+    def _look_up(self, keys: np.ndarray) -> np.ndarray:
         numeric_tables.check_kind(keys, self.key_dtype)
         find, default = self._values.get, self._default
         made = np.empty(keys.size, self.value_dtype)
@@ -320,12 +320,12 @@ class StaticVocabularyTable(HostConstant):
         del name
         if numeric_tables.is_for_device(keys, self.key_dtype, self.value_dtype):
             return numeric_tables.on_device(self._in_program, keys)
-        return on_host(self._looked_up, keys, name="lookup", gives=np.int64)
+        return on_host(self._look_up, keys, name="lookup", gives=np.int64)
 
     def _in_program(self, keys: Array) -> Any:
         numeric_tables.check_kind(keys, self.key_dtype)
         # Ids of other keys are hashes of text.
-        return numeric_tables.found_by_host(self._looked_up, keys, np.int64)
+        return numeric_tables.find_by_host(self._look_up, keys, np.int64)
 
     def __getitem__(self, keys: Array) -> Any:
         return self.lookup(keys)
@@ -344,7 +344,7 @@ class StaticVocabularyTable(HostConstant):
         keys = _flat(sorted(self._ids, key=self._ids.__getitem__), self.key_dtype)
         return {"keys": keys, "num_oov_buckets": self._num_oov_buckets}
 
-    def _looked_up(self, keys: np.ndarray) -> np.ndarray:
+    def _look_up(self, keys: np.ndarray) -> np.ndarray:
         numeric_tables.check_kind(keys, self.key_dtype)
         given = keys.reshape(-1).tolist()
         ids = np.array([self._ids.get(key, -1) for key in given], np.int64)
@@ -386,7 +386,7 @@ def index_table_from_tensor(
             f"vocabulary_list must not be empty. Received: {shown(vocabulary_list)}."
         )
     made = KeyValueTensorInitializer(entries, np.arange(len(entries)), value_dtype=np.int64)
-    return _indexed(made, num_oov_buckets, default_value)
+    return _make_table(made, num_oov_buckets, default_value)
 
 
 def index_table_from_file(
@@ -425,7 +425,7 @@ def index_table_from_file(
     made = TextFileInitializer(
         vocabulary_file, key_dtype, key_column_index, np.int64, value_column_index, vocab_size, delimiter
     )
-    return _indexed(made, num_oov_buckets, default_value)
+    return _make_table(made, num_oov_buckets, default_value)
 
 
 def index_to_string_table_from_tensor(
@@ -471,7 +471,7 @@ def index_to_string_table_from_file(
     return StaticHashTable(made, default_value)
 
 
-def _indexed(
+def _make_table(
     made: TensorLike, num_oov_buckets: int, default_value: int
 ) -> StaticHashTable | StaticVocabularyTable:
     return (

@@ -56,7 +56,7 @@ class MutableHashTable(HostState):
         del checkpoint, experimental_is_anonymous
         self.key_dtype, self.value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
         self.name = name
-        self._default = _converted(default_value, self.value_dtype, "default_value")
+        self._default = _convert(default_value, self.value_dtype, "default_value")
         self._values: dict[Any, Any] = {}
         self._calls = TableCalls()
 
@@ -83,7 +83,7 @@ class MutableHashTable(HostState):
 
     def _insert(self, keys: Array, values: TensorLike) -> None:
         listed = self._keys(keys)
-        made = _converted(values, self.value_dtype, "values")
+        made = _convert(values, self.value_dtype, "values")
         expected = (*np.shape(array_of(keys)), *self._default.shape)
         if made.shape != expected:
             raise BadArgumentError(
@@ -107,7 +107,7 @@ class MutableHashTable(HostState):
     def _change(self, change: Any, *operands: Any) -> None:
         _refuse_features(*operands)
         if is_tracing():
-            self._calls.make(change, [_packed(operand) for operand in operands])
+            self._calls.make(change, [_pack(operand) for operand in operands])
         else:
             self._calls.wait()
             change(*operands)
@@ -124,18 +124,16 @@ class MutableHashTable(HostState):
             BadTypeError: Keys are of another kind than the table's.
         """
         self._calls.wait()
-        keys = _packed(keys)
+        keys = _pack(keys)
         if dynamic_default_values is not None:
-            return self._with_defaults(keys, _packed(dynamic_default_values))
+            return self._with_defaults(keys, _pack(dynamic_default_values))
         if is_tracing() and not self.value_dtype.hasobject and not _is_feature(keys):
             return on_device(self._in_program, keys)
-        return on_host(self._looked_up, keys, name="lookup", gives=self.value_dtype)
+        return on_host(self._look_up, keys, name="lookup", gives=self.value_dtype)
 
     def _in_program(self, keys: Array) -> Any:
         shape = (*np.shape(keys), *self._default.shape)
-        return self._calls.make(
-            lambda given: self._looked_up(array_of(given)), [keys], self.value_dtype, shape
-        )
+        return self._calls.make(lambda given: self._look_up(array_of(given)), [keys], self.value_dtype, shape)
 
     def __getitem__(self, keys: Array) -> Any:
         return self.lookup(keys)
@@ -143,17 +141,17 @@ class MutableHashTable(HostState):
     def _with_defaults(self, keys: Array, defaults: Any) -> Any:
         if is_tracing():
             return self._calls.make(
-                self._found_or_given, [keys, defaults], self.value_dtype, np.shape(defaults)
+                self._find_or_take, [keys, defaults], self.value_dtype, np.shape(defaults)
             )
-        return as_element(self._found_or_given(keys, defaults))
+        return as_element(self._find_or_take(keys, defaults))
 
-    def _found_or_given(self, keys: Array, defaults: Any) -> np.ndarray:
-        listed, given = self._keys(keys), _converted(defaults, self.value_dtype, "dynamic_default_values")
+    def _find_or_take(self, keys: Array, defaults: Any) -> np.ndarray:
+        listed, given = self._keys(keys), _convert(defaults, self.value_dtype, "dynamic_default_values")
         rows = given.reshape((len(listed), *self._default.shape))
         found = [self._values.get(key, row) for key, row in zip(listed, rows, strict=True)]
         return np.array(found, self.value_dtype).reshape(given.shape)
 
-    def _looked_up(self, keys: np.ndarray) -> np.ndarray:
+    def _look_up(self, keys: np.ndarray) -> np.ndarray:
         default = self._default[()]
         made = np.empty((keys.size, *self._default.shape), self.value_dtype)
         for i, key in enumerate(self._keys(keys)):
@@ -248,7 +246,7 @@ def _is_feature(value: TensorLike) -> bool:
     return is_symbol(value) and not is_traced(value)
 
 
-def _packed(value: TensorLike) -> Any:
+def _pack(value: TensorLike) -> Any:
     """Return a list in which there is what a program computes as one array, as TensorFlow; others as they are."""
     return convert_to_tensor(value) if isinstance(value, list | tuple) and _has_traced(value) else value
 
@@ -278,7 +276,7 @@ def _of_plain(flat: list[Any], dtype: np.dtype, shape: tuple[int, ...]) -> np.nd
     return made.reshape(shape)
 
 
-def _converted(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
+def _convert(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
     array = array_of(value)
     if array.size and not _fits(array.dtype.kind, dtype.kind):
         raise BadTypeError(

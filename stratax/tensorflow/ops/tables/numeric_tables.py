@@ -78,7 +78,7 @@ def check_kind(keys: Any, dtype: np.dtype) -> None:
         )
 
 
-def found_by_host(
+def find_by_host(
     function: Callable[[np.ndarray], np.ndarray], keys: Any, dtype: DTypeLike, shape: tuple[int, ...] = ()
 ) -> Any:
     """Return what the host finds each time that the program runs.

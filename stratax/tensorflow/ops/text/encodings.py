@@ -30,11 +30,11 @@ def encode_base64(input: TensorLike, pad: bool = False) -> Any:
         b'aGVsbG8'
     """
 
-    def encoded(text: bytes) -> bytes:
+    def encode(text: bytes) -> bytes:
         made = base64.urlsafe_b64encode(text)
         return made if pad else made.rstrip(b"=")
 
-    return on_host(lambda texts: each(encoded, texts), input, name="encode_base64")
+    return on_host(lambda texts: each(encode, texts), input, name="encode_base64")
 
 
 @op(is_told=False, is_raw=True)
@@ -48,7 +48,7 @@ def decode_base64(input: TensorLike) -> Any:
         BadArgumentError: A string is no base64.
     """
 
-    def decoded(text: bytes) -> bytes:
+    def decode(text: bytes) -> bytes:
         try:
             filled = text.rstrip(b"=")
             filled += b"=" * (-len(filled) % 4)
@@ -58,10 +58,10 @@ def decode_base64(input: TensorLike) -> Any:
                 f"A string is no base64 for web addresses. Expected: letters, digits, - and _. Received: {shown(text)}."
             ) from e
 
-    return on_host(lambda texts: each(decoded, texts), input, name="decode_base64")
+    return on_host(lambda texts: each(decode, texts), input, name="decode_base64")
 
 
-def _decompressed(text: bytes, window: int, have: int) -> bytes:
+def _decompress(text: bytes, window: int, have: int) -> bytes:
     """Return what was compressed, unless it is larger than memory allows: a thousand zeros become one byte.
 
     Args:
@@ -95,12 +95,12 @@ def decode_compressed(bytes: Any, compression_type: str = "") -> Any:
 
     have = 0
 
-    def decoded(text: Any) -> Any:
+    def decode(text: Any) -> Any:
         nonlocal have
         if not compression_type:
             return text
         try:
-            made = _decompressed(text, _WINDOWS[compression_type], have)
+            made = _decompress(text, _WINDOWS[compression_type], have)
             have += len(made)
             return made
         except zlib.error as e:
@@ -108,4 +108,4 @@ def decode_compressed(bytes: Any, compression_type: str = "") -> Any:
                 f"A string is not of {compression_type}. Received: {shown(text)}: {e}."
             ) from e
 
-    return on_host(lambda texts: each(decoded, texts), bytes, name="decode_compressed")
+    return on_host(lambda texts: each(decode, texts), bytes, name="decode_compressed")

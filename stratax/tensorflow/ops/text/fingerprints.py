@@ -187,18 +187,18 @@ def sip_hash64(text: bytes, key: Sequence[int]) -> int:
 def _sip_round(state: list[int]) -> None:
     a, b, c, d = state
     a = (a + b) & _MASK
-    b = _turned(b, 13) ^ a
-    a = _turned(a, 32)
+    b = _turn(b, 13) ^ a
+    a = _turn(a, 32)
     c = (c + d) & _MASK
-    d = _turned(d, 16) ^ c
+    d = _turn(d, 16) ^ c
     a = (a + d) & _MASK
-    d = _turned(d, 21) ^ a
+    d = _turn(d, 21) ^ a
     c = (c + b) & _MASK
-    b = _turned(b, 17) ^ c
-    state[:] = a, b, _turned(c, 32), d
+    b = _turn(b, 17) ^ c
+    state[:] = a, b, _turn(c, 32), d
 
 
-def _turned(value: int, shift: int) -> int:
+def _turn(value: int, shift: int) -> int:
     return (value << shift | value >> (64 - shift)) & _MASK
 
 
@@ -315,11 +315,11 @@ def _longer(text: _Text) -> Words:
     for block in range(int(last.max())):
         running = np.flatnonzero(last > block)
         part = text.of(running)
-        state[:, running] = _mixed(state[:, running], part, np.int64(block * _BLOCK), _K1, np.uint64(1))
-    return _finished(state, text)
+        state[:, running] = _mix(state[:, running], part, np.int64(block * _BLOCK), _K1, np.uint64(1))
+    return _finish(state, text)
 
 
-def _mixed(state: Any, text: _Text, offset: Any, factor: Any, last: np.uint64) -> Any:
+def _mix(state: Any, text: _Text, offset: Any, factor: Any, last: np.uint64) -> Any:
     """Take one block of 64 bytes in; `last` is the weight that two of the words have: 9 for the last block, else 1."""
     x, y, z, v1, v2, w1, w2 = state
     words = [text.word(offset + _WORD * i) for i in range(8)]
@@ -341,14 +341,14 @@ def _weak(words: list[Words], a: Words, b: Words) -> tuple[Words, Words]:
     return a + words[3], b + _rotate(a, 44) + c
 
 
-def _finished(state: Any, text: _Text) -> Words:
+def _finish(state: Any, text: _Text) -> Words:
     _, _, z, v1, _, w1, _ = state
     factor = _K1 + ((z & np.uint64(0xFF)) << np.uint64(1))
     w1 = w1 + ((text.lengths - 1) & (_BLOCK - 1)).astype(np.uint64)
     v1 = v1 + w1
     state = np.stack([*state[:3], v1, state[4], w1 + v1, state[6]])
     # The last 64 bytes, which overlap the block before.
-    x, y, z, v1, v2, w1, w2 = _mixed(state, text, text.lengths - _BLOCK, factor, np.uint64(9))
+    x, y, z, v1, v2, w1, w2 = _mix(state, text, text.lengths - _BLOCK, factor, np.uint64(9))
     low = _of_16(v1, w1, factor) + _shift_mix(y) * _K0 + z
     return _of_16(low, _of_16(v2, w2, factor) + x, factor)
 

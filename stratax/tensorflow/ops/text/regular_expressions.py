@@ -24,7 +24,7 @@ def matching(pattern: Any) -> Callable[[bytes], bool]:
     Raises:
         BadArgumentError: It is no regular expression.
     """
-    compiled = _compiled(_bytes(pattern))
+    compiled = _compile(_bytes(pattern))
     return lambda given: compiled.fullmatch(given) is not None
 
 
@@ -39,16 +39,16 @@ def replacing(pattern: Any, rewrite: Any, replaces_all: bool) -> Callable[[bytes
     Raises:
         BadArgumentError: It is no regular expression, or the rewrite names a group that there is not.
     """
-    compiled = _compiled(_bytes(pattern))
+    compiled = _compile(_bytes(pattern))
     parts = _parts(_bytes(rewrite), compiled.groups)
 
-    def rewritten(match: Any) -> bytes:
+    def rewrite_match(match: Any) -> bytes:
         return b"".join(part if isinstance(part, bytes) else match.group(part) or b"" for part in parts)
 
-    return lambda given: _replaced(compiled, given, rewritten, replaces_all)
+    return lambda given: _replace(compiled, given, rewrite_match, replaces_all)
 
 
-def _replaced(compiled: Any, text: bytes, rewritten: Callable[[Any], bytes], replaces_all: bool) -> bytes:
+def _replace(compiled: Any, text: bytes, rewritten: Callable[[Any], bytes], replaces_all: bool) -> bytes:
     made, at, last_end = [], 0, -1
     while at <= len(text) and (match := compiled.search(text, at)) is not None:
         begin, end = match.span()
@@ -100,7 +100,7 @@ def _parts(rewrite: bytes, num_groups: int) -> list[bytes | int]:
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(pattern: bytes) -> Any:
+def _compile(pattern: bytes) -> Any:
     # Late: most programs use none.
     re2 = importlib.import_module("re2")
     options = re2.Options()

@@ -168,14 +168,14 @@ def reduce_join(
     between = array_of(separator).item()
     if is_symbol(inputs):
         return on_host(
-            lambda texts: _joined(texts, axis, keeps, between), inputs, name="reduce_join", gives=None
+            lambda texts: _join(texts, axis, keeps, between), inputs, name="reduce_join", gives=None
         )
     if isinstance(inputs, RaggedTensor):
-        return _joined_rows(inputs, axis, keeps, between)
-    return as_result(_joined(array_of(inputs), axis, keeps, between))
+        return _join_rows(inputs, axis, keeps, between)
+    return as_result(_join(array_of(inputs), axis, keeps, between))
 
 
-def _joined(texts: np.ndarray, axis: Any, keeps: bool, between: bytes) -> np.ndarray:
+def _join(texts: np.ndarray, axis: Any, keeps: bool, between: bytes) -> np.ndarray:
     axes = range(texts.ndim) if axis is None else np.atleast_1d(np.asarray(axis, int)).tolist()[::-1]
     order = [each + texts.ndim if each < 0 else each for each in axes]
     if any(not 0 <= each < texts.ndim for each in order):
@@ -200,12 +200,12 @@ def _joined(texts: np.ndarray, axis: Any, keeps: bool, between: bytes) -> np.nda
     )
 
 
-def _joined_rows(rows: RaggedTensor, axis: Any, keeps: bool, between: bytes) -> Any:
+def _join_rows(rows: RaggedTensor, axis: Any, keeps: bool, between: bytes) -> Any:
     axes = list(range(rows.ndim)) if axis is None else np.atleast_1d(np.asarray(axis)).tolist()
     made: Any = rows
     for each_axis in sorted((a + rows.ndim if a < 0 else a for a in axes), reverse=True):
         if not isinstance(made, RaggedTensor):
-            made = _joined(array_of(made), each_axis, keeps, between)
+            made = _join(array_of(made), each_axis, keeps, between)
         elif each_axis == 0:
             raise errors.BadArgumentError(
                 f"Rows can't be put together across. Received: axis={shown(axis)} of {shown(rows)}."
@@ -219,9 +219,7 @@ def _inner_joined(rows: RaggedTensor, axis: int, between: bytes) -> Any:
     if axis > 1:
         values = rows.values
         inner = _inner_joined(values, axis - 1, between) if isinstance(values, RaggedTensor) else None
-        return rows.with_values(
-            _joined(array_of(values), axis - 1, False, between) if inner is None else inner
-        )
+        return rows.with_values(_join(array_of(values), axis - 1, False, between) if inner is None else inner)
     made = np.empty(len(rows), object)
     made[:] = [between.join(row) for row in rows.to_list()]
     return made
@@ -290,7 +288,7 @@ def ngrams(
     between = array_of(separator).item()
     pads = None if pad_values is None else [array_of(each).item() for each in _pair(pad_values)]
 
-    def made(row: list[bytes]) -> list[bytes]:
+    def make_grams(row: list[bytes]) -> list[bytes]:
         found = [gram for width in widths for gram in _grams(row, width, between, pads, padding_width)]
         if not found and row and preserve_short_sequences:
             return [between.join(row)]
@@ -304,7 +302,7 @@ def ngrams(
     listed = (
         array.to_list() if isinstance(array, RaggedTensor) else array.reshape(-1, array.shape[-1]).tolist()
     )
-    grams = [made(row) for row in listed]
+    grams = [make_grams(row) for row in listed]
     flat = np.empty(sum(map(len, grams)), object)
     flat[:] = [gram for row in grams for gram in row]
     if isinstance(array, RaggedTensor):

@@ -65,7 +65,7 @@ def to_hash_bucket_strong(input: TensorLike, num_buckets: int, key: Sequence[int
     words = [int(word) % 2**64 for word in key]
     if len(words) != _KEY_WORDS:
         raise errors.BadArgumentError(f"key must have two whole numbers. Received: key={shown(key)}.")
-    return _hashed(lambda text: sip_hash64(text, words) % num_buckets, input, "to_hash_bucket_strong")
+    return _hash(lambda text: sip_hash64(text, words) % num_buckets, input, "to_hash_bucket_strong")
 
 
 @op(is_told=False, is_raw=True)
@@ -83,7 +83,7 @@ def to_hash_bucket(input: TensorLike, num_buckets: int) -> Any:
         BadArgumentError: The number is not positive.
     """
     _check_buckets(num_buckets)
-    return _hashed(lambda text: murmur64(text) % num_buckets, input, "to_hash_bucket")
+    return _hash(lambda text: murmur64(text) % num_buckets, input, "to_hash_bucket")
 
 
 def string_to_hash_bucket(string_tensor: Any, num_buckets: int, name: str | None = None) -> Any:
@@ -168,7 +168,7 @@ def join(inputs: Sequence[Any], separator: str = "") -> Any:
     """
     between = separator.encode()
 
-    def joined(*parts: np.ndarray) -> np.ndarray:
+    def join_texts(*parts: np.ndarray) -> np.ndarray:
         shapes = {part.shape for part in parts if part.ndim}
         if len(shapes) > 1:
             raise errors.BadArgumentError(
@@ -176,7 +176,7 @@ def join(inputs: Sequence[Any], separator: str = "") -> Any:
             )
         return each(lambda *texts: between.join(texts), *parts)
 
-    return on_host(joined, *inputs, name="strings_join")
+    return on_host(join_texts, *inputs, name="strings_join")
 
 
 @op(is_told=False, is_raw=True)
@@ -187,7 +187,7 @@ def lower(input: TensorLike, encoding: str = "") -> Any:
         input: Strings.
         encoding: ``"utf-8"``, or an empty string: only ASCII is changed.
     """
-    return _mapped(_cased(str.lower, bytes.lower, encoding), input, "lower")
+    return _map(_choose_case(str.lower, bytes.lower, encoding), input, "lower")
 
 
 @op(is_told=False, is_raw=True)
@@ -198,7 +198,7 @@ def upper(input: TensorLike, encoding: str = "") -> Any:
         input: Strings.
         encoding: ``"utf-8"``, or an empty string: only ASCII is changed.
     """
-    return _mapped(_cased(str.upper, bytes.upper, encoding), input, "upper")
+    return _map(_choose_case(str.upper, bytes.upper, encoding), input, "upper")
 
 
 @op(is_told=False, is_raw=True)
@@ -208,7 +208,7 @@ def strip(input: TensorLike) -> Any:
     Args:
         input: Strings.
     """
-    return _mapped(bytes.strip, input, "strip")
+    return _map(bytes.strip, input, "strip")
 
 
 @op(name_after="input", is_told=False, is_raw=True)
@@ -275,7 +275,7 @@ def regex_replace(input: TensorLike, pattern: Any, rewrite: Any, replace_global:
         BadArgumentError: The pattern or the rewrite is none.
     """
     replace = replacing(pattern, rewrite, replace_global)
-    return _mapped(replace, input, "regex_replace")
+    return _map(replace, input, "regex_replace")
 
 
 @op(is_told=False, is_raw=True)
@@ -331,15 +331,15 @@ def _fits(number: int, dtype: np.dtype) -> bool:
     return bool(limits.min <= number <= limits.max)
 
 
-def _mapped(function: Callable[[bytes], bytes], input: TensorLike, name: str) -> Any:
+def _map(function: Callable[[bytes], bytes], input: TensorLike, name: str) -> Any:
     return on_host(lambda texts: each(function, texts), input, name=name)
 
 
-def _hashed(function: Callable[[bytes], int], input: TensorLike, name: str) -> Any:
+def _hash(function: Callable[[bytes], int], input: TensorLike, name: str) -> Any:
     return on_host(lambda texts: each(function, texts, dtype=np.int64), input, name=name, gives=np.int64)
 
 
-def _cased(
+def _choose_case(
     of_text: Callable[[str], str], of_bytes: Callable[[bytes], bytes], encoding: str
 ) -> Callable[[bytes], bytes]:
     if encoding not in ("", "utf-8"):

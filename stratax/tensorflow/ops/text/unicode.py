@@ -104,7 +104,7 @@ def unicode_encode(
     """
     codec = _output(output_encoding)
 
-    def encoded(row: Sequence[int]) -> bytes:
+    def encode(row: Sequence[int]) -> bytes:
         return "".join(_character(number, errors, replacement_char) for number in row).encode(codec)
 
     if isinstance(input, RaggedTensor):
@@ -117,7 +117,7 @@ def unicode_encode(
         array = np.asarray(input)
         rows, shape = array.reshape(-1, array.shape[-1]).tolist(), array.shape[:-1]
     made = np.empty(len(rows), object)
-    made[:] = [encoded(row) for row in rows]
+    made[:] = [encode(row) for row in rows]
     return as_result(made.reshape(shape))
 
 
@@ -176,7 +176,7 @@ def _decoder(
 def _offsets(input: TensorLike, encoding: str, handling: str) -> Any:
     codec = _codec(encoding)
 
-    def found(text: bytes) -> list[int]:
+    def find(text: bytes) -> list[int]:
         made, at = [], 0
         while at < len(text):
             size = _size(text[at : at + 8], codec)
@@ -185,7 +185,7 @@ def _offsets(input: TensorLike, encoding: str, handling: str) -> Any:
             at += abs(size)
         return made
 
-    return each_apart(found, input, "offsets", np.int64)
+    return each_apart(find, input, "offsets", np.int64)
 
 
 def _size(text: bytes, codec: str) -> int:
