@@ -26,8 +26,8 @@ def test_own_calls_are_counted_and_those_of_others_are_not(tmp_path):
         ("tf.add of two arrays", 3, 2),
         ("strategy.run", 49, 17),
         ("fit, 8 steps, arrays", 830, 66),
-        ("Checkpoint.save", 640, 24),
-        ("Checkpoint.restore", 700, 23),
+        ("Checkpoint.save", 640, 26),
+        ("Checkpoint.restore", 700, 24),
     ],
 )
 def test_a_trip_grows_no_longer(tmp_path, trip, calls, files):
