@@ -89,6 +89,9 @@ _OF_CONTRIB = {
     "contrib.learn.python.learn.utils.saved_model_export_utils": (
         "stratax.tf.contrib.learn.utils.saved_model_export_utils"
     ),
+    "contrib.slim.python.slim.nets": "stratax.tf.contrib.slim.nets",
+    "contrib.slim.python.slim.nets.inception": "stratax.tf.contrib.slim.nets.inception",
+    "contrib.slim.python.slim.nets.inception_v3": "stratax.tf.contrib.slim.nets.inception",
 }
 # Their modules hold what these do, and they are packages of such modules themselves.
 _PACKAGES = (

@@ -43,6 +43,10 @@ from stratax.tf import migration
         "from tensorflow.contrib.tpu import keras_to_tpu_model, TPUDistributionStrategy",
         "from tensorflow.contrib import distribute; distribute.get_distribution_strategy, distribute.ReplicaContext",
         "from tensorflow.contrib.nn import conv1d_transpose",
+        "from tensorflow.contrib.slim.nets import inception; inception.inception_v3_arg_scope",
+        "from tensorflow.contrib.slim.python.slim.nets.inception_v3 import inception_v3_base",
+        "import tensorflow.contrib.slim as slim; slim.parallel_reader.get_data_files, slim.nets.inception",
+        "from tensorflow.contrib import cloud, quantize; import tensorflow.contrib.tensorrt as trt",
         "from tensorflow.contrib.lookup import MutableHashTable, string_to_index_table_from_file",
     ],
 )

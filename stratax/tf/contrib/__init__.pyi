@@ -1,3 +1,4 @@
+from . import cloud as cloud
 from . import cluster_resolver as cluster_resolver
 from . import compiler as compiler
 from . import crf as crf
@@ -17,12 +18,14 @@ from . import metrics as metrics
 from . import nn as nn
 from . import opt as opt
 from . import predictor as predictor
+from . import quantize as quantize
 from . import rnn as rnn
 from . import saved_model as saved_model
 from . import seq2seq as seq2seq
 from . import slim as slim
 from . import stateless as stateless
 from . import summary as summary
+from . import tensorrt as tensorrt
 from . import tpu as tpu
 from . import training as training
 from . import util as util

@@ -6,4 +6,6 @@ from stratax.tensorflow.v1.train import get_or_create_global_step as get_or_crea
 from . import learning as learning
 from . import losses as losses
 from . import metrics as metrics
+from . import nets as nets
+from . import parallel_reader as parallel_reader
 from . import utils as utils

@@ -1,0 +1,1 @@
+from ._refused import create_inference_graph as create_inference_graph

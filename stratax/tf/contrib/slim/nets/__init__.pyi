@@ -1,0 +1,1 @@
+from . import inception as inception
