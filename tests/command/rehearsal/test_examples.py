@@ -7,6 +7,7 @@ import pytest
 from tests.cluster import forks
 from tests.command.rehearsal.devices import needs_libtpu
 from tests.examples.test_programs import CHECKOUT, SMALL, photographs
+from tests.stressed import but
 
 pytestmark = [needs_libtpu, pytest.mark.processes]
 
@@ -60,9 +61,11 @@ CASES = {
     "mnist_records.py": ("v3-8", ("--strategy", "tpu", *SMALL), FIT, set()),
     "many_workers.py": ("v4-8", ("--limit", "60", "--epochs", "1"), FIT, set()),
 }
+# The others are one more model of convolutions each, which takes 10 to 20 s of the processor.
+QUICK = {"cloud_tpu_gradient_descent.py", "cloud_tpu_session.py", "use_tpus.py"}
 
 
-@pytest.mark.parametrize("program", CASES)
+@pytest.mark.parametrize("program", but(lambda program: program in QUICK, CASES))
 def test_its_programs_compile(program, tmp_path):
     names, arguments, on_all, on_one = CASES[program]
     assert programs_of(program, *arguments, folder=tmp_path, names=names) == (on_all | on_one, on_all)
@@ -80,6 +83,11 @@ def test_those_of_photographs_compile(tmp_path):
     photographs(tmp_path)
     options = ("--strategy", "tpu", "--data", tmp_path, "--batch-size", "8", "--width", "2", "--epochs", "1")
     assert programs_of("flowers.py", *options, folder=tmp_path, names="v5e-8") == (FIT, FIT)
+
+
+@pytest.mark.stress
+def test_those_of_small_photographs_compile(tmp_path):
+    photographs(tmp_path)
     options = ("--data", tmp_path / "images.zip", "--batch-size", "2", "--epochs", "1")
     assert programs_of("cloud_tpu_cifar10.py", *options, folder=tmp_path, names="v3-8") == (FIT, FIT)
 
@@ -93,6 +101,7 @@ def test_those_of_digits_with_a_tpu_estimator_compile(tmp_path):
     assert programs_of("mnist_tpu_estimator.py", *options, folder=tmp_path, names="v3-8") == (BOTH, BOTH)
 
 
+@pytest.mark.stress
 def test_those_of_photographs_with_a_tpu_estimator_compile(tmp_path):
     photographs(tmp_path)
     sizes = ("--train_batch_size=8", "--steps_per_eval=2", "--train_steps=2")
