@@ -33,10 +33,10 @@ def decode_json_example(json_examples: Any, name: str | None = None) -> Any:
         7
     """
     texts = np.asarray(json_examples, object)
-    return as_objects([_serialized(text) for text in texts.reshape(-1)]).reshape(texts.shape)
+    return as_objects([_serialize(text) for text in texts.reshape(-1)]).reshape(texts.shape)
 
 
-def _serialized(text: Any) -> bytes:
+def _serialize(text: Any) -> bytes:
     try:
         parsed = json_format.Parse(text, Example())
     except (json_format.ParseError, UnicodeDecodeError, AttributeError, TypeError) as error:

@@ -66,9 +66,9 @@ class Asking(Drawing, Trying):
             tell_of_function(e, self.operation, note)
             run.origins.tell(e, row)
             raise
-        return self._checked(verdict, number)
+        return self._check_verdict(verdict, number)
 
-    def _checked(self, verdict: Any, number: int) -> bool:
+    def _check_verdict(self, verdict: Any, number: int) -> bool:
         if verdict.shape or verdict.dtype != np.bool_:
             raise DataError(
                 f"The predicate given to {self.operation} has to return one bool. Received: "
@@ -79,7 +79,7 @@ class Asking(Drawing, Trying):
 
     def try_out(self) -> None:
         """Raise if the predicate can be seen to give something else."""
-        try_out(self._predicate, self.child, lambda result: self._checked(np.asarray(result), 0))
+        try_out(self._predicate, self.child, lambda result: self._check_verdict(np.asarray(result), 0))
 
 
 class Filter(Asking):

@@ -86,9 +86,9 @@ class Keyed(Drawing, Trying):
             tell_of_function(e, self.operation, note)
             run.origins.tell(e, row)
             raise
-        return self._checked(key, number)
+        return self._check_key(key, number)
 
-    def _checked(self, key: Any, number: int) -> int:
+    def _check_key(self, key: Any, number: int) -> int:
         if key.shape or key.dtype != np.int64:
             raise DataError(
                 f"key_func given to {self.operation} has to return one int64. Received: {name_of(self._key_func)} gave "
@@ -98,7 +98,7 @@ class Keyed(Drawing, Trying):
 
     def try_out(self) -> None:
         """Raise if a function can be seen to give what does not fit."""
-        try_out(self._key_func, self.child, lambda key: self._checked(_int64(key), 0))
+        try_out(self._key_func, self.child, lambda key: self._check_key(_int64(key), 0))
 
 
 def _int64(value: object) -> Any:
@@ -327,9 +327,9 @@ class GroupByReducer(Keyed):
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the keys in their order."""
-        return _ReducerCursor(lambda: self._reduced(run, passes), lambda folded: self._final(folded)[0])
+        return _ReducerCursor(lambda: self._reduce_pass(run, passes), lambda folded: self._final(folded)[0])
 
-    def _reduced(self, run: PlanRun, passes: int) -> list[Folded]:
+    def _reduce_pass(self, run: PlanRun, passes: int) -> list[Folded]:
         feed = feed_of(self.child, run, passes)
         found: dict[int, Folded] = {}
         try:

@@ -104,11 +104,11 @@ class Scan(Drawing, Trying):
 
     def _result(self, folded: Folded, row: Row) -> tuple[Row, Any]:
         with user_code(name_of(self._function)):
-            given = self._called(folded, self._function, self.child, row)
-        return self._followed(folded, given)
+            given = self._call_folded(folded, self._function, self.child, row)
+        return self._follow(folded, given)
 
     @staticmethod
-    def _called(folded: Folded, function: Callable[..., Any], child: Node, row: Row) -> Any:
+    def _call_folded(folded: Folded, function: Callable[..., Any], child: Node, row: Row) -> Any:
         return function(folded.argument(), argument_of(unflatten(child.structure, row)))
 
     def try_out(self) -> None:
@@ -117,11 +117,11 @@ class Scan(Drawing, Trying):
         try_out(
             self._function,
             self.child,
-            lambda given: self._followed(folded, given),
-            partial(self._called, folded),
+            lambda given: self._follow(folded, given),
+            partial(self._call_folded, folded),
         )
 
-    def _followed(self, folded: Folded, given: object) -> tuple[Row, Any]:
+    def _follow(self, folded: Folded, given: object) -> tuple[Row, Any]:
         if not isinstance(given, tuple | list) or len(given) != 2:
             raise BadTypeError(
                 "The function given to scan returns a pair: the next state and the new element. Received: "

@@ -70,13 +70,13 @@ def try_out(
         return
     with on_host(), element_scope(lambda: ()), np.errstate(all="ignore"):
         try:
-            result = (called or _called)(proof.function, node, row)
+            result = (called or _call)(proof.function, node, row)
         except Exception:
             return
         check(result)
 
 
-def _called(function: Callable[..., Any], node: Node, row: Row) -> Any:
+def _call(function: Callable[..., Any], node: Node, row: Row) -> Any:
     return call(function, node.structure, row)
 
 

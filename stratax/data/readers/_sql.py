@@ -133,10 +133,10 @@ class QueryCursor(Cursor):
     def read(self, limit: int) -> Block:
         try:
             if self._rows is None:
-                self._rows = self._opened()
+                self._rows = self._open()
             found = self._rows.fetchmany(max(1, limit))
         except sqlite3.Error as e:
-            raise self._failed(str(e)) from e
+            raise self._fail(str(e)) from e
         if not found:
             raise StopIteration
         self._number += len(found)
@@ -147,7 +147,7 @@ class QueryCursor(Cursor):
             ]
         )
 
-    def _opened(self) -> sqlite3.Cursor:
+    def _open(self) -> sqlite3.Cursor:
         """PlanRun the query up to the position. What reads ahead may do so from another thread."""
         self._connection = sqlite3.connect(
             f"file:{self._query.path}?mode=ro", uri=True, check_same_thread=False
@@ -156,7 +156,7 @@ class QueryCursor(Cursor):
         rows = self._connection.execute(self._query.text)
         count, expected = len(rows.description or ()), len(self._query.dtypes)
         if count != expected:
-            raise self._failed(
+            raise self._fail(
                 f"The number of columns in query ({count}) must match the number of elements in output_types "
                 f"({expected})"
             )
@@ -164,7 +164,7 @@ class QueryCursor(Cursor):
             rows.fetchone()
         return rows
 
-    def _failed(self, what: str) -> DataError:
+    def _fail(self, what: str) -> DataError:
         self.close()
         return DataError(
             f"A query of a database failed: {what}. Received: data_source_name={shown(self._query.path)}, "

@@ -91,9 +91,9 @@ class GeneratorElements(Node):
     def convert(self, element: PyTree, number: int) -> Row:
         """Convert one element as the signature says."""
         with user_code(f"The generator {self.name}"):
-            return self._converted(element, number)
+            return self._convert_element(element, number)
 
-    def _converted(self, element: PyTree, number: int) -> Row:
+    def _convert_element(self, element: PyTree, number: int) -> Row:
         found, structure = flatten(self._tuples(element))
         leaves: Row | None = found
         if structure != self.structure:

@@ -154,12 +154,12 @@ class DistributedIterator(Stream):
 
     def peek_runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
         if self._is_closed:
-            raise _closed()
+            raise _make_closed_error()
         return runs(self._feed, self._placing.describe, skip, count, up_to=False)
 
     def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
         if self._is_closed:
-            raise _closed()
+            raise _make_closed_error()
         return runs(self._feed, self._placing.describe, skip, count, up_to=True)
 
     def take(self) -> Any:
@@ -168,7 +168,7 @@ class DistributedIterator(Stream):
     def _take(self, place: Callable[[list[Any], StepKind], list[Any]]) -> Any:
         """Take the next step, with its arrays as they are placed."""
         if self._is_closed:
-            raise _closed()
+            raise _make_closed_error()
         steps: Any
         try:
             steps, at = self._feed.take()
@@ -180,7 +180,7 @@ class DistributedIterator(Stream):
 
     def peek_block(self, skip: int, count: int, capacity: int) -> Any:
         if self._is_closed:
-            raise _closed()
+            raise _make_closed_error()
         steps: Any
         columns, steps = stack_elements(self._feed, skip, count, capacity)
         return steps.wrap(self._placing.place(columns, steps.kind, is_stacked=True))
@@ -195,7 +195,7 @@ class DistributedIterator(Stream):
             OutOfRangeError: There are fewer.
         """
         if self._is_closed:
-            raise _closed()
+            raise _make_closed_error()
         _pass_over(self._feed, count)
 
     def get_next(self) -> Any:
@@ -284,7 +284,7 @@ def take_for_program(iterator: DistributedIterator) -> Any:
     return iterator._take(iterator._placing.hand_over)
 
 
-def _closed() -> errors.DataError:
+def _make_closed_error() -> errors.DataError:
     return errors.DataError(
         "An iterator of a distributed dataset was used after close(). Make a new one with `iter(dataset)`."
     )

@@ -100,7 +100,7 @@ class AttentionMechanism:
         """
         return self.initial_alignments(batch_size, dtype)
 
-    def _aligned(self, score: Any) -> Any:
+    def _align(self, score: Any) -> Any:
         masked = score if self._mask is None else jnp.where(self._mask, score, self._masked)
         return on_device(self._probability_fn(masked))
 
@@ -161,7 +161,7 @@ class LuongAttention(AttentionMechanism):
                 score *= on_device(
                     v1.get_variable("attention_g", (), query.dtype, initializer=v1.ones_initializer())
                 )
-        alignments = self._aligned(score)
+        alignments = self._align(score)
         return alignments, alignments
 
 
@@ -226,7 +226,7 @@ class BahdanauAttention(AttentionMechanism):
                 )
                 weights = g * weights * jax.lax.rsqrt(jnp.sum(jnp.square(weights)))
             score = jnp.sum(weights * jnp.tanh(added), 2)
-        alignments = self._aligned(score)
+        alignments = self._align(score)
         return alignments, alignments
 
 

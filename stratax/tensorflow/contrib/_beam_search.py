@@ -187,10 +187,10 @@ class BeamSearchDecoder(Decoder):
             outputs = self._output_layer(outputs)
         logits = self._split(on_device(outputs))
         cell_state = jax.tree.map(lambda each: self._split(on_device(each)), cell_state)
-        made, following = self._chosen(logits, cell_state, state)
+        made, following = self._choose(logits, cell_state, state)
         return made, following, on_device(self._embed(made.predicted_ids)), following.finished
 
-    def _chosen(
+    def _choose(
         self, logits: Any, cell_state: Any, state: BeamSearchDecoderState
     ) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState]:
         num_classes = logits.shape[-1]

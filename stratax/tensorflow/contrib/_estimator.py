@@ -46,7 +46,7 @@ def forward_features(
         spec = estimator.model_fn(features, labels, mode, config)
         if spec.predictions is None:
             return spec
-        added = _forwarded(features, spec.predictions, chosen, sparse_default_values or {})
+        added = _forward(features, spec.predictions, chosen, sparse_default_values or {})
         outputs = {
             key: _with_features(key, output, added) for key, output in (spec.export_outputs or {}).items()
         }
@@ -55,7 +55,7 @@ def forward_features(
     return estimators.Estimator(model_fn, estimator.model_dir, estimator.config)
 
 
-def _forwarded(
+def _forward(
     features: Any, predictions: Any, keys: Sequence[str] | None, defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
     if not isinstance(predictions, dict):

@@ -146,7 +146,7 @@ def dynamic_decode(
     with v1.variable_scope(scope, "decoder"):
         finished, inputs, state = jax.tree.map(on_device, decoder.initialize())
         steps = _steps_of(decoder, maximum_iterations)
-        outputs, state, lengths = _decoded(
+        outputs, state, lengths = _decode(
             decoder, steps, (state, inputs, finished), impute_finished=impute_finished
         )
         outputs, state = decoder.finalize(outputs, state, lengths)
@@ -171,7 +171,7 @@ def _steps_of(decoder: Decoder, maximum_iterations: Any) -> int:
     return min(known)
 
 
-def _decoded(
+def _decode(
     decoder: Decoder, steps: int, first: tuple[Any, Any, Any], *, impute_finished: bool
 ) -> tuple[Any, Any, Any]:
     state, inputs, finished = first
@@ -192,9 +192,9 @@ def _decoded(
         keeps = finished if impute_finished else jnp.broadcast_to(is_over, finished.shape)
         lengths = jnp.where(finished, lengths, time + 1)
         ended = ended if decoder.tracks_own_finished else ended | finished
-        emitted = jax.tree.map(lambda new, zero: _chosen(keeps, zero, new), made, blank)
+        emitted = jax.tree.map(lambda new, zero: _choose(keeps, zero, new), made, blank)
         kept = jax.tree.map(
-            lambda old, new: jnp.where(is_over, old, new) if new.ndim == 0 else _chosen(keeps, old, new),
+            lambda old, new: jnp.where(is_over, old, new) if new.ndim == 0 else _choose(keeps, old, new),
             before,
             after,
         )
@@ -218,7 +218,7 @@ def _alike(first: Any, second: Any) -> Any:
     )
 
 
-def _chosen(condition: Any, value: Any, other: Any) -> Any:
+def _choose(condition: Any, value: Any, other: Any) -> Any:
     if value.shape[: condition.ndim] != condition.shape:
         # Rows of all beams.
         condition = condition.reshape(-1)

@@ -70,7 +70,7 @@ def embedding_function(embedding: Embedding) -> Callable[[Any], Any]:
     return lambda ids: v1.nn.embedding_lookup(embedding, ids)
 
 
-def drawn_ids(logits: Any, seed: int | None) -> Any:
+def draw_ids(logits: Any, seed: int | None) -> Any:
     """Return ids that are drawn with the chances that logits say."""
     return v1.multinomial(logits, 1, seed)[:, 0].astype(jnp.int32)
 
@@ -171,7 +171,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None) -> Any:
         """Return ids that are drawn; -1 where the data is read."""
         is_drawn = uniform((self.batch_size,), seed=self._scheduling_seed) < self._probability
-        return jnp.where(is_drawn, drawn_ids(outputs, self._seed), -1)
+        return jnp.where(is_drawn, draw_ids(outputs, self._seed), -1)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None
@@ -249,7 +249,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
         """Return ids that are drawn."""
-        return drawn_ids(outputs / self._temperature, self._seed)
+        return draw_ids(outputs / self._temperature, self._seed)
 
 
 class CustomHelper(Helper):

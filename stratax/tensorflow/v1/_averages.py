@@ -21,7 +21,7 @@ from stratax.tensorflow.v1._collections import (
     trainable_variables,
 )
 from stratax.tensorflow.v1._current import current_or_none, readable
-from stratax.tensorflow.v1._made_now import made_now
+from stratax.tensorflow.v1._made_now import make_now
 from stratax.tensorflow.v1._operations import Operation, operations_of
 from stratax.tensorflow.v1._optimizer import make_slot
 from stratax.tensorflow.v1._scope import ModelScope
@@ -159,7 +159,7 @@ class ExponentialMovingAverage:
         add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
         with outside_scopes():
             [first] = concrete_values([averaged])
-        return made_now(averaged, np.asarray(first), self._name)
+        return make_now(averaged, np.asarray(first), self._name)
 
     def _update(self, averaged: Any, decay: Any) -> None:
         average = self._averages[id(averaged)][1]

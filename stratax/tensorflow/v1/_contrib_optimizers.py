@@ -64,9 +64,9 @@ class LARSOptimizer(Optimizer):
         if is_by_row:
             return self._unscaled
         is_skipped = any(part in f"{variable.path}:0" for part in self._skip_list)
-        return self._scaled_first if is_skipped else self._rule
+        return self._scale_first if is_skipped else self._rule
 
-    def _scaled_first(
+    def _scale_first(
         self, value: Any, slots: _rules.Slots, gradient: Any, numbers: _rules.Numbers
     ) -> tuple[Any, _rules.Slots]:
         """Step with the learning rate in the sum, where those of scaled variables have it."""

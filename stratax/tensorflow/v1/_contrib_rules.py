@@ -9,19 +9,19 @@ from stratax.tensorflow.v1._rules import Numbers, Slots
 
 def lars(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step against a decaying sum of gradients that are scaled by the layer's norms (You et al., 2017)."""
-    scaled = _scaled(value, gradient, numbers)
+    scaled = _scale(value, gradient, numbers)
     total = slots["momentum"] * numbers["momentum"] + scaled
     return value - total, {"momentum": total}
 
 
 def nesterov_lars(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step as :func:`lars`, by the scaled gradient and the decaying sum that contains it."""
-    scaled = _scaled(value, gradient, numbers)
+    scaled = _scale(value, gradient, numbers)
     total = slots["momentum"] * numbers["momentum"] + scaled
     return value - (scaled + total * numbers["momentum"]), {"momentum": total}
 
 
-def _scaled(value: Any, gradient: Any, numbers: Numbers) -> Any:
+def _scale(value: Any, gradient: Any, numbers: Numbers) -> Any:
     decay = numbers["weight_decay"]
     norm, gradients_norm = jnp.sqrt(jnp.sum(value * value)), jnp.sqrt(jnp.sum(gradient * gradient))
     ratio = numbers["eeta"] * norm / (gradients_norm + decay * norm + numbers["epsilon"])

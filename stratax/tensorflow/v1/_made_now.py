@@ -12,7 +12,7 @@ from stratax.distribute.strategies import owner
 from stratax.seams.keras import at_path
 
 
-def made_now(beside: keras.Variable, value: Any, name: str) -> keras.Variable:
+def make_now(beside: keras.Variable, value: Any, name: str) -> keras.Variable:
     """Return a variable that lies where another one does, and is not trained.
 
     Args:

@@ -20,7 +20,7 @@ from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._keras_form import KerasForm
-from stratax.tensorflow.v1._made_now import made_now
+from stratax.tensorflow.v1._made_now import make_now
 from stratax.tensorflow.v1._operations import operations_of
 from stratax.tensorflow.v1._rules import Numbers, Rule
 from stratax.tensorflow.v1._scope import ModelScope
@@ -73,10 +73,10 @@ class Optimizer(regions.KeepsSlots):
         """
         if self._form is None:
             firsts = {slot: first for slot, (_, first) in self._slot_kinds.items()}
-            self._form = KerasForm(self._checked_rule(), self._numbers, firsts, self._powers, self._name)
+            self._form = KerasForm(self._require_rule(), self._numbers, firsts, self._powers, self._name)
         return self._form
 
-    def _checked_rule(self) -> Rule:
+    def _require_rule(self) -> Rule:
         if self._rule is None:
             raise BadTypeError(
                 f"{type(self).__name__} does not say how it changes a variable. Expected: one of TensorFlow 1's "
@@ -249,7 +249,7 @@ class Optimizer(regions.KeepsSlots):
         if not pairs:
             raise BadArgumentError("No variables provided. Expected: pairs of gradient and variable.")
         _check_gradients(pairs)
-        self._checked_rule()
+        self._require_rule()
         scope = self._enter_scope()
         present = [pair for pair in pairs if pair[0] is not None]
         reduced = {id(gradient) for gradient in self._reduced}
@@ -320,13 +320,13 @@ class Optimizer(regions.KeepsSlots):
         for key, number in self._powers.items():
             if f"{key}_power" not in self._shared:
                 first = np.asarray(_call(number), variables[0].dtype)
-                self._shared[f"{key}_power"] = made_now(variables[0], first, f"{key}_power")
+                self._shared[f"{key}_power"] = make_now(variables[0], first, f"{key}_power")
         for variable in variables:
             for slot, (_, first_value) in self._slot_kinds.items():
                 own = self._slots.setdefault(slot, {})
                 if id(variable) not in own:
                     value = np.full(variable.shape, first_value, variable.dtype)
-                    own[id(variable)] = made_now(variable, value, slot)
+                    own[id(variable)] = make_now(variable, value, slot)
 
     def _apply(
         self,

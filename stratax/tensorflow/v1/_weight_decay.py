@@ -90,13 +90,13 @@ class DecoupledWeightDecayExtension(Optimizer):
             for gradient, variable in pairs
             if gradient is not None and (not chosen or id(variable) in chosen)
         ]
-        decayed = self._decayed(decaying)
+        decayed = self._decay(decaying)
         if decayed is None:
             return super().apply_gradients(pairs, global_step, name)
         with control_dependencies([decayed]):
             return super().apply_gradients(pairs, global_step, name)
 
-    def _decayed(self, pairs: list[tuple[Any, keras.Variable]]) -> Operation | None:
+    def _decay(self, pairs: list[tuple[Any, keras.Variable]]) -> Operation | None:
         scope = self._enter_scope()
         rows = [None if scope is None else scope.derivatives.rows_of(gradient) for gradient, _ in pairs]
         variables = [variable for _, variable in pairs]

@@ -38,7 +38,7 @@ def make_tensor_proto(
     if dtype is not None:
         array = array.astype(np.dtype(as_dtype(dtype)))
     if shape is not None:
-        array = _shaped(array, tuple(int(size) for size in shape), verify_shape)
+        array = _fit_shape(array, tuple(int(size) for size in shape), verify_shape)
     return tensorboard("util.tensor_util").make_tensor_proto(array)
 
 
@@ -46,7 +46,7 @@ def _is_text(values: TensorLike) -> bool:
     return np.asarray(values).dtype.kind in "SUO"
 
 
-def _shaped(array: np.ndarray, shape: tuple[int, ...], verify_shape: bool) -> np.ndarray:
+def _fit_shape(array: np.ndarray, shape: tuple[int, ...], verify_shape: bool) -> np.ndarray:
     size = int(np.prod(shape))
     if (verify_shape and array.shape != shape) or array.size > size:
         raise BadArgumentError(

@@ -41,9 +41,7 @@ def transform(
     Raises:
         BadArgumentError: If an argument has another shape, or there is no such interpolation.
     """
-    return call_with_library(
-        _transformed, images, transforms, **_options(images, interpolation, output_shape)
-    )
+    return call_with_library(_transform, images, transforms, **_options(images, interpolation, output_shape))
 
 
 def _options(images: TensorLike, interpolation: str, output_shape: Any = None) -> dict[str, Any]:
@@ -62,7 +60,7 @@ def _options(images: TensorLike, interpolation: str, output_shape: Any = None) -
     return {"rank": rank, "interpolation": interpolation, "size": size}
 
 
-def _transformed(
+def _transform(
     library: Any,
     images: Array,
     transforms: Array,
@@ -104,10 +102,10 @@ def _pixels(library: Any, images: Any, rows: Any, columns: Any) -> Any:
 
 
 def _nearest(library: Any, images: Any, y: Any, x: Any) -> Any:
-    return _pixels(library, images, _rounded(library, y), _rounded(library, x))
+    return _pixels(library, images, _round(library, y), _round(library, x))
 
 
-def _rounded(library: Any, values: Any) -> Any:
+def _round(library: Any, values: Any) -> Any:
     # Halves away from 0, as C does.
     return library.where(values < 0, library.ceil(values - 0.5), library.floor(values + 0.5))
 
@@ -139,10 +137,10 @@ def angles_to_projective_transforms(
     Returns:
         Shape `[num, 8]`, what `transform` takes.
     """
-    return call_with_library(_turned, angles, image_height, image_width)
+    return call_with_library(_make_rotations, angles, image_height, image_width)
 
 
-def _turned(library: Any, angles: Array, height: Any, width: Any) -> Any:
+def _make_rotations(library: Any, angles: Array, height: Any, width: Any) -> Any:
     angles = angles.astype("float32").reshape(-1)
     high, wide = height.astype("float32") - 1, width.astype("float32") - 1
     cos, sin = library.cos(angles), library.sin(angles)
@@ -162,10 +160,10 @@ def translations_to_projective_transforms(translations: TensorLike) -> Any:
     Returns:
         Shape `[num, 8]`, what `transform` takes.
     """
-    return call_with_library(_moved, translations)
+    return call_with_library(_make_translations, translations)
 
 
-def _moved(library: Any, translations: Array) -> Any:
+def _make_translations(library: Any, translations: Array) -> Any:
     pairs = translations.astype("float32").reshape(-1, 2)
     zeros, ones = library.zeros_like(pairs[:, 0]), library.ones_like(pairs[:, 0])
     return library.stack([ones, zeros, -pairs[:, 0], zeros, ones, -pairs[:, 1], zeros, zeros], 1)
@@ -180,13 +178,13 @@ def rotate(images: TensorLike, angles: TensorLike, interpolation: str = _NEAREST
         angles: An angle in radians, or one for each image.
         interpolation: `"NEAREST"` or `"BILINEAR"`.
     """
-    return call_with_library(_rotated, images, angles, **_options(images, interpolation))
+    return call_with_library(_rotate, images, angles, **_options(images, interpolation))
 
 
-def _rotated(library: Any, images: Array, angles: Array, **options: Any) -> Any:
+def _rotate(library: Any, images: Array, angles: Array, **options: Any) -> Any:
     height, width = images.shape[1:3] if images.ndim == 4 else images.shape[:2]
-    return _transformed(
-        library, images, _turned(library, angles, np.float32(height), np.float32(width)), **options
+    return _transform(
+        library, images, _make_rotations(library, angles, np.float32(height), np.float32(width)), **options
     )
 
 
@@ -199,11 +197,11 @@ def translate(images: TensorLike, translations: TensorLike, interpolation: str =
         translations: `[dx, dy]`, or such a row for each image.
         interpolation: `"NEAREST"` or `"BILINEAR"`.
     """
-    return call_with_library(_translated, images, translations, **_options(images, interpolation))
+    return call_with_library(_translate, images, translations, **_options(images, interpolation))
 
 
-def _translated(library: Any, images: Array, translations: Array, **options: Any) -> Any:
-    return _transformed(library, images, _moved(library, translations), **options)
+def _translate(library: Any, images: Array, translations: Array, **options: Any) -> Any:
+    return _transform(library, images, _make_translations(library, translations), **options)
 
 
 @op
@@ -275,10 +273,10 @@ def dense_image_warp(image: TensorLike, flow: TensorLike) -> Any:
         raise BadArgumentError(
             f"Grid must be 4 dimensional, and its height and width at least 2. Received size: {shape}."
         )
-    return call_with_library(_warped, image, flow)
+    return call_with_library(_warp, image, flow)
 
 
-def _warped(library: Any, image: Array, flow: Array) -> Any:
+def _warp(library: Any, image: Array, flow: Array) -> Any:
     height, width = image.shape[1:3]
     rows, columns = library.meshgrid(library.arange(height), library.arange(width), indexing="ij")
     places = [grid.astype(flow.dtype) - flow[..., each] for each, grid in enumerate((rows, columns))]
