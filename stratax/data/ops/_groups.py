@@ -366,10 +366,10 @@ class GroupByReducer(Keyed):
     def _try_reducing(self, first: object) -> None:
         folded = Folded(as_components(first), "The reduce_func given to group_by_reducer")
 
-        def called(function: Callable[..., Any], node: Node, row: Row) -> Any:
+        def call_folded(function: Callable[..., Any], node: Node, row: Row) -> Any:
             return function(folded.argument(), argument_of(unflatten(node.structure, row)))
 
-        try_out(self._reduce_func, self.child, lambda new: folded.follow(as_components(new)), called)
+        try_out(self._reduce_func, self.child, lambda new: folded.follow(as_components(new)), call_folded)
 
     def _final(self, folded: Folded) -> tuple[Row, Any]:
         with user_code(name_of(self._finalize_func)):

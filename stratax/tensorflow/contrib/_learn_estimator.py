@@ -144,14 +144,14 @@ class LearnEstimator(estimators.Estimator):
         self._metrics: Mapping[str, Any] = {}
         names = list(inspect.signature(model_fn).parameters)
 
-        def called(features: Any, labels: Any, mode: str, params: Any, config: Any) -> Any:
+        def call_model(features: Any, labels: Any, mode: str, params: Any, config: Any) -> Any:
             if feature_engineering_fn is not None:
                 features, labels = feature_engineering_fn(features, labels)
             others = {"mode": mode, "params": params, "config": config, "model_dir": self.model_dir}
             made = model_fn(features, labels, **{key: others[key] for key in names if key in others})
             return self._spec_of(made, features, labels, mode)
 
-        super().__init__(called, model_dir, config, {} if params is None else params)
+        super().__init__(call_model, model_dir, config, {} if params is None else params)
 
     def _spec_of(self, made: Any, features: Any, labels: Any, mode: str) -> Any:
         if isinstance(made, estimators.EstimatorSpec):
