@@ -5,9 +5,10 @@
   sees no difference.
 """
 
+import contextlib
 import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
@@ -214,6 +215,33 @@ def widen(path: str, make: Callable[[Any], Any]) -> None:
 
 
 def training_of_call() -> bool | None:
-    """Return the `training` argument of the layer that is called now, if one is and has it."""
+    """Return the `training` argument of the layer that is called now, if one is and has it; else the phase, if set."""
     context = global_state.get_global_attribute("current_call_ctx")
-    return None if context is None else context.get_value("training")
+    return phase() if context is None else context.get_value("training")
+
+
+def phase() -> bool | None:
+    """Return the learning phase that a program has set for calls that do not say it, if it has."""
+    found: bool | None = global_state.get_global_attribute("stratax_learning_phase")
+    return found
+
+
+def set_phase(value: bool | None) -> None:
+    """Set the learning phase of calls that do not say it, until `clear_session`."""
+    global_state.set_global_attribute("stratax_learning_phase", value)
+
+
+@contextlib.contextmanager
+def without_phase() -> Iterator[None]:
+    """Have calls in a block, which say what they do, not follow the phase that is set."""
+    kept = phase()
+    set_phase(None)
+    try:
+        yield
+    finally:
+        set_phase(kept)
+
+
+def is_called_by_program() -> bool:
+    """Return whether no layer is being called: the next call is the program's own."""
+    return global_state.get_global_attribute("current_call_ctx") is None

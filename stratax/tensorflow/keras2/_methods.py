@@ -283,7 +283,8 @@ def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
         if given and isinstance(x, keras.utils.PyDataset):
             for name, value in given.items():
                 setattr(x, name, value)
-        return original(self, x, *args, **kwargs)
+        with seam.without_phase():
+            return original(self, x, *args, **kwargs)
 
     # Or this function would be a line of the traceback.
     return tracebacks.shortened(method)
@@ -473,6 +474,8 @@ def _with_training_by_position(original: Callable[..., Any]) -> Callable[..., An
             names = list(self._call_signature.parameters)
             if first > 0 and len(args) <= len(names):
                 args, kwargs = args[:first], kwargs | dict(zip(names[first:], args[first:], strict=False))
+        if "training" not in kwargs and seam.phase() is not None and seam.is_called_by_program():
+            kwargs["training"] = seam.phase()
         return original(self, *args, **kwargs)
 
     return __call__

@@ -265,23 +265,22 @@ def moving_average_update(x: keras.Variable, value: TensorLike, momentum: Any) -
 
 
 def learning_phase() -> int:
-    """Return 1 in a layer that is called with `training=True`, else 0."""
+    """Return 1 in a layer that is called with `training=True`, else 0; outside of calls what was set."""
     return int(bool(seam.training_of_call()))
 
 
 def set_learning_phase(value: int | bool) -> None:
-    """Accept the phase that there is outside of training, 0.
+    """Say what layers and models do in calls that do not say it themselves, until `clear_session`.
+
+    Args:
+        value: 1 for what they do in training, 0 for what they do else.
 
     Raises:
-        BadArgumentError: For 1. What a model does is said where it is called.
+        BadArgumentError: For other values.
     """
     if value not in (0, 1):
         raise BadArgumentError(f"The learning phase is 0 or 1. Received: value={shown(value)}.")
-    if value:
-        raise BadArgumentError(
-            "There is no learning phase for all models at once. Expected: set_learning_phase(0), which changes nothing."
-            f" Received: value={shown(value)}. Call the model with training=True."
-        )
+    seam.set_phase(bool(value))
 
 
 def in_train_phase(x: TensorLike, alt: Any, training: Any = None) -> Any:

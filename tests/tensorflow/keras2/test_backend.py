@@ -1,5 +1,6 @@
 """`tf.keras.backend`: phases, functions, refusals; its numbers are compared in tests/golden/surface."""
 
+import keras
 import numpy as np
 import pytest
 
@@ -18,12 +19,38 @@ def test_the_learning_phase_is_that_of_the_call():
     assert layer(np.ones(1), training=True).tolist() == [11.0]
     assert layer(np.ones(1)).tolist() == [20.0]
     assert K.learning_phase() == 0
-    K.set_learning_phase(0)
-    with pytest.raises(errors.BadArgumentError, match="training=True"):
-        K.set_learning_phase(1)
     with pytest.raises(errors.BadArgumentError, match="0 or 1"):
         K.set_learning_phase(2)
     assert K.in_test_phase(1, 2) == 1
+
+
+def test_the_phase_of_calls_that_do_not_say_it():
+    class Phase(keras.layers.Layer):
+        def call(self, x, training=None):
+            return x * 0 + (1.0 if training else 0.0)
+
+    class Model(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.phase = Phase()
+
+        def call(self, x):
+            return self.phase(x)
+
+    layer, model, x = Phase(), Model(), np.ones((1, 2), np.float32)
+    K.set_learning_phase(1)
+    try:
+        assert K.learning_phase() == 1
+        assert float(layer(x)[0, 0]) == float(model(x)[0, 0]) == 1
+        assert float(layer(x, training=False)[0, 0]) == 0
+        assert model.predict(x, verbose=0)[0, 0] == 0
+        K.set_learning_phase(0)
+        assert float(layer(x)[0, 0]) == 0
+    finally:
+        K.set_learning_phase(1)
+        keras.backend.clear_session()
+    assert K.learning_phase() == 0
+    assert float(layer(x)[0, 0]) == 0
 
 
 def test_functions_of_symbolic_tensors():
