@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
-from stratax.tf import _different, _extras, _reader
+from stratax.tf import _different, _extras, _generation, _modules, _reader
 
 _NOTEBOOK = ".ipynb"
 # Copies that notebooks' servers keep, and installed packages.
@@ -54,7 +54,8 @@ def check(paths: Sequence[str | pathlib.Path]) -> list[Finding]:
     """Return what programs use that Stratax does not have, or does differently.
 
     Args:
-        paths: Python files, notebooks, and folders of them.
+        paths: Python files, notebooks, and folders of them. Of a file the modules beside it that it imports are read,
+            too.
 
     Returns:
         One finding for each line and name, in the files' order.
@@ -62,9 +63,20 @@ def check(paths: Sequence[str | pathlib.Path]) -> list[Finding]:
     Raises:
         BadArgumentError: If a path is not there, or a folder has no program.
     """
-    return [
-        finding for path in paths for file in programs(pathlib.Path(path)) for finding in _check_file(file)
-    ]
+    return [finding for path in paths for finding in _check_path(pathlib.Path(path))]
+
+
+def _check_path(path: pathlib.Path) -> Iterator[Finding]:
+    for program in programs(path):
+        own = _modules.own_modules(program) if program.suffix != _NOTEBOOK else [program]
+        is_first = any(_is_first(file) for file in own if file.suffix != _NOTEBOOK)
+        # Of a folder each file is a program of its own.
+        for file in own if path.is_file() else [program]:
+            yield from _check_file(file, is_first=is_first)
+
+
+def _is_first(file: pathlib.Path) -> bool:
+    return _generation.is_of_the_first(file.read_text("utf-8", errors="replace"))
 
 
 def programs(path: pathlib.Path) -> list[pathlib.Path]:
@@ -99,19 +111,20 @@ def check_source(text: str, file: str = "<program>") -> list[Finding]:
         text: The program.
         file: What it is called in the findings.
     """
-    return _check_texts([_Text(text, None)], file)
+    return _check_texts([_Text(text, None)], file, is_first=_generation.is_of_the_first(text))
 
 
-def _check_file(path: pathlib.Path) -> list[Finding]:
+def _check_file(path: pathlib.Path, *, is_first: bool) -> list[Finding]:
     text = path.read_text("utf-8", errors="replace")
     if path.suffix != _NOTEBOOK:
-        return check_source(text, str(path))
+        return _check_texts([_Text(text, None)], str(path), is_first=is_first)
     try:
         cells = list(_cells(json.loads(text)))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         message = f"This is no notebook that can be read: {error}."
         return [_unreadable(str(path), None, getattr(error, "lineno", 1), message)]
-    return _check_texts(cells, str(path))
+    is_first = any(_generation.is_of_the_first(cell.source) for cell in cells)
+    return _check_texts(cells, str(path), is_first=is_first)
 
 
 def _cells(notebook: dict[str, list[dict[str, str | list[str]]]]) -> Iterator[_Text]:
@@ -132,7 +145,7 @@ def _without_commands(cell: str) -> str:
     return "\n".join(lines)
 
 
-def _check_texts(texts: Sequence[_Text], file: str) -> list[Finding]:
+def _check_texts(texts: Sequence[_Text], file: str, *, is_first: bool) -> list[Finding]:
     """Return what the parts of a program use, of which a name of one is known in those that follow."""
     findings = []
     read: list[tuple[_Text, _reader.ProgramReader]] = []
@@ -145,7 +158,7 @@ def _check_texts(texts: Sequence[_Text], file: str) -> list[Finding]:
             message = f"This is no Python 3 that can be read: {getattr(error, 'msg', error)}."
             findings.append(_unreadable(file, text.cell, line, message))
             continue
-        reader = _reader.ProgramReader(space)
+        reader = _reader.ProgramReader(space, is_first=is_first)
         reader.visit(tree)
         read.append((text, reader))
     run = _run_by_program([reader for _, reader in read])

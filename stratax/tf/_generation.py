@@ -66,6 +66,41 @@ def telling(find: Callable[[str], Any]) -> Callable[[str], Any]:
     return find_of_either
 
 
+def is_of_the_first(source: str) -> bool:
+    """Return whether the text of a program asks `tensorflow` for a name of TensorFlow 1 in earnest.
+
+    Args:
+        source: The program.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return False
+    known = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name == "tensorflow"
+    }
+    asked = [
+        (node.lineno, node.attr)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in _OF_THE_FIRST
+        and isinstance(node.value, ast.Name)
+        and node.value.id in known
+    ]
+    trials = _trials(source) if asked else []
+    # What stands behind `hasattr` is run only where there is such a name.
+    looked_for = {tried for _, _, tried in trials}
+    return any(
+        name not in looked_for
+        and not any(first <= line <= last for first, last, tried in trials if tried is None)
+        for line, name in asked
+    )
+
+
 def _is_tensorflow() -> bool:
     return sys.modules.get("tensorflow") is sys.modules[_OWN]
 

@@ -211,7 +211,8 @@ class _Empty(importlib.abc.Loader):
     """Loads a package with nothing in it but other modules."""
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Leave the module as it is."""
+        """Say what it is."""
+        module.__doc__ = f"What programs import below `{module.__name__}`, and nothing else."
 
 
 def _as_spec(name: str, module: types.ModuleType) -> importlib.machinery.ModuleSpec:

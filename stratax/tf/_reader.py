@@ -37,6 +37,8 @@ class Meaning(NamedTuple):
 
 
 _TF = Meaning("tf", _sources.SourceModule(_OWN))
+# What `import tensorflow` gives a program of TensorFlow 1; names that are not there are those of the second.
+_FIRST = Meaning("tf", _sources.SourceModule(f"{_OWN}.compat.v1"))
 
 
 class Use(NamedTuple):
@@ -62,17 +64,19 @@ class ProgramReader(ast.NodeVisitor):
 
     Args:
         space: What is known by names of earlier cells, which is added to.
+        is_first: Whether `import tensorflow` gives the program TensorFlow 1's names.
 
     Attributes:
         uses: What has been found.
         calls: By the name of each function, and "" for the program itself, the names that it calls.
     """
 
-    def __init__(self, space: dict[str, Meaning]) -> None:
+    def __init__(self, space: dict[str, Meaning], *, is_first: bool = False) -> None:
         self.uses: list[Use] = []
         self.calls: dict[str, set[str]] = {}
         self._space = space
         self._function = ""
+        self._tensorflow = _FIRST if is_first else _TF
 
     def visit_Import(self, node: ast.Import) -> None:
         """Follow `import tensorflow.x as y`."""
@@ -85,7 +89,7 @@ class ProgramReader(ast.NodeVisitor):
             elif (known := self._resolve(node, path)) and alias.asname:
                 self._bind_name(alias.asname, known)
             elif not alias.asname and _path_of(root):
-                self._bind_name(root, _TF)
+                self._bind_name(root, self._tensorflow)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Follow `from tensorflow.x import y`."""
@@ -231,7 +235,7 @@ class ProgramReader(ast.NodeVisitor):
         return None
 
     def _resolve(self, node: ast.stmt, path: str) -> Meaning | None:
-        known = _TF
+        known = self._tensorflow
         for part in path.split(".")[1:]:
             found = _get(known, part)
             if found is None:
@@ -289,6 +293,8 @@ def _get(parent: Meaning, name: str) -> Meaning | None:
     """Return what an attribute stands for; None if there is none."""
     path = f"{parent.path}.{name}"
     what = None if parent.what == _EMPTY else _sources.attribute(parent.what, name)
+    if what is None and parent == _FIRST:
+        return _get(_TF, name)
     if what is None and isinstance(parent.what, _sources.SourceModule):
         inside = path.removeprefix("tf.")
         found = _private.place(inside) if _private.is_private(inside) else None
