@@ -107,6 +107,7 @@ WIDENED = (
     "keras:Sequential.add",
     "keras:layers.Discretization.adapt",
     f"{_TRAINER}.compile",
+    f"{_TRAINER}.get_compile_config",
     f"{_JAX_TRAINER}.fit",
     f"{_JAX_TRAINER}.evaluate",
     f"{_JAX_TRAINER}.predict",

@@ -42,6 +42,9 @@ def _save(original: Callable[..., Any]) -> Callable[..., Any]:
             kwargs.pop(name, None)
         if kept == "h5" and not _has_ending(filepath):
             filepath = f"{filepath}.h5"
+        if str(filepath).endswith((".h5", ".hdf5")) and self.compiled and self.get_compile_config() is None:
+            # Its optimizer can't be saved, which has been told; other formats ask for this themselves.
+            kwargs["include_optimizer"] = False
         if _has_ending(filepath) or zipped is not None:
             return original(self, filepath, overwrite, zipped, **kwargs)
         kwargs.pop("include_optimizer", None)

@@ -79,6 +79,7 @@ def install() -> None:
 def install_training() -> None:
     """Put the arguments of `compile`, `fit` and their like in place, on top of what makes models follow strategies."""
     seam.widen(f"{_TRAINER}.compile", _without_tensorflows_options)
+    seam.widen(f"{_TRAINER}.get_compile_config", _without_the_first)
     for name in ("fit", "evaluate", "predict"):
         seam.widen(f"{_JAX_TRAINER}.{name}", _with_preparation)
 
@@ -86,7 +87,7 @@ def install_training() -> None:
 def _adopting(original: Any) -> Any:
     """Have classes that follow Keras 2's rules for optimizers be found when they are defined."""
 
-    def init_subclass(cls: type[keras.Optimizer], **kwargs: Any) -> None:
+    def init_subclass(cls: Any, /, **kwargs: Any) -> None:
         super(keras.Optimizer, cls).__init_subclass__(**kwargs)
         if cls.__module__.partition(".")[0] not in ("keras", "stratax"):
             from stratax.tensorflow.keras2 import optimizer_v2
@@ -126,6 +127,23 @@ def _of_the_first(original: Any) -> Any:
         return original(identifier) if form is None else form()
 
     return get
+
+
+def _without_the_first(original: Any) -> Any:
+    """Have a model be saved without an optimizer of TensorFlow 1, as TensorFlow does."""
+
+    @functools.wraps(original)
+    def get_compile_config(self: Any) -> Any:
+        if not hasattr(getattr(self, "optimizer", None), "is_of_the_first"):
+            return original(self)
+        warnings.warn(
+            "A model is saved without its optimizer if that is one of TensorFlow 1's. Compile the model again when it "
+            "is loaded.",
+            stacklevel=2,
+        )
+        return None
+
+    return get_compile_config
 
 
 def _with_attributes(original: Any) -> Any:

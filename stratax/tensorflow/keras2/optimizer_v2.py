@@ -14,7 +14,7 @@ from keras import ops
 from keras.optimizers.schedules import LearningRateSchedule
 
 from stratax.base.shown import shown
-from stratax.base.typing import Array, DTypeLike, TensorLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.core.regions import outside_scopes
 from stratax.errors import BadArgumentError
 
@@ -53,7 +53,7 @@ class OptimizerV2(keras.optimizers.Optimizer):
         if decay < 0:
             raise BadArgumentError(f"decay must not be negative. Received: decay={shown(decay)}.")
         # Past Keras' own bookkeeping, which would take them for the optimizer's state.
-        vars(self).update(_hyper={}, _slots={}, _slot_names=[], _initial_decay=decay, _use_locking=True)
+        self.__dict__.update(_hyper={}, _slots={}, _slot_names=[], _initial_decay=decay, _use_locking=True)
 
     @property
     def _name(self) -> str:
@@ -213,7 +213,7 @@ class OptimizerV2(keras.optimizers.Optimizer):
         state = {"apply_state": self._prepare([variable])} if takes_state else {}
         self._resource_apply_dense(gradient, variable, **state)
 
-    def _resource_apply_dense(self, grad: Array, var: keras.Variable, apply_state: Any = None) -> Any:
+    def _resource_apply_dense(self, grad: TensorLike, var: keras.Variable, apply_state: Any = None) -> Any:
         raise NotImplementedError(
             f"{type(self).__name__} must say in _resource_apply_dense what a gradient does."
         )
@@ -239,11 +239,11 @@ def _base_of_rules(base: type) -> type:
         return base
     if base is keras.optimizers.Optimizer:
         return OptimizerV2
-    return _by_the_rules(base)
+    return _by_the_rules(base)  # type: ignore[arg-type]
 
 
 @functools.cache
-def _by_the_rules(base: Any) -> type:
+def _by_the_rules(base: type[Any]) -> type:
     """Make a class that is an optimizer of Keras 3, and has the methods of Keras 2's."""
 
     def begin(self: Any, *args: Any, decay: float = 0.0, **kwargs: Any) -> None:
@@ -255,7 +255,7 @@ def _by_the_rules(base: Any) -> type:
             base.build(self, variables)
             self._begin_state(variables)
 
-    def apply_dense(self: Any, grad: Array, var: keras.Variable, apply_state: Any = None) -> None:
+    def apply_dense(self: Any, grad: TensorLike, var: keras.Variable, apply_state: Any = None) -> None:
         base.update_step(self, grad, var, self._decayed_lr(var.dtype))
 
     methods = {

@@ -52,6 +52,7 @@ from ._functions import to_int64 as to_int64
 from ._graph import ConfigProto as ConfigProto
 from ._graph import Graph as Graph
 from ._graph import InteractiveSession as InteractiveSession
+from ._graph import OptimizerOptions as OptimizerOptions
 from ._graph import Print as Print
 from ._graph import Session as Session
 from ._graph import get_default_graph as get_default_graph
@@ -100,6 +101,7 @@ from ._variable_scope import name_scope as name_scope
 from ._variable_scope import variable_scope as variable_scope
 
 GPUOptions = stratax.tensorflow.v1._graph.ConfigProto
+GraphOptions = stratax.tensorflow.v1._graph.ConfigProto
 Variable = stratax.tensorflow.v1._variables.ModelVariable
 all_variables = stratax.tensorflow.v1._collections.global_variables
 initialize_all_variables = stratax.tensorflow.v1._collections.global_variables_initializer

@@ -216,6 +216,13 @@ class ConfigProto:
         return f"ConfigProto({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
+class OptimizerOptions(ConfigProto):
+    """Settings of TensorFlow's own optimization of graphs, which have no meaning here: XLA compiles every program."""
+
+    L1, L0 = 0, -1
+    DEFAULT, OFF, ON_1, ON_2 = 0, -1, 1, 2
+
+
 def get_default_graph() -> Graph:
     """Return what stands for the graph: of a `model_fn`, or the one outside, in which nothing is computed."""
     scope = readable()

@@ -20,6 +20,8 @@ class KerasForm(keras.optimizers.Optimizer):
         name: The optimizer's name.
     """
 
+    is_of_the_first = True
+
     def __init__(
         self,
         rule: Any,
@@ -33,7 +35,7 @@ class KerasForm(keras.optimizers.Optimizer):
             learning_rate=rate if callable(rate) else float(ops.convert_to_numpy(rate)), name=name
         )
         # Past Keras' own bookkeeping, which would take them for the optimizer's state.
-        vars(self).update(_rule=rule, _numbers=numbers, _kinds=slots, _powers=powers, _slots={})
+        self.__dict__.update(_rule=rule, _numbers=numbers, _kinds=slots, _powers=powers, _slots={})
 
     def build(self, variables: Sequence[keras.Variable]) -> None:
         """Make the slots.

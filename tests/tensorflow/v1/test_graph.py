@@ -196,6 +196,8 @@ def test_a_keras_constraint_and_tensorflow_1s_arguments_of_variables():
 def test_settings_of_sessions_are_accepted():
     config = tf.ConfigProto(allow_soft_placement=True, gpu_options=tf.GPUOptions(allow_growth=True))
     config.graph_options.rewrite_options.memory = 1
+    config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
+    assert tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0))
     assert (config.allow_soft_placement, config.gpu_options.allow_growth) == (True, True)
     assert config.graph_options.rewrite_options.memory == 1
     assert repr(tf.ConfigProto(a=1)) == "ConfigProto(a=1)"

@@ -47,6 +47,18 @@ def test_a_function_is_minimized(make, _, expected):
     np.testing.assert_allclose(w.numpy(), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["model.keras", "model.h5"])
+def test_a_model_is_saved_without_them(name, tmp_path):
+    model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])
+    model.compile(T.AdamOptimizer(0.1), "mse")
+    model.fit(X, Y, verbose=0)
+    with pytest.warns(UserWarning, match="Compile the model again"):
+        model.save(tmp_path / name)
+    loaded = tf.keras.models.load_model(tmp_path / name)
+    np.testing.assert_array_equal(loaded.get_weights()[0], model.get_weights()[0])
+    assert not loaded.compiled
+
+
 def test_what_is_refused():
     with pytest.raises(NotImplementedError, match=r"tf\.keras\.optimizers"):
         T.AdamOptimizer()._keras_form().get_config()
