@@ -17,7 +17,7 @@ def own_modules(program: pathlib.Path) -> list[pathlib.Path]:
     waiting = [program]
     while waiting:
         file = waiting.pop()
-        for module in _imported(file, _roots(program)):
+        for module in _find_imports(file, _roots(program)):
             if module not in found:
                 found[module] = None
                 waiting.append(module)
@@ -33,7 +33,7 @@ def _roots(program: pathlib.Path) -> list[pathlib.Path]:
     return roots if folder == roots[0] else [*roots, folder]
 
 
-def _imported(file: pathlib.Path, roots: list[pathlib.Path]) -> Iterator[pathlib.Path]:
+def _find_imports(file: pathlib.Path, roots: list[pathlib.Path]) -> Iterator[pathlib.Path]:
     try:
         tree = ast.parse(file.read_text("utf-8", errors="replace"))
     except (SyntaxError, ValueError):

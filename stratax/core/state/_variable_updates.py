@@ -46,6 +46,7 @@ class VariableMethods:
     value: Any
     assign: Any
     assign_add: Any
+    aggregation: Any
 
     def scatter_add(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Add rows, as `tf.Variable.scatter_add`; those of one index add up.

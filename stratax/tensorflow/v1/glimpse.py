@@ -29,7 +29,7 @@ def extract_glimpse(
         name: Ignored.
     """
     places = jnp.asarray(offsets, jnp.float32)
-    whole = jnp.asarray(jnp.shape(input)[1:3], jnp.float32)
+    whole = jnp.asarray(jnp.asarray(input).shape[1:3], jnp.float32)
     if normalized:
         places = places * whole
     if centered:

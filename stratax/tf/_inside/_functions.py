@@ -10,11 +10,10 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 def fn_args(fn: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of a function's arguments, without those that a `functools.partial` gives."""
-    given = len(fn.args) if isinstance(fn, functools.partial) else 0
-    parameters = inspect.signature(fn.func if given else fn).parameters.values()
-    names = [parameter.name for parameter in parameters if parameter.kind in _NAMED][given:]
-    keywords = fn.keywords if isinstance(fn, functools.partial) else {}
-    return tuple(name for name in names if name not in keywords)
+    given = fn.keywords if isinstance(fn, functools.partial) else {}
+    # A signature leaves out what is given by position, and not what is given by name.
+    parameters = inspect.signature(fn).parameters.values()
+    return tuple(each.name for each in parameters if each.kind in _NAMED and each.name not in given)
 
 
 def has_kwargs(fn: Callable[..., Any]) -> bool:

@@ -9,7 +9,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.tensorflow.estimator._estimator import Estimator
 from stratax.tensorflow.estimator._run_config import RunConfig
-from stratax.tensorflow.estimator.canned._dnn import Network, dnn_part
+from stratax.tensorflow.estimator.canned._dnn import DenseNetwork, dnn_part
 from stratax.tensorflow.estimator.canned._linear import Line, linear_part
 from stratax.tensorflow.estimator.canned._parts import ModelPart, model_fn_of
 from stratax.tensorflow.estimator.heads import Head, classifier_head, regressor_head
@@ -49,7 +49,7 @@ def make_combined_parts(
                 "dnn_hidden_units must be defined when dnn_feature_columns is specified. Received: "
                 f"dnn_hidden_units={shown(dnn_hidden_units)}. Pass sizes of layers, such as [128, 64]."
             )
-        network = Network(
+        network = DenseNetwork(
             hidden_units=dnn_hidden_units,
             feature_columns=dnn_columns,
             activation_fn=dnn_activation_fn,

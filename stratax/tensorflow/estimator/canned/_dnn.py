@@ -31,7 +31,7 @@ _FIRST_SLOT_INFIX = "t_0"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class DenseNetwork:
     """A network of dense layers on feature columns.
 
     Attributes:
@@ -89,7 +89,7 @@ class Network:
 
 
 def dnn_part(
-    network: Network, optimizer: Any, learning_rate: float | None, slot_infix: str | None = None
+    network: DenseNetwork, optimizer: Any, learning_rate: float | None, slot_infix: str | None = None
 ) -> ModelPart:
     """Return a network as a part of a model."""
     return ModelPart(
@@ -240,8 +240,8 @@ class DNNEstimator(Estimator):
 
 def _make_network(
     hidden_units: Any, feature_columns: Any, activation_fn: Any, dropout: float | None, batch_norm: bool
-) -> Network:
-    return Network(
+) -> DenseNetwork:
+    return DenseNetwork(
         hidden_units=hidden_units,
         feature_columns=feature_columns,
         activation_fn=activation_fn,
@@ -250,6 +250,6 @@ def _make_network(
     )
 
 
-def _model_fn_of(head: Head, network: Network, optimizer: Any, *, is_first: bool) -> ModelFunction:
+def _model_fn_of(head: Head, network: DenseNetwork, optimizer: Any, *, is_first: bool) -> ModelFunction:
     how = (_FIRST_LEARNING_RATE, _FIRST_SLOT_INFIX) if is_first else (None,)
     return model_fn_of(head, [dnn_part(network, optimizer, *how)], is_first=is_first)
