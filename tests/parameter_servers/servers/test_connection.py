@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stratax.errors import ClusterTimeoutError, PeerLostError
-from stratax.parameter_servers.servers import Connection, Deadlines, Shards, ShardServer, _connection, issue
+from stratax.parameter_servers.servers import Connection, Deadlines, Shards, ShardServer, issue
 from tests.parameter_servers.servers.test_server import KEY, Wire, adding, pulled
 
 
@@ -110,7 +110,7 @@ def free_port():
 def test_a_server_that_starts_late_is_waited_for_longer_than_for_an_answer(
     certificates, connect, monkeypatch, caplog
 ):
-    monkeypatch.setattr(_connection, "_TELL_SECONDS", 0.5)
+    monkeypatch.setattr("stratax.parameter_servers.servers._connection._TELL_SECONDS", 0.5)
     port, servers = free_port(), []
     start = threading.Timer(2.0, lambda: servers.append(ShardServer("127.0.0.1", port, certificates)))
     start.start()
@@ -133,7 +133,7 @@ def test_the_environment_says_how_long_a_server_may_come_late(connect, monkeypat
 
 
 def test_another_program_at_the_address_is_not_waited_for_as_long(connect, monkeypatch):
-    monkeypatch.setattr(_connection, "_REFUSED_SECONDS", 0.5)
+    monkeypatch.setattr("stratax.parameter_servers.servers._connection._REFUSED_SECONDS", 0.5)
 
     class Other(socketserver.BaseRequestHandler):
         def handle(self):
