@@ -6,7 +6,7 @@ from typing import Any
 from stratax.data import SparseTensor
 
 
-def leaves_in(value: Any) -> Iterable[Any]:
+def leaves_in(value: object) -> Iterable[Any]:
     """Give what lists, tuples, dicts and SparseTensors hold."""
     if isinstance(value, Mapping):
         for each in value.values():

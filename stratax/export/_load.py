@@ -164,7 +164,7 @@ class LoadedSignature:
         weights: The arrays that come before the program's arguments.
     """
 
-    def __init__(self, name: str, info: SignatureInfo, exported: Any, weights: list[Any]) -> None:
+    def __init__(self, name: str, info: SignatureInfo, exported: object, weights: list[Any]) -> None:
         self.name = name
         self.method = info.method
         self.inputs = dict(info.inputs)
@@ -218,7 +218,7 @@ class LoadedSignature:
         prepared = self.prepare(*args, **inputs)
         return self.finish(prepared, self.program(prepared.arguments))
 
-    def prepare(self, *args: Any, **inputs: Any) -> PreparedCall:
+    def prepare(self, *args: object, **inputs: object) -> PreparedCall:
         """Do the host's part before the program: parsing, decoding, looking up.
 
         Args:
@@ -299,7 +299,7 @@ def _check_program(program: LoadedProgram, num_results: int, exported: Any, weig
     """
     import jax
 
-    def kind(dtype: Any, num_dims: int) -> tuple[Any, int]:
+    def kind(dtype: object, num_dims: int) -> tuple[Any, int]:
         return jax.dtypes.canonicalize_dtype(dtype), num_dims
 
     says = [
@@ -320,7 +320,7 @@ def _list(infos: Mapping[str, TensorInfo]) -> str:
     return ", ".join(f"{name}: {info}" for name, info in infos.items()) or "none"
 
 
-def as_input(name: str, value: Any, info: TensorInfo) -> np.ndarray:
+def as_input(name: str, value: object, info: TensorInfo) -> np.ndarray:
     """Return a value as the array that a signature takes.
 
     Args:

@@ -203,7 +203,7 @@ def _as_json(info: SignatureInfo) -> dict[str, Any]:
     }
 
 
-def _plan(values: Any) -> HostPlan | None:
+def _plan(values: object) -> HostPlan | None:
     return None if values is None else host_part().CallPlan.from_json(values, _infos)
 
 

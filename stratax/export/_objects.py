@@ -20,7 +20,7 @@ from stratax.export._trace import ExportedFunction
 DEFAULT = "serving_default"
 
 
-def signatures_of(obj: Any, signatures: Any = None) -> dict[str, ExportedFunction]:
+def signatures_of(obj: object, signatures: object = None) -> dict[str, ExportedFunction]:
     """Return what is exported of an object, by name.
 
     Args:
@@ -52,7 +52,7 @@ def signatures_of(obj: Any, signatures: Any = None) -> dict[str, ExportedFunctio
     return methods
 
 
-def _methods(obj: Any) -> dict[str, ExportedFunction]:
+def _methods(obj: object) -> dict[str, ExportedFunction]:
     """Return the functions with an `input_signature` among an object's public attributes."""
     found = {}
     for name in dir(type(obj)) + list(getattr(obj, "__dict__", ())):
@@ -64,7 +64,7 @@ def _methods(obj: Any) -> dict[str, ExportedFunction]:
     return found
 
 
-def _of_function(name: str, function: Any) -> ExportedFunction:
+def _of_function(name: str, function: object) -> ExportedFunction:
     if isinstance(function, ExportedFunction):
         return function
     if isinstance(function, keras.Model):
@@ -210,12 +210,12 @@ def _arrays_of_call(model: keras.Model) -> list[str]:
     ]
 
 
-def _spec_dtype(dtype: Any) -> Any:
+def _spec_dtype(dtype: object) -> Any:
     name = _dtype_name(dtype)
     return object if name == STRING else name
 
 
-def _is_size(size: Any) -> bool:
+def _is_size(size: object) -> bool:
     return size is None or isinstance(size, int)
 
 

@@ -255,7 +255,7 @@ def _specs(
     return arguments.specs
 
 
-def _name_results(name: str, result: Any) -> dict[str, Any]:
+def _name_results(name: str, result: object) -> dict[str, Any]:
     """Return results by name, as TensorFlow names those of a signature."""
     if isinstance(result, Mapping):
         found = {str(key): value for key, value in result.items()}
@@ -269,7 +269,7 @@ def _name_results(name: str, result: Any) -> dict[str, Any]:
     return {key: _output(value) for key, value in found.items()}
 
 
-def _output(value: Any) -> Any:
+def _output(value: object) -> Any:
     """Return an output as an array of the program, or as a value of the host: text is one."""
     host = host_part()
     if isinstance(value, host.RecordedValue):
@@ -281,7 +281,7 @@ def _output(value: Any) -> Any:
     return jax.numpy.asarray(value)
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     leaves = list(leaves_in(value))
     return any(
         isinstance(each, str | bytes) or getattr(each, "dtype", None) is np.dtype(object) for each in leaves
@@ -368,5 +368,5 @@ def _needs_sizes(what: str, error: Exception) -> TracingError:
     )
 
 
-def _find_known_size(size: Any) -> int | None:
+def _find_known_size(size: object) -> int | None:
     return int(size) if isinstance(size, int | np.integer) else None

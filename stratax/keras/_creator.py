@@ -22,7 +22,7 @@ class DatasetCreator:
         BadTypeError: If `dataset_fn` is not callable.
     """
 
-    def __init__(self, dataset_fn: Callable[[Any], Any], input_options: Any = None) -> None:
+    def __init__(self, dataset_fn: Callable[[Any], Any], input_options: object = None) -> None:
         if not callable(dataset_fn):
             raise BadTypeError(
                 "DatasetCreator expects a function that takes an InputContext and returns a dataset. Received: "

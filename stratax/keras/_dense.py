@@ -19,12 +19,12 @@ def dense_batches(adapter: seam.DataAdapter) -> Iterator[Any]:
         yield jax.tree.map(_dense, batch, is_leaf=_is_sparse)
 
 
-def dense_arrays(batch: Any) -> Any:
+def dense_arrays(batch: object) -> Any:
     """Return a batch with SparseTensors as NumPy arrays, for the same reason."""
     return jax.tree.map(as_dense, batch, is_leaf=lambda leaf: isinstance(leaf, SparseTensor))
 
 
-def as_dense(leaf: Any) -> Any:
+def as_dense(leaf: object) -> Any:
     """Return a SparseTensor as an array, everything else as it is."""
     return sparse_to_dense(leaf) if isinstance(leaf, SparseTensor) else leaf
 

@@ -84,7 +84,7 @@ def _noting(noted: dict[str, Any], function: Callable[..., Any]) -> Callable[...
     """Return a train function that also notes the state that it returns, for :func:`_sync_hook`."""
 
     @functools.wraps(function)
-    def train_function(state: Any, iterator: Any) -> Any:
+    def train_function(state: object, iterator: object) -> Any:
         logs, state = function(state, iterator)
         noted[_LAST] = state
         return logs, state

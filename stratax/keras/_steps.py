@@ -67,7 +67,7 @@ def _with_global_results(model: keras.Model, step: Step) -> Step:
     return with_global_results
 
 
-def _values(results: Any) -> Any:
+def _values(results: object) -> Any:
     """Return metrics' results with the values of variables, which a metric of the user's own may give."""
     return keras.tree.map_structure(
         lambda result: result.value if isinstance(result, keras.Variable) else result, results

@@ -53,7 +53,7 @@ def _write_model(callback: keras.callbacks.TensorBoard) -> None:
 
 def _with_staleness(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def _log_epoch_metrics(self: Any, epoch: int, logs: Any) -> None:
+    def _log_epoch_metrics(self: Any, epoch: int, logs: object) -> None:
         original(self, epoch, logs)
         variables = self.model.trainable_variables
         strategy = strategies.owner(variables[0]) if variables else None

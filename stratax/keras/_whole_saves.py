@@ -36,7 +36,7 @@ def _of_one_state(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextlib.contextmanager
-def one_state(model: Any) -> Iterator[None]:
+def one_state(model: object) -> Iterator[None]:
     """Have a model's variables, and its optimizer's, read as one state inside the block.
 
     Args:

@@ -22,7 +22,7 @@ from stratax.keras.trainers import Trainer, trainer_of
 
 
 def compile(
-    function_or_model: Callable[..., Any] | keras.Model, topology: str | Topology, *specs: Any
+    function_or_model: Callable[..., Any] | keras.Model, topology: str | Topology, *specs: object
 ) -> ProgramReport:
     """Compile a function or a training step for a TPU that isn't there, and say what it would take.
 
@@ -77,7 +77,7 @@ def compile(
     return compile_for(MadeProgram(name=name, compiled=None, donated=(), traced_for=trace_for), chosen)
 
 
-def _call_of(function_or_model: Any, parts: list[Any]) -> tuple[Strategy, Any, Any]:
+def _call_of(function_or_model: object, parts: list[Any]) -> tuple[Strategy, Any, Any]:
     """Return the strategy, the compiled function and the arguments of a call that does what is wanted."""
     if isinstance(function_or_model, keras.Model):
         if not function_or_model.compiled:
@@ -117,7 +117,7 @@ class _Batch:
         return jax.tree.map(lambda part: part.array[0], tuple(self._parts), is_leaf=is_per_replica)
 
 
-def _is_spec(value: Any) -> bool:
+def _is_spec(value: object) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 

@@ -242,7 +242,7 @@ def _check_is_of_tpu(compiled: Any, name: str) -> None:
         )
 
 
-def _num_devices(values: Any) -> int:
+def _num_devices(values: object) -> int:
     """Return over how many devices a program's arguments or results are spread, as their types or shardings tell."""
     shardings = (getattr(leaf, "sharding", leaf) for leaf in jax.tree.leaves(values))
     return max((len(each.device_set) for each in shardings if each is not None), default=1)

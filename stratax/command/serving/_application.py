@@ -332,7 +332,7 @@ def _refuse(error: Exception) -> Response:
     return _json({"error": str(error)}, code)
 
 
-def _json(values: Any, code: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def _json(values: object, code: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Response(json.dumps(values, indent=1), code, headers, _JSON)
 
 

@@ -74,7 +74,7 @@ def _feature(name: str, value: Any) -> Any:
     return Feature(float_list=FloatList(value=[float(each) for each in listed])) if kind else Feature()
 
 
-def _kind_of(name: str, value: Any) -> str:
+def _kind_of(name: str, value: object) -> str:
     if isinstance(value, str) or (
         isinstance(value, dict) and list(value) == ["b64"] and isinstance(value["b64"], str)
     ):
@@ -93,7 +93,7 @@ def _kind_of(name: str, value: Any) -> str:
     )
 
 
-def _bytes(name: str, value: Any) -> bytes:
+def _bytes(name: str, value: object) -> bytes:
     if isinstance(value, dict):
         return decode_base64(value["b64"])
     try:

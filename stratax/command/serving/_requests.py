@@ -92,7 +92,7 @@ def predict_request(values: Mapping[str, Any], inputs: Mapping[str, TensorInfo])
     raise BadArgumentError("Missing 'inputs' or 'instances' key.")
 
 
-def _of_instances(rows: Any, inputs: Mapping[str, TensorInfo]) -> dict[str, np.ndarray]:
+def _of_instances(rows: object, inputs: Mapping[str, TensorInfo]) -> dict[str, np.ndarray]:
     if not isinstance(rows, list):
         raise BadTypeError(f"Expected 'instances' to be a list. Received: {_kind(rows)}.")
     if not rows:
@@ -150,7 +150,7 @@ def _of_inputs(
     return {name: array_of(name, value[name], info) for name, info in inputs.items()}
 
 
-def array_of(name: str, value: Any, info: TensorInfo) -> np.ndarray:
+def array_of(name: str, value: object, info: TensorInfo) -> np.ndarray:
     """Return a value of JSON as an array.
 
     Args:
@@ -252,15 +252,15 @@ def decode_base64(text: str) -> bytes:
         raise BadArgumentError(f"Unable to base64 decode a value: {str(error)[:100]}.") from error
 
 
-def _is_base64(value: Any) -> bool:
+def _is_base64(value: object) -> bool:
     return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("b64"), str)
 
 
-def _is_named(value: Any) -> bool:
+def _is_named(value: object) -> bool:
     return isinstance(value, dict) and not _is_base64(value)
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     names = {
         dict: "an object",
         list: "a list",
@@ -276,7 +276,7 @@ def _other_shape(name: str, info: TensorInfo, what: str) -> BadArgumentError:
     return BadArgumentError(f"Input {shown(name)} has another shape. Expected: {info}. Received: {what}.")
 
 
-def _other_value(name: str, info: TensorInfo, value: Any) -> BadTypeError:
+def _other_value(name: str, info: TensorInfo, value: object) -> BadTypeError:
     what = _kind(value) if isinstance(value, dict | list | str) or value is None else str(value)[:40]
     return BadTypeError(
         f"Input {shown(name)} has a value of another type. Expected: {info}. Received: {what}."

@@ -87,7 +87,7 @@ def regress_response(outputs: Mapping[str, np.ndarray]) -> bytes:
     return _dump({"result": _list_values("outputs", array.reshape(-1))})
 
 
-def _dump(values: Any) -> bytes:
+def _dump(values: object) -> bytes:
     return json.dumps(values).encode()
 
 

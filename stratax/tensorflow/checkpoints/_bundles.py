@@ -343,7 +343,7 @@ def _strings(content: bytes, count: int, crc: int, key: str) -> np.ndarray:
     return made
 
 
-def _list(message: Any, number: int) -> np.ndarray:
+def _list(message: object, number: int) -> np.ndarray:
     if number not in TYPES_BY_NUMBER:
         raise DamagedError(f"a dtype has the number {number}, which is none of {sorted(TYPES_BY_NUMBER)}")
     return list_values(message, TYPES_BY_NUMBER[number])

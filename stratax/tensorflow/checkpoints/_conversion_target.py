@@ -85,7 +85,7 @@ def _root(made: object) -> Any:
     )
 
 
-def _build_optimizers(root: Any) -> None:
+def _build_optimizers(root: object) -> None:
     """Have optimizers make what they keep for variables, as their first step would."""
     parts = list(_parts(root))
     models = [part for part in parts if isinstance(part, keras.Model)]
@@ -98,7 +98,7 @@ def _build_optimizers(root: Any) -> None:
             part.build(models[0].trainable_variables)
 
 
-def _parts(root: Any) -> Iterator[Any]:
+def _parts(root: object) -> Iterator[Any]:
     yield root
     if isinstance(root, saving.Trackable):
         if (merged := root.merged()) is not None:

@@ -3,7 +3,6 @@
 import dataclasses
 import os
 import pathlib
-from typing import Any
 
 from stratax import errors
 from stratax.base.shown import shown
@@ -58,7 +57,7 @@ def has_tensorflow_weights(path: str | os.PathLike[str]) -> bool:
     return _tensorflow.is_written_by_tensorflow(place) or (place / "saved_model.pb").is_file()
 
 
-def load_weights(model: Any, path: str | os.PathLike[str]) -> WeightsStatus:
+def load_weights(model: object, path: str | os.PathLike[str]) -> WeightsStatus:
     """Give a model the weights of a checkpoint of TensorFlow, all or none; its optimizer stays as it is.
 
     Args:

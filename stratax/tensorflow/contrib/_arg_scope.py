@@ -70,7 +70,7 @@ def current_arg_scope() -> _Scope:
 
 @contextlib.contextmanager
 def arg_scope(
-    list_ops_or_scope: Sequence[Callable[..., Any]] | _Scope, **kwargs: Any
+    list_ops_or_scope: Sequence[Callable[..., Any]] | _Scope, **kwargs: object
 ) -> Iterator[dict[str, Mapping[str, Any]]]:
     """Give functions other defaults in a block, as `tf.contrib.framework.arg_scope`.
 

@@ -91,7 +91,7 @@ class AttentionMechanism:
         """
         return jnp.zeros((batch_size, self.alignments_size), dtype)
 
-    def initial_state(self, batch_size: Any, dtype: Any) -> Any:
+    def initial_state(self, batch_size: object, dtype: object) -> Any:
         """Return the first state, zeros.
 
         Args:
@@ -255,7 +255,7 @@ class AttentionWrapperState(_AttentionWrapperState):
 
     __slots__ = ()
 
-    def clone(self, **kwargs: Any) -> "AttentionWrapperState":
+    def clone(self, **kwargs: object) -> "AttentionWrapperState":
         """Return a state with other parts, such as another `cell_state`.
 
         Args:
@@ -415,7 +415,7 @@ class AttentionWrapper(RNNCell):
         return (attention if self._output_attention else output), new
 
 
-def _layers(sizes: Any, layers: Any, count: int) -> tuple[Any, ...]:
+def _layers(sizes: object, layers: object, count: int) -> tuple[Any, ...]:
     if sizes is not None and layers is not None:
         raise errors.BadArgumentError("Only one of attention_layer_size and attention_layer should be set")
     if sizes is None and layers is None:

@@ -56,7 +56,7 @@ class FinalBeamSearchDecoderOutput(NamedTuple):
     beam_search_decoder_output: BeamSearchDecoderOutput
 
 
-def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
+def tile_batch(t: object, multiplier: int, name: str | None = None) -> Any:
     """Return tensors with each row several times, as `tf.contrib.seq2seq.tile_batch`.
 
     Args:

@@ -53,7 +53,7 @@ class LSTMBlockCell(LSTMCell):
 
     _peepholes = ("w_i_diag", "w_f_diag", "w_o_diag")
 
-    def _clip(self, state: Any) -> Any:
+    def _clip(self, state: object) -> Any:
         # The kernel's gradient is as if nothing had been clipped.
         return state + jax.lax.stop_gradient(super()._clip(state) - state)
 
@@ -231,7 +231,7 @@ class InputProjectionWrapper(_Around):
         self._num_proj = num_proj
         self._activation = activation
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: object, state: Any) -> Any:
         """Return the output of one step, and the state behind it."""
         projected = linear(inputs, self._num_proj, True, v1.zeros_initializer())
         return self._cell(self._activation(projected) if self._activation else projected, state)

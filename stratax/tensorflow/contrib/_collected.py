@@ -32,7 +32,7 @@ def collect_variables(variables: Mapping[str, Any], collections: Collections) ->
                 scope.collections.add(key, variable)
 
 
-def collect_named_outputs(collections: str | Sequence[str] | None, alias: str, outputs: Any) -> Any:
+def collect_named_outputs(collections: str | Sequence[str] | None, alias: str, outputs: object) -> Any:
     """Add a result to collections under a name, and return it."""
     keys = collections_of(collections, "")
     if keys:
@@ -42,13 +42,13 @@ def collect_named_outputs(collections: str | Sequence[str] | None, alias: str, o
     return outputs
 
 
-def append_tensor_alias(tensor: Any, alias: str) -> Any:
+def append_tensor_alias(tensor: object, alias: str) -> Any:
     """Give a result one more name in collections, and return it."""
     v1.current().collections.add(_ALIASES, (tensor, alias.removesuffix("/")))
     return tensor
 
 
-def get_tensor_aliases(tensor: Any) -> list[str]:
+def get_tensor_aliases(tensor: object) -> list[str]:
     """Return the names of a result in collections; the tensor's own where it has none."""
     names = [alias for each, alias in v1.current().collections.ref(_ALIASES) if each is tensor]
     return names or [v1.current().names.of(tensor).removesuffix(":0")]

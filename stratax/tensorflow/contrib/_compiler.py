@@ -7,7 +7,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def experimental_jit_scope(
-    compile_ops: Any = True, separate_compiled_gradients: bool = False
+    compile_ops: object = True, separate_compiled_gradients: bool = False
 ) -> Iterator[None]:
     """Leave a block as it is: XLA compiles it anyway, as `tf.contrib.compiler.jit.experimental_jit_scope` asks.
 

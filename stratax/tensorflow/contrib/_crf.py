@@ -15,7 +15,7 @@ from stratax.tensorflow.v1 import nn
 from stratax.tensorflow.v1.rnn_cell import RNNCell
 
 
-def _mask(lengths: Any, steps: int) -> Any:
+def _mask(lengths: object, steps: int) -> Any:
     return jnp.arange(steps) < on_device(lengths)[:, None]
 
 

@@ -28,7 +28,7 @@ def implicit_value_and_gradients(f: Callable[..., Any]) -> Callable[..., tuple[A
     """
 
     @functools.wraps(f)
-    def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, _Pairs]:
+    def value_and_gradients(*args: object, **kwargs: object) -> tuple[Any, _Pairs]:
         with GradientTape() as tape:
             value = f(*args, **kwargs)
         variables = list(tape.watched_variables())
@@ -50,7 +50,7 @@ def implicit_gradients(f: Callable[..., Any]) -> Callable[..., _Pairs]:
     both = implicit_value_and_gradients(f)
 
     @functools.wraps(f)
-    def gradients(*args: Any, **kwargs: Any) -> _Pairs:
+    def gradients(*args: object, **kwargs: object) -> _Pairs:
         return both(*args, **kwargs)[1]
 
     return gradients
@@ -70,7 +70,7 @@ def value_and_gradients_function(
     chosen = range(len(names)) if params is None else [_place(names, each) for each in params]
 
     @functools.wraps(f)
-    def value_and_gradients(*args: Any, dy: Any = None) -> tuple[Any, list[Any]]:
+    def value_and_gradients(*args: object, dy: object = None) -> tuple[Any, list[Any]]:
         arrays = [on_device(each) for each in args]
         places = [place for place in chosen if place < len(arrays)]
         with GradientTape() as tape:
@@ -103,7 +103,7 @@ def gradients_function(
     both = value_and_gradients_function(f, params)
 
     @functools.wraps(f)
-    def gradients(*args: Any, dy: Any = None) -> list[Any]:
+    def gradients(*args: object, dy: object = None) -> list[Any]:
         return both(*args, dy=dy)[1]
 
     return gradients

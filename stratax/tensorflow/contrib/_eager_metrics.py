@@ -30,7 +30,7 @@ class _Measured(keras.metrics.Mean):
         """Begin anew."""
         self.reset_state()
 
-    def _add(self, values: Any, weights: Any) -> None:
+    def _add(self, values: object, weights: object) -> None:
         keras.metrics.Mean.update_state(
             self, on_device(values), None if weights is None else on_device(weights)
         )
@@ -50,7 +50,7 @@ class Mean(_Measured):
     ) -> None:
         super().__init__(name=name or "mean")
 
-    def update_state(self, values: Any, weights: Any = None) -> None:
+    def update_state(self, values: object, weights: object = None) -> None:
         """Add a batch.
 
         Args:
@@ -93,7 +93,7 @@ class Accuracy(_Measured):
 class CategoricalAccuracy(Accuracy):
     """How often the largest prediction is that of the label, as `tf.contrib.eager.metrics.CategoricalAccuracy`."""
 
-    def update_state(self, labels: Any, predictions: Any, weights: Any = None) -> None:
+    def update_state(self, labels: object, predictions: object, weights: object = None) -> None:
         super().update_state(
             jnp.argmax(on_device(labels), -1), jnp.argmax(on_device(predictions), -1), weights
         )
@@ -102,7 +102,7 @@ class CategoricalAccuracy(Accuracy):
 class SparseAccuracy(Accuracy):
     """How often the largest prediction is the label's, a number, as `tf.contrib.eager.metrics.SparseAccuracy`."""
 
-    def update_state(self, labels: Any, predictions: Any, weights: Any = None) -> None:
+    def update_state(self, labels: object, predictions: object, weights: object = None) -> None:
         chosen = jnp.argmax(on_device(predictions), -1)
         super().update_state(on_device(labels).astype(chosen.dtype), chosen, weights)
 
@@ -120,6 +120,6 @@ class BinaryAccuracy(Accuracy):
         super().__init__(name=name or "binary_accuracy")
         self._threshold = threshold
 
-    def update_state(self, labels: Any, predictions: Any, weights: Any = None) -> None:
+    def update_state(self, labels: object, predictions: object, weights: object = None) -> None:
         chosen = on_device(predictions) > self._threshold
         super().update_state(on_device(labels).astype(bool), chosen, weights)

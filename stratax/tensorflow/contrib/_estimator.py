@@ -84,7 +84,7 @@ def _forward(
     return added
 
 
-def _with_features(key: str, output: Any, added: dict[str, Any]) -> Any:
+def _with_features(key: str, output: object, added: dict[str, Any]) -> Any:
     if key not in ("predict", "serving_default") or not isinstance(output, export.PredictOutput):
         return output
     return export.PredictOutput({**output.outputs, **added})
@@ -133,7 +133,7 @@ def clip_gradients_by_norm(optimizer: v1.train.Optimizer, clip_norm: float) -> v
 
 
 def replicate_model_fn(
-    model_fn: _ModelFn, loss_reduction: str = "weighted_sum_by_nonzero_weights", devices: Any = None
+    model_fn: _ModelFn, loss_reduction: str = "weighted_sum_by_nonzero_weights", devices: object = None
 ) -> _ModelFn:
     """Return a `model_fn` as it is: a batch is not divided among the devices of one process.
 

@@ -189,7 +189,7 @@ class TimeReversedFusedRNN(FusedRNNCell):
         return _turn(outputs, sequence_length), state
 
 
-def _turn(steps: Any, lengths: Any) -> Any:
+def _turn(steps: object, lengths: object) -> Any:
     """Return steps back to front; those of a list all of them, as TensorFlow does."""
     if isinstance(steps, list):
         return steps[::-1]
@@ -198,7 +198,7 @@ def _turn(steps: Any, lengths: Any) -> Any:
     return indexing.reverse_sequence(steps, lengths, 0, 1)
 
 
-def _check_stack(cells_fw: Any, cells_bw: Any, states: Sequence[Any]) -> None:
+def _check_stack(cells_fw: object, cells_bw: object, states: Sequence[Any]) -> None:
     """Refuse lists that don't go together.
 
     Raises:
@@ -219,14 +219,14 @@ def _check_stack(cells_fw: Any, cells_bw: Any, states: Sequence[Any]) -> None:
 def stack_bidirectional_dynamic_rnn(
     cells_fw: list[Any],
     cells_bw: list[Any],
-    inputs: Any,
+    inputs: object,
     initial_states_fw: list[Any] | None = None,
     initial_states_bw: list[Any] | None = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
+    dtype: object = None,
+    sequence_length: object = None,
     parallel_iterations: int | None = None,
     time_major: bool = False,
-    scope: Any = None,
+    scope: object = None,
     swap_memory: bool = False,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Run bidirectional nets one above the other, as `tf.contrib.rnn.stack_bidirectional_dynamic_rnn`.
@@ -248,7 +248,9 @@ def stack_bidirectional_dynamic_rnn(
         The last layer's outputs, both side by side, and the last states of all layers, forward and backward.
     """
 
-    def layer(given: Any, forward: Any, backward: Any, states: tuple[Any, Any], around: Any) -> Any:
+    def layer(
+        given: object, forward: object, backward: object, states: tuple[Any, Any], around: object
+    ) -> Any:
         outputs, last = nn.bidirectional_dynamic_rnn(
             forward, backward, given, sequence_length, *states, dtype, time_major=time_major
         )
@@ -263,9 +265,9 @@ def stack_bidirectional_rnn(
     inputs: list[Any],
     initial_states_fw: list[Any] | None = None,
     initial_states_bw: list[Any] | None = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    dtype: object = None,
+    sequence_length: object = None,
+    scope: object = None,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Run bidirectional nets one above the other through a list of inputs, as `tf.contrib.rnn.stack_bidirectional_rnn`.
 
@@ -280,7 +282,9 @@ def stack_bidirectional_rnn(
         scope: The variable scope, or its name; by default `"stack_bidirectional_rnn"`.
     """
 
-    def layer(given: Any, forward: Any, backward: Any, states: tuple[Any, Any], around: Any) -> Any:
+    def layer(
+        given: object, forward: object, backward: object, states: tuple[Any, Any], around: object
+    ) -> Any:
         return nn.static_bidirectional_rnn(forward, backward, given, *states, dtype, sequence_length, around)
 
     return _stack(cells_fw, cells_bw, inputs, (initial_states_fw, initial_states_bw), scope, layer)
@@ -289,9 +293,9 @@ def stack_bidirectional_rnn(
 def _stack(
     cells_fw: list[Any],
     cells_bw: list[Any],
-    inputs: Any,
+    inputs: object,
     states: tuple[list[Any] | None, list[Any] | None],
-    scope: Any,
+    scope: object,
     layer: Callable[..., tuple[Any, Any, Any]],
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     _check_stack(cells_fw, cells_bw, states)

@@ -29,7 +29,7 @@ class HParams:
         {'rate': 0.5, 'sizes': [3, 4]}
     """
 
-    def __init__(self, hparam_def: object = None, model_structure: object = None, **kwargs: Any) -> None:
+    def __init__(self, hparam_def: object = None, model_structure: object = None, **kwargs: object) -> None:
         if hparam_def is not None:
             raise errors.BadArgumentError("HParams takes settings by name. Received: hparam_def.")
         self._types: dict[str, tuple[type, bool]] = {}
@@ -37,7 +37,7 @@ class HParams:
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
-    def add_hparam(self, name: str, value: Any) -> None:
+    def add_hparam(self, name: str, value: object) -> None:
         """Add a setting.
 
         Raises:
@@ -117,7 +117,7 @@ class HParams:
         """Return the settings by name."""
         return {name: getattr(self, name) for name in self._types}
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """Return a setting, or a default where there is none.
 
         Raises:

@@ -96,7 +96,7 @@ def _depths(depth_multiplier: float, min_depth: int) -> Callable[[int], int]:
     return lambda depth: max(int(depth * depth_multiplier), min_depth)
 
 
-def _layer(net: Any, layer: _Layer, depth: Callable[[int], int]) -> Any:
+def _layer(net: object, layer: _Layer, depth: Callable[[int], int]) -> Any:
     if isinstance(layer, tuple):
         return jnp.concatenate([_layer(net, each, depth) for each in layer], 3)
     name, *width = layer.split()
@@ -109,11 +109,11 @@ def _layer(net: Any, layer: _Layer, depth: Callable[[int], int]) -> Any:
 
 
 def inception_v3_base(
-    inputs: Any,
+    inputs: object,
     final_endpoint: str = "Mixed_7c",
     min_depth: int = 16,
     depth_multiplier: float = 1.0,
-    scope: Any = None,
+    scope: object = None,
 ) -> tuple[Any, dict[str, Any]]:
     """Return Inception V3 up to a layer, and all layers up to it by name.
 
@@ -161,16 +161,16 @@ def _block(net: Any, branches: _Branches, depth: Callable[[int], int]) -> Any:
 
 
 def inception_v3(
-    inputs: Any,
+    inputs: object,
     num_classes: int = 1000,
-    is_training: Any = True,
+    is_training: object = True,
     dropout_keep_prob: float = 0.8,
     min_depth: int = 16,
     depth_multiplier: float = 1.0,
     prediction_fn: Callable[..., Any] = softmax,
     spatial_squeeze: bool = True,
     reuse: object = None,
-    scope: Any = "InceptionV3",
+    scope: object = "InceptionV3",
 ) -> tuple[Any, dict[str, Any]]:
     """Return the logits of Inception V3, and all layers by name, as `tf.contrib.slim.nets.inception.inception_v3`.
 
@@ -247,7 +247,7 @@ def inception_v3_arg_scope(
     batch_norm_var_collection: str = "moving_vars",
     batch_norm_decay: float = 0.9997,
     batch_norm_epsilon: float = 0.001,
-    updates_collections: Any = "update_ops",
+    updates_collections: object = "update_ops",
     use_fused_batchnorm: bool = True,
 ) -> Any:
     """Return the argument scope of Inception V3: regularized weights, and normalizations.

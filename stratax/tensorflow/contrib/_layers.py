@@ -36,14 +36,14 @@ _CONVOLUTIONS = {3: v1.layers.Conv1D, 4: v1.layers.Conv2D, 5: v1.layers.Conv3D}
 _TRANSPOSED = {4: v1.layers.Conv2DTranspose, 5: v1.layers.Conv3DTranspose}
 
 
-def _rename(getter: _Function, name: str, *args: Any, **kwargs: Any) -> Any:
+def _rename(getter: _Function, name: str, *args: object, **kwargs: object) -> Any:
     """Make a variable of a layer under its name in contrib."""
     path, slash, last = name.rpartition("/")
     return getter(f"{path}{slash}{_NAMES.get(last, last)}", *args, **kwargs)
 
 
 @contextlib.contextmanager
-def enter(scope: Any, default: str, reuse: object = None) -> Iterator[v1.VariableScope]:
+def enter(scope: object, default: str, reuse: object = None) -> Iterator[v1.VariableScope]:
     """Enter the variable scope of a layer, in which variables have contrib's names.
 
     Args:
@@ -111,15 +111,15 @@ def fully_connected(
     activation_fn: _Function | None = nn.relu,
     normalizer_fn: _Function | None = None,
     normalizer_params: Mapping[str, Any] | None = None,
-    weights_initializer: Any = GLOROT,
+    weights_initializer: object = GLOROT,
     weights_regularizer: _Function | None = None,
-    biases_initializer: Any = ZEROS,
+    biases_initializer: object = ZEROS,
     biases_regularizer: _Function | None = None,
     reuse: object = None,
     variables_collections: Collections = None,
-    outputs_collections: Any = None,
+    outputs_collections: object = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: object = None,
 ) -> Any:
     """Multiply by a matrix, normalize or add a bias, and activate, as `tf.contrib.layers.fully_connected`.
 
@@ -170,15 +170,15 @@ def convolution(
     activation_fn: _Function | None = nn.relu,
     normalizer_fn: _Function | None = None,
     normalizer_params: Mapping[str, Any] | None = None,
-    weights_initializer: Any = GLOROT,
+    weights_initializer: object = GLOROT,
     weights_regularizer: _Function | None = None,
-    biases_initializer: Any = ZEROS,
+    biases_initializer: object = ZEROS,
     biases_regularizer: _Function | None = None,
     reuse: object = None,
     variables_collections: Collections = None,
-    outputs_collections: Any = None,
+    outputs_collections: object = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: object = None,
     conv_dims: int | None = None,
 ) -> Any:
     """Convolve in one, two or three dimensions, as `tf.contrib.layers.conv2d` and its kin.

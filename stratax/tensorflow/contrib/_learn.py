@@ -36,7 +36,11 @@ class ExportStrategy(NamedTuple):
     export_fn: Callable[..., Any]
 
     def export(
-        self, estimator: Any, export_path: str, checkpoint_path: str | None = None, eval_result: Any = None
+        self,
+        estimator: object,
+        export_path: str,
+        checkpoint_path: str | None = None,
+        eval_result: object = None,
     ) -> Any:
         """Export into a folder.
 
@@ -230,8 +234,8 @@ def run(
     experiment_fn: Callable[..., Experiment],
     output_dir: str | None = None,
     schedule: str | None = None,
-    run_config: Any = None,
-    hparams: Any = None,
+    run_config: object = None,
+    hparams: object = None,
 ) -> Any:
     """Make an Experiment and run it, as `tf.contrib.learn.learn_runner.run`.
 

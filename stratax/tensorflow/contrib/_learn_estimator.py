@@ -86,7 +86,7 @@ class MetricSpec:
         """The name of the feature that weighs examples."""
         return self._keys[2]
 
-    def create_metric_ops(self, inputs: Any, labels: Any, predictions: Any) -> Any:
+    def create_metric_ops(self, inputs: Any, labels: object, predictions: object) -> Any:
         """Return the metric's value and its operation.
 
         Args:
@@ -105,7 +105,7 @@ class MetricSpec:
         return self._metric_fn(**given)
 
 
-def _part(kind: str, values: Any, key: str | None) -> Any:
+def _part(kind: str, values: object, key: str | None) -> Any:
     if not isinstance(values, Mapping):
         return values
     if key is None and len(values) != 1:
@@ -144,7 +144,7 @@ class LearnEstimator(estimators.Estimator):
         self._metrics: Mapping[str, Any] = {}
         names = list(inspect.signature(model_fn).parameters)
 
-        def call_model(features: Any, labels: Any, mode: str, params: Any, config: Any) -> Any:
+        def call_model(features: object, labels: object, mode: str, params: object, config: object) -> Any:
             if feature_engineering_fn is not None:
                 features, labels = feature_engineering_fn(features, labels)
             others = {"mode": mode, "params": params, "config": config, "model_dir": self.model_dir}
@@ -153,7 +153,7 @@ class LearnEstimator(estimators.Estimator):
 
         super().__init__(call_model, model_dir, config, {} if params is None else params)
 
-    def _spec_of(self, made: Any, features: Any, labels: Any, mode: str) -> Any:
+    def _spec_of(self, made: Any, features: object, labels: object, mode: str) -> Any:
         if isinstance(made, estimators.EstimatorSpec):
             spec = made
         else:
@@ -178,8 +178,8 @@ class LearnEstimator(estimators.Estimator):
 
     def fit(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: object = None,
+        y: object = None,
         input_fn: Callable[[], Any] | None = None,
         steps: int | None = None,
         batch_size: int | None = None,
@@ -242,7 +242,7 @@ class LearnEstimator(estimators.Estimator):
 
     def predict(  # type: ignore[override]
         self,
-        x: Any = None,
+        x: object = None,
         input_fn: Callable[[], Any] | None = None,
         batch_size: int | None = None,
         outputs: Sequence[str] | None = None,

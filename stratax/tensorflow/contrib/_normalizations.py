@@ -36,20 +36,20 @@ def batch_norm(
     param_initializers: Mapping[str, Any] | None = None,
     param_regularizers: Mapping[str, Any] | None = None,
     updates_collections: str | None = "update_ops",
-    is_training: Any = True,
+    is_training: object = True,
     reuse: object = None,
     variables_collections: Collections = None,
     outputs_collections: Any = None,
     trainable: bool = True,
-    batch_weights: Any = None,
+    batch_weights: object = None,
     fused: bool | None = None,
     data_format: str = "NHWC",
     zero_debias_moving_mean: bool = False,
-    scope: Any = None,
+    scope: object = None,
     renorm: bool = False,
-    renorm_clipping: Any = None,
+    renorm_clipping: object = None,
     renorm_decay: float = 0.99,
-    adjustment: Any = None,
+    adjustment: object = None,
 ) -> Any:
     """Normalize each channel by the batch's mean and variance, as `tf.contrib.layers.batch_norm`.
 
@@ -180,7 +180,7 @@ def layer_norm(
     trainable: bool = True,
     begin_norm_axis: int = 1,
     begin_params_axis: int = -1,
-    scope: Any = None,
+    scope: object = None,
 ) -> Any:
     """Normalize each example by its own mean and variance, as `tf.contrib.layers.layer_norm`.
 
@@ -226,7 +226,7 @@ def instance_norm(
     outputs_collections: Any = None,
     trainable: bool = True,
     data_format: str = "NHWC",
-    scope: Any = None,
+    scope: object = None,
 ) -> Any:
     """Normalize each channel of each example, as `tf.contrib.layers.instance_norm`; arguments as in `batch_norm`."""
     array = on_device(inputs)
@@ -265,7 +265,7 @@ def group_norm(
     variables_collections: Collections = None,
     outputs_collections: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: object = None,
     mean_close_to_zero: bool = False,
 ) -> Any:
     """Normalize groups of channels of each example, as `tf.contrib.layers.group_norm`.

@@ -35,10 +35,10 @@ _USUAL_SUMMARIES = ["loss", "learning_rate", "global_gradient_norm"]
 
 
 def optimize_loss(
-    loss: Any,
-    global_step: Any,
-    learning_rate: Any,
-    optimizer: Any,
+    loss: object,
+    global_step: object,
+    learning_rate: object,
+    optimizer: object,
     gradient_noise_scale: float | None = None,
     gradient_multipliers: Mapping[Any, Any] | None = None,
     clip_gradients: float | Callable[[_Pairs], _Pairs] | None = None,
@@ -126,7 +126,7 @@ def _rate_of(learning_rate: Any) -> Any:
     return learning_rate
 
 
-def _optimizer_of(optimizer: Any, rate: Any) -> Any:
+def _optimizer_of(optimizer: object, rate: object) -> Any:
     is_made_with_a_rate = isinstance(optimizer, str | type)
     if is_made_with_a_rate and rate is None:
         raise errors.BadArgumentError(
@@ -217,7 +217,7 @@ def add_gradients_summaries(grads_and_vars: _Pairs) -> list[Any]:
     return made
 
 
-def _clip(pairs: _Pairs, clip_gradients: Any) -> _Pairs:
+def _clip(pairs: _Pairs, clip_gradients: object) -> _Pairs:
     if clip_gradients is None:
         return pairs
     if isinstance(clip_gradients, float):

@@ -60,9 +60,9 @@ def dropout(
     inputs: TensorLike,
     keep_prob: float = 0.5,
     noise_shape: Sequence[int | None] | None = None,
-    is_training: Any = True,
+    is_training: object = True,
     outputs_collections: Any = None,
-    scope: Any = None,
+    scope: object = None,
     seed: int | None = None,
 ) -> Any:
     """Set elements to 0 by chance in training, as `tf.contrib.layers.dropout`.
@@ -83,7 +83,7 @@ def dropout(
 
 
 @add_arg_scope
-def flatten(inputs: TensorLike, outputs_collections: Any = None, scope: Any = None) -> Any:
+def flatten(inputs: TensorLike, outputs_collections: Any = None, scope: object = None) -> Any:
     """Join all dimensions but the batch's, as `tf.contrib.layers.flatten`.
 
     Args:
@@ -102,14 +102,14 @@ def flatten(inputs: TensorLike, outputs_collections: Any = None, scope: Any = No
 def bias_add(
     inputs: TensorLike,
     activation_fn: _Function | None = None,
-    initializer: Any = ZEROS,
+    initializer: object = ZEROS,
     regularizer: _Function | None = None,
     reuse: object = None,
     variables_collections: Collections = None,
     outputs_collections: Any = None,
     trainable: bool = True,
     data_format: str = "NHWC",
-    scope: Any = None,
+    scope: object = None,
 ) -> Any:
     """Add a bias for each channel, as `tf.contrib.layers.bias_add`; arguments as in `fully_connected`."""
     array = on_device(inputs)
@@ -139,7 +139,7 @@ def one_hot_encoding(
     on_value: float = 1.0,
     off_value: float = 0.0,
     outputs_collections: Any = None,
-    scope: Any = None,
+    scope: object = None,
 ) -> Any:
     """Return one row for each label, with `on_value` at its place, as `tf.contrib.layers.one_hot_encoding`."""
     with v1.variable_scope(scope, "OneHotEncoding") as entered:
@@ -150,14 +150,14 @@ def one_hot_encoding(
 
 
 @add_arg_scope
-def softmax(logits: TensorLike, scope: Any = None) -> Any:
+def softmax(logits: TensorLike, scope: object = None) -> Any:
     """Return the softmax of the last dimension, as `tf.contrib.layers.softmax`."""
     with v1.variable_scope(scope, "softmax"):
         return jax.nn.softmax(on_device(logits))
 
 
 @add_arg_scope
-def unit_norm(inputs: TensorLike, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Any:
+def unit_norm(inputs: TensorLike, dim: int, epsilon: float = 1e-7, scope: object = None) -> Any:
     """Divide by the length along a dimension, as `tf.contrib.layers.unit_norm`."""
     with v1.variable_scope(scope, "UnitNorm"):
         array = on_device(inputs)
@@ -165,7 +165,7 @@ def unit_norm(inputs: TensorLike, dim: int, epsilon: float = 1e-7, scope: Any = 
 
 
 @add_arg_scope
-def maxout(inputs: TensorLike, num_units: int, axis: int = -1, scope: Any = None) -> Any:
+def maxout(inputs: TensorLike, num_units: int, axis: int = -1, scope: object = None) -> Any:
     """Return the largest of each group of features, as `tf.contrib.layers.maxout`.
 
     Args:
@@ -188,7 +188,7 @@ def maxout(inputs: TensorLike, num_units: int, axis: int = -1, scope: Any = None
         return jnp.max(groups, axis + 1)
 
 
-def repeat(inputs: TensorLike, repetitions: int, layer: _Function, *args: Any, **kwargs: Any) -> Any:
+def repeat(inputs: TensorLike, repetitions: int, layer: _Function, *args: object, **kwargs: object) -> Any:
     """Call a layer again and again on what it gives, as `tf.contrib.layers.repeat`.
 
     Args:
@@ -206,7 +206,7 @@ def repeat(inputs: TensorLike, repetitions: int, layer: _Function, *args: Any, *
         return inputs
 
 
-def stack(inputs: TensorLike, layer: _Function, stack_args: Sequence[Any], **kwargs: Any) -> Any:
+def stack(inputs: TensorLike, layer: _Function, stack_args: Sequence[Any], **kwargs: object) -> Any:
     """Call a layer with one after another of its arguments, as `tf.contrib.layers.stack`.
 
     Args:
@@ -235,10 +235,10 @@ def embed_sequence(
     vocab_size: int | None = None,
     embed_dim: int | None = None,
     unique: bool = False,
-    initializer: Any = None,
+    initializer: object = None,
     regularizer: _Function | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: object = None,
     reuse: object = None,
 ) -> Any:
     """Return a row of a variable for each number, as `tf.contrib.layers.embed_sequence`.
@@ -269,7 +269,7 @@ def embed_sequence(
 def _embeddings(
     vocab_size: int | None,
     embed_dim: int | None,
-    initializer: Any,
+    initializer: object,
     regularizer: _Function | None,
     trainable: bool,
     reuse: object,
@@ -296,10 +296,10 @@ def bow_encoder(
     vocab_size: int,
     embed_dim: int,
     sparse_lookup: bool = True,
-    initializer: Any = None,
+    initializer: object = None,
     regularizer: _Function | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: object = None,
     reuse: object = None,
 ) -> Any:
     """Return the mean of the rows of each example's numbers, as `tf.contrib.layers.bow_encoder`.

@@ -12,7 +12,7 @@ def save_keras_model(
     saved_model_path: str | os.PathLike[str],
     custom_objects: Mapping[str, Any] | None = None,
     as_text: bool | None = None,
-    input_signature: Any = None,
+    input_signature: object = None,
     serving_only: bool = False,
 ) -> bytes:
     """Save a model of Keras in a folder, as `tf.contrib.saved_model.save_keras_model`.

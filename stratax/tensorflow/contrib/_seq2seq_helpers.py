@@ -38,7 +38,7 @@ class Helper(abc.ABC):
         """
 
     @abc.abstractmethod
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: object, outputs: object, state: object, name: str | None = None) -> Any:
         """Return the ids that a step has chosen.
 
         Args:
@@ -50,7 +50,7 @@ class Helper(abc.ABC):
 
     @abc.abstractmethod
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+        self, time: object, outputs: object, state: object, sample_ids: object, name: str | None = None
     ) -> Any:
         """Return which examples are finished, the next inputs, and the state.
 
@@ -70,7 +70,7 @@ def embedding_function(embedding: Embedding) -> Callable[[Any], Any]:
     return lambda ids: v1.nn.embedding_lookup(embedding, ids)
 
 
-def draw_ids(logits: Any, seed: int | None) -> Any:
+def draw_ids(logits: object, seed: int | None) -> Any:
     """Return ids that are drawn with the chances that logits say."""
     return v1.multinomial(logits, 1, seed)[:, 0].astype(jnp.int32)
 
@@ -89,7 +89,7 @@ class TrainingHelper(Helper):
     """
 
     def __init__(
-        self, inputs: Any, sequence_length: Any, time_major: bool = False, name: str | None = None
+        self, inputs: object, sequence_length: object, time_major: bool = False, name: str | None = None
     ) -> None:
         self._inputs = inputs
         self._rows = jax.tree.map(on_device if time_major else v1.nn.transpose_batch_time, inputs)
@@ -125,12 +125,12 @@ class TrainingHelper(Helper):
         return jnp.argmax(outputs, -1).astype(jnp.int32)
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None
+        self, time: Any, outputs: object, state: Any, sample_ids: object = None, name: str | None = None
     ) -> Any:
         """Return which examples end here, and the inputs of the next step."""
         return time + 1 >= self._sequence_length, self._row(time + 1), state
 
-    def _row(self, time: Any) -> Any:
+    def _row(self, time: object) -> Any:
         return self._at(self._rows, time)
 
     def _at(self, rows: Any, time: Any) -> Any:
@@ -154,10 +154,10 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
 
     def __init__(
         self,
-        inputs: Any,
-        sequence_length: Any,
+        inputs: object,
+        sequence_length: object,
         embedding: Embedding,
-        sampling_probability: Any,
+        sampling_probability: object,
         time_major: bool = False,
         seed: int | None = None,
         scheduling_seed: int | None = None,
@@ -168,7 +168,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
         self._probability = on_device(sampling_probability)
         self._seed, self._scheduling_seed = seed, scheduling_seed
 
-    def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None) -> Any:
+    def sample(self, time: object, outputs: object, state: object = None, name: str | None = None) -> Any:
         """Return ids that are drawn; -1 where the data is read."""
         is_drawn = uniform((self.batch_size,), seed=self._scheduling_seed) < self._probability
         return jnp.where(is_drawn, draw_ids(outputs, self._seed), -1)
@@ -195,7 +195,7 @@ class GreedyEmbeddingHelper(Helper):
         BadArgumentError: If `start_tokens` is no vector, or `end_token` no scalar.
     """
 
-    def __init__(self, embedding: Embedding, start_tokens: Any, end_token: Any) -> None:
+    def __init__(self, embedding: Embedding, start_tokens: object, end_token: object) -> None:
         self._embed = embedding_function(embedding)
         self._start_tokens = on_device(start_tokens).astype(jnp.int32)
         self._end_token = on_device(end_token).astype(jnp.int32)
@@ -218,7 +218,7 @@ class GreedyEmbeddingHelper(Helper):
         return jnp.argmax(outputs, -1).astype(jnp.int32)
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+        self, time: object, outputs: object, state: object, sample_ids: object, name: str | None = None
     ) -> Any:
         """Return which examples have chosen the end, and what was chosen as inputs."""
         return sample_ids == self._end_token, on_device(self._embed(sample_ids)), state
@@ -238,16 +238,16 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     def __init__(
         self,
         embedding: Embedding,
-        start_tokens: Any,
-        end_token: Any,
-        softmax_temperature: Any = None,
+        start_tokens: object,
+        end_token: object,
+        softmax_temperature: object = None,
         seed: int | None = None,
     ) -> None:
         super().__init__(embedding, start_tokens, end_token)
         self._temperature = 1.0 if softmax_temperature is None else softmax_temperature
         self._seed = seed
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: object, outputs: Any, state: object, name: str | None = None) -> Any:
         """Return ids that are drawn."""
         return draw_ids(outputs / self._temperature, self._seed)
 
@@ -269,8 +269,8 @@ class CustomHelper(Helper):
         initialize_fn: Callable[..., Any],
         sample_fn: Callable[..., Any],
         next_inputs_fn: Callable[..., Any],
-        sample_ids_shape: Any = None,
-        sample_ids_dtype: Any = None,
+        sample_ids_shape: object = None,
+        sample_ids_dtype: object = None,
     ) -> None:
         self._initialize_fn, self._sample_fn, self._next_inputs_fn = initialize_fn, sample_fn, next_inputs_fn
         self._batch_size: int | None = None
@@ -292,12 +292,12 @@ class CustomHelper(Helper):
         self._batch_size = on_device(finished).size
         return finished, inputs
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: object, outputs: object, state: object, name: str | None = None) -> Any:
         """Call the function of that name."""
         return self._sample_fn(time=time, outputs=outputs, state=state)
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+        self, time: object, outputs: object, state: object, sample_ids: object, name: str | None = None
     ) -> Any:
         """Call the function of that name."""
         return self._next_inputs_fn(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
@@ -318,9 +318,9 @@ class InferenceHelper(Helper):
     def __init__(
         self,
         sample_fn: Callable[[Any], Any],
-        sample_shape: Any,
-        sample_dtype: Any,
-        start_inputs: Any,
+        sample_shape: object,
+        sample_dtype: object,
+        start_inputs: object,
         end_fn: Callable[[Any], Any],
         next_inputs_fn: Callable[[Any], Any] | None = None,
     ) -> None:
@@ -337,12 +337,12 @@ class InferenceHelper(Helper):
         """Return that no example is finished, and the first inputs."""
         return jnp.zeros(self._start_inputs.shape[:1], bool), self._start_inputs
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: object, outputs: object, state: object, name: str | None = None) -> Any:
         """Return what the function draws."""
         return self._sample_fn(outputs)
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+        self, time: object, outputs: object, state: object, sample_ids: object, name: str | None = None
     ) -> Any:
         """Return which examples are finished, and what was drawn as inputs."""
         inputs = sample_ids if self._next_inputs_fn is None else self._next_inputs_fn(sample_ids)

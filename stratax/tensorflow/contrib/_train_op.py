@@ -19,9 +19,9 @@ _USE_GLOBAL_STEP = 0
 
 
 def create_train_op(
-    total_loss: Any,
+    total_loss: object,
     optimizer: Any,
-    global_step: Any = _USE_GLOBAL_STEP,
+    global_step: object = _USE_GLOBAL_STEP,
     update_ops: Sequence[Any] | None = None,
     variables_to_train: Sequence[Any] | None = None,
     transform_grads_fn: Callable[[_Pairs], _Pairs] | None = None,
@@ -68,9 +68,9 @@ def create_train_op(
 
 
 def create_slim_train_op(
-    total_loss: Any,
-    optimizer: Any,
-    global_step: Any = _USE_GLOBAL_STEP,
+    total_loss: object,
+    optimizer: object,
+    global_step: object = _USE_GLOBAL_STEP,
     update_ops: Sequence[Any] | None = None,
     variables_to_train: Sequence[Any] | None = None,
     clip_gradient_norm: float = 0,

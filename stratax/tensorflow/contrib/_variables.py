@@ -20,9 +20,9 @@ _Variables = Sequence[keras.Variable] | Mapping[str, keras.Variable]
 @add_arg_scope
 def variable(
     name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
+    shape: object = None,
+    dtype: object = None,
+    initializer: object = None,
     regularizer: Callable[..., Any] | None = None,
     trainable: bool = True,
     collections: Collections = None,
@@ -89,27 +89,27 @@ def get_variables(
     return [each for each in found if end.fullmatch(each.path)]
 
 
-def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[keras.Variable]:
+def get_model_variables(scope: object = None, suffix: str | None = None) -> list[keras.Variable]:
     """Return the variables of layers, as `get_variables`."""
     return get_variables(scope, suffix, "model_variables")
 
 
-def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[keras.Variable]:
+def get_local_variables(scope: object = None, suffix: str | None = None) -> list[keras.Variable]:
     """Return local variables, as `get_variables`."""
     return get_variables(scope, suffix, "local_variables")
 
 
-def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[keras.Variable]:
+def get_trainable_variables(scope: object = None, suffix: str | None = None) -> list[keras.Variable]:
     """Return variables that are trained, as `get_variables`."""
     return get_variables(scope, suffix, "trainable_variables")
 
 
-def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[keras.Variable]:
+def get_variables_by_suffix(suffix: str, scope: object = None) -> list[keras.Variable]:
     """Return the variables whose names end in `suffix`."""
     return get_variables(scope, suffix)
 
 
-def get_variables_by_name(given_name: str, scope: Any = None) -> list[keras.Variable]:
+def get_variables_by_name(given_name: str, scope: object = None) -> list[keras.Variable]:
     """Return the variables of a name in any scope."""
     return get_variables(scope, given_name)
 
@@ -220,7 +220,7 @@ def assign_from_checkpoint_fn(
     pairs = _pairs(load_checkpoint(model_path), var_list, ignore_missing_vars)
     v1.train.init_from_checkpoint(model_path, pairs)
 
-    def init_fn(session: Any) -> None:
+    def init_fn(session: object) -> None:
         """Do nothing: the variables have begun with these values."""
 
     return init_fn

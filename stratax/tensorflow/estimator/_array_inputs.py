@@ -118,20 +118,22 @@ def _column(series: Any) -> np.ndarray:
     return array
 
 
-def _batches(element: Any, count: int, batch_size: int, num_epochs: int | None, *, shuffle: bool) -> Dataset:
+def _batches(
+    element: object, count: int, batch_size: int, num_epochs: int | None, *, shuffle: bool
+) -> Dataset:
     dataset = Dataset.from_tensor_slices(element)
     if shuffle:
         dataset = dataset.shuffle(count)
     return dataset.repeat(num_epochs).batch(batch_size)
 
 
-def _arrays(name: str, value: Any) -> Any:
+def _arrays(name: str, value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: _array(f"{name}[{shown(key)}]", part) for key, part in value.items()}
     return _array(name, value)
 
 
-def _array(name: str, value: Any) -> np.ndarray:
+def _array(name: str, value: object) -> np.ndarray:
     if not isinstance(value, np.ndarray) or not value.shape:
         raise errors.BadTypeError(
             f"{name} must be a NumPy array whose first dimension counts examples. Received: {name}={shown(value)}."

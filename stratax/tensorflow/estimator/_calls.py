@@ -25,7 +25,7 @@ def takes_any(function: Callable[..., Any]) -> bool:
     return inspect.Parameter.VAR_KEYWORD in kinds
 
 
-def check_model_fn(model_fn: Any, params: Mapping[str, Any] | None) -> None:
+def check_model_fn(model_fn: object, params: Mapping[str, Any] | None) -> None:
     """Check that a `model_fn` can be called.
 
     Raises:
@@ -60,7 +60,7 @@ def check_model_fn(model_fn: Any, params: Mapping[str, Any] | None) -> None:
 
 
 def call_model_fn(
-    model_fn: Callable[..., Any], features: Any, labels: Any, mode: str, params: Any, config: Any
+    model_fn: Callable[..., Any], features: object, labels: object, mode: str, params: object, config: object
 ) -> Any:
     """Call a `model_fn` with any of TensorFlow's signatures; `**kwargs` get nothing, as there.
 
@@ -82,7 +82,11 @@ def call_model_fn(
 
 
 def call_logit_fn(
-    logit_fn: Callable[..., Any], features: Any, mode: str, params: Mapping[str, Any] | None, config: Any
+    logit_fn: Callable[..., Any],
+    features: object,
+    mode: str,
+    params: Mapping[str, Any] | None,
+    config: object,
 ) -> Any:
     """Call a function that gives logits with those arguments that it names, as `tf.estimator.experimental`'s.
 
@@ -109,7 +113,7 @@ def call_logit_fn(
     return logits
 
 
-def call_input_fn(input_fn: Any, given: Mapping[str, Any]) -> Any:
+def call_input_fn(input_fn: object, given: Mapping[str, Any]) -> Any:
     """Call an `input_fn` with those of some arguments that it takes.
 
     Args:

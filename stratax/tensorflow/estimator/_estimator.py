@@ -110,7 +110,7 @@ class Estimator:
     def model_fn(self) -> Callable[..., Any]:
         """The function with the arguments `features, labels, mode, config`."""
 
-        def public(features: Any, labels: Any, mode: str, config: Any) -> Any:
+        def public(features: object, labels: object, mode: str, config: object) -> Any:
             return _calls.call_model_fn(self._model_fn, features, labels, mode, self.params, config)
 
         return public
@@ -425,7 +425,7 @@ class Estimator:
         return os.fsencode(folder)
 
     def _calling(self, mode: str, *, exports: bool = False) -> Callable[[Any, Any], EstimatorSpec]:
-        def call(features: Any, labels: Any) -> EstimatorSpec:
+        def call(features: object, labels: object) -> EstimatorSpec:
             spec = self._call_model_fn(features, labels, mode, exports=exports)
             if not isinstance(spec, EstimatorSpec):
                 raise errors.BadTypeError(
@@ -436,7 +436,7 @@ class Estimator:
 
         return call
 
-    def _call_model_fn(self, features: Any, labels: Any, mode: str, *, exports: bool = False) -> Any:
+    def _call_model_fn(self, features: object, labels: object, mode: str, *, exports: bool = False) -> Any:
         del exports
         labels = None if mode == ModeKeys.PREDICT else labels
         return _calls.call_model_fn(self._model_fn, features, labels, mode, self.params, self._config)

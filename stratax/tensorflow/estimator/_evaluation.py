@@ -149,6 +149,6 @@ def _result(model: EstimatorModel, name: str, outputs: Any) -> Any:
     return value.result() if hasattr(value, "result") else model.scope.values.value_later(value)  # type: ignore[union-attr]
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     array = jax.tree.map(np.asarray, value)
     return array[()] if isinstance(array, np.ndarray) and not array.shape else array

@@ -50,7 +50,7 @@ class PredictOutput(ExportOutput):
 
     method = PREDICT
 
-    def __init__(self, outputs: Any) -> None:
+    def __init__(self, outputs: object) -> None:
         given = dict(outputs) if isinstance(outputs, Mapping) else {"output": outputs}
         # Of a model with several heads, the head's name is the first part.
         self.outputs = {
@@ -85,7 +85,7 @@ class ClassificationOutput(ExportOutput):
 
     method = CLASSIFY
 
-    def __init__(self, scores: Any = None, classes: Any = None) -> None:
+    def __init__(self, scores: object = None, classes: object = None) -> None:
         if scores is None and classes is None:
             raise errors.BadArgumentError("Cannot create a ClassificationOutput with empty arguments.")
         if scores is not None and _is_text(scores):
@@ -119,7 +119,7 @@ class RegressionOutput(ExportOutput):
 
     method = REGRESS
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         if _is_text(value):
             raise errors.BadArgumentError(
                 f"Regression output value must be a float32 Tensor; got {shown(value)}."
@@ -141,7 +141,7 @@ class SupervisedOutput(ExportOutput):
         metrics: By name, the value of each metric.
     """
 
-    def __init__(self, method: str, loss: Any, predictions: Any, metrics: Mapping[str, Any]) -> None:
+    def __init__(self, method: str, loss: object, predictions: object, metrics: Mapping[str, Any]) -> None:
         self.method = method
         self._loss, self._predictions, self._metrics = loss, predictions, metrics
 
@@ -158,14 +158,14 @@ class SupervisedOutput(ExportOutput):
         return found
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     dtype = getattr(value, "dtype", None)
     if dtype is None:
         dtype = np.asarray(value).dtype
     return np.dtype(dtype).kind in _TEXT_KINDS
 
 
-def outputs_of(predictions: Any, export_outputs: Mapping[str, Any] | None) -> dict[str, ExportOutput]:
+def outputs_of(predictions: object, export_outputs: Mapping[str, Any] | None) -> dict[str, ExportOutput]:
     """Return what is exported of a spec, by the names of signatures, of which one is the default.
 
     Args:

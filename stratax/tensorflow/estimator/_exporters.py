@@ -37,7 +37,7 @@ class Exporter(abc.ABC):
     @abc.abstractmethod
     def export(
         self,
-        estimator: Any,
+        estimator: object,
         export_path: str,
         checkpoint_path: str,
         eval_result: Mapping[str, Any],
@@ -135,7 +135,7 @@ class FinalExporter(_Exporting):
 
     def export(
         self,
-        estimator: Any,
+        estimator: object,
         export_path: str,
         checkpoint_path: str,
         eval_result: Mapping[str, Any],
@@ -172,7 +172,7 @@ class LatestExporter(_Exporting):
 
     def export(
         self,
-        estimator: Any,
+        estimator: object,
         export_path: str,
         checkpoint_path: str,
         eval_result: Mapping[str, Any],
@@ -281,7 +281,7 @@ def _check_compare(compare_fn: Any) -> Callable[..., Any]:
     return compare_fn  # type: ignore[no-any-return]
 
 
-def _check_count(exports_to_keep: Any) -> int | None:
+def _check_count(exports_to_keep: object) -> int | None:
     if exports_to_keep is None:
         return None
     if isinstance(exports_to_keep, bool) or not isinstance(exports_to_keep, int | np.integer):

@@ -154,7 +154,7 @@ def make_divided(strategy: Strategy, dataset: Dataset) -> ModelInput:
     return ModelInput(strategy, preparation, steps, strategy.num_replicas_in_sync)
 
 
-def as_dataset(given: Any) -> Dataset:
+def as_dataset(given: object) -> Dataset:
     """Return what an `input_fn` gave as a Dataset of batches.
 
     Args:
@@ -197,7 +197,7 @@ class _Number(int):
     __eq__, __hash__ = int.__eq__, int.__hash__
 
 
-def _as_tensors(given: Any, *, is_pair: bool = False) -> Any:
+def _as_tensors(given: object, *, is_pair: bool = False) -> Any:
     """Return tensors, in a structure of dicts and tuples; nested numbers and texts of Python are tensors, too.
 
     Args:
@@ -217,11 +217,11 @@ def _as_tensors(given: Any, *, is_pair: bool = False) -> Any:
     return tuple(_as_tensors(each) for each in given)
 
 
-def _is_of_python(value: Any) -> bool:
+def _is_of_python(value: object) -> bool:
     return (
         all(map(_is_of_python, value)) if isinstance(value, list | tuple) else isinstance(value, _OF_PYTHON)
     )
 
 
-def _as_lists(given: Any) -> Any:
+def _as_lists(given: object) -> Any:
     return [_as_lists(each) for each in given] if isinstance(given, list | tuple) else given

@@ -26,7 +26,7 @@ _FEATURES, _WEIGHTS = "features", "sample_weights"
 
 
 def model_to_estimator(
-    keras_model: Any = None,
+    keras_model: object = None,
     keras_model_path: str | os.PathLike[str] | None = None,
     custom_objects: Mapping[str, Any] | None = None,
     model_dir: str | os.PathLike[str] | None = None,
@@ -132,7 +132,7 @@ class _Source:
         self._layer_names = _fresh_names(self._model)
         _check_copied(self._model, custom_objects)
 
-    def model_fn(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
+    def model_fn(self, features: object, labels: object, mode: str) -> EstimatorSpec:
         """Describe one step of a copy of the model."""
         model = self._copy()
         features, weights = _without_weights(features)
@@ -194,7 +194,7 @@ class _Source:
             metrics = {key: _new_metrics(given[key]) for key in ("metrics", "weighted_metrics")}
         model.compile(optimizer, given["loss"], loss_weights=given["loss_weights"], **metrics)
 
-    def _begin(self, model: Any) -> None:
+    def _begin(self, model: object) -> None:
         """Give the copy's variables the model's values, where a training begins."""
         variables = _find_kept(model)
         if len(variables) != len(self._values) and self._values:
@@ -229,7 +229,7 @@ class _Source:
         return self._export_outputs or {}
 
 
-def _check_model(model: Any) -> None:
+def _check_model(model: object) -> None:
     if not isinstance(model, keras.Model):
         raise errors.BadTypeError(f"keras_model must be a keras.Model. Received: keras_model={shown(model)}.")
     if not model.compiled or model.optimizer is None:
@@ -239,7 +239,7 @@ def _check_model(model: Any) -> None:
         )
 
 
-def _as_functional(model: Any) -> Any:
+def _as_functional(model: object) -> Any:
     if not (isinstance(model, keras.Sequential) and model.built):
         return model
     # Not the model itself: what is made of it knows neither its optimizer nor that it is compiled.
@@ -327,13 +327,13 @@ def _find_kept(model: Any) -> list[keras.Variable]:
     return [variable for variable in model.variables if id(variable) not in metrics]
 
 
-def _without_weights(features: Any) -> tuple[Any, Any]:
+def _without_weights(features: object) -> tuple[Any, Any]:
     if isinstance(features, dict) and set(features) == {_FEATURES, _WEIGHTS}:
         return features[_FEATURES], features[_WEIGHTS]
     return features, None
 
 
-def _inputs_of(model: Any, features: Any) -> Any:
+def _inputs_of(model: object, features: object) -> Any:
     """Return what a model is called with."""
     if not isinstance(features, dict) or not isinstance(model, Functional | keras.Sequential):
         return features
@@ -355,7 +355,7 @@ def _inputs_of(model: Any, features: Any) -> Any:
     return [features[name] for name in wanted]
 
 
-def _output_names(model: Any, outputs: Any) -> list[str]:
+def _output_names(model: object, outputs: object) -> list[str]:
     flat = keras.tree.flatten(outputs)
     if isinstance(outputs, dict) and len(outputs) == len(flat):
         # In the order of `keras.tree`.
@@ -371,7 +371,7 @@ def _output_names(model: Any, outputs: Any) -> list[str]:
     return names
 
 
-def _like(outputs: Any, names: Sequence[str], given: Any, what: str) -> Any:
+def _like(outputs: object, names: Sequence[str], given: object, what: str) -> Any:
     """Return labels or weights, which may be a dict by name of the output, in the structure of the outputs."""
     if not isinstance(given, dict) or isinstance(outputs, dict):
         return given
@@ -385,11 +385,11 @@ def _like(outputs: Any, names: Sequence[str], given: Any, what: str) -> Any:
     return found if keras.tree.is_nested(outputs) else found[0]
 
 
-def _new_metrics(metrics: Any) -> Any:
+def _new_metrics(metrics: object) -> Any:
     return keras.tree.map_structure(_new_metric, metrics)
 
 
-def _new_metric(metric: Any) -> Any:
+def _new_metric(metric: object) -> Any:
     if not isinstance(metric, keras.metrics.Metric):
         return metric
     if type(metric) is keras.metrics.MeanMetricWrapper:

@@ -58,7 +58,7 @@ class InputLayout:
         element: One of them, on the host: arrays, also of strings, and SparseTensors.
     """
 
-    def __init__(self, element: Any) -> None:
+    def __init__(self, element: object) -> None:
         pair = features_and_labels(element)
         leaves, self._treedef = jax.tree_util.tree_flatten_with_path(pair, is_leaf=_is_sparse)
         self._packing = Packing()
@@ -80,7 +80,7 @@ class InputLayout:
         """Whether a feature stays on the host."""
         return any(slot.is_host for slot in self._slots)
 
-    def numbers(self, element: Any) -> Numbers:
+    def numbers(self, element: object) -> Numbers:
         """Return what of an element enters the step, by name."""
         leaves = jax.tree.leaves(element)
         return {slot.name: leaves[slot.start] for slot in self._slots if not slot.is_host}
@@ -132,7 +132,7 @@ class InputLayout:
         return {} if isinstance(features, dict) and features.keys() == EMPTY.keys() else features, labels
 
     def choose_packing(
-        self, inputs: HostInputs, element: Any, gathered: Callable[[bytes], Sequence[bytes]]
+        self, inputs: HostInputs, element: object, gathered: Callable[[bytes], Sequence[bytes]]
     ) -> None:
         """Settle in all workers alike which arrays are packed.
 
@@ -203,7 +203,7 @@ class InputLayout:
             )
 
 
-def features_and_labels(element: Any) -> tuple[Any, Any]:
+def features_and_labels(element: object) -> tuple[Any, Any]:
     """Divide an element of the input, as TensorFlow does.
 
     Raises:

@@ -129,7 +129,7 @@ class EstimatorModel:
         """Whether batches are prepared on the host before each step."""
         return bool(self._inputs) or self._found_layout.has_host
 
-    def choose_packing(self, element: Any) -> None:
+    def choose_packing(self, element: object) -> None:
         """Settle in all workers alike how prepared batches travel to the devices; all call it, once.
 
         Args:
@@ -139,7 +139,7 @@ class EstimatorModel:
         self._found_layout.choose_packing(self._inputs, element, gathered)
 
     def prepare_batches(
-        self, leaves: list[np.ndarray], count: int, treedef: Any
+        self, leaves: list[np.ndarray], count: int, treedef: object
     ) -> tuple[list[np.ndarray], Any]:
         """Prepare batches for steps.
 
@@ -198,8 +198,8 @@ class EstimatorModel:
 
     def call_for_export(
         self,
-        features: Any,
-        labels: Any = None,
+        features: object,
+        labels: object = None,
         then: Callable[[ModelScope, Any], Any] = lambda scope, spec: spec,
     ) -> Any:
         """Return the spec of what an export is fed, or what is made of it; called while the export is traced.
@@ -214,7 +214,7 @@ class EstimatorModel:
             scope.global_step()
             return then(scope, self._call(features, labels))
 
-    def _with_results(self, scope: ModelScope, predictions: Any) -> Any:
+    def _with_results(self, scope: ModelScope, predictions: object) -> Any:
         """Return predictions, those that are wanted as results; the strings of others would be kept for nothing."""
         keys = self.predict_keys
         if keys is None or not isinstance(predictions, dict):
@@ -344,7 +344,7 @@ class EstimatorModel:
         )
 
 
-def _as_results(scope: ModelScope, predictions: Any) -> Any:
+def _as_results(scope: ModelScope, predictions: object) -> Any:
     """Return predictions whose strings of the input are there after the step."""
     if isinstance(predictions, dict):
         return {key: _as_results(scope, value) for key, value in predictions.items()}

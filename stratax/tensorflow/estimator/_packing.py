@@ -44,7 +44,7 @@ class PackedBatch:
         treedef: The structure.
     """
 
-    def __init__(self, arrays: tuple[Any, ...], places: tuple[_Place, ...], treedef: Any) -> None:
+    def __init__(self, arrays: tuple[Any, ...], places: tuple[_Place, ...], treedef: object) -> None:
         self.arrays = arrays
         self.places = places
         self.treedef = treedef
@@ -78,7 +78,7 @@ class Packing:
         self._groups: list[list[int]] = []
         self._places: tuple[_Place, ...] | None = None
 
-    def kinds(self, tree: Any) -> list[str]:
+    def kinds(self, tree: object) -> list[str]:
         """Return of which kind each leaf of stacked elements is: those of one can be packed together; empty for none.
 
         Args:
@@ -96,7 +96,7 @@ class Packing:
         """
         self._kinds = [each[0] if len(set(each)) == 1 else "" for each in zip(*kinds, strict=True)]
 
-    def pack(self, tree: Any) -> PackedBatch:
+    def pack(self, tree: object) -> PackedBatch:
         """Pack stacked elements.
 
         Args:
@@ -131,7 +131,7 @@ class Packing:
         return tuple(places.get(index) or _Place(next(alone)) for index in range(len(leaves)))
 
 
-def _leaves(tree: Any) -> tuple[list[Any], Any]:
+def _leaves(tree: object) -> tuple[list[Any], Any]:
     return jax.tree.flatten(tree, is_leaf=lambda leaf: isinstance(leaf, Padded))
 
 

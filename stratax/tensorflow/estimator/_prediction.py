@@ -53,7 +53,7 @@ def predictions(
         return found if chosen is None else collections.OrderedDict((key, found[key]) for key in chosen)
 
     def make_program(fetched: frozenset[Key]) -> StepProgram:
-        def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
+        def outputs(scope: ModelScope, spec: object) -> dict[str, Any]:
             rows = [jnp.asarray(tensor) for tensor in jax.tree.leaves(find_asked(spec))]
             return {_ROWS: rows, FETCHED: model.fetch(scope, fetched, rows)}
 
@@ -68,7 +68,7 @@ def predictions(
     joints.begin_hooks()
     is_divided = False
 
-    def program(steps: int, element: Any) -> Any:
+    def program(steps: int, element: object) -> Any:
         nonlocal is_divided
         is_divided = _is_divided(element)
         return joints.program(steps, element)
@@ -101,14 +101,14 @@ def predictions(
     joints.end(loop)
 
 
-def _is_divided(element: Any) -> bool:
+def _is_divided(element: object) -> bool:
     """Return whether each replica has a part of a step; else one has the whole."""
     leaves = jax.tree.leaves(element, is_leaf=is_per_replica)
     return any(is_per_replica(leaf) and not leaf.solo for leaf in leaves)
 
 
 def _give(
-    made: list[Any], batches: int, scalars: list[bool], treedef: Any, *, single: bool
+    made: list[Any], batches: int, scalars: list[bool], treedef: object, *, single: bool
 ) -> Iterator[Iterable[Any]]:
     """Give what is yielded of each of a step's batches."""
     arrays = [np.asarray(array) for array in made]
@@ -147,7 +147,7 @@ def as_keys(keys: str | Sequence[str] | None) -> list[str] | None:
     return None if not keys else [keys] if isinstance(keys, str) else list(keys)
 
 
-def _choose(predicted: Any, keys: Collection[str] | None) -> list[str] | None:
+def _choose(predicted: object, keys: Collection[str] | None) -> list[str] | None:
     if not isinstance(predicted, dict):
         if keys:
             raise errors.BadArgumentError(

@@ -34,7 +34,7 @@ class ServingInputReceiver(_Received):
     __slots__ = ()
 
     def __new__(
-        cls, features: Any, receiver_tensors: Any, receiver_tensors_alternatives: Any = None
+        cls, features: object, receiver_tensors: object, receiver_tensors_alternatives: object = None
     ) -> "ServingInputReceiver":
         """Check the fields, and give tensors that stand by themselves their names."""
         return super().__new__(
@@ -51,7 +51,7 @@ class TensorServingInputReceiver(_Received):
     __slots__ = ()
 
     def __new__(
-        cls, features: Any, receiver_tensors: Any, receiver_tensors_alternatives: Any = None
+        cls, features: object, receiver_tensors: object, receiver_tensors_alternatives: object = None
     ) -> "TensorServingInputReceiver":
         """Check the fields."""
         if features is None:
@@ -88,7 +88,7 @@ class SupervisedInputReceiver(_Supervised):
 
     __slots__ = ()
 
-    def __new__(cls, features: Any, labels: Any, receiver_tensors: Any) -> "SupervisedInputReceiver":
+    def __new__(cls, features: object, labels: object, receiver_tensors: object) -> "SupervisedInputReceiver":
         """Check the fields."""
         for name, given in (("features", features), ("labels", labels)):
             if given is None:
@@ -98,7 +98,7 @@ class SupervisedInputReceiver(_Supervised):
         )
 
 
-def _name_tensors(tensors: Any, field: str, name: str, *, numbers: bool = False) -> dict[Any, Any]:
+def _name_tensors(tensors: object, field: str, name: str, *, numbers: bool = False) -> dict[Any, Any]:
     if tensors is None:
         raise errors.BadArgumentError(f"{field} must be defined.")
     found = dict(tensors) if isinstance(tensors, Mapping) else {name: tensors}
@@ -112,7 +112,7 @@ def _name_tensors(tensors: Any, field: str, name: str, *, numbers: bool = False)
     return found
 
 
-def _alternatives(given: Any) -> dict[str, dict[Any, Any]] | None:
+def _alternatives(given: object) -> dict[str, dict[Any, Any]] | None:
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -172,7 +172,7 @@ def build_raw_serving_input_receiver_fn(
 
 
 def build_raw_supervised_input_receiver_fn(
-    features: Any, labels: Any, default_batch_size: int | None = None
+    features: object, labels: object, default_batch_size: int | None = None
 ) -> Callable[[], SupervisedInputReceiver]:
     """Return a function for exports, for evaluation or training, that are fed features and labels.
 

@@ -24,14 +24,14 @@ class ResultsHook(SessionRunHook):
         every: At every how many steps.
     """
 
-    def __init__(self, fetches: Any, function: Callable[[Any], object], every: int = 1) -> None:
+    def __init__(self, fetches: object, function: Callable[[Any], object], every: int = 1) -> None:
         self.fetches = fetches
         self._function = function
         self._every = every
         self._pool: Threads | None = None
         self._waiting: collections.deque[concurrent.futures.Future[None]] = collections.deque()
 
-    def receive(self, first: int, steps: int, values: Any) -> None:
+    def receive(self, first: int, steps: int, values: object) -> None:
         """Take the results of a dispatch.
 
         Args:
@@ -59,7 +59,7 @@ class ResultsHook(SessionRunHook):
                 self._pool.shutdown(cancel_futures=True)
                 self._pool = None
 
-    def _call(self, values: Any, wanted: list[int]) -> None:
+    def _call(self, values: object, wanted: list[int]) -> None:
         arrays = jax.tree.map(np.asarray, values)
         for index in wanted:
             self._function(jax.tree.map(lambda array: array[index], arrays))  # noqa: B023 - used at once

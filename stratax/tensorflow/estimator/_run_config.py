@@ -105,16 +105,16 @@ class RunConfig:
         model_dir: str | os.PathLike[str] | None = None,
         tf_random_seed: int | None = None,
         save_summary_steps: int | None = 100,
-        save_checkpoints_steps: Any = _USE_DEFAULT,
-        save_checkpoints_secs: Any = _USE_DEFAULT,
-        session_config: Any = None,
+        save_checkpoints_steps: object = _USE_DEFAULT,
+        save_checkpoints_secs: object = _USE_DEFAULT,
+        session_config: object = None,
         keep_checkpoint_max: int | None = 5,
         keep_checkpoint_every_n_hours: float | None = 10000,
         log_step_count_steps: int | None = 100,
-        train_distribute: Any = None,
+        train_distribute: object = None,
         device_fn: Callable[..., Any] | None = None,
         protocol: str | None = None,
-        eval_distribute: Any = None,
+        eval_distribute: object = None,
         experimental_distribute: DistributeConfig | None = None,
         experimental_max_worker_delay_secs: int | None = None,
         session_creation_timeout_secs: float | None = 7200,
@@ -147,7 +147,7 @@ class RunConfig:
         self._place = _name_chief(_place(tf_config), tf_config.name_of_chief)
         self._service = tf_config.service
 
-    def _set(self, **values: Any) -> None:
+    def _set(self, **values: object) -> None:
         for name, value in values.items():
             _check(name, value)
         self._values |= values
@@ -418,7 +418,7 @@ def _master(config: TFConfig, cluster: ClusterSpec, task_type: str, task_id: int
     return f"grpc://{cluster.task_address(task_type, task_id)}"
 
 
-def _save_distances(steps: Any, secs: Any) -> tuple[Any, Any]:
+def _save_distances(steps: object, secs: object) -> tuple[Any, Any]:
     if steps is _USE_DEFAULT and secs is _USE_DEFAULT:
         return None, _DEFAULT_SAVE_SECS
     steps = None if steps is _USE_DEFAULT else steps
@@ -427,7 +427,7 @@ def _save_distances(steps: Any, secs: Any) -> tuple[Any, Any]:
     return steps, secs
 
 
-def _check_one_distance(steps: Any, secs: Any) -> None:
+def _check_one_distance(steps: object, secs: object) -> None:
     if steps is not None and secs is not None:
         raise errors.BadArgumentError(
             "save_checkpoints_steps and save_checkpoints_secs can't both be set. "
@@ -435,7 +435,7 @@ def _check_one_distance(steps: Any, secs: Any) -> None:
         )
 
 
-def _strategies(train: Any, evaluate: Any, config: Any) -> DistributeConfig:
+def _strategies(train: object, evaluate: object, config: object) -> DistributeConfig:
     if config is None:
         return DistributeConfig(train, evaluate)
     if not isinstance(config, DistributeConfig):
@@ -453,7 +453,7 @@ def _strategies(train: Any, evaluate: Any, config: Any) -> DistributeConfig:
     )
 
 
-def _either(name: str, own: Any, other: Any) -> Any:
+def _either(name: str, own: object, other: object) -> Any:
     if own is not None and other is not None:
         raise errors.BadArgumentError(
             f"Either {name} or experimental_distribute.{name} can be set. Received: {name}={shown(own)}, "
@@ -496,7 +496,7 @@ _RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 _INTEGERS = ("tf_random_seed", "experimental_max_worker_delay_secs")
 
 
-def _check(name: str, value: Any) -> None:
+def _check(name: str, value: object) -> None:
     if value is None:
         return
     if name in _INTEGERS and not isinstance(value, int):

@@ -36,16 +36,16 @@ class Scaffold:
 
     def __init__(
         self,
-        init_op: Any = None,
-        init_feed_dict: Any = None,
+        init_op: object = None,
+        init_feed_dict: object = None,
         init_fn: Callable[["Scaffold", Any], Any] | None = None,
-        ready_op: Any = None,
-        ready_for_local_init_op: Any = None,
-        local_init_op: Any = None,
-        summary_op: Any = None,
-        saver: Any = None,
+        ready_op: object = None,
+        ready_for_local_init_op: object = None,
+        local_init_op: object = None,
+        summary_op: object = None,
+        saver: object = None,
         copy_from_scaffold: "Scaffold | None" = None,
-        local_init_feed_dict: Any = None,
+        local_init_feed_dict: object = None,
     ) -> None:
         given: dict[str, Any] = {
             "init_op": init_op,

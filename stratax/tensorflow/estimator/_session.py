@@ -72,7 +72,7 @@ class Session:
             raise errors.ModelScopeError("Checkpoints are saved in training only.")
         return self._save(path_prefix)
 
-    def run(self, fetches: Any, feed_dict: object = None) -> Any:
+    def run(self, fetches: object, feed_dict: object = None) -> Any:
         """Return the present values of variables, and of tensors that depend on variables and constants alone.
 
         Args:
@@ -109,7 +109,7 @@ class Session:
             return scope is not None and scope.values.is_known(leaf)
         return isinstance(leaf, jax.Array | keras.Variable | np.ndarray | np.generic)
 
-    def _present(self, leaf: Any) -> Any:
+    def _present(self, leaf: object) -> Any:
         scope = self._model.scope
         if isinstance(leaf, Operation):
             return None
@@ -155,7 +155,7 @@ class SessionHooks(engine.Hook):
         """Whether a hook is called at dispatches."""
         return bool(self._before or self._after or self._results)
 
-    def program(self, steps: int, element: Any) -> Any:
+    def program(self, steps: int, element: object) -> Any:
         """Run steps with the program that gives what was asked for."""
         asked = [*self._asked.values(), *((treedef, keys) for _, treedef, keys in self._wanted or ())]
         wanted = frozenset({*self._kept, *(key for _, keys in asked for key in keys if _is_computed(key))})
@@ -236,12 +236,12 @@ class SessionHooks(engine.Hook):
         """Have a hook find the model's variables, as `tf.train.get_global_step` gives them."""
         return reading(self._model.scope)
 
-    def _keys_of(self, fetches: Any) -> tuple[Any, list[Key]]:
+    def _keys_of(self, fetches: object) -> tuple[Any, list[Key]]:
         # Names, variables and operations are no arrays, and stay whole.
         leaves, treedef = jax.tree.flatten(fetches, is_leaf=_is_fetch)
         return treedef, [self._model.key_of(leaf) for leaf in leaves]
 
-    def _values(self, hook: object, outputs: Any) -> Any:
+    def _values(self, hook: object, outputs: object) -> Any:
         if id(hook) not in self._asked:
             return _NOTHING
         treedef, keys = self._asked[id(hook)]
@@ -259,7 +259,7 @@ class SessionHooks(engine.Hook):
         if self._context.stop_requested:
             loop.request_stop()
 
-    def _check_loss(self, before: int, losses: Any) -> None:
+    def _check_loss(self, before: int, losses: object) -> None:
         values = np.asarray(losses)
         # First the question alone, which is asked at every dispatch.
         if np.isnan(values).any():
@@ -275,7 +275,7 @@ def _is_summary(value: object) -> bool:
     return isinstance(value, SummaryRecord)
 
 
-def _encode(value: Any) -> Any:
+def _encode(value: object) -> Any:
     """Return the bytes of a summary, which are its value in TensorFlow; everything else as it is."""
     return value.to_proto().SerializeToString() if isinstance(value, SummaryRecord) else value
 
@@ -296,6 +296,6 @@ def _is_fetch(leaf: object) -> bool:
     return isinstance(leaf, keras.Variable | Operation)
 
 
-def _has_own(hook: Any, name: str) -> bool:
+def _has_own(hook: object, name: str) -> bool:
     """Return whether a hook has a method that does something."""
     return getattr(type(hook), name, None) is not getattr(SessionRunHook, name)

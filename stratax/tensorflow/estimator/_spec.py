@@ -65,14 +65,14 @@ class EstimatorSpec(
     def __new__(
         cls,
         mode: str,
-        predictions: Any = None,
-        loss: Any = None,
-        train_op: Any = None,
+        predictions: object = None,
+        loss: object = None,
+        train_op: object = None,
         eval_metric_ops: Mapping[str, Any] | None = None,
         export_outputs: Mapping[str, Any] | None = None,
         training_chief_hooks: Iterable[SessionRunHook] | None = None,
         training_hooks: Iterable[SessionRunHook] | None = None,
-        scaffold: Any = None,
+        scaffold: object = None,
         evaluation_hooks: Iterable[SessionRunHook] | None = None,
         prediction_hooks: Iterable[SessionRunHook] | None = None,
     ) -> "EstimatorSpec":
@@ -97,7 +97,7 @@ class EstimatorSpec(
             scaffold=_check_scaffold(scaffold),
         )
 
-    def _replace(self, **kwds: Any) -> "EstimatorSpec":
+    def _replace(self, **kwds: object) -> "EstimatorSpec":
         """Return a spec in which some fields have other values, checked anew; `mode` has to stay."""
         if kwds.get("mode", self.mode) != self.mode:
             raise errors.BadArgumentError(
@@ -117,7 +117,7 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, HostResult) or (hasattr(value, "shape") and hasattr(value, "dtype"))
 
 
-def _check_train_op(train_op: Any, mode: str) -> Any:
+def _check_train_op(train_op: object, mode: str) -> Any:
     if train_op is None and mode == ModeKeys.TRAIN:
         raise errors.BadArgumentError(
             "Missing train_op: an EstimatorSpec for training needs the operation that makes a step. "
@@ -151,7 +151,7 @@ def _check_loss(loss: Any, mode: str) -> Any:
     return loss if len(loss.shape) == 0 else keras.ops.reshape(loss, ())
 
 
-def _check_predictions(predictions: Any, mode: str) -> Any:
+def _check_predictions(predictions: object, mode: str) -> Any:
     if predictions is None:
         if mode == ModeKeys.PREDICT:
             raise errors.BadArgumentError(
@@ -173,7 +173,7 @@ def _check_predictions(predictions: Any, mode: str) -> Any:
     return predictions
 
 
-def _check_export_outputs(export_outputs: Any, predictions: Any, mode: str) -> Any:
+def _check_export_outputs(export_outputs: object, predictions: object, mode: str) -> Any:
     if export_outputs is not None and not isinstance(export_outputs, Mapping):
         raise errors.BadTypeError(
             f"export_outputs must be a dict by name. Received: export_outputs={shown(export_outputs)}."
@@ -181,7 +181,7 @@ def _check_export_outputs(export_outputs: Any, predictions: Any, mode: str) -> A
     return outputs_of(predictions, export_outputs) if mode == ModeKeys.PREDICT else export_outputs
 
 
-def _check_scaffold(scaffold: Any) -> Scaffold:
+def _check_scaffold(scaffold: object) -> Scaffold:
     if scaffold is not None and not isinstance(scaffold, Scaffold):
         raise errors.BadTypeError(
             f"scaffold must be a tf.compat.v1.train.Scaffold. Received: scaffold={shown(scaffold)}."
@@ -189,7 +189,7 @@ def _check_scaffold(scaffold: Any) -> Scaffold:
     return scaffold or Scaffold()
 
 
-def _check_metrics(metrics: Any) -> dict[str, Any]:
+def _check_metrics(metrics: object) -> dict[str, Any]:
     if metrics is None:
         return {}
     if not isinstance(metrics, Mapping):

@@ -88,7 +88,7 @@ class EvalSpec(
         steps: int | None = 100,
         name: str | None = None,
         hooks: Iterable[SessionRunHook] | None = None,
-        exporters: Any = None,
+        exporters: object = None,
         start_delay_secs: float = 120,
         throttle_secs: float = 600,
     ) -> "EvalSpec":
@@ -139,7 +139,7 @@ def _check_number(name: str, value: object) -> None:
         raise errors.BadTypeError(f"{name} must be a number. Received: {name}={shown(value)}.")
 
 
-def _check_exporters(exporters: Any) -> tuple[Any, ...]:
+def _check_exporters(exporters: object) -> tuple[Any, ...]:
     if exporters is None:
         return ()
     found = tuple(exporters) if isinstance(exporters, Iterable) else (exporters,)

@@ -113,7 +113,7 @@ class Training:
         """Return the loss of the last step; NaN where none was run."""
         return math.nan if self._last is None else float(np.asarray(self._last)[-1])
 
-    def _dispatch(self, steps: int, element: Any) -> Any:
+    def _dispatch(self, steps: int, element: object) -> Any:
         outputs = self._joints.program(steps, element)
         if self._last is None:
             # Once: reading it waits for the devices.
@@ -186,7 +186,7 @@ def _reporting(model: EstimatorModel, config: RunConfig) -> list[SessionRunHook]
 def _saving(
     given: Sequence[SessionRunHook],
     config: RunConfig,
-    scaffold: Any,
+    scaffold: object,
     listeners: Sequence[CheckpointSaverListener],
 ) -> list[SessionRunHook]:
     """Return the hook that saves checkpoints, unless the caller has one, which gets the listeners then."""

@@ -67,7 +67,7 @@ class VocabInfo(
         num_oov_buckets: int,
         old_vocab: str | os.PathLike[str],
         old_vocab_size: int = -1,
-        backup_initializer: Any = None,
+        backup_initializer: object = None,
         axis: int = 0,
     ) -> "VocabInfo":
         """Check the fields and make it."""
@@ -126,7 +126,7 @@ class WarmStartSettings(
     def __new__(
         cls,
         ckpt_to_initialize_from: str | os.PathLike[str],
-        vars_to_warm_start: Any = ".*",
+        vars_to_warm_start: object = ".*",
         var_name_to_vocab_info: Mapping[str, VocabInfo] | None = None,
         var_name_to_prev_var_name: Mapping[str, str] | None = None,
     ) -> "WarmStartSettings":
@@ -145,7 +145,7 @@ class WarmStartSettings(
         )
 
 
-def check_settings(warm_start_from: Any) -> WarmStartSettings | None:
+def check_settings(warm_start_from: object) -> WarmStartSettings | None:
     """Return what an Estimator's `warm_start_from` says.
 
     Raises:
@@ -166,7 +166,7 @@ def check_settings(warm_start_from: Any) -> WarmStartSettings | None:
 
 def warm_start(
     ckpt_to_initialize_from: str | os.PathLike[str],
-    vars_to_warm_start: Any = ".*",
+    vars_to_warm_start: object = ".*",
     var_name_to_vocab_info: Mapping[str, VocabInfo] | None = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
 ) -> None:
@@ -223,7 +223,7 @@ def warm_start_model(scope: ModelScope, settings: WarmStartSettings) -> None:
     _logger.info("Warm-started %d variables.", len(with_vocabulary) + len(others))
 
 
-def _choose(scope: ModelScope, chosen: Any) -> dict[str, keras.Variable]:
+def _choose(scope: ModelScope, chosen: object) -> dict[str, keras.Variable]:
     """Return the variables by name that `vars_to_warm_start` means."""
     every = model_variables(scope)
     trained = {name: variable for name, variable in every.items() if variable.trainable}

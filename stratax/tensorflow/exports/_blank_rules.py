@@ -42,7 +42,12 @@ class NewSizes:
 
 
 def _make_image(
-    sizes: NewSizes, contents: Any, channels: int = 0, *args: Any, dtype: Any = np.uint8, **kwargs: Any
+    sizes: NewSizes,
+    contents: object,
+    channels: int = 0,
+    *args: object,
+    dtype: object = np.uint8,
+    **kwargs: object,
 ) -> Any:
     del contents, args, kwargs
     return np.zeros((sizes[0], sizes[1], channels or sizes.small(2)), getattr(dtype, "as_numpy_dtype", dtype))
@@ -50,10 +55,10 @@ def _make_image(
 
 def _make_any_image(
     sizes: NewSizes,
-    contents: Any,
+    contents: object,
     channels: int | None = None,
-    dtype: Any = np.uint8,
-    name: Any = None,
+    dtype: object = np.uint8,
+    name: object = None,
     expand_animations: bool = True,
 ) -> Any:
     if expand_animations:
@@ -66,19 +71,24 @@ def _make_any_image(
 
 
 def _make_cropped_image(
-    sizes: NewSizes, contents: Any, crop_window: Any, channels: int = 0, **kwargs: Any
+    sizes: NewSizes, contents: object, crop_window: object, channels: int = 0, **kwargs: object
 ) -> Any:
     del contents, crop_window, kwargs
     return np.zeros((sizes[0], sizes[1], channels or sizes.small(2)), np.uint8)
 
 
-def _animation(sizes: NewSizes, contents: Any, **kwargs: Any) -> Any:
+def _animation(sizes: NewSizes, contents: object, **kwargs: object) -> Any:
     del contents, kwargs
     return np.zeros((sizes[0], sizes[1], sizes[2], 3), np.uint8)
 
 
 def _make_box(
-    sizes: NewSizes, image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    sizes: NewSizes,
+    image: Any,
+    offset_height: object,
+    offset_width: object,
+    target_height: Any,
+    target_width: Any,
 ) -> Any:
     del sizes, offset_height, offset_width
     image = np.asarray(image)
@@ -98,12 +108,12 @@ def _same_text(sizes: NewSizes, contents: Any, *args: Any, **kwargs: Any) -> Any
     return _full(np.shape(contents), BLANK)
 
 
-def _truths(sizes: NewSizes, contents: Any, *args: Any, **kwargs: Any) -> Any:
+def _truths(sizes: NewSizes, contents: Any, *args: object, **kwargs: Any) -> Any:
     del sizes, args, kwargs
     return np.zeros(np.shape(contents), np.bool_)
 
 
-def _ensure(sizes: NewSizes, x: Any, shape: Any, **kwargs: Any) -> Any:
+def _ensure(sizes: NewSizes, x: Any, shape: Any, **kwargs: object) -> Any:
     del sizes, kwargs
     own = np.shape(x)
     if len(own) != len(shape):
@@ -112,7 +122,7 @@ def _ensure(sizes: NewSizes, x: Any, shape: Any, **kwargs: Any) -> Any:
     return _blank_array(tuple(made), np.asarray(x).dtype)
 
 
-def _reshape(sizes: NewSizes, tensor: Any, shape: Any, **kwargs: Any) -> Any:
+def _reshape(sizes: NewSizes, tensor: object, shape: object, **kwargs: object) -> Any:
     del sizes, kwargs
     array = np.asarray(tensor, object if isinstance(tensor, bytes) else None)
     wanted = [int(size) for size in np.asarray(shape).reshape(-1)]
@@ -124,29 +134,29 @@ def _reshape(sizes: NewSizes, tensor: Any, shape: Any, **kwargs: Any) -> Any:
         return _blank_array(tuple(rows if size == -1 else size for size in wanted), array.dtype)
 
 
-def _part_of_text(sizes: NewSizes, input: Any, pos: Any, *args: Any, **kwargs: Any) -> Any:
+def _part_of_text(sizes: NewSizes, input: Any, pos: Any, *args: object, **kwargs: Any) -> Any:
     del sizes, args, kwargs
     # Blank text is short: whether a part is in it is known when the export runs.
     return _full(np.broadcast_shapes(np.shape(input), np.shape(pos)), BLANK)
 
 
-def _mask(sizes: NewSizes, tensor: Any, mask: Any, axis: int | None = None, **kwargs: Any) -> Any:
+def _mask(sizes: NewSizes, tensor: Any, mask: Any, axis: int | None = None, **kwargs: object) -> Any:
     del kwargs
     tensor, first = np.asarray(tensor), axis or 0
     shape = (*tensor.shape[:first], sizes[0], *tensor.shape[first + np.ndim(mask) :])
     return _blank_array(shape, tensor.dtype)
 
 
-def _unique(sizes: NewSizes, x: Any, *args: Any, **kwargs: Any) -> Any:
+def _unique(sizes: NewSizes, x: object, *args: object, **kwargs: object) -> Any:
     found = _host_functions.function_named("unique")(x, *args, **kwargs)
     return found._replace(y=_blank_array((sizes[0],), np.asarray(x).dtype))
 
 
-def _make_pieces(sizes: NewSizes, input: Any, *args: Any, **kwargs: Any) -> Any:
+def _make_pieces(sizes: NewSizes, input: object, *args: object, **kwargs: object) -> Any:
     return _divide(sizes, input, np.dtype(object))
 
 
-def _make_characters(sizes: NewSizes, input: Any, *args: Any, **kwargs: Any) -> Any:
+def _make_characters(sizes: NewSizes, input: object, *args: object, **kwargs: object) -> Any:
     return _divide(sizes, input, np.dtype(np.int32))
 
 
@@ -160,13 +170,13 @@ def _divide(sizes: NewSizes, text: Any, dtype: np.dtype) -> np.ndarray:
     return _blank_array((sizes[0],), dtype)
 
 
-def _three_sizes(sizes: NewSizes, *args: Any, **kwargs: Any) -> Any:
+def _three_sizes(sizes: NewSizes, *args: object, **kwargs: object) -> Any:
     del sizes, args, kwargs
     return np.ones(3, np.int32)
 
 
 def _make_features(
-    sizes: NewSizes, serialized: Any, features: Mapping[str, Any], *args: Any, **kwargs: Any
+    sizes: NewSizes, serialized: Any, features: Mapping[str, Any], *args: object, **kwargs: object
 ) -> Any:
     del args, kwargs
     batch = np.shape(serialized)
@@ -177,7 +187,7 @@ def _make_features(
     }
 
 
-def _make_feature(key: str, feature: Any, batch: tuple[int, ...], sizes: NewSizes, first: int) -> Any:
+def _make_feature(key: str, feature: object, batch: tuple[int, ...], sizes: NewSizes, first: int) -> Any:
     if isinstance(feature, FixedLenFeature):
         return _blank_array((*batch, *feature.shape), feature.dtype)
     if isinstance(feature, FixedLenSequenceFeature):
@@ -191,14 +201,14 @@ def _make_feature(key: str, feature: Any, batch: tuple[int, ...], sizes: NewSize
     )
 
 
-def _cross(sizes: NewSizes, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+def _cross(sizes: NewSizes, inputs: Any, *args: object, **kwargs: object) -> Any:
     del args, kwargs
     first = inputs[0]
     rows = int(first.dense_shape[0]) if isinstance(first, SparseTensor) else len(first)
     return _varying((rows,), sizes[0], sizes[1], np.int64)
 
 
-def _varying(batch: tuple[int, ...], width: int, count: int, dtype: Any) -> SparseTensor:
+def _varying(batch: tuple[int, ...], width: int, count: int, dtype: object) -> SparseTensor:
     """Return a SparseTensor of so many values: the first row is full, and the others have more."""
     places = [divmod(place, width) for place in range(count)] if batch else [(each,) for each in range(count)]
     return SparseTensor(

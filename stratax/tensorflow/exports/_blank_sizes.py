@@ -80,7 +80,7 @@ class BlankSizes:
         """
         return np.zeros(self.size(np.asarray(value.shape, object), which), value.dtype)
 
-    def size(self, sizes: Any, which: int) -> np.ndarray:
+    def size(self, sizes: object, which: int) -> np.ndarray:
         """Return a size, or an array of sizes, as a blank example has it."""
 
         def of_name(name: str) -> int:

@@ -157,12 +157,12 @@ class CallPlan:
         return cls(tuple(calls), gives, infos(values["infos"]))
 
 
-def refs_in(value: Any) -> list[RuntimeValue]:
+def refs_in(value: object) -> list[RuntimeValue]:
     """Return the references in a structure."""
     return [each for each in leaves_in(value) if isinstance(each, RuntimeValue)]
 
 
-def replace_leaves(value: Any, replace: Callable[[Any], Any]) -> Any:
+def replace_leaves(value: object, replace: Callable[[Any], Any]) -> Any:
     """Return a structure with each leaf replaced."""
     if isinstance(value, Mapping):
         return {key: replace_leaves(each, replace) for key, each in value.items()}
@@ -178,7 +178,7 @@ def replace_leaves(value: Any, replace: Callable[[Any], Any]) -> Any:
     return replace(value)
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> Any:
     """Return an argument as values of JSON.
 
     Raises:

@@ -49,7 +49,7 @@ def _broadcast(arrays: list[np.ndarray]) -> tuple[int, ...]:
         return ()
 
 
-def _of(value: Any) -> list[int]:
+def _of(value: object) -> list[int]:
     """Return sizes; what are none is left to the function."""
     found = np.asarray(value).reshape(-1)
     return [max(0, each) for each in found.tolist()] if found.dtype.kind in "iu" else []

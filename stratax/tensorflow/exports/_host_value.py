@@ -44,13 +44,13 @@ class CallRecorder(Protocol):
 
     sizes: BlankSizes
 
-    def record_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def record_call(self, function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what stands for a call's result."""
 
     def record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what stands for the result of a call, by the function's name."""
 
-    def applied(self, function: Callable[..., Any], operands: Sequence[Any], name: str, gives: Any) -> Any:
+    def applied(self, function: Callable[..., Any], operands: Sequence[Any], name: str, gives: object) -> Any:
         """Return what stands for a function's result, by what it does."""
 
     def argument(self, value: "RecordedValue") -> Any:
@@ -105,7 +105,7 @@ class RecordedValue(labels.TextSymbol):
         """Return its sizes, as a tensor does."""
         return TensorShape(self.shape)
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: object) -> None:
         """Say what its sizes are, as TensorFlow's `set_shape`; they are checked when the export runs."""
         made = self._recorder.record_call(_host_functions.function_named("ensure_shape"), (self, shape), {})
         if isinstance(made, RecordedValue):
@@ -120,7 +120,7 @@ class RecordedValue(labels.TextSymbol):
         """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
         return self._recorder.applied(function, operands, name, None)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         return self._recorder.record(GET_ITEM, (self, index), {})
 
     def __jax_array__(self) -> Any:
@@ -142,7 +142,7 @@ class RecordedValue(labels.TextSymbol):
 
 
 def _operator(name: str, *, reflected: bool = False) -> Callable[..., Any]:
-    def operator(self: RecordedValue, other: Any) -> Any:
+    def operator(self: RecordedValue, other: object) -> Any:
         function = _host_functions.function_named(name)
         return function(other, self) if reflected else function(self, other)
 
@@ -163,7 +163,7 @@ for _short in _CONVERSIONS:
     setattr(RecordedValue, f"__{_short}__", RecordedValue._refuse)
 
 
-def info_of(value: Any) -> TensorInfo | None:
+def info_of(value: object) -> TensorInfo | None:
     """Return what a value is, as signatures say it; None of a SparseTensor."""
     if isinstance(value, RecordedValue):
         return value.info

@@ -397,7 +397,7 @@ class LoadedConcreteFunction:
 class _OfText:
     """A signature whose text the host computes with: it can't be traced."""
 
-    def __init__(self, name: str, info: SignatureInfo, program: Any, variables: list[Any]) -> None:
+    def __init__(self, name: str, info: SignatureInfo, program: object, variables: list[Any]) -> None:
         self.name = name
         self._info = info
         self.variables = variables
@@ -552,7 +552,7 @@ class _Loader:
         # What can't be read is told when it is loaded.
         programs.load(here)
 
-        def run(*arrays: Any) -> list[Any]:
+        def run(*arrays: object) -> list[Any]:
             exported = programs.load(files.get(_platform_traced_for(), here))
             call = exported.call if exported.has_vjp() else _without_derivative(name, exported.call)
             results = call([each.value for each in variables], list(arrays))

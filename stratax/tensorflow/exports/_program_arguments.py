@@ -30,7 +30,7 @@ class HostArguments:
         self._made: dict[str, Any] = {}
         self.specs: dict[str, jax.ShapeDtypeStruct] = {}
 
-    def of(self, id: str, dims: Sequence[int | str], dtype: Any) -> Any:
+    def of(self, id: str, dims: Sequence[int | str], dtype: object) -> Any:
         """Return a value as an array of the trace.
 
         Args:
@@ -55,12 +55,12 @@ class HostArguments:
                 )
         return self._made[id]
 
-    def note(self, id: str, dims: Sequence[int | str], dtype: Any) -> jax.ShapeDtypeStruct:
+    def note(self, id: str, dims: Sequence[int | str], dtype: object) -> jax.ShapeDtypeStruct:
         """Note that a value is an argument; return what it is."""
         self.specs[id] = jax.ShapeDtypeStruct(self.symbolic(dims), jax.dtypes.canonicalize_dtype(dtype))
         return self.specs[id]
 
-    def id_of(self, value: Any) -> str | None:
+    def id_of(self, value: object) -> str | None:
         """Return the id of a value that was asked for as an array of the trace; None for another one."""
         return next((id for id, made in self._made.items() if made is value), None)
 

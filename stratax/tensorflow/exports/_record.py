@@ -105,7 +105,7 @@ class HostRecorder:
         sizes = (None,) if shape is None else tuple(None if size is None else int(size) for size in shape)
         return self.input(unique, TensorInfo(kind, sizes))
 
-    def constant(self, value: Any) -> RecordedValue:
+    def constant(self, value: object) -> RecordedValue:
         """Return text as a value of the host."""
         made = _array(value)
         id = self.calls.new_id()
@@ -126,7 +126,7 @@ class HostRecorder:
         """Return whether something stands for a value of the host, or is a SparseTensor."""
         return isinstance(value, RecordedValue | SparseTensor)
 
-    def blank(self, value: Any) -> Any:
+    def blank(self, value: object) -> Any:
         """Return a value of the host, or an array of the program, as the first blank example has it.
 
         Args:
@@ -219,7 +219,7 @@ class HostRecorder:
         number = self.calls.new_id()
         parts = itertools.count()
 
-        def stand_in(first: Any) -> RecordedValue:
+        def stand_in(first: object) -> RecordedValue:
             part = next(parts)
             id = number if not part else f"{number}.{part}"
             return self._value(id, (_array(first), _array(next(second))), is_late=is_late)
@@ -264,14 +264,14 @@ class HostRecorder:
         finally:
             self._stays = before
 
-    def _on_host(self, value: Any) -> Any:
+    def _on_host(self, value: object) -> Any:
         """Return an argument of the program as the value that the host gives it; other values as they are."""
         id = self.arguments.id_of(value)
         if id is None:
             return value
         return RecordedValue(self, id, (self.sizes.array(value, 0), self.sizes.array(value, 1)))
 
-    def _as_ref(self, value: Any) -> Any:
+    def _as_ref(self, value: object) -> Any:
         if isinstance(value, RecordedValue):
             return RuntimeValue(value.id)
         if isinstance(value, jax.core.Tracer) or _is_size(value):
@@ -283,7 +283,7 @@ class HostRecorder:
         new: list[tuple[int, int]] = []
 
         def result(which: int) -> Any:
-            def blank(value: Any) -> Any:
+            def blank(value: object) -> Any:
                 if isinstance(value, RecordedValue):
                     return _element(value.blanks[which])
                 if _is_size(value):
@@ -312,7 +312,7 @@ class HostRecorder:
         """What stands for a function of text that is called with results of the program."""
         return self.applied
 
-    def applied(self, function: Callable[..., Any], operands: Sequence[Any], name: str, gives: Any) -> Any:
+    def applied(self, function: Callable[..., Any], operands: Sequence[Any], name: str, gives: object) -> Any:
         """Return what stands for the result of the function of `tf` that was called last.
 
         Args:
@@ -339,7 +339,7 @@ class HostRecorder:
 
     # Rows.
 
-    def _record_map(self, fn: Callable[..., Any], elems: Any, *args: Any, **kwargs: Any) -> Any:
+    def _record_map(self, fn: Callable[..., Any], elems: object, *args: object, **kwargs: object) -> Any:
         """Record `tf.map_fn`: what its function does with a row is a plan of its own."""
         leaves = list(leaves_in(elems))
         if not leaves or not all(isinstance(each, RecordedValue) and each.ndim for each in leaves):
@@ -378,7 +378,7 @@ def blank_trace(function: Callable[[HostRecorder], Any]) -> None:
         function: It may make placeholders, and look at what is made of them.
     """
 
-    def body(token: Any) -> Any:
+    def body(token: object) -> Any:
         recorder = HostRecorder(HostArguments(None, token, export.SymbolicScope()))
         # A generator of random numbers that the function counts on would keep what belongs to this trace.
         with recording_with(recorder), keras.StatelessScope():
@@ -405,12 +405,12 @@ def _repeat(blank: np.ndarray, count: int) -> np.ndarray:
     return np.broadcast_to(blank, (count, *blank.shape))
 
 
-def _next_of(values: Iterator[Any], value: Any) -> Any:
+def _next_of(values: Iterator[Any], value: object) -> Any:
     del value
     return next(values)
 
 
-def _id_of(value: Any) -> str:
+def _id_of(value: object) -> str:
     if not isinstance(value, RecordedValue):
         raise BadTypeError(
             "The function of tf.map_fn gives something that does not depend on its row. Expected: what functions of tf "
@@ -423,7 +423,7 @@ def _has_known_sizes(value: RecordedValue) -> bool:
     return all(isinstance(size, int) or size == BATCH for size in value.dims)
 
 
-def _is_size(value: Any) -> bool:
+def _is_size(value: object) -> bool:
     return is_symbolic_size(value) or has_symbolic_sizes(value)
 
 
@@ -444,11 +444,11 @@ def _is_text_by_sizes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return name in _BY_SIZES and is_text and not of_program and any(map(_is_size, leaves))
 
 
-def _is_of_objects(value: Any) -> bool:
+def _is_of_objects(value: object) -> bool:
     return getattr(getattr(value, "dtype", None), "kind", "") == "O"
 
 
-def _array(value: Any) -> np.ndarray:
+def _array(value: object) -> np.ndarray:
     made = as_array(value)
     return np.asarray(made, object if isinstance(made, bytes | str) else None)
 

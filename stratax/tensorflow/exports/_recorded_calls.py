@@ -54,7 +54,7 @@ class RecordedCalls:
         self._infos[id] = TensorInfo("uint32", (2,))
         return id
 
-    def result_id(self, value: Any) -> str:
+    def result_id(self, value: object) -> str:
         """Return the id of an array of the program, which is one of its results then."""
         for id, each in self.results.items():
             if each is value:

@@ -116,7 +116,7 @@ def _result(call: Call, values: Mapping[str, Any]) -> Any:
     return function_named(call.function)(*args, **kwargs)
 
 
-def _look_up(value: Any, values: Mapping[str, Any]) -> Any:
+def _look_up(value: object, values: Mapping[str, Any]) -> Any:
     if isinstance(value, CallTable):
         return value.made
     return _element(values[value.id]) if isinstance(value, RuntimeValue) else value
@@ -161,25 +161,25 @@ def body_rows(call: Call) -> list[str]:
     return list(call.kwargs["rows"])
 
 
-def _note(gives: Any, made: Any, values: dict[str, Any]) -> None:
+def _note(gives: object, made: object, values: dict[str, Any]) -> None:
     for ref, value in zip(refs_in(gives), leaves_in(_alike(gives, made)), strict=True):
         values[ref.id] = as_array(value)
 
 
-def _alike(gives: Any, made: Any) -> Any:
+def _alike(gives: object, made: object) -> Any:
     """Return results in the order in which a plan has them: those of a dict by their names."""
     if isinstance(gives, Mapping) and isinstance(made, Mapping):
         return {key: _alike(each, made[key]) for key, each in gives.items()}
     return made
 
 
-def _element(value: Any) -> Any:
+def _element(value: object) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.hasobject and not value.ndim:
         return value[()]
     return value
 
 
-def _check(name: str, value: Any, info: TensorInfo) -> np.ndarray:
+def _check(name: str, value: object, info: TensorInfo) -> np.ndarray:
     """Return what is used of a plan, as its dtype and shape are said to be."""
     array = np.asarray(value, object if isinstance(value, bytes | str) else None)
     wanted = info.numpy_dtype

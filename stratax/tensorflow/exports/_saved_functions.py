@@ -74,7 +74,7 @@ def of_concrete(concrete: ConcreteFunction) -> Saved:
     return Saved(signature, [_kind(concrete.function, signature, *concrete.arguments)])
 
 
-def of_model(model: keras.Model, inputs: Any, name: str = "inputs") -> Saved:
+def of_model(model: keras.Model, inputs: object, name: str = "inputs") -> Saved:
     """Return a model's prediction.
 
     Args:
@@ -92,7 +92,7 @@ def of_model(model: keras.Model, inputs: Any, name: str = "inputs") -> Saved:
     return Saved(signature, [ArgumentKind({name: inputs, "training": False}, call, ({"training": None},))])
 
 
-def of_endpoint(model: keras.Model, inputs: Any) -> Saved:
+def of_endpoint(model: keras.Model, inputs: object) -> Saved:
     """Return a model's prediction as Keras exports it, which takes its inputs by position alone.
 
     Args:
@@ -195,7 +195,7 @@ class _Number(int):
     """The number of a tensor, among constants that are numbers, too."""
 
 
-def _places(structure: Any) -> list[tuple[str, int]]:
+def _places(structure: object) -> list[tuple[str, int]]:
     """Return where tensors are, as text, and their numbers."""
     return [
         ("_".join(str(getattr(part, "key", getattr(part, "idx", part))) for part in path), int(leaf))
@@ -219,7 +219,7 @@ def compile_function(name: str, kind: ArgumentKind, platforms: Sequence[str]) ->
     """
     specs: list[Any] = []
 
-    def number_leaf(leaf: Any) -> int | None:
+    def number_leaf(leaf: object) -> int | None:
         if not is_spec(leaf):
             return None
         specs.append(leaf)
@@ -310,10 +310,10 @@ def _payloads(
     return payloads, is_differentiable
 
 
-def _result(name: str, result: Any, outputs: list[Any]) -> dict[str, Any]:
+def _result(name: str, result: object, outputs: list[Any]) -> dict[str, Any]:
     """Return a function's result, encoded, and note its arrays; numbers become arrays, as TensorFlow's do."""
 
-    def number_leaf(leaf: Any) -> int | None:
+    def number_leaf(leaf: object) -> int | None:
         if isinstance(leaf, keras.Variable):
             leaf = leaf.value
         leaf = as_numbers(leaf)
@@ -323,7 +323,7 @@ def _result(name: str, result: Any, outputs: list[Any]) -> dict[str, Any]:
         outputs.append(jax.numpy.asarray(leaf))
         return len(outputs) - 1
 
-    def tensors(value: Any) -> Any:
+    def tensors(value: object) -> Any:
         if isinstance(value, dict):
             return {key: tensors(part) for key, part in value.items()}
         if isinstance(value, list | tuple):

@@ -95,9 +95,9 @@ def save(
 
 
 def write_object(
-    obj: Any,
+    obj: object,
     export_dir: str | bytes | os.PathLike[Any],
-    signatures: Any = None,
+    signatures: object = None,
     options: SaveOptions | None = None,
     *,
     platforms: Sequence[str] = PLATFORMS,
@@ -148,7 +148,7 @@ def write_object(
     write(others, os.fsdecode(export_dir), platforms=platforms, replace=True, also=also)
 
 
-def _check_not_loaded(obj: Any) -> None:
+def _check_not_loaded(obj: object) -> None:
     if isinstance(obj, LoadedObject | LoadedFunction | LoadedConcreteFunction):
         raise BadTypeError(
             f"What was loaded can't be saved again. Expected: the object that was saved, or a tf.Module. Received: "
@@ -156,7 +156,7 @@ def _check_not_loaded(obj: Any) -> None:
         )
 
 
-def _check_object(obj: Any) -> None:
+def _check_object(obj: object) -> None:
     if isinstance(obj, _PLAIN) or not hasattr(obj, "__dict__"):
         raise BadTypeError(
             "An object is saved with what its attributes are. Expected: a tf.Module, a model, or a tf.function. "
@@ -176,7 +176,7 @@ def _describe(variable: keras.Variable, names: VariableNames) -> dict[str, Any]:
     return {"weight": names.of(variable), "name": variable.name, "trainable": bool(variable.trainable)}
 
 
-def _name_signatures(signatures: Any) -> dict[str, Any]:
+def _name_signatures(signatures: object) -> dict[str, Any]:
     """Return signatures by name, as a user gives them: several, or one."""
     if not isinstance(signatures, Mapping):
         return {DEFAULT: signatures}
@@ -184,7 +184,7 @@ def _name_signatures(signatures: Any) -> dict[str, Any]:
 
 
 def _choose(
-    obj: Any, found: "_Found", signatures: Any, endpoints: Mapping[str, Saved] | None
+    obj: object, found: "_Found", signatures: object, endpoints: Mapping[str, Saved] | None
 ) -> tuple[dict[str, int], dict[str, ExportedFunction]]:
     """Return the numbers of the functions that are signatures, by name, and signatures that are no such functions."""
     chosen: dict[str, int] = {}
@@ -251,7 +251,7 @@ class _Found:
         endpoints: Functions in place of a model's prediction, by name.
     """
 
-    def __init__(self, obj: Any, endpoints: Mapping[str, Saved] | None) -> None:
+    def __init__(self, obj: object, endpoints: Mapping[str, Saved] | None) -> None:
         self.nodes: list[dict[str, Any]] = [{}]
         self.variables: list[keras.Variable] = []
         self.functions: list[tuple[str, Saved]] = []
@@ -289,7 +289,7 @@ class _Found:
         self.functions.append((name, saved))
         return {"function": len(self.functions) - 1}
 
-    def _children(self, obj: Any, endpoints: Mapping[str, Saved] | None = None) -> dict[str, Any]:
+    def _children(self, obj: object, endpoints: Mapping[str, Saved] | None = None) -> dict[str, Any]:
         found: dict[str, Any]
         if isinstance(obj, keras.layers.Layer):
             found = self._layer(obj, endpoints)
@@ -298,7 +298,7 @@ class _Found:
             found = {name: value for name, value in values.items() if value is not None}
         return found | {name: self.function(name, function) for name, function in _methods(obj)}
 
-    def _layer(self, layer: Any, endpoints: Mapping[str, Saved] | None) -> dict[str, Any]:
+    def _layer(self, layer: object, endpoints: Mapping[str, Saved] | None) -> dict[str, Any]:
         found: dict[str, Any] = {
             name: {"list": [self._variable(each) for each in getattr(layer, name)]}
             for name in ("variables", "trainable_variables", "non_trainable_variables")
@@ -311,7 +311,7 @@ class _Found:
                 found[CALL] = self.add(CALL, _saved_functions.of_model(layer, inputs_of_model(layer)))
         return found
 
-    def _value(self, value: Any) -> dict[str, Any] | None:
+    def _value(self, value: object) -> dict[str, Any] | None:
         if isinstance(value, keras.Variable):
             return self._variable(value)
         if isinstance(value, Function | ConcreteFunction):
@@ -328,7 +328,7 @@ class _Found:
             return None
         return self._object(value)
 
-    def _object(self, value: Any) -> dict[str, Any] | None:
+    def _object(self, value: object) -> dict[str, Any] | None:
         number = self._numbers.get(id(value))
         if number is None:
             number = self._numbers[id(value)] = len(self.nodes)
@@ -347,14 +347,14 @@ class _Found:
         return {"variable": self._numbers[id(variable)]}
 
 
-def _attributes(obj: Any) -> Iterator[tuple[str, Any]]:
+def _attributes(obj: object) -> Iterator[tuple[str, Any]]:
     # A copy: a property that is asked for may set attributes.
     for name, value in list(getattr(obj, "__dict__", {}).items()):
         if not (name.startswith("__") and name.endswith("__")):
             yield name, value
 
 
-def _methods(obj: Any) -> Iterator[tuple[str, Function]]:
+def _methods(obj: object) -> Iterator[tuple[str, Function]]:
     """Yield the compiled methods of an object."""
     for name in dir(type(obj)):
         if isinstance(inspect.getattr_static(type(obj), name, None), Function):

@@ -36,7 +36,7 @@ class SignatureInputs:
         self._made: list[tuple[Any, str]] = []
         self._names: dict[str, str] = {}
 
-    def note_made(self, value: Any, name: str) -> None:
+    def note_made(self, value: object, name: str) -> None:
         """Take note of what stands for an input."""
         self._made.append((value, name))
 
@@ -92,7 +92,7 @@ class SignatureInputs:
             else:
                 self.fed[self._find_fed_id(name, value)] = name
 
-    def _find_fed_id(self, name: str, value: Any) -> str:
+    def _find_fed_id(self, name: str, value: object) -> str:
         id = (
             value.id
             if isinstance(value, RecordedValue) and not value.is_late
@@ -118,7 +118,7 @@ class SignatureInputs:
     def rename(self, plan: CallPlan) -> CallPlan:
         """Return a plan with the names that the signature has for inputs."""
 
-        def of_value(value: Any) -> Any:
+        def of_value(value: object) -> Any:
             return RuntimeValue(self.rename_id(value.id)) if isinstance(value, RuntimeValue) else value
 
         calls = tuple(

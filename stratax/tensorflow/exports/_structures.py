@@ -9,7 +9,7 @@ from stratax.errors import BadTypeError
 _CONSTANTS = (type(None), bool, int, float, str)
 
 
-def encode_structure(value: Any, tensor: Callable[[Any], int | None], *, what: str) -> dict[str, Any]:
+def encode_structure(value: object, tensor: Callable[[Any], int | None], *, what: str) -> dict[str, Any]:
     """Return a structure as values of JSON.
 
     Args:
@@ -56,7 +56,7 @@ def decode_structure(tree: Mapping[str, Any], tensors: Callable[[int], Any]) -> 
     return parts if kind == "list" else tuple(parts)
 
 
-def match_structure(tree: Mapping[str, Any], value: Any, found: dict[int, Any]) -> bool:
+def match_structure(tree: Mapping[str, Any], value: object, found: dict[int, Any]) -> bool:
     """Return whether a value has a structure and its constants, and note what it has in the places of tensors.
 
     Args:

@@ -68,7 +68,7 @@ def _function(tf: Any, folder: Folder, info: SignatureInfo, variables: dict[str,
     # What the program gives, as it says itself: the host may make outputs of it.
     results_of_program = [(str(aval.dtype), _sizes(aval.shape)) for aval in program.out_avals]
 
-    def call(**inputs: Any) -> dict[str, Any]:
+    def call(**inputs: object) -> dict[str, Any]:
         values = {f"in/{name}": tensor for name, tensor in inputs.items()}
         made = dict(inputs) if before is None else {**inputs, **replay.run(before, values)}
         given = [

@@ -453,7 +453,7 @@ def _check_dtype(key: str, dtype: Any) -> np.dtype:
     return found
 
 
-def _check_unknown(key: str, num_oov_buckets: Any, default_value: Any) -> None:
+def _check_unknown(key: str, num_oov_buckets: Any, default_value: object) -> None:
     if num_oov_buckets and default_value is not None:
         raise errors.BadArgumentError(
             "What is not in the vocabulary gets either a default or a bucket. Received: "
@@ -477,7 +477,7 @@ def _cells_of_dtype(key: str, dtype: np.dtype, features: HostFeatures) -> Cells:
     return cells.without_missing()
 
 
-def _wrong_dtype(key: str, expected: np.dtype, found: Any) -> errors.BadArgumentError:
+def _wrong_dtype(key: str, expected: np.dtype, found: object) -> errors.BadArgumentError:
     wanted = {"O": "strings", "f": "floating-point numbers"}.get(expected.kind, "whole numbers")
     return errors.BadArgumentError(
         f"Feature {shown(key)} has another dtype than its column. Expected: {wanted}. Received: {found}. Mend the "

@@ -59,7 +59,7 @@ class Cells:
         """Return cells with other values in the same places."""
         return Cells(values, self.present, self.weights, self.is_sparse)
 
-    def without(self, ignored: Any) -> "Cells":
+    def without(self, ignored: object) -> "Cells":
         """Return the cells with those of a value left out."""
         if self.is_sparse:
             return self
@@ -79,7 +79,7 @@ def missing_value(dtype: np.dtype) -> Any:
     return b"" if dtype.kind == "O" else -1 if dtype.kind in "iu" else 0
 
 
-def cells_of(key: str, value: Any) -> Cells:
+def cells_of(key: str, value: object) -> Cells:
     """Return the cells of a feature, on the host.
 
     Args:
@@ -115,7 +115,7 @@ def texts(array: np.ndarray) -> np.ndarray:
     return made.reshape(array.shape)
 
 
-def _length(row: Any) -> int:
+def _length(row: object) -> int:
     return len(row) if isinstance(row, list | tuple | np.ndarray) else -1
 
 

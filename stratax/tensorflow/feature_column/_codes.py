@@ -74,7 +74,7 @@ class _Strings(dict[Any, int]):
         # By what makes them, with how many numbers have been made.
         self._tables: dict[Hashable, tuple[np.ndarray, int]] = {}
 
-    def __missing__(self, string: Any) -> int:
+    def __missing__(self, string: object) -> int:
         code = self[string] = len(self._listed)
         self._listed.append(string)
         return code

@@ -54,7 +54,7 @@ class _FeaturesLayer(keras.layers.Layer):
         **kwargs: Of `keras.layers.Layer`.
     """
 
-    def __init__(self, columns: Sequence[Any], trainable: bool, name: str | None, **kwargs: Any) -> None:
+    def __init__(self, columns: Sequence[Any], trainable: bool, name: str | None, **kwargs: object) -> None:
         # Features are no activations: ids and large numbers are not to be rounded.
         super().__init__(trainable=trainable, name=name, autocast=False, **kwargs)
         self._columns = list(columns)
@@ -101,7 +101,7 @@ class DenseFeatures(_FeaturesLayer):
     """
 
     def __init__(
-        self, feature_columns: Any, trainable: bool = True, name: str | None = None, **kwargs: Any
+        self, feature_columns: object, trainable: bool = True, name: str | None = None, **kwargs: object
     ) -> None:
         columns = sort_columns(feature_columns)
         for column in columns:
@@ -170,7 +170,7 @@ class SequenceFeatures(_FeaturesLayer):
     """
 
     def __init__(
-        self, feature_columns: Any, trainable: bool = True, name: str | None = None, **kwargs: Any
+        self, feature_columns: object, trainable: bool = True, name: str | None = None, **kwargs: object
     ) -> None:
         columns = sort_columns(feature_columns)
         for column in columns:

@@ -380,7 +380,7 @@ def _look_up(table: Any, ids: Any, max_norm: float | None) -> Any:
     return rows * max_norm / jnp.maximum(norms, max_norm)
 
 
-def _steps(table: Any, found: ColumnIds, max_norm: float | None) -> tuple[Any, Any]:
+def _steps(table: object, found: ColumnIds, max_norm: float | None) -> tuple[Any, Any]:
     # As in `combine_embeddings`: what pads a sequence looks up the first row.
     rows = _look_up(table, jnp.maximum(found.ids, 0), max_norm)
     return jnp.where(found.ids[..., None] >= 0, rows, 0), found.lengths

@@ -83,7 +83,7 @@ def _not_exported(column: object) -> errors.BadTypeError:
     )
 
 
-def _crossing(leaf: Any, features: dict[str, Any]) -> Any:
+def _crossing(leaf: object, features: dict[str, Any]) -> Any:
     """Return what is crossed of a feature, or of a column: SparseTensors, or rows."""
     if isinstance(leaf, str):
         feature = features[leaf]
@@ -104,7 +104,7 @@ def _rows(feature: Any) -> Any:
     return arrays.reshape(feature, [-1, math.prod(size or 1 for size in feature.shape[1:])])
 
 
-def _buckets(column: BucketizedColumn, feature: Any) -> Any:
+def _buckets(column: BucketizedColumn, feature: object) -> Any:
     if column.source_column.normalizer_fn is not None:
         raise _not_exported(column)
     rows = _rows(arrays.cast(feature, "float32"))
@@ -115,7 +115,7 @@ def _buckets(column: BucketizedColumn, feature: Any) -> Any:
     return elementwise.add(arrays.cast(arrays.reshape(found, [-1, width]), "int64"), offsets)
 
 
-def _sparse(rows: Any, missing: Any) -> SparseTensor:
+def _sparse(rows: object, missing: object) -> SparseTensor:
     """Return rows as a SparseTensor without what means nothing."""
     places = arrays.where(elementwise.not_equal(rows, missing))
     return SparseTensor(places, indexing.gather_nd(rows, places), arrays.cast(arrays.shape(rows), "int64"))
@@ -136,7 +136,7 @@ def _ids(column: Any, values: Any) -> Any:
     )
 
 
-def _cells(feature: Any, missing: Any) -> tuple[Any, Any]:
+def _cells(feature: object, missing: object) -> tuple[Any, Any]:
     """Return a feature as rows of cells, and which cells have a value; None for all that are not `missing`."""
     if not isinstance(feature, SparseTensor):
         return _rows(feature), None
@@ -153,7 +153,9 @@ def _hash(column: HashedCategoricalColumn, values: Any) -> Any:
     return strings.to_hash_bucket_fast(texts, column.hash_bucket_size)
 
 
-def _look_up(column: VocabularyListCategoricalColumn | VocabularyFileCategoricalColumn, values: Any) -> Any:
+def _look_up(
+    column: VocabularyListCategoricalColumn | VocabularyFileCategoricalColumn, values: object
+) -> Any:
     entries = np.array(column.entries, np.dtype(column.dtype))
     given = KeyValueTensorInitializer(entries, np.arange(len(entries)), value_dtype=np.int64)
     if column.num_oov_buckets:
@@ -161,7 +163,7 @@ def _look_up(column: VocabularyListCategoricalColumn | VocabularyFileCategorical
     return StaticHashTable(given, column.default_value).lookup(values)
 
 
-def _identical(column: IdentityCategoricalColumn, values: Any) -> Any:
+def _identical(column: IdentityCategoricalColumn, values: object) -> Any:
     ids = arrays.cast(values, "int64")
     if column.default_value is None:
         return ids
@@ -171,7 +173,7 @@ def _identical(column: IdentityCategoricalColumn, values: Any) -> Any:
     return arrays.where(is_known, ids, np.int64(column.default_value))
 
 
-def _argument(cells: Any, fill: float) -> Any:
+def _argument(cells: object, fill: float) -> Any:
     """Return rows of cells as an array of the program; a row has one at least, as no size of a program's is 0."""
     if not isinstance(cells, RecordedValue):
         return cells

@@ -90,7 +90,7 @@ class _NoWeights(Weights):
 
 def input_layer(
     features: Mapping[str, Any],
-    feature_columns: Any,
+    feature_columns: object,
     weight_collections: Iterable[str] | None = None,
     trainable: bool = True,
     cols_to_vars: dict[Any, Any] | None = None,
@@ -167,7 +167,7 @@ def _prepare_features(columns: Sequence[Any], features: Mapping[str, Any]) -> di
 
 def linear_model(
     features: Mapping[str, Any],
-    feature_columns: Any,
+    feature_columns: object,
     units: int = 1,
     sparse_combiner: str = "sum",
     weight_collections: Iterable[str] | None = None,
@@ -230,7 +230,7 @@ def linear_model(
     return total + bias.value
 
 
-def linear_inputs(features: Mapping[str, Any], feature_columns: Any) -> dict[Any, tuple[Any, Any]]:
+def linear_inputs(features: Mapping[str, Any], feature_columns: object) -> dict[Any, tuple[Any, Any]]:
     """Return what :func:`linear_model` weighs, by column.
 
     Args:

@@ -73,8 +73,8 @@ class NumericColumn(DenseColumn):
 
 def numeric_column(
     key: str,
-    shape: Any = (1,),
-    default_value: Any = None,
+    shape: object = (1,),
+    default_value: object = None,
     dtype: DTypeLike = "float32",
     normalizer_fn: Callable[[Any], Any] | None = None,
 ) -> NumericColumn:
@@ -217,7 +217,7 @@ def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float])
     return BucketizedColumn(source_column, tuple(limits))
 
 
-def _sizes(key: str, shape: Any) -> tuple[int, ...]:
+def _sizes(key: str, shape: object) -> tuple[int, ...]:
     sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
     if not all(isinstance(size, int | np.integer) and size > 0 for size in sizes):
         raise errors.BadArgumentError(
@@ -226,7 +226,7 @@ def _sizes(key: str, shape: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in sizes)
 
 
-def _default(key: str, value: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _default(key: str, value: object, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Return a default of the column's shape as nested tuples, which can be compared."""
     if value is None:
         return None
@@ -244,5 +244,5 @@ def _default(key: str, value: Any, shape: tuple[int, ...], dtype: np.dtype) -> A
     return _tuples(np.broadcast_to(array, shape).tolist())
 
 
-def _tuples(value: Any) -> Any:
+def _tuples(value: object) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value

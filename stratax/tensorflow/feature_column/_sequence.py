@@ -187,7 +187,7 @@ class SequenceNumericColumn(HostColumn, SequenceDenseColumn):
 
 def sequence_numeric_column(
     key: str,
-    shape: Any = (1,),
+    shape: object = (1,),
     default_value: float = 0.0,
     dtype: DTypeLike = "float32",
     normalizer_fn: Callable[[Any], Any] | None = None,

@@ -46,7 +46,7 @@ class Numbers(Protocol):
     def key(self) -> str:
         """The feature that it reads."""
 
-    def normalized(self, value: Any) -> Any:
+    def normalized(self, value: object) -> Any:
         """Return a batch of the feature, normalized."""
 
 
@@ -314,7 +314,7 @@ def _not_on_host(column: ReadsFeatures) -> errors.BadArgumentError:
     )
 
 
-def _numbers(key: str, value: Any) -> Any:
+def _numbers(key: str, value: object) -> Any:
     """Return a feature of numbers as it is.
 
     Raises:

@@ -84,10 +84,10 @@ def install_training() -> None:
         seam.widen(f"{_JAX_TRAINER}.{name}", _with_preparation)
 
 
-def _adopting(original: Any) -> Any:
+def _adopting(original: object) -> Any:
     """Have classes that follow Keras 2's rules for optimizers be found when they are defined."""
 
-    def init_subclass(cls: Any, /, **kwargs: Any) -> None:
+    def init_subclass(cls: Any, /, **kwargs: object) -> None:
         super(keras.Optimizer, cls).__init_subclass__(**kwargs)
         if cls.__module__.partition(".")[0] not in ("keras", "stratax"):
             from stratax.tensorflow.keras2 import optimizer_v2
@@ -195,10 +195,10 @@ def _set_iterations(self: Any, variable: Any) -> None:
 
 
 def _compiled_loss(
-    self: Any,
-    y_true: Any,
-    y_pred: Any,
-    sample_weight: Any = None,
+    self: object,
+    y_true: object,
+    y_pred: object,
+    sample_weight: object = None,
     regularization_losses: Sequence[Any] | None = None,
 ) -> Any:
     """Return the loss of `compile` for a batch, as Keras 2's `Model.compiled_loss` in a `train_step`.
@@ -220,10 +220,10 @@ class _CompiledMetrics:
         model: The model.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: object) -> None:
         self._model = model
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(self, y_true: object, y_pred: object, sample_weight: object = None) -> None:
         """Update them.
 
         Args:
@@ -278,7 +278,9 @@ def minimize(
 def _of_generator(name: str) -> Callable[..., Any]:
     """Return Keras 2's method for generators, which is the one for everything now."""
 
-    def method(self: Any, generator: Any, steps: int | None = None, *args: object, **kwargs: object) -> Any:
+    def method(
+        self: object, generator: object, steps: int | None = None, *args: object, **kwargs: object
+    ) -> Any:
         # `fit_generator` calls its second argument steps_per_epoch, and has the epochs as the third.
         step_name = "steps_per_epoch" if name == "fit" else "steps"
         kwargs.setdefault(step_name, steps)
@@ -296,7 +298,7 @@ def _of_generator(name: str) -> Callable[..., Any]:
 
 def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def method(self: Any, x: TensorLike | None = None, *args: object, **kwargs: object) -> Any:
+    def method(self: object, x: TensorLike | None = None, *args: object, **kwargs: object) -> Any:
         given = {name: kwargs.pop(name) for name in _PREPARATION if name in kwargs}
         if given and isinstance(x, keras.utils.PyDataset):
             for name, value in given.items():
@@ -309,14 +311,14 @@ def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _predict_probabilities(
-    self: keras.Sequential, x: TensorLike, batch_size: int | None = None, verbose: Any = 0
+    self: keras.Sequential, x: TensorLike, batch_size: int | None = None, verbose: object = 0
 ) -> Any:
     """Predict, as `predict`."""
     return self.predict(x, batch_size=batch_size, verbose=verbose)
 
 
 def _predict_classes(
-    self: keras.Sequential, x: TensorLike, batch_size: int | None = None, verbose: Any = 0
+    self: keras.Sequential, x: TensorLike, batch_size: int | None = None, verbose: object = 0
 ) -> Any:
     """Return the class of the largest prediction; of a single output, whether it is over 0.5."""
     predicted = self.predict(x, batch_size=batch_size, verbose=verbose)
@@ -337,7 +339,7 @@ def _output_shape(self: keras.Layer) -> Any:
 
 def _with_lr_and_decay(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def __init__(self: Any, learning_rate: Array, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: object, learning_rate: Array, *args: object, **kwargs: Any) -> None:
         learning_rate = kwargs.pop("lr", learning_rate)
         # Adam of Keras 2's `legacy` module has these names, too.
         if decay := kwargs.pop("decay", None):
@@ -379,12 +381,12 @@ def _with_name_first(original: Callable[..., Any]) -> Callable[..., Any]:
 def _with_pool_size(original: Callable[..., Any]) -> Callable[..., Any]:
     # Keras reads the names of a layer's arguments from here: they are those of the original.
     def __init__(
-        self: Any,
-        pool_size: Any = 2,
-        strides: Any = None,
+        self: object,
+        pool_size: object = 2,
+        strides: object = None,
         padding: str = "valid",
-        data_format: Any = None,
-        **kwargs: Any,
+        data_format: object = None,
+        **kwargs: object,
     ) -> None:
         original(self, pool_size, strides, padding, data_format, **kwargs)
 
@@ -395,7 +397,7 @@ def _with_numpys_numbers(original: Callable[..., Any]) -> Callable[..., Any]:
     """Let a layer whose sizes Keras 3 wants to be of type `int` take NumPy's, such as `data["id"].max() + 1`."""
 
     @functools.wraps(original)
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: object, *args: object, **kwargs: object) -> None:
         original(self, *map(_as_int, args), **{name: _as_int(each) for name, each in kwargs.items()})
 
     # Keras reads the names of a layer's arguments from here, and follows no wrappers.
@@ -407,14 +409,14 @@ def _with_equal_ranks(original: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function that is a metric compare labels of shape (n,) with outputs of shape (n, 1), as losses do."""
 
     @functools.wraps(original)
-    def update_state(self: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self: object, y_true: object, y_pred: object, sample_weight: object = None) -> Any:
         y_true, y_pred = seam.with_equal_ranks(y_true, y_pred)
         return original(self, y_true, y_pred, sample_weight)
 
     return update_state
 
 
-def _as_int(value: Any) -> Any:
+def _as_int(value: object) -> Any:
     return int(value) if isinstance(value, np.integer) else value
 
 
@@ -429,9 +431,9 @@ def _as_add_weight(original: Callable[..., Any]) -> Callable[..., Any]:
 def _with_batch_input_shape(original: Callable[..., Any]) -> Callable[..., Any]:
     # Not wrapped: Keras reads the arguments of the function itself.
     def __init__(
-        self: Any,
+        self: object,
         *,
-        activity_regularizer: Any = None,
+        activity_regularizer: object = None,
         trainable: bool = True,
         dtype: DTypeLike | None = None,
         autocast: bool = True,
@@ -472,7 +474,7 @@ def _of_datasets(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _refusing_host_layers(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def add(self: Any, layer: Any, *args: object, **kwargs: object) -> None:
+    def add(self: object, layer: object, *args: object, **kwargs: object) -> None:
         # Not before: it imports pipelines. Who has such a layer has imported it.
         from stratax.tensorflow.keras2 import lookups
 
@@ -515,7 +517,7 @@ def _without_tensorflow(original: Callable[..., Any]) -> Callable[..., Any]:
     return adapt
 
 
-def _for_each_output(model: Any, metrics: Any) -> Any:
+def _for_each_output(model: object, metrics: Any) -> Any:
     """Return metrics of a model: a list for each output of those that are named once, which Keras 3 refuses."""
     count = len(getattr(model, "outputs", None) or ())
     is_flat = isinstance(metrics, list) and all(isinstance(each, str) for each in metrics)
@@ -526,7 +528,7 @@ def _for_each_output(model: Any, metrics: Any) -> Any:
 
 def _without_tensorflows_options(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def compile(self: Any, *args: object, **kwargs: Any) -> Any:
+    def compile(self: object, *args: object, **kwargs: object) -> Any:
         kwargs.pop("experimental_run_tf_function", None)
         for name in ("metrics", "weighted_metrics"):
             if name in kwargs:

@@ -321,7 +321,7 @@ def stop_gradient(variables: Any) -> Any:
 class _Function:
     """Computes outputs of symbolic tensors from values of others."""
 
-    def __init__(self, inputs: Sequence[Any], outputs: Any) -> None:
+    def __init__(self, inputs: Sequence[Any], outputs: object) -> None:
         self._model = keras.Function(list(inputs), outputs)
 
     def __call__(self, values: Sequence[Any]) -> Any:

@@ -48,7 +48,7 @@ def _export(original: Callable[..., Any]) -> Callable[..., Any]:
     return export
 
 
-def _inputs(signature: Any) -> Any:
+def _inputs(signature: object) -> Any:
     """Return the structure of specs that an `input_signature` of Keras gives; None for none."""
     if signature is None:
         return None

@@ -22,7 +22,7 @@ class ThresholdedReLU(keras.Layer):
         theta: The threshold, not negative.
     """
 
-    def __init__(self, theta: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, theta: float = 1.0, **kwargs: object) -> None:
         super().__init__(**kwargs)
         if theta is None or theta < 0:
             raise BadArgumentError(f"theta must be a number from 0 on. Received: theta={shown(theta)}.")
@@ -80,7 +80,7 @@ class SyncBatchNormalization(keras.layers.BatchNormalization):
     Its arguments are those of `tf.keras.layers.BatchNormalization`.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         # What lets Keras' layer be synchronized on JAX.
         importlib.import_module("stratax.keras")
         super().__init__(*args, **(kwargs | {"synchronized": True}))

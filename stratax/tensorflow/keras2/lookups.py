@@ -134,14 +134,14 @@ class _Lookup(HostLayer):
         self,
         max_tokens: int | None,
         num_oov_indices: int,
-        mask_token: Any,
-        oov_token: Any,
-        vocabulary: Any,
-        idf_weights: Any,
+        mask_token: object,
+        oov_token: object,
+        vocabulary: object,
+        idf_weights: object,
         invert: bool,
         output_mode: str,
         pad_to_max_tokens: bool,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
         mode = {"binary": "multi_hot", "tf-idf": "tf_idf"}.get(output_mode, output_mode)
@@ -319,7 +319,7 @@ class _Lookup(HostLayer):
             )
         return int(has_mask) + (self._bucket(term) if self.num_oov_indices > 1 else 0)
 
-    def _bucket(self, term: Any) -> int:
+    def _bucket(self, term: object) -> int:
         raise NotImplementedError
 
     def _invert(self, values: np.ndarray) -> np.ndarray:
@@ -471,11 +471,11 @@ class Hashing(HostLayer):
     def __init__(
         self,
         num_bins: int,
-        mask_value: Any = None,
-        salt: Any = None,
+        mask_value: object = None,
+        salt: object = None,
         output_mode: str = "int",
         sparse: bool = False,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         _refuse_sparse(sparse)
         super().__init__(**kwargs)

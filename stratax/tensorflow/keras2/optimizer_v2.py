@@ -65,13 +65,13 @@ class OptimizerV2(keras.optimizers.Optimizer):
             return self._get_hyper(name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in vars(self).get("_hyper", {}):
             self._set_hyper(name, value)
             return
         super().__setattr__(name, value)
 
-    def _set_hyper(self, name: str, value: Any) -> None:
+    def _set_hyper(self, name: str, value: object) -> None:
         """Set one of the optimizer's numbers: a number, a tensor, a schedule or a function without arguments."""
         if name == "learning_rate":
             self.learning_rate = value
@@ -213,7 +213,7 @@ class OptimizerV2(keras.optimizers.Optimizer):
         state = {"apply_state": self._prepare([variable])} if takes_state else {}
         self._resource_apply_dense(gradient, variable, **state)
 
-    def _resource_apply_dense(self, grad: TensorLike, var: keras.Variable, apply_state: Any = None) -> Any:
+    def _resource_apply_dense(self, grad: TensorLike, var: keras.Variable, apply_state: object = None) -> Any:
         raise NotImplementedError(
             f"{type(self).__name__} must say in _resource_apply_dense what a gradient does."
         )
@@ -275,11 +275,11 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
-def _give(value: Any, shape: Any, dtype: Any = None) -> Any:
+def _give(value: object, shape: object, dtype: object = None) -> Any:
     return ops.convert_to_tensor(value, dtype)
 
 
-def _name_of(dtype: Any) -> Any:
+def _name_of(dtype: object) -> Any:
     return keras.backend.standardize_dtype(getattr(dtype, "name", dtype))
 
 

@@ -31,22 +31,24 @@ class Nadam(keras.optimizers.Nadam):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: object = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
         name: str = "Nadam",
         schedule_decay: float = 0.004,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(learning_rate, beta_1, beta_2, epsilon, name=name, **kwargs)
         self.schedule_decay = schedule_decay
 
-    def _momentum_at(self, step: Any, dtype: DTypeLike) -> Any:
+    def _momentum_at(self, step: object, dtype: DTypeLike) -> Any:
         power = ops.cast(self.schedule_decay, dtype) * ops.cast(step, dtype)
         return self.beta_1 * (1.0 - 0.5 * ops.power(ops.cast(_BASE, dtype), power))
 
-    def _backend_update_step(self, grads: Any, trainable_variables: Any, learning_rate: TensorLike) -> None:
+    def _backend_update_step(
+        self, grads: object, trainable_variables: object, learning_rate: TensorLike
+    ) -> None:
         product = self._u_product
         self.assign(product, product * self._momentum_at(self.iterations + 1, product.dtype))
         # Past Keras' own method, which would multiply it again.

@@ -1,7 +1,5 @@
 """Policies of dtypes as TensorFlow 2.3 writes them (keras2 layer)."""
 
-from typing import Any
-
 import keras
 
 
@@ -13,5 +11,5 @@ class Policy(keras.DTypePolicy):
         loss_scale: No effect on the policy: `compile` scales the loss for "mixed_float16" by itself.
     """
 
-    def __init__(self, name: str, loss_scale: Any = "auto") -> None:
+    def __init__(self, name: str, loss_scale: object = "auto") -> None:
         super().__init__(name)

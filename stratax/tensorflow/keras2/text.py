@@ -50,19 +50,19 @@ class TextVectorization(HostLayer):
     def __init__(
         self,
         max_tokens: int | None = None,
-        standardize: Any = "lower_and_strip_punctuation",
-        split: Any = "whitespace",
+        standardize: object = "lower_and_strip_punctuation",
+        split: object = "whitespace",
         ngrams: int | tuple[int, ...] | None = None,
         output_mode: str = "int",
         output_sequence_length: int | None = None,
         pad_to_max_tokens: bool = False,
-        vocabulary: Any = None,
-        idf_weights: Any = None,
+        vocabulary: object = None,
+        idf_weights: object = None,
         sparse: bool = False,
         ragged: bool = False,
         encoding: str = "utf-8",
         name: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(name=name, **kwargs)
         if not callable(standardize) and standardize not in _STANDARDS:

@@ -100,11 +100,11 @@ class ExponentialMovingAverage:
             return None
         return scope.operation(update, name=self._name, inputs=operations_of(averaged))
 
-    def average(self, var: Any) -> keras.Variable | None:
+    def average(self, var: object) -> keras.Variable | None:
         """Return the average of a variable or tensor, or None."""
         return self._averages[id(var)][1] if id(var) in self._averages else None
 
-    def average_name(self, var: Any) -> str:
+    def average_name(self, var: object) -> str:
         """Return the name of a variable's average, which there need not be, to look it up in a checkpoint.
 
         Args:
@@ -186,7 +186,7 @@ def _make_initializer(value: TensorLike) -> Callable[..., Any]:
     return lambda shape, dtype: jnp.array(value, dtype, copy=True)
 
 
-def _path(scope: ModelScope | None, averaged: Any) -> str:
+def _path(scope: ModelScope | None, averaged: object) -> str:
     """Return a variable's name, or a tensor's: the one that it was given, or else a new one."""
     if isinstance(averaged, keras.Variable):
         return averaged.path
@@ -196,7 +196,7 @@ def _path(scope: ModelScope | None, averaged: Any) -> str:
     return names[0] if names else scope.names.unique("tensor")
 
 
-def _check_float(averaged: Any) -> None:
+def _check_float(averaged: object) -> None:
     dtype = getattr(averaged, "dtype", None)
     if dtype is None or not jnp.issubdtype(dtype, jnp.floating):
         raise BadTypeError(

@@ -147,14 +147,14 @@ def create_global_step(graph: object = None) -> keras.Variable:
 
 
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
+    ys: object,
+    xs: object,
+    grad_ys: object = None,
     name: str = "gradients",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
     aggregation_method: object = None,
-    stop_gradients: Any = None,
+    stop_gradients: object = None,
     unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
 ) -> list[Any]:
     """Return the gradients of the sum of tensors, as `tf.gradients`.

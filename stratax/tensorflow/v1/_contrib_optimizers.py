@@ -67,7 +67,7 @@ class LARSOptimizer(Optimizer):
         return self._scale_first if is_skipped else self._rule
 
     def _scale_first(
-        self, value: Any, slots: _rules.Slots, gradient: Any, numbers: _rules.Numbers
+        self, value: object, slots: _rules.Slots, gradient: object, numbers: _rules.Numbers
     ) -> tuple[Any, _rules.Slots]:
         """Step with the learning rate in the sum, where those of scaled variables have it."""
         rate = numbers["learning_rate"]

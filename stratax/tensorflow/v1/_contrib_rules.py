@@ -7,14 +7,14 @@ import jax.numpy as jnp
 from stratax.tensorflow.v1._rules import Numbers, Slots
 
 
-def lars(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def lars(value: object, slots: Slots, gradient: object, numbers: Numbers) -> tuple[Any, Slots]:
     """Step against a decaying sum of gradients that are scaled by the layer's norms (You et al., 2017)."""
     scaled = _scale(value, gradient, numbers)
     total = slots["momentum"] * numbers["momentum"] + scaled
     return value - total, {"momentum": total}
 
 
-def nesterov_lars(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def nesterov_lars(value: object, slots: Slots, gradient: object, numbers: Numbers) -> tuple[Any, Slots]:
     """Step as :func:`lars`, by the scaled gradient and the decaying sum that contains it."""
     scaled = _scale(value, gradient, numbers)
     total = slots["momentum"] * numbers["momentum"] + scaled
@@ -61,5 +61,5 @@ def power_sign(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tup
     return value - numbers["learning_rate"] * factor * gradient, {"m": m}
 
 
-def _mean(slots: Slots, gradient: Any, numbers: Numbers) -> Any:
+def _mean(slots: Slots, gradient: object, numbers: Numbers) -> Any:
     return slots["m"] * numbers["beta"] + gradient * (1 - numbers["beta"])

@@ -93,7 +93,7 @@ def should_record_summaries() -> Any:
 
 
 def generic(
-    name: str, tensor: TensorLike, metadata: Any = None, family: str | None = None, step: Any = None
+    name: str, tensor: TensorLike, metadata: object = None, family: str | None = None, step: object = None
 ) -> Any:
     """Write an array as it is, if summaries are recorded.
 
@@ -110,7 +110,7 @@ def generic(
     return _record(name, family, step, [tensor], lambda tag: forms.tensor(tag, metadata))
 
 
-def scalar(name: str, tensor: TensorLike, family: str | None = None, step: Any = None) -> Any:
+def scalar(name: str, tensor: TensorLike, family: str | None = None, step: object = None) -> Any:
     """Write a number, if summaries are recorded; see :func:`generic`."""
     if np.shape(tensor) != ():
         raise BadArgumentError(
@@ -119,7 +119,7 @@ def scalar(name: str, tensor: TensorLike, family: str | None = None, step: Any =
     return _record(name, family, step, [tensor], forms.scalar)
 
 
-def histogram(name: str, tensor: TensorLike, family: str | None = None, step: Any = None) -> Any:
+def histogram(name: str, tensor: TensorLike, family: str | None = None, step: object = None) -> Any:
     """Write a distribution, if summaries are recorded; see :func:`generic`."""
     return _record(name, family, step, [tensor], forms.histogram)
 
@@ -127,10 +127,10 @@ def histogram(name: str, tensor: TensorLike, family: str | None = None, step: An
 def image(
     name: str,
     tensor: TensorLike,
-    bad_color: Any = None,
+    bad_color: object = None,
     max_images: int = 3,
     family: str | None = None,
-    step: Any = None,
+    step: object = None,
 ) -> Any:
     """Write images, if summaries are recorded; see :func:`generic`.
 
@@ -155,7 +155,7 @@ def audio(
     sample_rate: float,
     max_outputs: int,
     family: str | None = None,
-    step: Any = None,
+    step: object = None,
 ) -> Any:
     """Write sound, if summaries are recorded; see :func:`generic`.
 

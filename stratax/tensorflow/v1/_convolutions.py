@@ -13,13 +13,13 @@ from stratax.tensorflow.v1._functions import either
 def conv1d(
     value: TensorLike | None = None,
     filters: TensorLike | None = None,
-    stride: Any = None,
-    padding: Any = None,
+    stride: object = None,
+    padding: object = None,
     use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
     input: TensorLike | None = None,
-    dilations: Any = None,
+    dilations: object = None,
 ) -> Any:
     """Convolve sequences, as `tf.compat.v1.nn.conv1d`; the arguments are those of `tf.nn.conv1d`.
 
@@ -34,13 +34,13 @@ def conv2d_transpose(
     value: TensorLike | None = None,
     filter: TensorLike | None = None,
     output_shape: TensorLike | None = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    strides: object = None,
+    padding: object = "SAME",
     data_format: str = "NHWC",
     name: str | None = None,
     input: TensorLike | None = None,
     filters: TensorLike | None = None,
-    dilations: Any = None,
+    dilations: object = None,
 ) -> Any:
     """Compute the gradient of a convolution, as `tf.compat.v1.nn.conv2d_transpose`.
 
@@ -55,10 +55,10 @@ def conv2d_transpose(
 def conv3d(
     input: TensorLike,
     filter: TensorLike | None = None,
-    strides: Any = None,
-    padding: Any = None,
+    strides: object = None,
+    padding: object = None,
     data_format: str = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1),
+    dilations: object = (1, 1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
@@ -70,12 +70,12 @@ def conv3d(
 def depthwise_conv2d(
     input: TensorLike,
     filter: TensorLike,
-    strides: Any,
-    padding: Any,
+    strides: object,
+    padding: object,
     rate: TensorLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: object = None,
 ) -> Any:
     """Convolve each channel by itself, as `tf.compat.v1.nn.depthwise_conv2d`; `rate` is an older name."""
     apart = either("dilations", dilations, "rate", rate)
@@ -86,12 +86,12 @@ def separable_conv2d(
     input: TensorLike,
     depthwise_filter: TensorLike,
     pointwise_filter: TensorLike,
-    strides: Any,
-    padding: Any,
+    strides: object,
+    padding: object,
     rate: TensorLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: object = None,
 ) -> Any:
     """Convolve each channel, then mix them, as `tf.compat.v1.nn.separable_conv2d`; `rate` is an older name."""
     apart = either("dilations", dilations, "rate", rate)

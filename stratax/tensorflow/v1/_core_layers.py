@@ -53,7 +53,7 @@ class Dropout(Layer):
         if self.seed is not None:
             self.generator = keras.random.SeedGenerator(self.seed)
 
-    def call(self, inputs: TensorLike, training: Any = False) -> Any:
+    def call(self, inputs: TensorLike, training: object = False) -> Any:
         """Drop elements if `training`, which may be a tensor."""
         inputs = on_device(inputs)
         is_training = as_known(training)
@@ -68,7 +68,7 @@ class Dropout(Layer):
         return dropped if is_training else keras.ops.where(training, dropped, inputs)
 
 
-def as_known(training: Any) -> bool | None:
+def as_known(training: object) -> bool | None:
     """Return `training` if it is known now, and None if it is a tensor of a program."""
     if training is None:
         return False
@@ -100,7 +100,7 @@ def dropout(
     rate: float = 0.5,
     noise_shape: Sequence[int | None] | None = None,
     seed: int | None = None,
-    training: Any = False,
+    training: object = False,
     name: str | None = None,
 ) -> Any:
     """Set elements to 0 by chance in training, as `tf.layers.dropout`.

@@ -329,7 +329,7 @@ def _cosine(fraction: Any, alpha: Array, height: Any = 1) -> Any:
 
 
 def _linear_cosine(
-    linear: Any, fraction: Any, num_periods: TensorLike, alpha: TensorLike, beta: TensorLike
+    linear: object, fraction: object, num_periods: TensorLike, alpha: TensorLike, beta: TensorLike
 ) -> Any:
     cosine = 0.5 * (1 + jnp.cos(math.pi * (2 * _like(linear, num_periods) * fraction)))
     return (_like(linear, alpha) + linear) * cosine + _like(linear, beta)

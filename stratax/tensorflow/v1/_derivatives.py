@@ -56,7 +56,13 @@ class Derivatives:
             yield
 
     def gradients(
-        self, ys: Any, xs: Any, grad_ys: Any = None, stop_gradients: Any = None, *, zero: bool = False
+        self,
+        ys: object,
+        xs: object,
+        grad_ys: object = None,
+        stop_gradients: object = None,
+        *,
+        zero: bool = False,
     ) -> list[Any]:
         """Return the gradients of the sum of `ys`, as `tf.gradients`; None where it does not depend on one of `xs`.
 
@@ -137,7 +143,7 @@ class Derivatives:
         """Take note that a gradient counts as one of the whole variable."""
         self._rows.pop(id(gradient), None)
 
-    def note_same_rows(self, made: Any, source: Any) -> None:
+    def note_same_rows(self, made: object, source: object) -> None:
         """Take note that something that was made of a gradient consists of the same rows."""
         found = self._rows.get(id(source))
         if found is not None and found[0] is source:

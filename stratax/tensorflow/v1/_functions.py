@@ -18,7 +18,7 @@ from stratax.tensorflow.ops.random import random
 _Axis = Any
 
 
-def either(new_name: str, new: Any, old_name: str, old: Any) -> Any:
+def either(new_name: str, new: object, old_name: str, old: object) -> Any:
     """Return what an argument is that has two names."""
     if old is None:
         return new
@@ -101,7 +101,7 @@ def squeeze(
     return arrays.squeeze(input, either("axis", axis, "squeeze_dims", squeeze_dims), name=name)
 
 
-def shape(input: TensorLike, name: str | None = None, out_type: Any = "int32") -> Any:
+def shape(input: TensorLike, name: str | None = None, out_type: object = "int32") -> Any:
     """Return a tensor's shape, as `tf.compat.v1.shape`."""
     return arrays.shape(input, out_type, name=name)
 
@@ -137,7 +137,7 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
 
 def norm(
     tensor: TensorLike,
-    ord: Any = "euclidean",
+    ord: object = "euclidean",
     axis: _Axis = None,
     keepdims: bool | None = None,
     name: str | None = None,
@@ -261,11 +261,11 @@ def softmax_cross_entropy_with_logits_v2(
 def conv2d(
     input: TensorLike,
     filter: TensorLike | None = None,
-    strides: Any = None,
-    padding: Any = None,
+    strides: object = None,
+    padding: object = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: object = (1, 1, 1, 1),
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Any:
@@ -315,7 +315,7 @@ def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | N
 
 
 def l2_normalize(
-    x: TensorLike, axis: Axis = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+    x: TensorLike, axis: Axis = None, epsilon: float = 1e-12, name: str | None = None, dim: object = None
 ) -> Any:
     """Divide by the length, as `tf.compat.v1.nn.l2_normalize`; `dim` is the older name of `axis`."""
     return arithmetic.l2_normalize(x, either("axis", axis, "dim", dim), epsilon, name=name)
@@ -329,8 +329,8 @@ def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str 
 def _pooling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def pool(
         value: TensorLike | None = None,
-        ksize: Any = None,
-        strides: Any = None,
+        ksize: object = None,
+        strides: object = None,
         padding: str = "VALID",
         data_format: str = "NHWC",
         name: str | None = None,
@@ -380,13 +380,13 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
-    loop_vars: Any,
+    loop_vars: object,
     shape_invariants: object = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
-    maximum_iterations: Any = None,
+    maximum_iterations: object = None,
     return_same_structure: bool = False,
 ) -> Any:
     """Repeat a body as long as a condition holds, as `tf.compat.v1.while_loop`; of a single variable give its value.

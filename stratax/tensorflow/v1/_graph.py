@@ -160,7 +160,7 @@ class TensorOperation:
         outputs: The tensor, alone.
     """
 
-    def __init__(self, graph: Graph, tensor: Any) -> None:
+    def __init__(self, graph: Graph, tensor: object) -> None:
         self.graph = graph
         self.outputs = [tensor]
 
@@ -202,7 +202,7 @@ class ConfigProto:
         **settings: Their values.
     """
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings: object) -> None:
         vars(self).update(settings)
 
     def __getattr__(self, name: str) -> Any:
@@ -294,7 +294,7 @@ def set_random_seed(seed: int) -> None:
 
 
 def Print(
-    input_: Any,
+    input_: object,
     data: Sequence[Any],
     message: str | None = None,
     first_n: int | None = None,

@@ -407,7 +407,7 @@ class HostResult(labels.TextSymbol):
 
     dtype = np.dtype(object)
 
-    def __init__(self, function: Callable[..., np.ndarray], *tensors: Any) -> None:
+    def __init__(self, function: Callable[..., np.ndarray], *tensors: object) -> None:
         self.function = function
         self.tensors = tensors
 
@@ -442,7 +442,7 @@ jax.tree_util.register_pytree_node(
 )
 
 
-def after_step(function: Callable[..., np.ndarray], *tensors: Any) -> HostResult:
+def after_step(function: Callable[..., np.ndarray], *tensors: object) -> HostResult:
     """Have NumPy compute something of a step's results, on the host, after the step.
 
     Args:
@@ -455,7 +455,7 @@ def after_step(function: Callable[..., np.ndarray], *tensors: Any) -> HostResult
     return HostResult(function, *tensors)
 
 
-def values_after_step(results: Any) -> Any:
+def values_after_step(results: object) -> Any:
     """Return a step's results with each :class:`HostResult` in them computed.
 
     Args:

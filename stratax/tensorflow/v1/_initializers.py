@@ -136,8 +136,8 @@ class RandomUniform(_Random):
 
     def __init__(
         self,
-        minval: Any = 0.0,
-        maxval: Any = None,
+        minval: object = 0.0,
+        maxval: object = None,
         seed: int | None = None,
         dtype: DTypeLike | None = "float32",
     ) -> None:

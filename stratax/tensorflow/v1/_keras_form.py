@@ -24,7 +24,7 @@ class KerasForm(keras.optimizers.Optimizer):
 
     def __init__(
         self,
-        rule: Any,
+        rule: object,
         numbers: dict[str, Any],
         slots: dict[str, float],
         powers: dict[str, Any],

@@ -24,7 +24,7 @@ def install() -> None:
 
 def _init(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def __init__(self: Any, learning_rate: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: object, learning_rate: object, *args: object, **kwargs: object) -> None:
         give_rate = learning_rate
         if current_or_none() is not None and isinstance(give_rate, jax.Array | keras.Variable):
             # The rate of this step, as `tf.compat.v1.train.exponential_decay` gives it. Keras 3 wants a function.

@@ -47,7 +47,7 @@ class Layer(keras.layers.Layer):
     _operation: str | None = None
 
     def __init__(
-        self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
+        self, trainable: bool = True, name: str | None = None, dtype: object = None, **kwargs: object
     ) -> None:
         scope, reuse = kwargs.pop("_scope", None), kwargs.pop("_reuse", None)
         # Inputs and variables have one dtype already, that of the inputs.
@@ -116,7 +116,7 @@ class Layer(keras.layers.Layer):
                 current().names.give(operation, result)
             return result
 
-    def _infer_dtype(self, inputs: Any) -> str:
+    def _infer_dtype(self, inputs: object) -> str:
         dtypes = [str(getattr(leaf, "dtype", "")) for leaf in jax.tree.leaves(inputs)]
         return next((dtype for dtype in dtypes if "float" in dtype), "float32")
 
@@ -127,7 +127,7 @@ class Layer(keras.layers.Layer):
             return _ACTIVATIONS.get(getattr(activation, "__name__", ""))
         return "BiasAdd" if getattr(self, "use_bias", False) else self._operation
 
-    def _scope_of_call(self, scope: Any = None) -> VariableScope:
+    def _scope_of_call(self, scope: object = None) -> VariableScope:
         if self._model_scope is not current():
             if self.built and self.variables:
                 raise errors.ModelScopeError(
@@ -149,13 +149,13 @@ class Layer(keras.layers.Layer):
     def add_weight(
         self,
         name: str | None = None,
-        shape: Any = (),
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
+        shape: object = (),
+        dtype: object = None,
+        initializer: object = None,
+        regularizer: object = None,
         trainable: bool | None = None,
-        constraint: Any = None,
-        **others: Any,
+        constraint: object = None,
+        **others: object,
     ) -> Any:
         """Return a variable of the layer, made on the first call and shared where its scope says so.
 
@@ -202,7 +202,7 @@ class Layer(keras.layers.Layer):
         """Return a variable, as `add_weight`."""
         return self.add_weight(*args, **kwargs)
 
-    def add_loss(self, loss: Any, inputs: Any = None) -> None:
+    def add_loss(self, loss: object, inputs: object = None) -> None:
         """Add to the layer's losses, and to the collection ``"regularization_losses"``.
 
         Args:
@@ -217,7 +217,7 @@ class Layer(keras.layers.Layer):
             for each in losses:
                 scope.collections.add(_REGULARIZATION_LOSSES, each)
 
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
+    def add_update(self, updates: object, inputs: object = None) -> None:
         """Add operations that update the layer's statistics to the collection ``"update_ops"``.
 
         Args:

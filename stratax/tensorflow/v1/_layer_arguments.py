@@ -71,7 +71,7 @@ def with_arguments(names: str) -> Callable[[Class], Class]:
     def decorate(layer: Class) -> Class:
         owner: Any = layer
 
-        def __init__(*args: Any, **kwargs: Any) -> None:
+        def __init__(*args: object, **kwargs: object) -> None:
             given = bind(signature, layer.__name__, *args, **kwargs)
             self, others = given.pop("self"), given.pop("kwargs")
             for name in _CONVERSIONS.keys() & given.keys():

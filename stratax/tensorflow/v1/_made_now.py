@@ -1,7 +1,6 @@
 """Variables that are kept for others outside of a `model_fn`, where they are made at once (v1 layer)."""
 
 import contextlib
-from typing import Any
 
 import keras
 
@@ -12,7 +11,7 @@ from stratax.distribute.strategies import owner
 from stratax.seams.keras import at_path
 
 
-def make_now(beside: keras.Variable, value: Any, name: str) -> keras.Variable:
+def make_now(beside: keras.Variable, value: object, name: str) -> keras.Variable:
     """Return a variable that lies where another one does, and is not trained.
 
     Args:

@@ -16,7 +16,7 @@ from stratax.tensorflow.v1._scope import ModelScope
 Function = Callable[..., np.ndarray]
 
 
-def of_symbols(function: Function, operands: Sequence[Any], name: str, gives: Any) -> Any:
+def of_symbols(function: Function, operands: Sequence[Any], name: str, gives: object) -> Any:
     """Apply a function of strings to what is known later only: see `stratax.tensorflow.ops.text.strings`.
 
     Args:

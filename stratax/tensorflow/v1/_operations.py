@@ -231,7 +231,7 @@ def operations_of(values: object) -> list[Operation]:
 
 
 def assign(
-    ref: Any,
+    ref: object,
     value: object,
     validate_shape: object = None,
     use_locking: object = None,
@@ -266,7 +266,7 @@ def assign_sub(ref: Any, value: object, use_locking: object = None, name: str | 
     )
 
 
-def _update(variable: Any, given: object, compute: Callable[[], Any], name: str) -> Any:
+def _update(variable: object, given: object, compute: Callable[[], Any], name: str) -> Any:
     if not isinstance(variable, keras.Variable):
         raise errors.BadTypeError(f"{name} needs a variable. Received: ref={shown(variable)}.")
     scope = current_or_none()

@@ -132,9 +132,9 @@ class Optimizer(regions.KeepsSlots):
 
     def minimize(
         self,
-        loss: Any,
+        loss: object,
         global_step: keras.Variable | None = None,
-        var_list: Any = None,
+        var_list: object = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: object = None,
         colocate_gradients_with_ops: bool = False,
@@ -170,8 +170,8 @@ class Optimizer(regions.KeepsSlots):
 
     def compute_gradients(
         self,
-        loss: Any,
-        var_list: Any = None,
+        loss: object,
+        var_list: object = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: object = None,
         colocate_gradients_with_ops: bool = False,
@@ -436,7 +436,7 @@ def _constant(value: Any) -> Callable[..., Any]:
     return lambda shape, dtype: jnp.full(shape, value, dtype)
 
 
-def _gradients_now(loss: Any, var_list: Any, grad_loss: Any) -> list[tuple[Any, keras.Variable]]:
+def _gradients_now(loss: object, var_list: object, grad_loss: object) -> list[tuple[Any, keras.Variable]]:
     if not callable(loss):
         raise BadArgumentError(
             "`loss` passed to Optimizer.compute_gradients should be a function outside of a `model_fn`. Received: "
@@ -453,7 +453,7 @@ def _call(number: Number) -> Any:
     return number() if callable(number) else number
 
 
-def _flat(variables: Any) -> list[keras.Variable]:
+def _flat(variables: object) -> list[keras.Variable]:
     return jax.tree.leaves(variables, is_leaf=lambda each: isinstance(each, keras.Variable))
 
 
@@ -466,7 +466,7 @@ def _check_gradients(pairs: Sequence[tuple[Any, keras.Variable]]) -> None:
         )
 
 
-def _check_loss(loss: Any) -> None:
+def _check_loss(loss: object) -> None:
     dtype = getattr(loss, "dtype", None)
     if dtype is None or not jnp.issubdtype(dtype, jnp.floating):
         raise BadArgumentError(

@@ -21,22 +21,22 @@ from stratax.tensorflow.v1._rnn_cell import check_cell
 from stratax.tensorflow.v1._variable_scope import get_variable_scope, variable_scope
 
 
-def transpose_batch_time(x: Any) -> Any:
+def transpose_batch_time(x: object) -> Any:
     """Return a tensor with its first two dimensions in each other's place; one of fewer as it is."""
     array = on_device(x)
     return array if array.ndim < 2 else jnp.swapaxes(array, 0, 1)
 
 
 def dynamic_rnn(
-    cell: Any,
-    inputs: Any,
-    sequence_length: Any = None,
-    initial_state: Any = None,
-    dtype: Any = None,
+    cell: object,
+    inputs: object,
+    sequence_length: object = None,
+    initial_state: object = None,
+    dtype: object = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: object = None,
 ) -> tuple[Any, Any]:
     """Run a cell through time, as `tf.nn.dynamic_rnn`.
 
@@ -70,7 +70,7 @@ def dynamic_rnn(
     return outputs if time_major else jax.tree.map(transpose_batch_time, outputs), final
 
 
-def lengths_of(given: Any, batch_size: int) -> Any:
+def lengths_of(given: object, batch_size: int) -> Any:
     """Return the lengths of sequences as whole numbers.
 
     Raises:
@@ -87,7 +87,7 @@ def lengths_of(given: Any, batch_size: int) -> Any:
     return lengths.astype(jnp.int32)
 
 
-def first_state(cell: Any, given: Any, batch_size: Any, dtype: Any) -> Any:
+def first_state(cell: Any, given: object, batch_size: Any, dtype: Any) -> Any:
     """Return the state that a net begins with.
 
     Raises:
@@ -106,7 +106,7 @@ def first_state(cell: Any, given: Any, batch_size: Any, dtype: Any) -> Any:
     return cell.zero_state(batch_size, dtype)
 
 
-def _is_of_keras(cell: Any) -> bool:
+def _is_of_keras(cell: object) -> bool:
     return isinstance(cell, keras.layers.Layer) and not hasattr(cell, "zero_state")
 
 
@@ -169,10 +169,10 @@ def _choose(condition: Any, values: Any, others: Any) -> Any:
     return jax.tree.map(choose, values, others)
 
 
-def reverse_in_time(values: Any, lengths: Any, *, time_major: bool) -> Any:
+def reverse_in_time(values: object, lengths: object, *, time_major: bool) -> Any:
     """Return sequences back to front, each up to its length."""
 
-    def turn(value: Any) -> Any:
+    def turn(value: object) -> Any:
         if lengths is None:
             return jnp.flip(on_device(value), 0 if time_major else 1)
         return indexing.reverse_sequence(value, lengths, int(not time_major), int(time_major))
@@ -181,17 +181,17 @@ def reverse_in_time(values: Any, lengths: Any, *, time_major: bool) -> Any:
 
 
 def bidirectional_dynamic_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
-    inputs: Any,
-    sequence_length: Any = None,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
-    dtype: Any = None,
+    cell_fw: object,
+    cell_bw: object,
+    inputs: object,
+    sequence_length: object = None,
+    initial_state_fw: object = None,
+    initial_state_bw: object = None,
+    dtype: object = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: object = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Run a cell forward through time and another one backward, as `tf.nn.bidirectional_dynamic_rnn`.
 
@@ -228,12 +228,12 @@ def bidirectional_dynamic_rnn(
 
 
 def static_rnn(
-    cell: Any,
-    inputs: Any,
-    initial_state: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    cell: object,
+    inputs: object,
+    initial_state: object = None,
+    dtype: object = None,
+    sequence_length: object = None,
+    scope: object = None,
 ) -> tuple[list[Any], Any]:
     """Run a cell through a list of inputs, as `tf.nn.static_rnn`: each step is a part of the program of its own.
 
@@ -276,14 +276,14 @@ def static_rnn(
 
 
 def static_bidirectional_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
-    inputs: Any,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    cell_fw: object,
+    cell_bw: object,
+    inputs: object,
+    initial_state_fw: object = None,
+    initial_state_bw: object = None,
+    dtype: object = None,
+    sequence_length: object = None,
+    scope: object = None,
 ) -> tuple[list[Any], Any, Any]:
     """Run two cells through a list of inputs, one of them backward, as `tf.nn.static_bidirectional_rnn`.
 

@@ -69,7 +69,7 @@ def check_cell(name: str, cell: object) -> None:
         )
 
 
-def sizes_of(size: Any) -> list[int]:
+def sizes_of(size: object) -> list[int]:
     """Return the sizes behind the batch's, of a part of `state_size` or `output_size`."""
     parts: Any = size if isinstance(size, TensorShape) else [size]
     return [int(each) for each in parts]
@@ -93,7 +93,7 @@ class RNNCell(Layer):
     __setattr__ = object.__setattr__
 
     def __init__(
-        self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
+        self, trainable: bool = True, name: str | None = None, dtype: object = None, **kwargs: object
     ) -> None:
         super().__init__(trainable=trainable, name=name, dtype=dtype, **kwargs)
         self._cell_variables: list[keras.Variable] = []
@@ -108,7 +108,7 @@ class RNNCell(Layer):
         """The size of the output, likewise."""
         raise NotImplementedError(f"{type(self).__name__} has no output_size.")
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, inputs_shape: object) -> None:
         """Make the variables, on the first call.
 
         Args:
@@ -141,7 +141,7 @@ class RNNCell(Layer):
                 kwargs["scope"] = entered
             return self.call(inputs, state, *args, **kwargs)
 
-    def _check_dtypes(self, inputs: Any) -> None:
+    def _check_dtypes(self, inputs: object) -> None:
         if not self.built and not self._is_dtype_given:
             self.dtype_policy = keras.DTypePolicy(self._infer_dtype(inputs))
 
@@ -199,7 +199,7 @@ class RNNCell(Layer):
             )
         return self.zero_state(batch_size, dtype)
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: object, dtype: object) -> Any:
         """Return zeros as state.
 
         Args:
@@ -224,7 +224,7 @@ def _takes_scope(function: Any) -> bool:
 class LayerRNNCell(RNNCell):
     """A cell that makes its variables in `build`, as TensorFlow's own are: base class of cells."""
 
-    def _check_dtypes(self, inputs: Any) -> None:
+    def _check_dtypes(self, inputs: object) -> None:
         super()._check_dtypes(inputs)
         if not all(jnp.issubdtype(each.dtype, jnp.inexact) for each in jax.tree.leaves(inputs)):
             raise errors.BadArgumentError(

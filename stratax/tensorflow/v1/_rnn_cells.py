@@ -75,13 +75,13 @@ class BasicRNNCell(LayerRNNCell):
         """The size of the output."""
         return self._num_units
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, inputs_shape: object) -> None:
         """Make `kernel` and `bias`."""
         size = input_size(self, inputs_shape)
         self._kernel = self.add_variable("kernel", [size + self._num_units, self._num_units])
         self._bias = self.add_variable("bias", [self._num_units], initializer=Zeros())
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: object, state: object) -> Any:
         """Return the output of one step, and the state behind it."""
         output = self._activation(affine([inputs, state], self._kernel, self._bias))
         return output, output
@@ -107,7 +107,7 @@ class GRUCell(LayerRNNCell):
         activation: _Activation = None,
         reuse: object = None,
         kernel_initializer: Any = None,
-        bias_initializer: Any = None,
+        bias_initializer: object = None,
         name: str | None = None,
         dtype: Any = None,
         **kwargs: Any,
@@ -131,7 +131,7 @@ class GRUCell(LayerRNNCell):
     # Of the gates' and the candidate's matrix and bias.
     _names = ("gates/kernel", "gates/bias", "candidate/kernel", "candidate/bias")
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, inputs_shape: object) -> None:
         """Make the matrices and biases of the gates and of the candidate."""
         rows, units = input_size(self, inputs_shape) + self._num_units, self._num_units
         gates, gates_bias, candidate, candidate_bias = self._names
@@ -180,7 +180,7 @@ class LSTMCell(LayerRNNCell):
         num_units: int,
         use_peepholes: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: object = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
         num_unit_shards: object = None,
@@ -218,7 +218,7 @@ class LSTMCell(LayerRNNCell):
         """The size of the output."""
         return self._num_proj or self._num_units
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, inputs_shape: object) -> None:
         """Make `kernel` and `bias`, and what peepholes and a projection need."""
         rows, units = input_size(self, inputs_shape) + self.output_size, self._num_units
         self._kernel = self.add_variable("kernel", [rows, 4 * units], initializer=self._initializer)
@@ -231,7 +231,7 @@ class LSTMCell(LayerRNNCell):
                 "projection/kernel", [units, self._num_proj], initializer=self._initializer
             )
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: object, state: object) -> Any:
         """Return the output of one step, and the state behind it."""
         before, hidden = self._parts_of(state)
         gates = affine([inputs, hidden], self._kernel, self._bias)
@@ -256,10 +256,10 @@ class LSTMCell(LayerRNNCell):
             )
         return state[0], state[1]
 
-    def _clip(self, state: Any) -> Any:
+    def _clip(self, state: object) -> Any:
         return clip(state, self._cell_clip)
 
-    def _peep(self, gate: str, state: Any) -> Any:
+    def _peep(self, gate: str, state: object) -> Any:
         return on_device(getattr(self, f"_w_{gate}_diag")) * state if self._use_peepholes else 0
 
 

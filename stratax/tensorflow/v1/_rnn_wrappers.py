@@ -53,13 +53,13 @@ class MultiRNNCell(RNNCell):
         """The size of the last cell's output."""
         return self._cells[-1].output_size
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: object, dtype: object) -> Any:
         """Return the cells' zeros."""
         if self._state_is_tuple:
             return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
         return super().zero_state(batch_size, dtype)
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: object, state: Any) -> Any:
         """Run one step of each cell."""
         if self._state_is_tuple:
             if not isinstance(state, list | tuple) or len(state) != len(self._cells):
@@ -124,7 +124,7 @@ class WrapperCell(RNNCell):
         return self.cell(inputs, state, **called)
 
 
-def _keeps_memory(state: Any) -> Any:
+def _keeps_memory(state: object) -> Any:
     """Return which parts of a state lose elements: all but the inner states of LSTMs."""
     return LSTMStateTuple(c=False, h=True) if isinstance(state, LSTMStateTuple) else True
 
@@ -196,7 +196,7 @@ class DropoutWrapper(WrapperCell):
             new = self._drop("state", new, _choose(self._filter, new))
         return self._drop("output", output), new
 
-    def _drop(self, what: str, values: Any, where: Any = None) -> Any:
+    def _drop(self, what: str, values: object, where: object = None) -> Any:
         """Return values some of which have become 0, in the places where a structure of booleans says so."""
         keep = self._keep[what]
         if not _loses(keep):
@@ -216,7 +216,7 @@ class DropoutWrapper(WrapperCell):
         return leaf / keep * jnp.floor(keep + noise)
 
 
-def _chance(name: str, given: Any) -> Any:
+def _chance(name: str, given: object) -> Any:
     """Return a chance as a number where it is known."""
     value = if_constant(given)
     if isinstance(value, jax.core.Tracer):
@@ -228,11 +228,11 @@ def _chance(name: str, given: Any) -> Any:
     return float(value)
 
 
-def _loses(keep: Any) -> bool:
+def _loses(keep: object) -> bool:
     return not isinstance(keep, float) or keep < 1
 
 
-def _choose(visitor: Callable[[Any], Any], state: Any) -> Any:
+def _choose(visitor: Callable[[Any], Any], state: object) -> Any:
     """Return for each leaf of a state what a visitor says of it, or of a part that it belongs to."""
     said = visitor(state)
     if not isinstance(state, list | tuple | dict):

@@ -11,7 +11,7 @@ from stratax.base.typing import TensorLike
 from stratax.core.state import IndexedSlices
 
 
-def _check(name: str, ref: Any) -> Any:
+def _check(name: str, ref: object) -> Any:
     if not isinstance(ref, keras.Variable) or not hasattr(type(ref), name):
         raise errors.BadTypeError(f"tf.{name} needs a variable. Received: ref={shown(ref)}. Use tf.Variable.")
     return ref
@@ -19,7 +19,11 @@ def _check(name: str, ref: Any) -> Any:
 
 def _of_rows(name: str, what: str) -> Callable[..., Any]:
     def scatter(
-        ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
+        ref: object,
+        indices: TensorLike,
+        updates: TensorLike,
+        use_locking: bool = True,
+        name: str | None = None,
     ) -> Any:
         return getattr(_check(own_name, ref), own_name)(IndexedSlices(updates, indices))
 
@@ -33,7 +37,11 @@ def _of_rows(name: str, what: str) -> Callable[..., Any]:
 
 def _of_elements(name: str, what: str) -> Callable[..., Any]:
     def scatter(
-        ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
+        ref: object,
+        indices: TensorLike,
+        updates: TensorLike,
+        use_locking: bool = True,
+        name: str | None = None,
     ) -> Any:
         return getattr(_check(own_name, ref), own_name)(indices, updates)
 

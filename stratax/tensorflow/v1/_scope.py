@@ -46,7 +46,7 @@ _GENERATOR = "seed_generator_state"
 _NAME = "_stratax_full_name"
 
 
-def _of_symbols(function: Callable[..., Any], operands: Sequence[Any], name: str, gives: Any) -> Any:
+def _of_symbols(function: Callable[..., Any], operands: Sequence[Any], name: str, gives: object) -> Any:
     # That module needs this one.
     from stratax.tensorflow.v1._on_host import of_symbols
 
@@ -63,7 +63,7 @@ def _operation_of(tensor: TensorLike) -> Any:
 naming.find_operations_by(_operation_of)
 
 
-def _longest_of(lengths: Any) -> int | None:
+def _longest_of(lengths: object) -> int | None:
     scope = current_or_none()
     return None if scope is None else scope.longest_of(lengths)
 

@@ -197,9 +197,9 @@ def text(name: str, tensor: TensorLike, collections: Sequence[str] | None = None
 def tensor_summary(
     name: str,
     tensor: TensorLike,
-    summary_description: Any = None,
+    summary_description: object = None,
     collections: Sequence[str] | None = None,
-    summary_metadata: Any = None,
+    summary_metadata: object = None,
     family: str | None = None,
     display_name: str | None = None,
 ) -> Any:
@@ -266,7 +266,7 @@ def all_v2_summary_ops() -> list[Any]:
     return []
 
 
-def get_summary_description(node_def: Any) -> Any:
+def get_summary_description(node_def: object) -> Any:
     """Refuse what reads a graph of TensorFlow.
 
     Raises:
@@ -351,7 +351,7 @@ def _strings(tensor: TensorLike) -> Any:
     return made.reshape(array.shape)
 
 
-def _check_count(max_outputs: Any) -> None:
+def _check_count(max_outputs: object) -> None:
     if not isinstance(max_outputs, int) or max_outputs < 1:
         raise BadArgumentError(
             f"A summary has at least one example. Expected: max_outputs to be 1 or more. "

@@ -39,7 +39,7 @@ class TraceValues:
             raise IndexError
         return self._known.result(number)
 
-    def constant_of(self, value: Any) -> Any:
+    def constant_of(self, value: object) -> Any:
         """Return the constant that a tensor of this trace is.
 
         Raises:
@@ -51,7 +51,7 @@ class TraceValues:
         """Return the variable that a tensor was read from, before anything was assigned to it; None for others."""
         return None if self._known is None else self._known.variable_of(value)
 
-    def value_now(self, value: Any) -> Any:
+    def value_now(self, value: object) -> Any:
         """Return what a tensor is when the model is built, for the first value of a variable.
 
         Raises:
@@ -59,11 +59,11 @@ class TraceValues:
         """
         return value if self._known is None else self._known.value_of(value)
 
-    def is_known(self, value: Any) -> bool:
+    def is_known(self, value: object) -> bool:
         """Return whether a tensor depends neither on features nor on labels."""
         return self._known is None or self._known.is_known(value)
 
-    def value_later(self, value: Any) -> Any:
+    def value_later(self, value: object) -> Any:
         """Return what a tensor would be with the values that variables have now, after the trace.
 
         Raises:
@@ -78,12 +78,12 @@ class TraceValues:
                 f"more behind the last batch. Expected: plain arithmetic of metrics' values. Received: {error}."
             ) from None
 
-    def note_behind(self, tensor: Any, operations: Iterable[Hashable]) -> None:
+    def note_behind(self, tensor: object, operations: Iterable[Hashable]) -> None:
         """Take note that a tensor, and what is computed of it, is there once operations were run."""
         if self._known is not None:
             self._known.mark(tensor, operations)
 
-    def operations_behind(self, tensor: Any) -> list[Any]:
+    def operations_behind(self, tensor: object) -> list[Any]:
         """Return the operations that a tensor depends on, through whatever it was computed of."""
         return [] if self._known is None else list(self._known.marks_of(tensor))
 
@@ -96,7 +96,7 @@ class TraceValues:
         # What stands for results of the host in the first trace is computed: the results of others have no number.
         return contextlib.nullcontext() if self._known is None else self._known.leave()
 
-    def number(self, made: Any) -> None:
+    def number(self, made: object) -> None:
         """Have tensors be results of the trace."""
         for leaf in jax.tree.leaves(made):
             if self._known is not None:

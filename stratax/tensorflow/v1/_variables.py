@@ -188,7 +188,7 @@ class ModelVariable(Variable):
             delta, lambda: regions.find_held(self) - keras.ops.cast(delta, self.dtype), name or "AssignSub"
         )
 
-    def _update(self, how: str, place: Any, values: TensorLike) -> Any:
+    def _update(self, how: str, place: object, values: TensorLike) -> Any:
         # Computed of what the variable has when the operation runs, as others may have updated it.
         return self._assign_or_order(values, lambda: self._with_rows(how, place, values), "Scatter")
 
@@ -216,7 +216,7 @@ class ModelVariable(Variable):
 class _OfInitializer(ModelVariable):
     """A variable whose first value an initializer gives. A class of its own, as `__init__` takes other arguments."""
 
-    def __init__(self, **arguments: Any) -> None:
+    def __init__(self, **arguments: object) -> None:
         if state.is_made(self):
             return
         keras.Variable.__init__(self, autocast=False, **arguments)

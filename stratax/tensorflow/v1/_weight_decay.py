@@ -34,14 +34,14 @@ class DecoupledWeightDecayExtension(Optimizer):
 
     def minimize(
         self,
-        loss: Any,
+        loss: object,
         global_step: keras.Variable | None = None,
-        var_list: Any = None,
+        var_list: object = None,
         gate_gradients: int = Optimizer.GATE_OP,
         aggregation_method: object = None,
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
-        grad_loss: Any = None,
+        grad_loss: object = None,
         decay_var_list: Iterable[keras.Variable] | None = None,
     ) -> Any:
         """Return the operation that makes one step towards a smaller loss.

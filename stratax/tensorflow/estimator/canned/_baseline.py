@@ -28,7 +28,7 @@ class Baseline:
 
     weight_column: Any = None
 
-    def logits(self, features: Any, mode: str, units: int) -> Any:
+    def logits(self, features: object, mode: str, units: int) -> Any:
         """Return so many logits, computed in the variable scope that is entered."""
         del mode
         bias = v1.get_variable("bias", [units], initializer=v1.zeros_initializer())
@@ -48,7 +48,7 @@ class Baseline:
         return next(iter(rows.values()))
 
 
-def baseline_part(optimizer: Any, weight_column: Any = None) -> ModelPart:
+def baseline_part(optimizer: object, weight_column: object = None) -> ModelPart:
     """Return a bias as a part of a model."""
     return ModelPart(
         name="baseline",
@@ -82,9 +82,9 @@ class BaselineClassifier(Estimator):
         self,
         model_dir: str | None = None,
         n_classes: int = 2,
-        weight_column: Any = None,
+        weight_column: object = None,
         label_vocabulary: Sequence[str] | None = None,
-        optimizer: Any = "Ftrl",
+        optimizer: object = "Ftrl",
         config: RunConfig | None = None,
         loss_reduction: str = "sum_over_batch_size",
     ) -> None:
@@ -120,8 +120,8 @@ class BaselineRegressor(Estimator):
         self,
         model_dir: str | None = None,
         label_dimension: int = 1,
-        weight_column: Any = None,
-        optimizer: Any = "Ftrl",
+        weight_column: object = None,
+        optimizer: object = "Ftrl",
         config: RunConfig | None = None,
         loss_reduction: str = "sum_over_batch_size",
     ) -> None:
@@ -153,7 +153,7 @@ class BaselineEstimator(Estimator):
         self,
         head: Head,
         model_dir: str | None = None,
-        optimizer: Any = "Ftrl",
+        optimizer: object = "Ftrl",
         config: RunConfig | None = None,
     ) -> None:
         Estimator.__init__(

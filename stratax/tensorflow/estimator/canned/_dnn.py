@@ -62,7 +62,7 @@ class DenseNetwork:
                 f"dropout must be from 0 to below 1. Received: dropout={shown(self.dropout)}."
             )
 
-    def logits(self, features: Any, mode: str, units: int) -> Any:
+    def logits(self, features: object, mode: str, units: int) -> Any:
         """Return so many logits, computed in the variable scope that is entered."""
         is_training = mode == ModeKeys.TRAIN
         glorot = v1.glorot_uniform_initializer()
@@ -89,7 +89,7 @@ class DenseNetwork:
 
 
 def dnn_part(
-    network: DenseNetwork, optimizer: Any, learning_rate: float | None, slot_infix: str | None = None
+    network: DenseNetwork, optimizer: object, learning_rate: float | None, slot_infix: str | None = None
 ) -> ModelPart:
     """Return a network as a part of a model."""
     return ModelPart(
@@ -136,13 +136,13 @@ class DNNClassifier(Estimator):
         feature_columns: Iterable[Any],
         model_dir: str | None = None,
         n_classes: int = 2,
-        weight_column: Any = None,
+        weight_column: object = None,
         label_vocabulary: Sequence[str] | None = None,
-        optimizer: Any = "Adagrad",
+        optimizer: object = "Adagrad",
         activation_fn: Callable[[Any], Any] = nn.relu,
         dropout: float | None = None,
         config: RunConfig | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: object = None,
         loss_reduction: str = "sum_over_batch_size",
         batch_norm: bool = False,
     ) -> None:
@@ -183,12 +183,12 @@ class DNNRegressor(Estimator):
         feature_columns: Iterable[Any],
         model_dir: str | None = None,
         label_dimension: int = 1,
-        weight_column: Any = None,
-        optimizer: Any = "Adagrad",
+        weight_column: object = None,
+        optimizer: object = "Adagrad",
         activation_fn: Callable[[Any], Any] = nn.relu,
         dropout: float | None = None,
         config: RunConfig | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: object = None,
         loss_reduction: str = "sum_over_batch_size",
         batch_norm: bool = False,
     ) -> None:
@@ -226,11 +226,11 @@ class DNNEstimator(Estimator):
         hidden_units: Iterable[int],
         feature_columns: Iterable[Any],
         model_dir: str | None = None,
-        optimizer: Any = "Adagrad",
+        optimizer: object = "Adagrad",
         activation_fn: Callable[[Any], Any] = nn.relu,
         dropout: float | None = None,
         config: RunConfig | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: object = None,
         batch_norm: bool = False,
     ) -> None:
         network = _make_network(hidden_units, feature_columns, activation_fn, dropout, batch_norm)
@@ -250,6 +250,6 @@ def _make_network(
     )
 
 
-def _model_fn_of(head: Head, network: DenseNetwork, optimizer: Any, *, is_first: bool) -> ModelFunction:
+def _model_fn_of(head: Head, network: DenseNetwork, optimizer: object, *, is_first: bool) -> ModelFunction:
     how = (_FIRST_LEARNING_RATE, _FIRST_SLOT_INFIX) if is_first else (None,)
     return model_fn_of(head, [dnn_part(network, optimizer, *how)], is_first=is_first)

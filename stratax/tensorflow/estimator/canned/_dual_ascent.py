@@ -88,7 +88,7 @@ class FeatureGroup:
     values: Any
     ids: Any = None
 
-    def of(self, example: Any) -> "FeatureGroup":
+    def of(self, example: object) -> "FeatureGroup":
         """Return the features of one example."""
         return FeatureGroup(self.values[example], None if self.ids is None else self.ids[example])
 
@@ -96,7 +96,7 @@ class FeatureGroup:
         """Return the weights that belong to the values."""
         return weights if self.ids is None else weights[self.ids]
 
-    def move(self, weights: Any, by: Any) -> Any:
+    def move(self, weights: Any, by: object) -> Any:
         """Return weights after an example's features were added to them, so many times."""
         added = self.values * by
         return weights + added if self.ids is None else weights.at[self.ids].add(added)
@@ -148,7 +148,7 @@ class Ascent:
         labels: Any,
         importance: Any,
         duals: Any,
-        drawn: Any,
+        drawn: object,
     ) -> tuple[list[Any], Any]:
         """Take each example of a batch once.
 
@@ -167,7 +167,7 @@ class Ascent:
         norms = sum(squares[1:], squares[0]) / self.l2
         order = self._order(groups, weights, labels, importance, duals, norms, drawn)
 
-        def take(number: Any, state: tuple[list[Any], Any]) -> tuple[list[Any], Any]:
+        def take(number: object, state: tuple[list[Any], Any]) -> tuple[list[Any], Any]:
             moved, duals = state
             example = order[number]
             features = [group.of(example) for group in groups]

@@ -54,7 +54,7 @@ class Clustering:
     num_retries: int
     columns: Sequence[Any]
 
-    def points(self, features: Any) -> Any:
+    def points(self, features: object) -> Any:
         """Return points of features, of shape `(batch, size)`."""
         if not isinstance(features, Mapping):
             return on_device(features)
@@ -160,14 +160,14 @@ class Clustering:
         change = (sums - counts[:, None] * before) * rate
         return v1.group(moving.assign(before + change), total.assign(after.astype(total.dtype)))
 
-    def model_fn(self, features: Any, mode: str, first: np.ndarray | None) -> EstimatorSpec:
+    def model_fn(self, features: object, mode: str, first: np.ndarray | None) -> EstimatorSpec:
         """Return the model of features, with the first centers where it begins."""
         points = self.points(features)
         if self.is_cosine:
             points = _l2_normalized(points)
         shape = (self.num_clusters, int(points.shape[1]))
 
-        def initial(*_: Any, **__: Any) -> Any:
+        def initial(*_: object, **__: object) -> Any:
             return jnp.zeros(shape, jnp.float32) if first is None else jnp.asarray(first, jnp.float32)
 
         centers = v1.get_variable(_CENTERS, shape, initializer=initial, trainable=False)
@@ -251,7 +251,7 @@ class KMeans(Estimator):
         self,
         num_clusters: int,
         model_dir: str | None = None,
-        initial_clusters: Any = _RANDOM,
+        initial_clusters: object = _RANDOM,
         distance_metric: str = _SQUARED,
         seed: int | None = None,
         use_mini_batch: bool = True,
@@ -276,7 +276,7 @@ class KMeans(Estimator):
         )
         self._first: np.ndarray | None = None
 
-        def model_fn(features: Any, mode: str) -> EstimatorSpec:
+        def model_fn(features: object, mode: str) -> EstimatorSpec:
             spec = self._clustering.model_fn(features, mode, self._first)
             if relative_tolerance is None:
                 return spec
@@ -295,7 +295,7 @@ class KMeans(Estimator):
         """Return an `input_fn` that chooses the first centers, and goes on behind their batches."""
 
         @functools.wraps(input_fn)
-        def choosing(*args: Any, **kwargs: Any) -> Any:
+        def choosing(*args: object, **kwargs: object) -> Any:
             dataset = as_dataset(input_fn(*args, **kwargs))
             self._first, used = self._clustering.choose(dataset)
             rest = dataset.skip(used)
@@ -336,12 +336,12 @@ class KMeans(Estimator):
 class _StopAtSmallChange(SessionRunHook):
     """Ends training when the loss changes by less than a part of it."""
 
-    def __init__(self, loss: Any, tolerance: float) -> None:
+    def __init__(self, loss: object, tolerance: float) -> None:
         self._loss = loss
         self._tolerance = tolerance
         self._before: float | None = None
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: object) -> SessionRunArgs:
         """Ask for the loss of each step."""
         del run_context
         return SessionRunArgs(self._loss)
@@ -354,14 +354,14 @@ class _StopAtSmallChange(SessionRunHook):
         self._before = loss
 
 
-def _check_one_of(name: str, value: Any, known: Sequence[str]) -> None:
+def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:
     if isinstance(value, str) and value not in known:
         raise errors.BadArgumentError(
             f"Unsupported {name}. Expected: one of {', '.join(known)}. Received: {name}={shown(value)}."
         )
 
 
-def _sum(values: Any) -> Any:
+def _sum(values: object) -> Any:
     """Return arrays summed over the replicas of a step that are not one."""
     return values if syncing_replicas() is None else sum_over_replicas(values)
 

@@ -54,12 +54,12 @@ class Line:
                 f"sparse_combiner={shown(self.sparse_combiner)}."
             )
 
-    def logits(self, features: Any, mode: str, units: int) -> Any:
+    def logits(self, features: object, mode: str, units: int) -> Any:
         """Return so many logits, computed in the variable scope that is entered."""
         del mode
         return self.logits_and_variables(features, units)[0]
 
-    def logits_and_variables(self, features: Any, units: int) -> tuple[Any, dict[Any, Any]]:
+    def logits_and_variables(self, features: object, units: int) -> tuple[Any, dict[Any, Any]]:
         """Return so many logits, and the variable of each column, and of the bias under `"bias"`."""
         made: dict[Any, Any] = {}
         given = check_features(features)
@@ -69,7 +69,7 @@ class Line:
         self._write_summaries(logits, made, units)
         return logits, {column: variable for column, (variable,) in made.items()}
 
-    def _write_summaries(self, logits: Any, made: dict[Any, Any], units: int) -> None:
+    def _write_summaries(self, logits: object, made: dict[Any, Any], units: int) -> None:
         (bias,) = made["bias"]
         variables = [
             variable.value for key, variables in made.items() if key != "bias" for variable in variables
@@ -84,14 +84,16 @@ class Line:
             write_activity(logits, NAME)
 
 
-def linear_part(line: Line, optimizer: Any, learning_rate: float, slot_infix: str | None = None) -> ModelPart:
+def linear_part(
+    line: Line, optimizer: object, learning_rate: float, slot_infix: str | None = None
+) -> ModelPart:
     """Return a linear model as a part of a model."""
     return ModelPart(
         name=NAME, logits=line.logits, optimizer=optimizer, learning_rate=learning_rate, slot_infix=slot_infix
     )
 
 
-def optimizer_and_rate(optimizer: Any, line: Line) -> tuple[Any, float]:
+def optimizer_and_rate(optimizer: object, line: Line) -> tuple[Any, float]:
     """Return the optimizer, and its learning rate if it is named: without one Ftrl, slower for many columns."""
     if optimizer is None:
         return "Ftrl", min(LEARNING_RATE, 1.0 / math.sqrt(len(line.feature_columns)))
@@ -155,11 +157,11 @@ class LinearClassifier(Estimator):
         feature_columns: Iterable[Any],
         model_dir: str | None = None,
         n_classes: int = 2,
-        weight_column: Any = None,
+        weight_column: object = None,
         label_vocabulary: Sequence[str] | None = None,
-        optimizer: Any = "Ftrl",
+        optimizer: object = "Ftrl",
         config: RunConfig | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: object = None,
         loss_reduction: str = "sum_over_batch_size",
         sparse_combiner: str = "sum",
     ) -> None:
@@ -195,10 +197,10 @@ class LinearRegressor(Estimator):
         feature_columns: Iterable[Any],
         model_dir: str | None = None,
         label_dimension: int = 1,
-        weight_column: Any = None,
-        optimizer: Any = "Ftrl",
+        weight_column: object = None,
+        optimizer: object = "Ftrl",
         config: RunConfig | None = None,
-        warm_start_from: Any = None,
+        warm_start_from: object = None,
         loss_reduction: str = "sum_over_batch_size",
         sparse_combiner: str = "sum",
     ) -> None:
@@ -231,10 +233,10 @@ class LinearEstimator(Estimator):
         head: Head,
         feature_columns: Iterable[Any],
         model_dir: str | None = None,
-        optimizer: Any = "Ftrl",
+        optimizer: object = "Ftrl",
         config: RunConfig | None = None,
         sparse_combiner: str = "sum",
-        warm_start_from: Any = None,
+        warm_start_from: object = None,
     ) -> None:
         model_fn = linear_model_fn(head, feature_columns, sparse_combiner, optimizer, is_first=self._is_first)
         Estimator.__init__(self, model_fn, model_dir, config, warm_start_from=warm_start_from)

@@ -62,7 +62,7 @@ _SLOTS = {"accum": "accumulator"}
 SlotPath = Callable[[str, str, str], str]
 
 
-def check(optimizer: Any) -> None:
+def check(optimizer: object) -> None:
     """Raise where something is no optimizer, no name of one and no function.
 
     Raises:
@@ -83,7 +83,7 @@ def check(optimizer: Any) -> None:
 
 
 def make(
-    optimizer: Any, learning_rate: float | None, slot_path: SlotPath | None, *, is_first: bool
+    optimizer: object, learning_rate: float | None, slot_path: SlotPath | None, *, is_first: bool
 ) -> tuple[Any, SlotPath | None]:
     """Return an optimizer, and what gives the full names of its slots; None for the usual ones.
 
@@ -103,7 +103,7 @@ def make(
     return made, slot_path
 
 
-def get_optimizer_instance(opt: Any, learning_rate: float | None = None) -> Any:
+def get_optimizer_instance(opt: object, learning_rate: float | None = None) -> Any:
     """Return an optimizer of TensorFlow 1, as canned Estimators make it.
 
     Args:

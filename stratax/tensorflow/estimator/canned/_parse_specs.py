@@ -19,8 +19,8 @@ def classifier_parse_example_spec(
     feature_columns: Iterable[FeatureColumn],
     label_key: str,
     label_dtype: DTypeLike = "int64",
-    label_default: Any = None,
-    weight_column: Any = None,
+    label_default: object = None,
+    weight_column: object = None,
 ) -> dict[str, Any]:
     """Return how Examples are parsed for a classifier, as `tf.estimator.classifier_parse_example_spec`.
 
@@ -50,9 +50,9 @@ def regressor_parse_example_spec(
     feature_columns: Iterable[FeatureColumn],
     label_key: str,
     label_dtype: DTypeLike = "float32",
-    label_default: Any = None,
+    label_default: object = None,
     label_dimension: int = 1,
-    weight_column: Any = None,
+    weight_column: object = None,
 ) -> dict[str, Any]:
     """Return how Examples are parsed for a regressor, as `tf.estimator.regressor_parse_example_spec`.
 
@@ -75,7 +75,7 @@ def regressor_parse_example_spec(
 
 
 def _with_label(
-    spec: dict[str, Any], label_key: str, label: FixedLenFeature, weight_column: Any
+    spec: dict[str, Any], label_key: str, label: FixedLenFeature, weight_column: object
 ) -> dict[str, Any]:
     if not isinstance(label_key, str):
         raise errors.BadArgumentError(f"label_key must be a string. Received: label_key={shown(label_key)}.")

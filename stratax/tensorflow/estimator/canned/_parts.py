@@ -74,7 +74,7 @@ def model_fn_of(head: Head, parts: Sequence[ModelPart], *, is_first: bool) -> Mo
                 "synchronous here."
             )
 
-    def model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+    def model_fn(features: object, labels: object, mode: str, config: object) -> EstimatorSpec:
         del config
         with contextlib.ExitStack() as stack:
             logits = []
@@ -99,7 +99,7 @@ def _names_of_summaries(is_first: bool) -> contextlib.AbstractContextManager[Any
     return contextlib.nullcontext() if is_first else v1.name_scope("")
 
 
-def _train_op(loss: Any, parts: Sequence[ModelPart], *, is_first: bool) -> Any:
+def _train_op(loss: object, parts: Sequence[ModelPart], *, is_first: bool) -> Any:
     operations = []
     for part in parts:
         optimizer, slot_path = _optimizers.make(
@@ -112,7 +112,7 @@ def _train_op(loss: Any, parts: Sequence[ModelPart], *, is_first: bool) -> Any:
     return v1.group(*operations, v1.current().global_step().assign_add(1))
 
 
-def check_features(features: Any) -> Mapping[str, Any]:
+def check_features(features: object) -> Mapping[str, Any]:
     """Return features that are a dictionary.
 
     Raises:

@@ -66,7 +66,7 @@ class Recurrence:
                 f"Received: units={shown(self.units)}."
             )
 
-    def logits(self, features: Any, mode: str, units: int) -> tuple[Any, Any]:
+    def logits(self, features: object, mode: str, units: int) -> tuple[Any, Any]:
         """Return so many logits, and which steps are there: bool, of shape `(batch, steps)`."""
         given, is_training = check_features(features), mode == ModeKeys.TRAIN
         steps, lengths = feature_column.SequenceFeatures(self.sequence_columns)(given)
@@ -200,15 +200,15 @@ class RNNClassifier(RNNEstimator):
         self,
         sequence_feature_columns: Iterable[Any],
         context_feature_columns: Iterable[Any] | None = None,
-        units: Any = None,
-        cell_type: Any = USE_DEFAULT,
+        units: object = None,
+        cell_type: object = USE_DEFAULT,
         rnn_cell_fn: Callable[[], Any] | None = None,
         return_sequences: bool = False,
         model_dir: str | None = None,
         n_classes: int = 2,
         weight_column: Any = None,
         label_vocabulary: Sequence[str] | None = None,
-        optimizer: Any = "Adagrad",
+        optimizer: object = "Adagrad",
         loss_reduction: str = "sum_over_batch_size",
         sequence_mask: str = "sequence_mask",
         config: RunConfig | None = None,
@@ -230,7 +230,7 @@ class RNNClassifier(RNNEstimator):
         )
 
 
-def _train_op(optimizer: Any, loss: Any) -> Any:
+def _train_op(optimizer: object, loss: object) -> Any:
     """Return the operation of a step; an optimizer that is named clips the norm of each gradient."""
     made, slot_path = _optimizers.make(optimizer, _LEARNING_RATE, None, is_first=False)
     with _optimizers.naming_slots(slot_path):

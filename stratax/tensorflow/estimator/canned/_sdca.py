@@ -47,7 +47,7 @@ class LinearPart(Protocol):
     def sparse_combiner(self) -> str:
         """How the weights of several ids become one."""
 
-    def logits_and_variables(self, features: Any, units: int) -> tuple[Any, dict[Any, Any]]:
+    def logits_and_variables(self, features: object, units: int) -> tuple[Any, dict[Any, Any]]:
         """Return so many logits, and the variable of each column, and of the bias under `"bias"`."""
 
 
@@ -196,7 +196,7 @@ class _Table:
         # Of the columns of the table, which are long: the losses and weights of all examples, and how many these are.
         self._sums = scope.make_variable(sums, (_KNOWN,))
 
-    def rows_of(self, words: Any) -> Any:
+    def rows_of(self, words: object) -> Any:
         """Return the rows of examples, some of which may be new."""
         self._with_new, rows, are_new = find(self._words.value, words)
         self._num_new = jnp.sum(are_new.astype(jnp.float32))
@@ -211,7 +211,7 @@ class _Table:
         )
         return rows
 
-    def update(self, rows: Any, state: Any, change: Any) -> list[Any]:
+    def update(self, rows: object, state: object, change: Any) -> list[Any]:
         """Return the operations that write down what is known of examples now."""
         return [
             self._words.assign(self._with_new),
@@ -253,12 +253,12 @@ def sdca_model_fn(
     def slot_name(path: str) -> str:
         return f"{name}/{path}/{slot_infix}_unshrunk" if slot_infix else f"{path}_unshrunk"
 
-    def model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+    def model_fn(features: Any, labels: Any, mode: str, config: object) -> EstimatorSpec:
         del config
         with v1.variable_scope(name):
             logits, columns = line.logits_and_variables(features, head.logits_dimension)
 
-        def train_op(_: Any) -> v1.Operation:
+        def train_op(_: object) -> v1.Operation:
             importance = fitting.weights(features, logits)
             learned = optimizer._train_op(loss, features, labels, importance, columns, slot_name)
             return v1.group(learned, v1.current().global_step().assign_add(1))
@@ -287,7 +287,7 @@ def _fitting(head: Head) -> tuple[BinaryClassHead | RegressionHead, Loss]:
     )
 
 
-def _check(name: str, value: Any, wanted: str, fits: Callable[[Any], bool]) -> None:
+def _check(name: str, value: object, wanted: str, fits: Callable[[Any], bool]) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not fits(value):
         raise errors.BadArgumentError(f"{name} must be a number, {wanted}. Received: {name}={shown(value)}.")
 
@@ -296,7 +296,7 @@ def _slot(variable: Any, slot_name: Callable[[str], str]) -> Any:
     return v1.current().make_variable(slot_name(variable.path), tuple(variable.shape))
 
 
-def _numbers(labels: Any) -> Any:
+def _numbers(labels: object) -> Any:
     if isinstance(labels, v1.HostTensor):
         raise errors.BadArgumentError(
             f"LinearSDCA takes labels that are numbers. Received: labels={shown(labels)}. Look them up in the input_fn."

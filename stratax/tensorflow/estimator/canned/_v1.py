@@ -36,7 +36,7 @@ def _make_first(second: type, ignored: str | None = None, **descriptions: str) -
         arguments.insert(config + _IGNORED[ignored], parameter(ignored, Any, None))
     signature = inspect.Signature(arguments)
 
-    def __init__(*args: Any, **kwargs: Any) -> None:
+    def __init__(*args: object, **kwargs: object) -> None:
         given = bind(signature, second.__name__, *args, **kwargs)
         given.pop(ignored or "", None)
         second.__init__(**given)  # type: ignore[misc]

@@ -48,7 +48,7 @@ class BinaryClassHead(LogitsHead):
 
     def __init__(
         self,
-        weight_column: Any = None,
+        weight_column: object = None,
         thresholds: Iterable[float] | None = None,
         label_vocabulary: Sequence[str] | None = None,
         loss_reduction: str = "sum_over_batch_size",
@@ -82,17 +82,17 @@ class BinaryClassHead(LogitsHead):
         made = _exports.of_classes(logits, scores, 2, self._label_vocabulary, predictions)
         return _exports.with_regression(made, elementwise.sigmoid(logits))
 
-    def _process(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: object, logits: object) -> Any:
         if self._label_vocabulary is not None and labels is not None:
             labels = _classes.number_labels(labels, self._label_vocabulary)
         found = _checks.dense_labels(labels, logits, 1)
         _checks.check_range(labels, 1)
         return found.astype(jnp.float32)
 
-    def _own_losses(self, labels: Any, logits: Any) -> Any:
+    def _own_losses(self, labels: object, logits: object) -> Any:
         return nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
-    def _check_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: object, losses: object) -> Any:
         return _checks.spoiling_outside(labels, 1, losses)
 
     def _scores(self, logits: Any) -> tuple[Any, Any]:
@@ -129,6 +129,6 @@ def at_thresholds(thresholds: Iterable[float]) -> dict[str, HeadMetric]:
     return measures
 
 
-def class_ids(logits: Any) -> Any:
+def class_ids(logits: object) -> Any:
     """Return which logit is the largest, of shape `(batch, ..., 1)`; of equal ones the first."""
     return jnp.expand_dims(reductions.argmax(logits, axis=-1, name="predictions/class_ids"), -1)

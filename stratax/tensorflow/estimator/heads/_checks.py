@@ -24,7 +24,7 @@ _REDUCTIONS = {
 _LOSS_ARGUMENTS = ("labels", "logits", "features", "loss_reduction")
 
 
-def reduction_of(loss_reduction: Any) -> str:
+def reduction_of(loss_reduction: object) -> str:
     """Return which of `tf.compat.v1.losses.Reduction` a head's `loss_reduction` is.
 
     Raises:
@@ -39,7 +39,7 @@ def reduction_of(loss_reduction: Any) -> str:
     return found
 
 
-def check_vocabulary(label_vocabulary: Any, n_classes: int | None = None) -> tuple[str, ...] | None:
+def check_vocabulary(label_vocabulary: object, n_classes: int | None = None) -> tuple[str, ...] | None:
     """Return a vocabulary of labels as a tuple.
 
     Raises:
@@ -99,7 +99,7 @@ def check_loss_fn(loss_fn: Callable[..., Any] | None) -> None:
         )
 
 
-def check_logits(logits: Any, size: int) -> Any:
+def check_logits(logits: object, size: int) -> Any:
     """Return logits as float32.
 
     Raises:
@@ -153,12 +153,12 @@ def dense_labels(labels: Any, logits: Any, size: int) -> Any:
     return found
 
 
-def _example(labels: Any) -> Any:
+def _example(labels: object) -> Any:
     """Return what has the labels' dtype: themselves, but for a traced array."""
     return np.zeros(0, labels.dtype) if isinstance(labels, jax.Array) else labels
 
 
-def check_range(labels: Any, most: int, what: str = "") -> None:
+def check_range(labels: object, most: int, what: str = "") -> None:
     """Raise where labels are not from 0 to a number; of traced ones only the first batch's are known.
 
     Raises:
@@ -181,7 +181,7 @@ def spoiling_outside(labels: Any, most: int, losses: Any) -> Any:
     return jnp.where(is_right, losses, jnp.nan)
 
 
-def weights_of(features: Any, weight_column: Any, logits: Any, *, per_logit: bool = False) -> Any:
+def weights_of(features: object, weight_column: object, logits: Any, *, per_logit: bool = False) -> Any:
     """Return the examples' weights.
 
     Args:
@@ -231,7 +231,7 @@ def weights_of(features: Any, weight_column: Any, logits: Any, *, per_logit: boo
 
 
 def call_loss(
-    loss_fn: Callable[..., Any], labels: Any, logits: Any, features: Any, reduction: Any, size: int
+    loss_fn: Callable[..., Any], labels: object, logits: Any, features: object, reduction: object, size: int
 ) -> Any:
     """Call a user's function of losses.
 
@@ -269,7 +269,7 @@ def check_keys(keys: Sequence[str] | None, known: Sequence[str]) -> Sequence[str
     return keys
 
 
-def check_n_classes(n_classes: Any) -> None:
+def check_n_classes(n_classes: object) -> None:
     """Raise where there are fewer than two classes.
 
     Raises:

@@ -69,7 +69,7 @@ def all_class_ids(logits: Any, n_classes: int) -> Any:
     return jnp.broadcast_to(jnp.arange(n_classes, dtype=jnp.int32), (logits.shape[0], n_classes))
 
 
-def names_of(ids: Any, vocabulary: tuple[str, ...] | None) -> Any:
+def names_of(ids: object, vocabulary: tuple[str, ...] | None) -> Any:
     """Return the names of classes: an array of bytes, or in a `model_fn` what stands for it."""
     if isinstance(ids, jax.core.Tracer) and RECORDER.get() is not None:
         # While a model is exported, by functions that exports have.
@@ -78,7 +78,7 @@ def names_of(ids: Any, vocabulary: tuple[str, ...] | None) -> Any:
     return v1.after_step(function, ids) if isinstance(ids, jax.core.Tracer) else function(np.asarray(ids))
 
 
-def number_labels(labels: Any, vocabulary: tuple[str, ...]) -> Any:
+def number_labels(labels: object, vocabulary: tuple[str, ...]) -> Any:
     """Return the numbers of labels that are names.
 
     Raises:
@@ -105,7 +105,7 @@ def _of_host(function: Any, labels: v1.HostTensor) -> Any:
     return v1.current().features.compute_on_host(function, [labels.name], f"{labels.name}/ids")[_IDS]
 
 
-def ids_of(labels: Any, vocabulary: tuple[str, ...]) -> np.ndarray:
+def ids_of(labels: object, vocabulary: tuple[str, ...]) -> np.ndarray:
     """Return the numbers of names, on the host.
 
     Raises:

@@ -17,8 +17,8 @@ _CLASSIFICATION, _REGRESSION = "classification", "regression"
 
 
 def of_classes(
-    logits: Any,
-    scores: Any,
+    logits: object,
+    scores: object,
     n_classes: int,
     vocabulary: tuple[str, ...] | None,
     predictions: Mapping[Any, Any],
@@ -36,7 +36,7 @@ def of_classes(
     return {DEFAULT: classified, _CLASSIFICATION: classified, PREDICT: PredictOutput(predictions)}
 
 
-def of_numbers(value: Any, predictions: Mapping[Any, Any]) -> dict[str, ExportOutput]:
+def of_numbers(value: object, predictions: Mapping[Any, Any]) -> dict[str, ExportOutput]:
     """Return the outputs of a regressor: by default its numbers.
 
     Args:
@@ -47,7 +47,7 @@ def of_numbers(value: Any, predictions: Mapping[Any, Any]) -> dict[str, ExportOu
     return {DEFAULT: regressed, _REGRESSION: regressed, PREDICT: PredictOutput(predictions)}
 
 
-def with_regression(outputs: dict[str, ExportOutput], value: Any) -> dict[str, ExportOutput]:
+def with_regression(outputs: dict[str, ExportOutput], value: object) -> dict[str, ExportOutput]:
     """Return outputs with numbers as one more."""
     return {**outputs, _REGRESSION: RegressionOutput(value)}
 

@@ -25,7 +25,7 @@ class _First(LogitsHead):
     """A head whose metrics are those of TensorFlow 1."""
 
     def _evaluate(
-        self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None
+        self, features: object, logits: object, labels: object, regularization: Sequence[Any] | None
     ) -> dict[str, Any]:
         return self.metric_pairs(features, logits, labels, regularization)
 
@@ -33,7 +33,12 @@ class _First(LogitsHead):
         return add_updates(train_op(loss, *how))
 
     def _summaries(
-        self, loss: Any, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None
+        self,
+        loss: object,
+        features: object,
+        logits: object,
+        labels: object,
+        regularization: Sequence[Any] | None,
     ) -> dict[str, Any]:
         found = super()._summaries(loss, features, logits, labels, regularization)
         if self._reduction == v1.losses.Reduction.SUM:
@@ -69,7 +74,7 @@ class _Several(MultiHead):
     """TensorFlow 1's heads on one model."""
 
     def _evaluate(
-        self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None
+        self, features: object, logits: object, labels: object, regularization: Sequence[Any] | None
     ) -> dict[str, Any]:
         parts, own = self._parts(logits), self._labels(labels)
         found: dict[str, Any] = {}
@@ -87,7 +92,7 @@ class _Several(MultiHead):
 
 
 def binary_classification_head(
-    weight_column: Any = None,
+    weight_column: object = None,
     thresholds: Iterable[float] | None = None,
     label_vocabulary: Sequence[str] | None = None,
     loss_reduction: str = _OVER_BATCH_SIZE,
@@ -109,7 +114,7 @@ def binary_classification_head(
 
 def multi_class_head(
     n_classes: int,
-    weight_column: Any = None,
+    weight_column: object = None,
     label_vocabulary: Sequence[str] | None = None,
     loss_reduction: str = _OVER_BATCH_SIZE,
     loss_fn: Callable[..., Any] | None = None,
@@ -130,7 +135,7 @@ def multi_class_head(
 
 def multi_label_head(
     n_classes: int,
-    weight_column: Any = None,
+    weight_column: object = None,
     thresholds: Iterable[float] | None = None,
     label_vocabulary: Sequence[str] | None = None,
     loss_reduction: str = _OVER_BATCH_SIZE,
@@ -163,7 +168,7 @@ def multi_label_head(
 
 
 def regression_head(
-    weight_column: Any = None,
+    weight_column: object = None,
     label_dimension: int = 1,
     loss_reduction: str = _OVER_BATCH_SIZE,
     loss_fn: Callable[..., Any] | None = None,
@@ -184,7 +189,7 @@ def regression_head(
 
 
 def poisson_regression_head(
-    weight_column: Any = None,
+    weight_column: object = None,
     label_dimension: int = 1,
     loss_reduction: str = _OVER_BATCH_SIZE,
     compute_full_loss: bool = True,
@@ -203,7 +208,7 @@ def poisson_regression_head(
 
 
 def logistic_regression_head(
-    weight_column: Any = None, loss_reduction: str = _OVER_BATCH_SIZE, name: str | None = None
+    weight_column: object = None, loss_reduction: str = _OVER_BATCH_SIZE, name: str | None = None
 ) -> Head:
     """Return a head for probabilities, as `tf.contrib.estimator.logistic_regression_head`.
 
@@ -248,7 +253,9 @@ def classifier_head(
     return several(n_classes, weight_column, label_vocabulary, loss_reduction)
 
 
-def regressor_head(label_dimension: int, weight_column: Any, loss_reduction: str, *, is_first: bool) -> Head:
+def regressor_head(
+    label_dimension: int, weight_column: object, loss_reduction: str, *, is_first: bool
+) -> Head:
     """Return the head of a regressor.
 
     Args:

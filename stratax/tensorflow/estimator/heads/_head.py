@@ -47,9 +47,9 @@ class Head(abc.ABC):
     @abc.abstractmethod
     def loss(
         self,
-        labels: Any,
-        logits: Any,
-        features: Any = None,
+        labels: object,
+        logits: object,
+        features: object = None,
         mode: str | None = None,
         regularization_losses: Sequence[Any] | None = None,
     ) -> Any:
@@ -64,7 +64,7 @@ class Head(abc.ABC):
         """
 
     @abc.abstractmethod
-    def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
+    def predictions(self, logits: object, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         """Return predictions by name.
 
         Args:
@@ -84,9 +84,9 @@ class Head(abc.ABC):
     def update_metrics(
         self,
         eval_metrics: dict[str, Any],
-        features: Any,
-        logits: Any,
-        labels: Any,
+        features: object,
+        logits: object,
+        labels: object,
         mode: str | None = None,
         regularization_losses: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
@@ -103,11 +103,11 @@ class Head(abc.ABC):
 
     def create_estimator_spec(
         self,
-        features: Any,
+        features: object,
         mode: str,
-        logits: Any,
-        labels: Any = None,
-        optimizer: Any = None,
+        logits: object,
+        labels: object = None,
+        optimizer: object = None,
         trainable_variables: Sequence[Any] | None = None,
         train_op_fn: Callable[[Any], Any] | None = None,
         update_ops: Sequence[Any] | None = None,
@@ -147,7 +147,7 @@ class Head(abc.ABC):
                 v1.summary.scalar(self._key(key), value)
         return EstimatorSpec(mode, predictions=predictions, loss=loss, train_op=operation)
 
-    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any] | None:
+    def export_outputs(self, logits: object, predictions: Mapping[Any, Any]) -> dict[str, Any] | None:
         """Return what an export answers with, by the names of signatures, of which one is the default.
 
         Args:
@@ -161,7 +161,7 @@ class Head(abc.ABC):
         return None
 
     def _evaluate(
-        self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None
+        self, features: object, logits: object, labels: object, regularization: Sequence[Any] | None
     ) -> dict[str, Any]:
         """Return the metrics of a step of evaluation."""
         found = self.metrics(regularization_losses=regularization)
@@ -179,7 +179,12 @@ class Head(abc.ABC):
         return "training"
 
     def _summaries(
-        self, loss: Any, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None
+        self,
+        loss: object,
+        features: object,
+        logits: object,
+        labels: object,
+        regularization: Sequence[Any] | None,
     ) -> dict[str, Any]:
         """Return what a step of training writes."""
         del features, logits, labels
@@ -207,7 +212,7 @@ class LogitsHead(Head):
     def __init__(
         self,
         logits_dimension: int,
-        weight_column: Any,
+        weight_column: object,
         loss_reduction: str,
         loss_fn: Callable[..., Any] | None,
         name: str | None,
@@ -232,7 +237,7 @@ class LogitsHead(Head):
     def loss_reduction(self) -> str:
         return self._loss_reduction
 
-    def weights(self, features: Any, logits: Any) -> Any:
+    def weights(self, features: object, logits: object) -> Any:
         """Return the examples' weights, of shape `(batch, ..., 1)` or that of the logits; 1.0 without a column."""
         return _checks.weights_of(features, self._weight_column, logits, per_logit=self._weights_per_logit)
 
@@ -244,15 +249,15 @@ class LogitsHead(Head):
     _weights_per_logit = False
 
     @abc.abstractmethod
-    def _process(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: object, logits: object) -> Any:
         """Return labels as numbers of the logits' batch, checked."""
 
     @abc.abstractmethod
-    def _own_losses(self, labels: Any, logits: Any) -> Any:
+    def _own_losses(self, labels: object, logits: object) -> Any:
         """Return the examples' losses."""
 
     @abc.abstractmethod
-    def _check_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: object, losses: object) -> Any:
         """Return losses that are NaN for labels that a compiled step can't refuse."""
 
     @abc.abstractmethod
@@ -260,16 +265,16 @@ class LogitsHead(Head):
         """Return the metrics by key."""
 
     @abc.abstractmethod
-    def _scores(self, logits: Any) -> tuple[Any, Any]:
+    def _scores(self, logits: object) -> tuple[Any, Any]:
         """Return what is measured of predictions: scores, and the numbers of classes or None."""
 
     # What follows from it.
 
     def loss(
         self,
-        labels: Any,
-        logits: Any,
-        features: Any = None,
+        labels: object,
+        logits: object,
+        features: object = None,
         mode: str | None = None,
         regularization_losses: Sequence[Any] | None = None,
     ) -> Any:
@@ -287,9 +292,9 @@ class LogitsHead(Head):
     def update_metrics(
         self,
         eval_metrics: dict[str, Any],
-        features: Any,
-        logits: Any,
-        labels: Any,
+        features: object,
+        logits: object,
+        labels: object,
         mode: str | None = None,
         regularization_losses: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
@@ -315,13 +320,13 @@ class LogitsHead(Head):
         return measures
 
     def metric_pairs(
-        self, features: Any, logits: Any, labels: Any, regularization_losses: Sequence[Any] | None
+        self, features: object, logits: object, labels: object, regularization_losses: Sequence[Any] | None
     ) -> dict[str, Any]:
         """Return the metrics of a batch as TensorFlow 1's pairs of value and operation."""
         measures = self._all_measures(regularization_losses)
         return metric_ops(measures, self._batch(features, logits, labels, regularization_losses))
 
-    def mean_loss(self, labels: Any, logits: Any, features: Any) -> Any:
+    def mean_loss(self, labels: object, logits: object, features: object) -> Any:
         """Return the mean of the examples' losses by their weights."""
         logits = _checks.check_logits(logits, self.logits_dimension)
         losses, weights, _ = self._weigh(labels, logits, features)
@@ -335,7 +340,7 @@ class LogitsHead(Head):
         return measures
 
     def _batch(
-        self, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None = None
+        self, features: object, logits: object, labels: object, regularization: Sequence[Any] | None = None
     ) -> MeasuredBatch:
         """Return what of a batch is measured."""
         logits = _checks.check_logits(logits, self.logits_dimension)
@@ -350,7 +355,7 @@ class LogitsHead(Head):
             regularization=None if regularization is None else jnp.asarray(sum(regularization)),
         )
 
-    def _weigh(self, labels: Any, logits: Any, features: Any) -> tuple[Any, Any, Any]:
+    def _weigh(self, labels: object, logits: object, features: object) -> tuple[Any, Any, Any]:
         """Return the examples' losses, their weights, and the labels as numbers."""
         processed = self._process(labels, logits)
         if self._loss_fn is None:

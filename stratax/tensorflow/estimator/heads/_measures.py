@@ -109,7 +109,7 @@ class AccuracyBaseline(keras.metrics.Metric):
         super().__init__(name=name)
         self._labels = labels
 
-    def update_state(self, *args: Any, **kwargs: Any) -> None:
+    def update_state(self, *args: object, **kwargs: object) -> None:
         """Do nothing: the labels' mean is updated."""
 
     def reset_state(self) -> None:

@@ -50,7 +50,7 @@ class MultiClassHead(LogitsHead):
     def __init__(
         self,
         n_classes: int,
-        weight_column: Any = None,
+        weight_column: object = None,
         label_vocabulary: Sequence[str] | None = None,
         loss_reduction: str = "sum_over_batch_size",
         loss_fn: Callable[..., Any] | None = None,
@@ -63,7 +63,7 @@ class MultiClassHead(LogitsHead):
         self._label_vocabulary = _checks.check_vocabulary(label_vocabulary, n_classes)
         super().__init__(n_classes, weight_column, loss_reduction, loss_fn, name)
 
-    def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
+    def predictions(self, logits: object, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         wanted = _checks.check_keys(keys, self._prediction_keys)
         logits = _checks.check_logits(logits, self.logits_dimension)
         ids = class_ids(logits)
@@ -78,12 +78,12 @@ class MultiClassHead(LogitsHead):
         }
         return {key: make() for key, make in made.items() if key in wanted}
 
-    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+    def export_outputs(self, logits: object, predictions: Mapping[Any, Any]) -> dict[str, Any]:
         logits = _checks.check_logits(logits, self.logits_dimension)
         scores = nn.softmax(logits)
         return _exports.of_classes(logits, scores, self.logits_dimension, self._label_vocabulary, predictions)
 
-    def _process(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: object, logits: object) -> Any:
         if self._label_vocabulary is not None and labels is not None:
             labels = _classes.number_labels(labels, self._label_vocabulary)
         found = _checks.dense_labels(labels, logits, 1)
@@ -98,7 +98,7 @@ class MultiClassHead(LogitsHead):
     def _own_losses(self, labels: Any, logits: Any) -> Any:
         return nn.sparse_softmax_cross_entropy_with_logits(labels=labels[..., 0], logits=logits)[..., None]
 
-    def _check_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: object, losses: object) -> Any:
         return _checks.spoiling_outside(labels, self.logits_dimension - 1, losses)
 
     def _scores(self, logits: Any) -> tuple[Any, Any]:

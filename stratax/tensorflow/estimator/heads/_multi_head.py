@@ -78,9 +78,9 @@ class MultiHead(Head):
 
     def loss(
         self,
-        labels: Any,
-        logits: Any,
-        features: Any = None,
+        labels: object,
+        logits: object,
+        features: object = None,
         mode: str | None = None,
         regularization_losses: Sequence[Any] | None = None,
     ) -> Any:
@@ -91,7 +91,7 @@ class MultiHead(Head):
         )
         return total if regularization_losses is None else total + sum(regularization_losses)
 
-    def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
+    def predictions(self, logits: object, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         del keys
         parts = self._parts(logits)
         return {
@@ -100,7 +100,7 @@ class MultiHead(Head):
             for key, value in head.predictions(parts[name]).items()
         }
 
-    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+    def export_outputs(self, logits: object, predictions: Mapping[Any, Any]) -> dict[str, Any]:
         del predictions
         parts = self._parts(logits)
         own = {
@@ -118,9 +118,9 @@ class MultiHead(Head):
     def update_metrics(
         self,
         eval_metrics: dict[str, Any],
-        features: Any,
-        logits: Any,
-        labels: Any,
+        features: object,
+        logits: object,
+        labels: object,
         mode: str | None = None,
         regularization_losses: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class MultiHead(Head):
     def _has_metrics_of(self, name: str, eval_metrics: Mapping[str, Any]) -> bool:
         return f"{MetricKeys.LOSS_MEAN}/{name}" in eval_metrics
 
-    def _parts(self, logits: Any) -> Mapping[str, Any]:
+    def _parts(self, logits: object) -> Mapping[str, Any]:
         """Return the logits of each head."""
         if isinstance(logits, Mapping):
             self._check_names("logits", logits)
@@ -159,7 +159,7 @@ class MultiHead(Head):
             ends += head.logits_dimension
         return parts
 
-    def _labels(self, labels: Any) -> Mapping[str, Any]:
+    def _labels(self, labels: object) -> Mapping[str, Any]:
         if not isinstance(labels, Mapping):
             raise errors.BadArgumentError(
                 f"labels must be a dict by the heads' names. Expected: {shown(list(self._heads))}. Received: "

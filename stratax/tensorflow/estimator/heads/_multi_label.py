@@ -51,7 +51,7 @@ class MultiLabelHead(LogitsHead):
     def __init__(
         self,
         n_classes: int,
-        weight_column: Any = None,
+        weight_column: object = None,
         thresholds: Iterable[float] | None = None,
         label_vocabulary: Sequence[str] | None = None,
         loss_reduction: str = "sum_over_batch_size",
@@ -68,7 +68,7 @@ class MultiLabelHead(LogitsHead):
         self._classes = _class_numbers(classes_for_class_based_metrics, n_classes, self._label_vocabulary)
         super().__init__(n_classes, weight_column, loss_reduction, loss_fn, name)
 
-    def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
+    def predictions(self, logits: object, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         wanted = _checks.check_keys(keys, self._prediction_keys)
         logits = _checks.check_logits(logits, self.logits_dimension)
         made = {
@@ -82,12 +82,12 @@ class MultiLabelHead(LogitsHead):
         }
         return {key: make() for key, make in made.items() if key in wanted}
 
-    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+    def export_outputs(self, logits: object, predictions: Mapping[Any, Any]) -> dict[str, Any]:
         logits = _checks.check_logits(logits, self.logits_dimension)
         scores = elementwise.sigmoid(logits)
         return _exports.of_classes(logits, scores, self.logits_dimension, self._label_vocabulary, predictions)
 
-    def _process(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: object, logits: object) -> Any:
         is_sparse = isinstance(labels, SparseTensor) or (
             isinstance(labels, v1.HostTensor)
             and (labels.dtype != object or self._label_vocabulary is not None)
@@ -98,7 +98,7 @@ class MultiLabelHead(LogitsHead):
         _checks.check_range(labels, 1, "Labels of several classes are zeros and ones: they")
         return found
 
-    def _own_losses(self, labels: Any, logits: Any) -> Any:
+    def _own_losses(self, labels: object, logits: object) -> Any:
         losses = nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
         return jnp.mean(losses, -1, keepdims=True)
 
@@ -106,7 +106,7 @@ class MultiLabelHead(LogitsHead):
         is_right = jnp.all((labels >= 0) & (labels <= 1), -1, keepdims=True)
         return jnp.where(is_right, losses, jnp.nan)
 
-    def _scores(self, logits: Any) -> tuple[Any, Any]:
+    def _scores(self, logits: object) -> tuple[Any, Any]:
         return elementwise.sigmoid(logits), None
 
     def _measures(self) -> Mapping[str, HeadMetric]:

@@ -43,7 +43,7 @@ class RegressionHead(LogitsHead):
     def __init__(
         self,
         label_dimension: int = 1,
-        weight_column: Any = None,
+        weight_column: object = None,
         loss_reduction: str = "sum_over_batch_size",
         loss_fn: Callable[..., Any] | None = None,
         inverse_link_fn: Callable[[Any], Any] | None = None,
@@ -62,30 +62,30 @@ class RegressionHead(LogitsHead):
         both = (PredictionKeys.PREDICTIONS, PredictionKeys.LOGITS)
         return both[:1] if self._inverse_link_fn is None else both
 
-    def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
+    def predictions(self, logits: object, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         wanted = _checks.check_keys(keys, self._prediction_keys)
         logits = _checks.check_logits(logits, self.logits_dimension)
         made = {PredictionKeys.PREDICTIONS: self._predict(logits), PredictionKeys.LOGITS: logits}
         return {key: made[key] for key in self._prediction_keys if key in wanted}
 
-    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any]:
+    def export_outputs(self, logits: object, predictions: Mapping[Any, Any]) -> dict[str, Any]:
         numbers = self._predict(_checks.check_logits(logits, self.logits_dimension))
         return _exports.of_numbers(numbers, predictions)
 
-    def _predict(self, logits: Any) -> Any:
+    def _predict(self, logits: object) -> Any:
         return logits if self._inverse_link_fn is None else self._inverse_link_fn(logits)
 
-    def _process(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: object, logits: object) -> Any:
         return _checks.dense_labels(labels, logits, self.logits_dimension).astype(jnp.float32)
 
     def _own_losses(self, labels: Any, logits: Any) -> Any:
         return jnp.square(logits - labels)
 
-    def _check_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: object, losses: object) -> Any:
         del labels
         return losses
 
-    def _scores(self, logits: Any) -> tuple[Any, Any]:
+    def _scores(self, logits: object) -> tuple[Any, Any]:
         return self._predict(logits), None
 
     def _measures(self) -> Mapping[str, HeadMetric]:
@@ -111,7 +111,7 @@ class PoissonRegressionHead(RegressionHead):
     def __init__(
         self,
         label_dimension: int = 1,
-        weight_column: Any = None,
+        weight_column: object = None,
         loss_reduction: str = "sum_over_batch_size",
         compute_full_loss: bool = True,
         name: str | None = None,
@@ -139,17 +139,20 @@ class LogisticRegressionHead(RegressionHead):
     """
 
     def __init__(
-        self, weight_column: Any = None, loss_reduction: str = "sum_over_batch_size", name: str | None = None
+        self,
+        weight_column: object = None,
+        loss_reduction: str = "sum_over_batch_size",
+        name: str | None = None,
     ) -> None:
         super().__init__(1, weight_column, loss_reduction, None, elementwise.sigmoid, name)
 
-    def _process(self, labels: Any, logits: Any) -> Any:
+    def _process(self, labels: object, logits: object) -> Any:
         found = super()._process(labels, logits)
         _checks.check_range(labels, 1)
         return found
 
-    def _own_losses(self, labels: Any, logits: Any) -> Any:
+    def _own_losses(self, labels: object, logits: object) -> Any:
         return nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
-    def _check_losses(self, labels: Any, losses: Any) -> Any:
+    def _check_losses(self, labels: object, losses: object) -> Any:
         return _checks.spoiling_outside(labels, 1, losses)

@@ -63,9 +63,9 @@ class SequentialHead(Head):
 
     def loss(
         self,
-        labels: Any,
-        logits: Any,
-        features: Any = None,
+        labels: object,
+        logits: object,
+        features: object = None,
         mode: str | None = None,
         regularization_losses: Sequence[Any] | None = None,
     ) -> Any:
@@ -75,7 +75,7 @@ class SequentialHead(Head):
         )
         return total if regularization_losses is None else total + sum(regularization_losses)
 
-    def _reduce(self, batch: MeasuredBatch, features: Any) -> Any:
+    def _reduce(self, batch: MeasuredBatch, features: object) -> Any:
         """Return the loss of the steps that are there."""
         reduction, steps = _checks.reduction_of(self.loss_reduction), self._steps(features)
         if reduction == v1.losses.Reduction.SUM_OVER_BATCH_SIZE:
@@ -83,7 +83,7 @@ class SequentialHead(Head):
             return _weigh(batch.losses * batch.weights, steps, v1.losses.Reduction.MEAN)
         return _weigh(batch.losses, batch.weights * steps, reduction)
 
-    def predictions(self, logits: Any, keys: Sequence[str] | None = None) -> dict[Any, Any]:
+    def predictions(self, logits: object, keys: Sequence[str] | None = None) -> dict[Any, Any]:
         return self._head.predictions(logits, keys)
 
     def metrics(self, regularization_losses: Sequence[Any] | None = None) -> dict[str, Any]:
@@ -92,9 +92,9 @@ class SequentialHead(Head):
     def update_metrics(
         self,
         eval_metrics: dict[str, Any],
-        features: Any,
-        logits: Any,
-        labels: Any,
+        features: object,
+        logits: object,
+        labels: object,
         mode: str | None = None,
         regularization_losses: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
@@ -112,10 +112,10 @@ class SequentialHead(Head):
             return spec
         return spec._replace(predictions={**spec.predictions, self.mask: features[self.mask]})
 
-    def export_outputs(self, logits: Any, predictions: Mapping[Any, Any]) -> dict[str, Any] | None:
+    def export_outputs(self, logits: object, predictions: Mapping[Any, Any]) -> dict[str, Any] | None:
         return self._head.export_outputs(logits, predictions)
 
-    def _steps(self, features: Any) -> Any:
+    def _steps(self, features: object) -> Any:
         """Return 1.0 for the steps that are there, else 0.0; of shape `(batch, steps, 1)`."""
         if not isinstance(features, Mapping) or self.mask not in features:
             raise errors.BadArgumentError(
@@ -130,7 +130,7 @@ class SequentialHead(Head):
             )
         return mask[..., None].astype(jnp.float32)
 
-    def _labels(self, labels: Any, features: Any) -> Any:
+    def _labels(self, labels: object, features: object) -> Any:
         """Return labels as a dense array, with a valid one where there is no step."""
         dense = _dense(labels)
         if isinstance(dense, v1.HostTensor) or dense is None:
@@ -142,10 +142,10 @@ class SequentialHead(Head):
         return {**features, **{name: _dense(features[name]) for name in self._columns if name in features}}
 
 
-def _dense(value: Any) -> Any:
+def _dense(value: object) -> Any:
     is_sparse = isinstance(value, SparseTensor) or (isinstance(value, v1.HostTensor) and value.shape is None)
     return v1.sparse.to_dense(value) if is_sparse else value
 
 
-def _weigh(losses: Any, weights: Any, reduction: str) -> Any:
+def _weigh(losses: object, weights: object, reduction: str) -> Any:
     return v1.losses.compute_weighted_loss(losses, weights, loss_collection=None, reduction=reduction)

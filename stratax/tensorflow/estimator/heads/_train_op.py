@@ -14,8 +14,8 @@ from stratax.tensorflow import v1
 
 
 def train_op(
-    loss: Any,
-    optimizer: Any,
+    loss: object,
+    optimizer: object,
     train_op_fn: Callable[[Any], Any] | None = None,
     variables: Sequence[Any] | None = None,
     update_ops: Sequence[Any] | None = None,
@@ -47,7 +47,7 @@ def train_op(
 
 
 def minimize(
-    optimizer: Any, loss: Any, variables: Sequence[Any] | None = None, *, counts: bool = True
+    optimizer: object, loss: object, variables: Sequence[Any] | None = None, *, counts: bool = True
 ) -> v1.Operation:
     """Return the operation by which an optimizer makes a step.
 
@@ -91,7 +91,7 @@ def of_this_trace(optimizer: keras.optimizers.Optimizer) -> keras.optimizers.Opt
     return type(optimizer).from_config(config)
 
 
-def add_updates(operation: Any) -> Any:
+def add_updates(operation: object) -> Any:
     """Return an operation together with the update operations of the `model_fn`, such as batch normalization's."""
     updates = v1.get_collection(v1.GraphKeys.UPDATE_OPS)
     return v1.group(operation, *updates) if updates else operation

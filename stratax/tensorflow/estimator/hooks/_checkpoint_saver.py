@@ -82,7 +82,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session: SessionView, coord: Any) -> None:
+    def after_create_session(self, session: SessionView, coord: object) -> None:
         """Save what the run begins with."""
         self._timer.reset()
         self._timer.update_last_triggered_step(session.global_step)

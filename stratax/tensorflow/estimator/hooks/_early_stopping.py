@@ -20,7 +20,7 @@ _logger = logging.getLogger("stratax")
 
 
 def make_early_stopping_hook(
-    estimator: Any,
+    estimator: object,
     should_stop_fn: Callable[[], bool],
     run_every_secs: float | None = 60,
     run_every_steps: int | None = None,
@@ -56,7 +56,7 @@ def make_early_stopping_hook(
 
 
 def stop_if_higher_hook(
-    estimator: Any,
+    estimator: object,
     metric_name: str,
     threshold: float,
     eval_dir: str | None = None,
@@ -85,7 +85,7 @@ def stop_if_higher_hook(
 
 
 def stop_if_lower_hook(
-    estimator: Any,
+    estimator: object,
     metric_name: str,
     threshold: float,
     eval_dir: str | None = None,
@@ -100,7 +100,7 @@ def stop_if_lower_hook(
 
 
 def stop_if_no_increase_hook(
-    estimator: Any,
+    estimator: object,
     metric_name: str,
     max_steps_without_increase: int,
     eval_dir: str | None = None,
@@ -129,7 +129,7 @@ def stop_if_no_increase_hook(
 
 
 def stop_if_no_decrease_hook(
-    estimator: Any,
+    estimator: object,
     metric_name: str,
     max_steps_without_decrease: int,
     eval_dir: str | None = None,
@@ -144,7 +144,7 @@ def stop_if_no_decrease_hook(
 
 
 def make_stop_at_checkpoint_step_hook(
-    estimator: Any, last_step: int, wait_after_file_check_secs: float = 30
+    estimator: object, last_step: int, wait_after_file_check_secs: float = 30
 ) -> SessionRunHook:
     """Return a hook that ends a training at a global step, as TensorFlow's.
 
@@ -251,6 +251,6 @@ def _no_improvement(
     return should_stop
 
 
-def _check_estimator(estimator: Any) -> None:
+def _check_estimator(estimator: object) -> None:
     if not all(hasattr(estimator, name) for name in ("config", "eval_dir", "train")):
         raise errors.BadTypeError(f"estimator must be an Estimator. Received: estimator={shown(estimator)}.")

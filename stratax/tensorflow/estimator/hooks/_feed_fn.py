@@ -1,7 +1,5 @@
 """`FeedFnHook`: refused (estimator layer)."""
 
-from typing import Any
-
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._session_run_hook import SessionRunHook
@@ -17,7 +15,7 @@ class FeedFnHook(SessionRunHook):
         BadArgumentError: Always; the message says what to do instead.
     """
 
-    def __init__(self, feed_fn: Any) -> None:
+    def __init__(self, feed_fn: object) -> None:
         raise errors.BadArgumentError(
             "FeedFnHook is not supported: a step is compiled with the input of input_fn, so a hook can't feed. "
             f"Received: feed_fn={shown(feed_fn)}. Have input_fn return a Dataset with these values, for example "

@@ -19,7 +19,7 @@ class FinalOpsHook(SessionRunHook):
         BadArgumentError: If something is to be fed.
     """
 
-    def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
+    def __init__(self, final_ops: object, final_ops_feed_dict: object = None) -> None:
         if final_ops_feed_dict:
             raise errors.BadArgumentError(
                 "final_ops_feed_dict is not supported: there are no placeholders behind a run. "

@@ -64,7 +64,7 @@ class InMemoryEvaluatorHook(SessionRunHook):
         self._timer.reset()
         self._num_steps = 0
 
-    def after_create_session(self, session: SessionView, coord: Any) -> None:
+    def after_create_session(self, session: SessionView, coord: object) -> None:
         """Evaluate what the run begins with."""
         self._evaluate(session)
 

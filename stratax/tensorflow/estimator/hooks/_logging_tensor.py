@@ -108,7 +108,7 @@ class LoggingTensorHook(SessionRunHook):
         _logger.info("%s", line if seconds is None else f"{line} ({seconds:.3f} sec)")
 
 
-def _by_tag(tensors: Any) -> dict[str, Any]:
+def _by_tag(tensors: object) -> dict[str, Any]:
     if isinstance(tensors, str) or not isinstance(tensors, Iterable):
         raise errors.BadTypeError(
             f"tensors must be a dict by tag, or a list of tensors or names. Received: tensors={shown(tensors)}."
@@ -118,7 +118,7 @@ def _by_tag(tensors: Any) -> dict[str, Any]:
     return {_tag(tensor, number): tensor for number, tensor in enumerate(tensors)}
 
 
-def _tag(tensor: Any, number: int) -> str:
+def _tag(tensor: object, number: int) -> str:
     """Return what a tensor of a list is called: its name, if it has one."""
     if isinstance(tensor, str):
         return tensor

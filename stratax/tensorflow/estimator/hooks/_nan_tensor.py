@@ -1,7 +1,6 @@
 """`NanTensorHook`: ends a training whose loss is NaN (estimator layer)."""
 
 import logging
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class NanTensorHook(SessionRunHook):
         fail_on_nan_loss: Whether to raise; else the training ends without an error.
     """
 
-    def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
+    def __init__(self, loss_tensor: object, fail_on_nan_loss: bool = True) -> None:
         self._loss_tensor = loss_tensor
         self._fail_on_nan_loss = fail_on_nan_loss
 

@@ -41,7 +41,7 @@ class SessionView(Protocol):
             The checkpoint's path.
         """
 
-    def run(self, fetches: Any) -> Any:
+    def run(self, fetches: object) -> Any:
         """Return the values of variables, as NumPy arrays in the structure of `fetches`."""
 
 
@@ -120,7 +120,7 @@ class SessionRunHook:
     def begin(self) -> None:
         """Act before the session exists, in the scope of the `model_fn` that was just traced."""
 
-    def after_create_session(self, session: SessionView, coord: Any) -> None:
+    def after_create_session(self, session: SessionView, coord: object) -> None:
         """Act once the model's variables have values.
 
         Args:

@@ -2,7 +2,6 @@
 
 import logging
 import os
-from typing import Any
 
 from stratax import io as files
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
@@ -40,7 +39,7 @@ class StepCounterHook(SessionRunHook):
         every_n_steps: int | None = 100,
         every_n_secs: float | None = None,
         output_dir: str | os.PathLike[str] | None = None,
-        summary_writer: Any = None,
+        summary_writer: object = None,
     ) -> None:
         check_one("every_n_steps", every_n_steps, "every_n_secs", every_n_secs)
         self._timer = SecondOrStepTimer(every_steps=every_n_steps, every_secs=every_n_secs)

@@ -1,7 +1,5 @@
 """`StopAtStepHook`: ends a run at a step (estimator layer)."""
 
-from typing import Any
-
 from stratax.tensorflow.estimator.hooks._session_run_hook import (
     SessionRunContext,
     SessionRunHook,
@@ -29,7 +27,7 @@ class StopAtStepHook(SessionRunHook):
         self._num_steps = num_steps
         self._last_step = last_step
 
-    def after_create_session(self, session: SessionView, coord: Any) -> None:
+    def after_create_session(self, session: SessionView, coord: object) -> None:
         """Count from the step that the run begins with."""
         if self._num_steps is not None:
             self._last_step = session.global_step + self._num_steps

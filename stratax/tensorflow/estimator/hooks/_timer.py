@@ -75,7 +75,7 @@ def steps_to_come(session: SessionView) -> int:
     return max(session.steps, 1)
 
 
-def check_one(name: str, value: Any, other_name: str, other: Any) -> None:
+def check_one(name: str, value: object, other_name: str, other: object) -> None:
     """Check that exactly one of two arguments is given.
 
     Raises:

@@ -71,7 +71,7 @@ def _warn_of_no_summaries() -> None:
     )
 
 
-def check_writer(writer: Any) -> Any:
+def check_writer(writer: object) -> Any:
     """Return a writer that a hook was given.
 
     Raises:

@@ -25,7 +25,7 @@ def bfloat16_scope(name: str | None = None) -> Iterator[VariableScope]:
         yield scope
 
 
-def _in_float32(getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _in_float32(getter: Callable[..., Any], *args: object, **kwargs: object) -> Any:
     dtype: Any = kwargs.get("dtype") or get_variable_scope().dtype
     if str(as_dtype(dtype)) != "bfloat16":
         return getter(*args, **kwargs)

@@ -96,7 +96,7 @@ def core(num: int) -> str:
     return CORE_OF_REPLICA
 
 
-def outside_compilation(computation: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def outside_compilation(computation: Callable[..., Any], *args: object, **kwargs: object) -> Any:
     """Call a function of a step, as `tf.tpu.outside_compilation`.
 
     TensorFlow moves its operations to the host. Here what can be computed is computed on the device, and what is for
@@ -326,12 +326,12 @@ def _on_cores(count: int) -> Strategy:
     return MirroredStrategy(devices[:count])
 
 
-def _as_tuple(result: Any) -> Any:
+def _as_tuple(result: object) -> Any:
     """Return a single value in a tuple, as TensorFlow does."""
     return result if result is None or isinstance(result, list | tuple | dict) else (result,)
 
 
-def _for_each(name: str, given: Sequence[Any] | None, default: Any, count: int) -> list[Any]:
+def _for_each(name: str, given: Sequence[Any] | None, default: object, count: int) -> list[Any]:
     found = [default] * count if given is None else list(given)
     if len(found) != count:
         raise errors.BadArgumentError(

@@ -78,11 +78,11 @@ class TPUConfig(
         per_host_input_for_training: bool | int = True,
         tpu_job_name: str | None = None,
         initial_infeed_sleep_secs: float | None = None,
-        input_partition_dims: Any = None,
+        input_partition_dims: object = None,
         eval_training_input_configuration: int = InputPipelineConfig.PER_HOST_V1,
         experimental_host_call_every_n_steps: int = 1,
         experimental_allow_per_host_v2_parallel_get_next: bool = False,
-        experimental_feed_hook: Any = None,
+        experimental_feed_hook: object = None,
     ) -> "TPUConfig":
         """Check the values and make the configuration."""
         if isinstance(iterations_per_loop, str):

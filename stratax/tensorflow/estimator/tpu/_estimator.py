@@ -75,7 +75,7 @@ class TPUEstimator(Estimator):
         train_batch_size: int | None = None,
         eval_batch_size: int | None = None,
         predict_batch_size: int | None = None,
-        batch_axis: Any = None,
+        batch_axis: object = None,
         eval_on_tpu: bool = True,
         export_to_tpu: bool = True,
         export_to_cpu: bool = True,
@@ -183,7 +183,7 @@ class TPUEstimator(Estimator):
             )
         return size
 
-    def _call_model_fn(self, features: Any, labels: Any, mode: str, *, exports: bool = False) -> Any:
+    def _call_model_fn(self, features: object, labels: object, mode: str, *, exports: bool = False) -> Any:
         params = dict(self._params)
         if exports:
             # As in TensorFlow: an export runs on a CPU, with any number of examples.
@@ -209,7 +209,7 @@ class TPUEstimator(Estimator):
             _calls.call_model_fn(self._model_fn, features, labels, mode, params, self._config)
         )
 
-    def _check_spec(self, spec: Any) -> EstimatorSpec:
+    def _check_spec(self, spec: object) -> EstimatorSpec:
         if isinstance(spec, TPUEstimatorSpec):
             return spec.as_estimator_spec(self._tpu_config.experimental_host_call_every_n_steps)
         if not isinstance(spec, EstimatorSpec):
@@ -278,12 +278,12 @@ class TPUEstimator(Estimator):
         if not any(axes):
             return dataset
 
-        def move(*element: Any) -> Any:
+        def move(*element: object) -> Any:
             return _each_moved(element, axes, lambda array, axis: np.moveaxis(array, axis, 0))
 
         return dataset.map(move)
 
-    def _batch_back(self, features: Any, labels: Any) -> tuple[Any, Any]:
+    def _batch_back(self, features: object, labels: object) -> tuple[Any, Any]:
         """Return a core's features and labels with the batch's dimension where `input_fn` has it."""
         if not any(self._batch_axis):
             return features, labels
@@ -295,7 +295,7 @@ class TPUEstimator(Estimator):
         return (given[0], None) if labels is None else given
 
 
-def _each_moved(element: Any, axes: Sequence[int], move: Callable[[Any, int], Any]) -> Any:
+def _each_moved(element: object, axes: Sequence[int], move: Callable[[Any, int], Any]) -> Any:
     leaves, treedef = jax.tree.flatten(element)
     if len(axes) not in (1, len(leaves)):
         raise errors.BadArgumentError(
@@ -318,13 +318,13 @@ def _by_core(dataset: Dataset, size: int) -> Dataset:
     return dataset.unbatch().batch(size)
 
 
-def _leaves(value: Any) -> list[Any]:
+def _leaves(value: object) -> list[Any]:
     if isinstance(value, Mapping):
         value = list(value.values())
     return [leaf for part in value for leaf in _leaves(part)] if isinstance(value, list | tuple) else [value]
 
 
-def _rows(features: Any, default: int) -> int:
+def _rows(features: object, default: int) -> int:
     """Return how many examples a core's features have."""
     shapes = [getattr(leaf, "shape", None) for leaf in jax.tree.leaves(features)]
     return next((shape[0] for shape in shapes if shape), default)

@@ -59,12 +59,12 @@ class CrossShardOptimizer(Optimizer):
 
     def compute_gradients(
         self,
-        loss: Any,
-        var_list: Any = None,
+        loss: object,
+        var_list: object = None,
         gate_gradients: int = Optimizer.GATE_OP,
         aggregation_method: object = None,
         colocate_gradients_with_ops: bool = False,
-        grad_loss: Any = None,
+        grad_loss: object = None,
     ) -> list[tuple[Any, Any]]:
         """Return pairs of gradients and variables; see `Optimizer.compute_gradients`."""
         found = self._opt.compute_gradients(

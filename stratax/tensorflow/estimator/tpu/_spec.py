@@ -62,12 +62,12 @@ class TPUEstimatorSpec(
         cls,
         mode: str,
         predictions: Mapping[str, Any] | None = None,
-        loss: Any = None,
-        train_op: Any = None,
-        eval_metrics: Any = None,
+        loss: object = None,
+        train_op: object = None,
+        eval_metrics: object = None,
         export_outputs: Mapping[str, Any] | None = None,
         scaffold_fn: Callable[[], Any] | None = None,
-        host_call: Any = None,
+        host_call: object = None,
         training_hooks: Any = None,
         evaluation_hooks: Any = None,
         prediction_hooks: Any = None,
@@ -127,13 +127,13 @@ def call(pair: tuple[Callable[..., Any], Any]) -> Any:
     return function(**arguments) if isinstance(arguments, Mapping) else function(*arguments)
 
 
-def _name(tensor: Any) -> Any:
+def _name(tensor: object) -> Any:
     """Return what a hook asks for a tensor by, also in a step that one core computes for all, in other operations."""
     scope = current_or_none()
     return tensor if scope is None else scope.names.give("host_call", tensor)
 
 
-def _of_all_cores(tensor: Any) -> Any:
+def _of_all_cores(tensor: object) -> Any:
     """Return the cores' tensors behind one another."""
     context = get_replica_context()
     array = jnp.asarray(tensor)
@@ -145,7 +145,7 @@ def _of_all_cores(tensor: Any) -> Any:
     return array + 0 if context is None else context.all_gather(array, 0)
 
 
-def _check_call(name: str, value: Any) -> None:
+def _check_call(name: str, value: object) -> None:
     if value is None:
         return
     if (

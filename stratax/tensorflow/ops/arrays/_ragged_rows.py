@@ -25,13 +25,13 @@ from stratax.tensorflow.ops.arrays import ragged
 def map_rows(
     fn: Callable[[Any], Any],
     elems: PyTree,
-    dtype: Any = None,
+    dtype: object = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
     infer_shape: bool = True,
     name: str | None = None,
-    fn_output_signature: Any = None,
+    fn_output_signature: object = None,
 ) -> Any:
     """Return what `tf.map_fn` does where rows, or results, are RaggedTensors or SparseTensors.
 
@@ -65,12 +65,12 @@ def map_rows(
     return unflatten(declared, [_stack(*each) for each in zip(made, specs, strict=True)])
 
 
-def declares_composites(signature: Any) -> bool:
+def declares_composites(signature: object) -> bool:
     """Return whether something that is no array is declared."""
     return any(isinstance(part, CompositeSpec) for part in flatten(signature)[0])
 
 
-def has_composites(elems: Any) -> bool:
+def has_composites(elems: object) -> bool:
     """Return whether some of the elements are no arrays."""
     return any(isinstance(part, Composite) for part in flatten(elems, _is_composite)[0])
 
@@ -79,7 +79,7 @@ def _is_composite(part: object) -> bool:
     return isinstance(part, Composite)
 
 
-def _rows_of(leaf: Any) -> list[Any]:
+def _rows_of(leaf: object) -> list[Any]:
     return list(leaf.spec.split(leaf)) if isinstance(leaf, Composite) else list(np.asarray(leaf))
 
 
@@ -111,7 +111,11 @@ def _stack(results: list[Any], spec: Any) -> Any:
 
 
 def split(
-    value: RaggedTensor, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+    value: RaggedTensor,
+    num_or_size_splits: object,
+    axis: Any = 0,
+    num: int | None = None,
+    name: str = "split",
 ) -> list[Any]:
     """Return parts of rows along a dimension of one size, as `tf.split`.
 
@@ -142,7 +146,7 @@ def split(
 
 def gather_nd(
     params: RaggedTensor,
-    indices: Any,
+    indices: object,
     batch_dims: int = 0,
     name: str | None = None,
     bad_indices_policy: str = "",

@@ -71,7 +71,7 @@ def slice(input_: Any, begin: Any, size: Any) -> Any:
     return array[tuple(map(builtins.slice, places, ends))]
 
 
-def _array(value: Any) -> Any:
+def _array(value: object) -> Any:
     return np.asarray(value) if is_host_call(value) else on_device(value)
 
 

@@ -360,7 +360,7 @@ def cross(inputs: Sequence[Any]) -> RaggedTensor:
     return RaggedTensor(flat, splits_of_lengths(np.array([len(row) for row in rows], np.int64)))
 
 
-def _cells(column: Any) -> list[list[bytes]]:
+def _cells(column: object) -> list[list[bytes]]:
     if isinstance(column, SparseTensor):
         found: list[list[Any]] = [[] for _ in builtins.range(int(column.dense_shape[0]))]
         for row, value in zip(

@@ -80,7 +80,7 @@ def _of_symbols(bounds: list[Any], dtype: DTypeLike | None) -> Any:
     return jnp.arange(first, last, step, dtype=None if dtype is None else device_dtype(dtype))
 
 
-def _plain(array: np.ndarray, bound: Any) -> Any:
+def _plain(array: np.ndarray, bound: object) -> Any:
     return array[()] if hasattr(bound, "dtype") else bound
 
 

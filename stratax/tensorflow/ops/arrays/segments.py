@@ -242,7 +242,7 @@ def bincount(
     return call_with_library(count, arr, weights)
 
 
-def _num_bins(arr: TensorLike, minlength: Any, maxlength: Any) -> int:
+def _num_bins(arr: TensorLike, minlength: object, maxlength: object) -> int:
     least = 0 if minlength is None else whole_number("minlength", minlength)
     most = None if maxlength is None else whole_number("maxlength", maxlength)
     if most is not None and (most == least or (is_traced(arr) and least >= most)):

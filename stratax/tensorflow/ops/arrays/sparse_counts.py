@@ -75,7 +75,7 @@ def bincount(
     return SparseTensor(found.astype(np.int64), counts, np.array(shape, np.int64))
 
 
-def _flat(values: Any) -> tuple[np.ndarray, np.ndarray, int | None]:
+def _flat(values: object) -> tuple[np.ndarray, np.ndarray, int | None]:
     """Return the values in one dimension, the row of each, and the number of rows; None of what has none."""
     if isinstance(values, SparseTensor):
         indices, numbers, shape = sparse.parts_of("bincount", values)

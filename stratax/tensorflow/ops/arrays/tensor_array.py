@@ -69,14 +69,14 @@ class TensorArray(Growing):
     def __init__(
         self,
         dtype: DTypeLike,
-        size: Any = None,
+        size: object = None,
         dynamic_size: bool | None = None,
         clear_after_read: bool | None = None,
         tensor_array_name: str | None = None,
         handle: object = None,
         flow: object = None,
         infer_shape: bool = True,
-        element_shape: Any = None,
+        element_shape: object = None,
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ) -> None:

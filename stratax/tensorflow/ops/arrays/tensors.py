@@ -19,7 +19,7 @@ from stratax.tensorflow.ops.calls import naming, operators
 _METHODS = ("get_shape", "set_shape", "ref", "experimental_ref", "eval", "consumers", "name", "op", "graph")
 
 
-def _assign(self: Any) -> Any:
+def _assign(self: object) -> Any:
     return storage.assign_part(self)
 
 

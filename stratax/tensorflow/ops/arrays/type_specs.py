@@ -49,5 +49,5 @@ def type_spec_from_value(value: Any) -> Any:
     raise _refuse(value)
 
 
-def _refuse(value: Any) -> BadTypeError:
+def _refuse(value: object) -> BadTypeError:
     return BadTypeError(f"Could not build a TypeSpec for {shown(value)} of unsupported type {type(value)}.")

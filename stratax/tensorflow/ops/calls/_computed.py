@@ -29,7 +29,7 @@ def is_host_call(*operands: object) -> bool:
     return is_on_host(*operands) or any(map(holds_text, operands)) or is_made_on_host(list(operands))
 
 
-def call_with_library(function: Callable[..., Any], *operands: object, **options: Any) -> Any:
+def call_with_library(function: Callable[..., Any], *operands: object, **options: object) -> Any:
     """Return `function(library, *arrays, **options)`.
 
     Args:
@@ -52,7 +52,7 @@ def call_with_library(function: Callable[..., Any], *operands: object, **options
     return compute(*arrays)
 
 
-def call_with_library_alike(function: Callable[..., Any], *operands: object, **options: Any) -> Any:
+def call_with_library_alike(function: Callable[..., Any], *operands: object, **options: object) -> Any:
     """Do the same with operands of which numbers and lists take the dtype of the arrays among them."""
     dtypes = [operand.dtype for operand in operands if hasattr(operand, "dtype")]
     if dtypes and len(dtypes) < len(operands):
@@ -61,7 +61,7 @@ def call_with_library_alike(function: Callable[..., Any], *operands: object, **o
     return call_with_library(function, *operands, **options)
 
 
-def with_lists_alike(*operands: Any) -> tuple[Any, ...]:
+def with_lists_alike(*operands: object) -> tuple[Any, ...]:
     """Return operands, of which lists take the first array's dtype, as a tensor is made of them in TensorFlow."""
     if not any(isinstance(operand, list | tuple) for operand in operands):
         return operands
@@ -75,7 +75,7 @@ def with_lists_alike(*operands: Any) -> tuple[Any, ...]:
     )
 
 
-def _like(operand: Any, dtype: np.dtype, *, on_host: bool) -> Any:
+def _like(operand: object, dtype: np.dtype, *, on_host: bool) -> Any:
     if operand is None or hasattr(operand, "dtype"):
         return operand
     if not on_host and not isinstance(operand, int | float | complex | list | tuple):
@@ -145,7 +145,7 @@ def array_function(
     return op(function)
 
 
-def dtype_in(library: Any, dtype: DTypeLike) -> Any:
+def dtype_in(library: object, dtype: DTypeLike) -> Any:
     """Return what a dtype is called in a library: devices have none of 64 bits.
 
     Raises:
@@ -202,7 +202,9 @@ def check_axis(axis: Axis, rank: int, name: str = "axis") -> int:
     return dim_of(whole_number(name, axis), rank, name)
 
 
-def scatter_at(library: Any, array: Any, index: Sequence[Any] | Any, updates: Any, how: str = "set") -> Any:
+def scatter_at(
+    library: object, array: Any, index: Sequence[Any] | Any, updates: Any, how: str = "set"
+) -> Any:
     """Return `array` with elements at `index` set, or combined with `updates`: "add", "min", "max", "multiply".
 
     Args:

@@ -108,5 +108,5 @@ class EagerPrograms:
         return program
 
 
-def _make_key(option: Any) -> Hashable:
+def _make_key(option: object) -> Hashable:
     return (list, tuple(map(_make_key, option))) if type(option) is list else (type(option), option)

@@ -59,7 +59,7 @@ def is_symbol(value: object) -> bool:
     return isinstance(value, labels.TextSymbol) or is_traced(value)
 
 
-def _of_sparse(function: Function, operands: tuple[Any, ...], name: str, gives: Any) -> SparseTensor:
+def _of_sparse(function: Function, operands: tuple[Any, ...], name: str, gives: object) -> SparseTensor:
     sparse, *others = operands
     if not isinstance(sparse, SparseTensor) or any(isinstance(each, SparseTensor) for each in others):
         raise BadTypeError(

@@ -347,12 +347,12 @@ def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> A
     return check_numerics(x, message, name)
 
 
-def _raise_unless_finite(has_nan: Any, has_inf: Any, message: str) -> None:
+def _raise_unless_finite(has_nan: object, has_inf: object, message: str) -> None:
     if has_nan or has_inf:
         raise BadArgumentError(_not_finite(message, has_nan, has_inf))
 
 
-def _not_finite(message: str, has_nan: Any, has_inf: Any) -> str:
+def _not_finite(message: str, has_nan: object, has_inf: object) -> str:
     found = " and ".join(
         kind for kind, is_there in (("Inf", bool(has_inf)), ("NaN", bool(has_nan))) if is_there
     )

@@ -41,7 +41,7 @@ def as_tensors(structure: PyTree) -> Any:
     return elements.unflatten(treedef, [_as_tensor(leaf) for leaf in leaves])
 
 
-def _as_tensor(leaf: Any) -> Any:
+def _as_tensor(leaf: object) -> Any:
     if is_numpy(leaf) or is_traced(leaf) or holds_text(leaf) or leaf is None or _is_growing(leaf):
         return leaf
     return convert_to_tensor(leaf)
@@ -143,11 +143,11 @@ def case(
     return otherwise()
 
 
-def _nest(truth: Any, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
+def _nest(truth: object, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
     return lambda: _choose(truth, function, otherwise)
 
 
-def _pairs(pairs: Any) -> list[Any]:
+def _pairs(pairs: object) -> list[Any]:
     if not isinstance(pairs, list | tuple) or not pairs:
         raise BadTypeError(
             "pred_fn_pairs must be a list of pairs of a condition and a function. "
@@ -156,7 +156,7 @@ def _pairs(pairs: Any) -> list[Any]:
     return list(pairs)
 
 
-def _pair(pair: Any) -> tuple[Any, Callable[[], Any]]:
+def _pair(pair: object) -> tuple[Any, Callable[[], Any]]:
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise BadTypeError(f"Each of pred_fn_pairs must be a pair. Received: {shown(pair)}.")
     _check_callable("fn", pair[1])
@@ -193,7 +193,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] |
     return otherwise()
 
 
-def _number(branch_fns: Any) -> list[Callable[[], Any]]:
+def _number(branch_fns: object) -> list[Callable[[], Any]]:
     if not isinstance(branch_fns, dict | list | tuple) or not branch_fns:
         raise BadTypeError(
             f"branch_fns must be a list of functions, or a dict. Received: branch_fns={shown(branch_fns)}."
@@ -272,7 +272,7 @@ def while_loop(
     return _standing_in(loop_vars if is_traced_loop else given, values)
 
 
-def _standing_in(like: Any, values: tuple[Any, ...]) -> Any:
+def _standing_in(like: object, values: tuple[Any, ...]) -> Any:
     if hasattr(like, "_fields"):
         return type(like)(*values)
     return list(values) if isinstance(like, list) else values
@@ -304,7 +304,7 @@ def _repeat_counting(cond: Callable[..., Any], step: Callable[[Any], Any], first
     return counted[1]
 
 
-def _next(made: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _next(made: object, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return what a body gave as a tuple: of a single variable it may be the bare value."""
     if len(values) == 1 and (not isinstance(made, list | tuple) or hasattr(made, "_fields")):
         made = (made,)
@@ -318,7 +318,7 @@ def _next(made: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _repeat(
-    test: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, limit: int | None
+    test: Callable[[Any], Any], step: Callable[[Any], Any], state: object, limit: int | None
 ) -> tuple[Any, bool]:
     """Return the last state, and whether the loop is one of the program."""
     if is_compiled(state):

@@ -41,18 +41,18 @@ def _rows_of(elems: PyTree, what: str) -> tuple[list[Any], Any, int]:
     return leaves, structure, sizes[0]  # type: ignore[return-value]
 
 
-def _row(leaves: list[Any], structure: Any, index: Any) -> Any:
+def _row(leaves: list[Any], structure: object, index: object) -> Any:
     return elements.unflatten(structure, [leaf[index] for leaf in leaves])
 
 
-def _specs(signature: PyTree, structure: Any, leaves: list[Any]) -> tuple[list[Any], Any]:
+def _specs(signature: PyTree, structure: object, leaves: list[Any]) -> tuple[list[Any], Any]:
     """Return the dtypes that results are declared with, and their structure; by default those of the elements."""
     if signature is None:
         return [_dtype_of(leaf) for leaf in leaves], structure
     return elements.flatten(signature, lambda part: hasattr(part, "dtype") or isinstance(part, type))
 
 
-def _results(made: PyTree, dtypes: list[Any], structure: Any, what: str) -> list[Any]:
+def _results(made: PyTree, dtypes: list[Any], structure: object, what: str) -> list[Any]:
     """Return a function's results, which have to be what was declared, as tensors."""
     leaves, found = parts_of(made)
     if found != structure:
@@ -264,7 +264,7 @@ def foldr(
 
 
 def _fold(
-    what: str, fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, *, reverse: bool, keep: bool
+    what: str, fn: Callable[[Any, Any], Any], elems: object, initializer: object, *, reverse: bool, keep: bool
 ) -> Any:
     leaves, structure, count = _rows_of(elems, what)
     begins_with_row = initializer is None

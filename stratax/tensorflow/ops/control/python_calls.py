@@ -114,7 +114,7 @@ def py_func(func: Any, inp: Any, Tout: Any, stateful: bool = True, name: str | N
     return numpy_function(func, inp, Tout, stateful, name=name)
 
 
-def _decorator(caller: Callable[..., Any], types: Any) -> Callable[..., Any]:
+def _decorator(caller: Callable[..., Any], types: object) -> Callable[..., Any]:
     if types is None:
         raise BadArgumentError(
             "As a decorator it needs Tout, the dtype of what the function returns. Pass Tout=."
@@ -130,7 +130,7 @@ def _decorator(caller: Callable[..., Any], types: Any) -> Callable[..., Any]:
     return decorate
 
 
-def _check(func: Any, types: Any) -> None:
+def _check(func: object, types: object) -> None:
     if not callable(func):
         raise BadArgumentError(f"func must be callable. Received: func={shown(func)}.")
     if types is None:

@@ -145,7 +145,7 @@ def einsum(equation: str, *inputs: TensorLike) -> Any:
     return ops.einsum(equation, *arrays)
 
 
-def _check_terms(equation: Any, arrays: Sequence[Any]) -> None:
+def _check_terms(equation: object, arrays: Sequence[Any]) -> None:
     if not isinstance(equation, str):
         raise BadTypeError(f"An equation is text, such as 'ij,jk->ik'. Received: equation={shown(equation)}.")
     terms = equation.replace(" ", "").partition("->")[0].split(",")

@@ -83,7 +83,7 @@ def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike) -
     return call_with_library(compute, input)
 
 
-def _check_band(name: str, count: Any, size: int) -> None:
+def _check_band(name: str, count: object, size: int) -> None:
     if is_known(count) and int(np.asarray(count)) > size:
         raise BadArgumentError(
             f"{name} must be negative or at most the matrix' size, {size}. Received: {name}={shown(count)}. Pass -1 "
@@ -141,7 +141,7 @@ class _Band:
         return found[..., 0, :] if self.is_one else found
 
 
-def _diagonals(k: Any) -> tuple[int, int]:
+def _diagonals(k: object) -> tuple[int, int]:
     numbers = sizes_of("k", k)
     if len(numbers) not in (1, 2):
         raise BadArgumentError(f"k is one diagonal, or the lowest and the highest. Received: k={shown(k)}.")

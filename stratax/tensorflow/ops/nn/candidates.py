@@ -230,7 +230,7 @@ def compute_accidental_hits(
 def _logits(
     weights: Any,
     biases: Any,
-    labels: Any,
+    labels: object,
     inputs: Any,
     num_sampled: int,
     num_classes: int,

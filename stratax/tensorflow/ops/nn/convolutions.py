@@ -79,7 +79,7 @@ def edges_of(padding: _Padding, layout: str) -> Any:
 def _convolve(
     image: Array,
     kernel: Array,
-    strides: Any,
+    strides: object,
     padding: Any,
     layout: str,
     dilations: Any,
@@ -217,10 +217,10 @@ def _convolve_transposed(
     input: TensorLike,
     filters: TensorLike,
     output_shape: TensorLike,
-    strides: Any,
-    padding: Any,
+    strides: object,
+    padding: object,
     data_format: Any,
-    dilations: Any,
+    dilations: object,
 ) -> Any:
     image, kernel = on_device(input), on_device(filters)
     layout = layout_of(data_format, num)
@@ -319,7 +319,9 @@ def atrous_conv2d_transpose(
     return _convolve_transposed(2, value, filters, output_shape, 1, padding, "NHWC", rate)
 
 
-def _depthwise(image: Array, kernel: Array, strides: Any, padding: Any, layout: str, dilations: Any) -> Any:
+def _depthwise(
+    image: Array, kernel: Array, strides: object, padding: object, layout: str, dilations: object
+) -> Any:
     channels = image.shape[layout.index("C")]
     if kernel.ndim != 4 or kernel.shape[2] != channels:
         raise BadArgumentError(

@@ -104,7 +104,7 @@ def embedding_lookup_sparse(
     return _combine(rows_of(params, ids, max_norm, "div"), segments, weights, num_rows, combiner)
 
 
-def _entries(sp_ids: Any, sp_weights: Any) -> tuple[Any, Any, Any, int]:
+def _entries(sp_ids: Any, sp_weights: object) -> tuple[Any, Any, Any, int]:
     """Return the rows, ids and weights of the entries, and the number of rows."""
     if not hasattr(sp_ids, "dense_shape"):
         ids = on_device(sp_ids)

@@ -40,7 +40,7 @@ def _windows(
     strides: Any,
     padding: Any,
     layout: str,
-    dilations: Any = 1,
+    dilations: object = 1,
 ) -> Any:
     edges = edges_of(padding, layout)
     if not isinstance(edges, str):
@@ -147,7 +147,7 @@ def pool(
 
 
 def _shift(
-    array: Array, sizes: tuple[int, int], strides: Any, padding: Any, dilations: Any, outside: Any
+    array: Array, sizes: tuple[int, int], strides: object, padding: Any, dilations: object, outside: Any
 ) -> Iterator[tuple[int, int, Any]]:
     """Yield for each place in a window of images its row, its column and what all windows have there."""
     steps, spread = inner("strides", strides, "NHWC"), inner("dilations", dilations, "NHWC")

@@ -73,7 +73,9 @@ class Generator(keras.random.SeedGenerator):
         True
     """
 
-    def __init__(self, copy_from: "Generator | None" = None, state: Any = None, alg: Any = None) -> None:
+    def __init__(
+        self, copy_from: "Generator | None" = None, state: object = None, alg: object = None
+    ) -> None:
         if copy_from is None and state is None:
             raise BadArgumentError(
                 "A generator begins with a state. Received: neither copy_from nor state. Use "

@@ -80,7 +80,7 @@ _drawing = threading.Lock()
 
 @functools.lru_cache(maxsize=1024)
 def _program(
-    function: Callable[..., Any], sizes: tuple[int, ...], low: float, high: float, dtype: Any
+    function: Callable[..., Any], sizes: tuple[int, ...], low: float, high: float, dtype: object
 ) -> Any:
     """Return a compiled function of a generator's state, which gives numbers and the state behind them."""
     import jax
@@ -259,7 +259,7 @@ def categorical(logits: Any, num_samples: int, dtype: Any = None, seed: Any = No
     return ops.cast(drawn, device_dtype(np.int64 if dtype is None else dtype))
 
 
-def _seed_of(seed: Any) -> Any:
+def _seed_of(seed: object) -> Any:
     """Return a seed of stateless functions: the next of the generator, or that of a number."""
     source = source_of(seed)
     if isinstance(source, keras.random.SeedGenerator):

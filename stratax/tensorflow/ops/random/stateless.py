@@ -51,7 +51,7 @@ def key_of(seed: Any) -> Any:
 
 
 def _draw(
-    seed: Any, host: Callable[[np.random.Generator], Any], device: Callable[[Any], Any], *operands: Any
+    seed: object, host: Callable[[np.random.Generator], Any], device: Callable[[Any], Any], *operands: object
 ) -> Any:
     """Return what one of two functions draws: with NumPy's generator, or with a key of JAX."""
     if is_made_on_host([seed, *(operand for operand in operands if operand is not None)]):

@@ -23,7 +23,7 @@ from stratax.tensorflow.ops.signal.windows import hann_window, vorbis_window
 Window = Callable[..., Any] | None
 
 
-def _one(name: str, size: Any, least: int = 1) -> int:
+def _one(name: str, size: object, least: int = 1) -> int:
     sizes = sizes_of(name, size)
     if len(sizes) != 1 or sizes[0] < least:
         raise BadArgumentError(
@@ -32,7 +32,7 @@ def _one(name: str, size: Any, least: int = 1) -> int:
     return sizes[0]
 
 
-def _frame(library: ModuleType, signal: Array, length: int, step: int, padding: Any, axis: int) -> Any:
+def _frame(library: ModuleType, signal: Array, length: int, step: int, padding: object, axis: int) -> Any:
     if not -signal.ndim <= axis < signal.ndim:
         raise BadArgumentError(
             f"There is no such dimension. Received: axis={axis} of a signal of shape {signal.shape}."
@@ -141,7 +141,7 @@ def stft(
     return rfft(frames, [_transform_size(frame_length, fft_length)])
 
 
-def _transform_size(frame_length: Any, fft_length: Any) -> int:
+def _transform_size(frame_length: object, fft_length: object) -> int:
     length = _one("frame_length", frame_length)
     return 1 << (length - 1).bit_length() if fft_length is None else _one("fft_length", fft_length)
 

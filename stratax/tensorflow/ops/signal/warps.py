@@ -44,7 +44,7 @@ def transform(
     return call_with_library(_transform, images, transforms, **_options(images, interpolation, output_shape))
 
 
-def _options(images: TensorLike, interpolation: str, output_shape: Any = None) -> dict[str, Any]:
+def _options(images: TensorLike, interpolation: str, output_shape: object = None) -> dict[str, Any]:
     if interpolation not in (_NEAREST, _BILINEAR):
         raise BadArgumentError(
             f"interpolation is NEAREST or BILINEAR. Received: interpolation={shown(interpolation)}."
@@ -101,7 +101,7 @@ def _pixels(library: Any, images: Any, rows: Any, columns: Any) -> Any:
     return library.where(is_inside[..., None], found, library.zeros_like(found))
 
 
-def _nearest(library: Any, images: Any, y: Any, x: Any) -> Any:
+def _nearest(library: object, images: object, y: object, x: object) -> Any:
     return _pixels(library, images, _round(library, y), _round(library, x))
 
 

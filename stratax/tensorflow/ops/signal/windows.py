@@ -19,7 +19,7 @@ from stratax.tensorflow.ops.calls.creation import convert_to_tensor, lengths_of
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 
 
-def _length(window_length: Any, dtype: DTypeLike) -> int:
+def _length(window_length: object, dtype: DTypeLike) -> int:
     (length,) = lengths_of("window_length", window_length)
     kind = as_dtype(dtype)
     if kind.kind != "f" and kind.name != "bfloat16":
@@ -121,7 +121,7 @@ def inverse_stft_window_fn(
     return functools.partial(_inverse, step, forward_window_fn)
 
 
-def _inverse(step: int, forward_window_fn: Callable[..., Any], frame_length: Any, dtype: DTypeLike) -> Any:
+def _inverse(step: int, forward_window_fn: Callable[..., Any], frame_length: object, dtype: DTypeLike) -> Any:
     return call_with_library(_divide, forward_window_fn(frame_length, dtype=dtype), step=step)
 
 

@@ -109,7 +109,7 @@ def index_table_from_dataset(
     return table_from_dataset(numbered, num_oov_buckets, vocab_size, default_value)
 
 
-def _pair_of(dataset: Any) -> tuple[TensorSpec, TensorSpec]:
+def _pair_of(dataset: object) -> tuple[TensorSpec, TensorSpec]:
     """Return the specs of a key and of a value."""
     spec: Any = getattr(dataset, "element_spec", None)
     is_pair = isinstance(spec, tuple) and len(spec) == 2

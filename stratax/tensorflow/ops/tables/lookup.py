@@ -46,7 +46,7 @@ class KeyValueTensorInitializer:
     def __init__(
         self,
         keys: object,
-        values: Any,
+        values: object,
         key_dtype: DTypeLike | None = None,
         value_dtype: DTypeLike | None = None,
         name: str | None = None,

@@ -145,7 +145,7 @@ class MutableHashTable(HostState):
             )
         return as_element(self._find_or_take(keys, defaults))
 
-    def _find_or_take(self, keys: Array, defaults: Any) -> np.ndarray:
+    def _find_or_take(self, keys: Array, defaults: object) -> np.ndarray:
         listed, given = self._keys(keys), _convert(defaults, self.value_dtype, "dynamic_default_values")
         rows = given.reshape((len(listed), *self._default.shape))
         found = [self._values.get(key, row) for key, row in zip(listed, rows, strict=True)]
@@ -221,8 +221,8 @@ class DenseHashTable(MutableHashTable):
         key_dtype: DTypeLike,
         value_dtype: DTypeLike,
         default_value: Array,
-        empty_key: Any,
-        deleted_key: Any,
+        empty_key: object,
+        deleted_key: object,
         initial_num_buckets: int | None = None,
         name: str = "MutableDenseHashTable",
         checkpoint: bool = True,
@@ -276,7 +276,7 @@ def _of_plain(flat: list[Any], dtype: np.dtype, shape: tuple[int, ...]) -> np.nd
     return made.reshape(shape)
 
 
-def _convert(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
+def _convert(value: object, dtype: np.dtype, name: str) -> np.ndarray:
     array = array_of(value)
     if array.size and not _fits(array.dtype.kind, dtype.kind):
         raise BadTypeError(

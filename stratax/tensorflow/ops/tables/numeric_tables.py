@@ -41,7 +41,7 @@ class SortedKeys:
         BadArgumentError: A value is no number of the dtype that devices have in its place.
     """
 
-    def __init__(self, keys: np.ndarray, values: np.ndarray, default: Any) -> None:
+    def __init__(self, keys: np.ndarray, values: np.ndarray, default: object) -> None:
         import jax
 
         kind = jax.dtypes.canonicalize_dtype(keys.dtype)

@@ -175,7 +175,7 @@ def reduce_join(
     return as_result(_join(array_of(inputs), axis, keeps, between))
 
 
-def _join(texts: np.ndarray, axis: Any, keeps: bool, between: bytes) -> np.ndarray:
+def _join(texts: np.ndarray, axis: object, keeps: bool, between: bytes) -> np.ndarray:
     axes = range(texts.ndim) if axis is None else np.atleast_1d(np.asarray(axis, int)).tolist()[::-1]
     order = [each + texts.ndim if each < 0 else each for each in axes]
     if any(not 0 <= each < texts.ndim for each in order):
@@ -200,7 +200,7 @@ def _join(texts: np.ndarray, axis: Any, keeps: bool, between: bytes) -> np.ndarr
     )
 
 
-def _join_rows(rows: RaggedTensor, axis: Any, keeps: bool, between: bytes) -> Any:
+def _join_rows(rows: RaggedTensor, axis: object, keeps: bool, between: bytes) -> Any:
     axes = list(range(rows.ndim)) if axis is None else np.atleast_1d(np.asarray(axis)).tolist()
     made: Any = rows
     for each_axis in sorted((a + rows.ndim if a < 0 else a for a in axes), reverse=True):
@@ -310,7 +310,7 @@ def ngrams(
     return as_result(flat.reshape((*array.shape[:-1], -1 if not grams else len(grams[0]))))
 
 
-def _pair(pad_values: Any) -> Sequence[Any]:
+def _pair(pad_values: object) -> Sequence[Any]:
     return pad_values if isinstance(pad_values, tuple | list) else (pad_values, pad_values)
 
 

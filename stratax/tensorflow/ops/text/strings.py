@@ -349,7 +349,7 @@ def _choose_case(
     return of_bytes if not encoding else lambda text: of_text(text.decode()).encode()
 
 
-def _check_buckets(num_buckets: Any) -> None:
+def _check_buckets(num_buckets: object) -> None:
     if not isinstance(num_buckets, int | np.integer) or num_buckets < 1:
         raise errors.BadArgumentError(
             f"num_buckets must be a whole number of at least 1. Received: num_buckets={shown(num_buckets)}."
