@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import stratax as sx
-from stratax.keras import _callback_list, _logs
+from stratax.keras import _callback_list
 
 
 class Listener(keras.callbacks.Callback):
@@ -94,7 +94,7 @@ def test_a_list_of_keras_stays_what_it_is(model, mirrored):
     made = _callback_list.callback_list(given, model=model, strategy=mirrored(1), is_training=True)
     assert made is given
     first, last = made.callbacks
-    assert isinstance(first, _logs.WarnOfNaN)
+    assert type(first).__name__ == "WarnOfNaN"
     assert first.model is model
     assert last is own
 
