@@ -114,6 +114,9 @@ class Application:
         return _json({"status": "ok"})
 
     async def _tell_metrics(self, request: Request) -> Response:
+        for model in self._models:
+            if model.versions:
+                self._metrics.note_version(model.name, max(model.versions))
         return Response(self._metrics.text(), media_type=CONTENT_TYPE)
 
     async def _answer(self, request: Request) -> Response:

@@ -158,6 +158,7 @@ def test_health_and_numbers_are_told(server):
     code, text = ask(server, "GET", "/metrics")
     assert code == 200
     assert b'stratax_serving_requests_total{code="200",model="m"}' in text
+    assert b'stratax_serving_newest_version{model="m"} 1.0' in text
 
 
 def test_a_new_version_answers_once_it_is_loaded_and_a_damaged_one_does_not(tmp_path, base, other_version):
@@ -167,6 +168,7 @@ def test_a_new_version_answers_once_it_is_loaded_and_a_damaged_one_does_not(tmp_
         assert predict(server, row) == (200, {"predictions": [[2, 4]]})
         shutil.copytree(other_version, tmp_path / "2")
         until(lambda: predict(server, row)[1] == {"predictions": [[3, 6]]})
+        assert b'stratax_serving_newest_version{model="m"} 2.0' in ask(server, "GET", "/metrics")[1]
         stable = "/v1/models/m/labels/stable:predict"
         assert predict(server, row, stable) == (200, {"predictions": [[2, 4]]})
         shutil.copytree(other_version, tmp_path / "coming")
