@@ -73,6 +73,8 @@ def raises_named(function: _Function) -> _Function:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
+                if (arrays := _with_arrays(args, kwargs)) is not None:
+                    return function(*arrays[0], **arrays[1])
                 if (other := explain_refusal(function, args, kwargs, error)) is None:
                     raise
                 raise other from error
@@ -81,6 +83,24 @@ def raises_named(function: _Function) -> _Function:
             raise
 
     return cast(_Function, call_named)
+
+
+def _with_arrays(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]] | None:
+    """Return arguments in which what is worth an array, and has no dtype of its own, is that array; None without any.
+
+    An assignment of TensorFlow 1 is such a value, which not all functions take as it is.
+    """
+    if not any(map(_is_worth_an_array, (*args, *kwargs.values()))):
+        return None
+    return [_array(value) for value in args], {name: _array(value) for name, value in kwargs.items()}
+
+
+def _is_worth_an_array(value: object) -> bool:
+    return hasattr(type(value), "__jax_array__") and not hasattr(value, "dtype")
+
+
+def _array(value: Any) -> Any:
+    return value.__jax_array__() if _is_worth_an_array(value) else value
 
 
 def _describe(value: object) -> str:

@@ -23,7 +23,7 @@ from stratax.tensorflow.v1._collections import (
 from stratax.tensorflow.v1._current import current_or_none, readable
 from stratax.tensorflow.v1._made_now import make_now
 from stratax.tensorflow.v1._operations import Operation, operations_of
-from stratax.tensorflow.v1._optimizer import make_slot
+from stratax.tensorflow.v1._own_rules import make_slot
 from stratax.tensorflow.v1._scope import ModelScope
 
 

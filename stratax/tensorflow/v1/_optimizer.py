@@ -1,6 +1,5 @@
 """What TensorFlow 1's optimizers have in common: gradients, slots, and the operation that applies them (v1 layer)."""
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -15,13 +14,13 @@ from stratax.core import GradientTape, regions
 from stratax.distribute import ReduceOp
 from stratax.distribute.keras_hooks import apply_once, reduce_gradients
 from stratax.distribute.replicas import get_replica_context, syncing_replicas
-from stratax.distribute.strategies import make_beside
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._keras_form import KerasForm
 from stratax.tensorflow.v1._made_now import make_now
-from stratax.tensorflow.v1._operations import operations_of
+from stratax.tensorflow.v1._operations import assign_add, control_dependencies, operations_of
+from stratax.tensorflow.v1._own_rules import OwnRules, make_slot
 from stratax.tensorflow.v1._rules import Numbers, Rule
 from stratax.tensorflow.v1._scope import ModelScope
 
@@ -30,10 +29,11 @@ Number = Any
 GradsAndVars = Iterable[tuple[Any, keras.Variable]]
 
 
-class Optimizer(regions.KeepsSlots):
+class Optimizer(OwnRules, regions.KeepsSlots):
     """The base class of TensorFlow 1's optimizers, as `tf.compat.v1.train.Optimizer`.
 
-    An optimizer of your own overrides `compute_gradients` or `apply_gradients`, or sets what :meth:`_set_rule` sets.
+    An optimizer of your own overrides `compute_gradients`, `apply_gradients` or, for each gradient, `_apply_dense` or
+    `_resource_apply_dense`; see `OwnRules`.
 
     Args:
         use_locking: Ignored: nothing else changes variables meanwhile.
@@ -249,12 +249,16 @@ class Optimizer(regions.KeepsSlots):
         if not pairs:
             raise BadArgumentError("No variables provided. Expected: pairs of gradient and variable.")
         _check_gradients(pairs)
-        self._require_rule()
+        own_rule = None if self._rule is not None else self._find_rule()
+        if own_rule is None:
+            self._require_rule()
         scope = self._enter_scope()
         present = [pair for pair in pairs if pair[0] is not None]
         reduced = {id(gradient) for gradient in self._reduced}
         is_reduced = all(id(gradient) in reduced for gradient, _ in present)
         gradients, variables = [on_device(pair[0]) for pair in present], [pair[1] for pair in present]
+        if own_rule is not None:
+            return self._apply_own(own_rule, gradients, variables, global_step, name, is_reduced=is_reduced)
         rows = [
             scope.derivatives.rows_of(pair[0]) if self._is_by_row and scope is not None else None
             for pair in present
@@ -273,6 +277,36 @@ class Optimizer(regions.KeepsSlots):
         operation = scope.operation(update, name=name or self._name, inputs=inputs)
         scope.collections.add("train_op", operation)
         return operation
+
+    def _apply_own(
+        self,
+        rule: Callable[[Any, keras.Variable], Any],
+        gradients: list[Any],
+        variables: list[keras.Variable],
+        global_step: keras.Variable | None,
+        name: str | None,
+        *,
+        is_reduced: bool,
+    ) -> Any:
+        """Apply gradients as a subclass says of each."""
+        scope = self._scope
+        if not is_reduced:
+            local = gradients
+            gradients = (
+                reduce_gradients(local)
+                if scope is None
+                else scope.values.as_one(lambda: reduce_gradients(local))
+            )
+        self._create_slots(variables)
+        self._prepare()
+        updates = [rule(gradient, variable) for gradient, variable in zip(gradients, variables, strict=True)]
+        done = self._finish(updates, name or self._name)
+        if global_step is not None:
+            with control_dependencies([done]):
+                done = assign_add(global_step, 1, name=name or self._name)
+        if scope is not None:
+            scope.collections.add("train_op", done)
+        return done
 
     def get_slot(self, var: keras.Variable, name: str) -> keras.Variable | None:
         """Return a variable that is kept for another one, or None.
@@ -364,27 +398,6 @@ class Optimizer(regions.KeepsSlots):
         changed += [] if global_step is None else [global_step]
         masks = [mask for mask in rows if mask is not None]
         apply_once([*gradients, *masks, *numbers.values()], make, changed)
-
-
-def make_slot(
-    scope: ModelScope, variable: keras.Variable, name: str, initializer: Callable[..., Any]
-) -> keras.Variable:
-    """Make a variable that is kept for another one, called as in TensorFlow's checkpoints.
-
-    Args:
-        scope: The scope.
-        variable: The other one.
-        name: Its full name, which begins with the other one's in most cases; a second one of the name gets `_1` behind
-            it.
-        initializer: Gives its first value.
-    """
-    full = name
-    number = 0
-    while scope.is_used(full):
-        number += 1
-        full = f"{name}_{number}"
-    make = functools.partial(scope.make_variable, full, tuple(variable.shape), variable.dtype, initializer)
-    return make_beside(variable, make)
 
 
 def _change(
