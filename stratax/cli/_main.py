@@ -19,7 +19,7 @@ from stratax.cli._manifest import manifest
 from stratax.cli._run import run as run_program
 from stratax.cli._scaling import plan
 from stratax.cli._serve import serve
-from stratax.errors import BadArgumentError, BadTypeError, DataError, StrataxError
+from stratax.errors import BadArgumentError, BadTypeError, DataError, NoCheckpointError, StrataxError
 
 FAILED = 1
 MISUSED = 2
@@ -83,5 +83,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _code_of(error: StrataxError) -> int:
     """Return the exit code for an error: data that is not as it should be is no wrong call."""
-    is_misuse = isinstance(error, (BadArgumentError, BadTypeError)) and not isinstance(error, DataError)
+    is_misuse = isinstance(error, (BadArgumentError, BadTypeError))
+    is_misuse = is_misuse and not isinstance(error, (DataError, NoCheckpointError))
     return MISUSED if is_misuse else FAILED

@@ -3,6 +3,7 @@
 import functools
 from typing import Any
 
+from stratax.base.shown import shown
 from stratax.data.elements import DType
 
 _ATTRIBUTES = frozenset(name for name in dir(DType) if not name.startswith("_")) - {"dtype"}
@@ -18,7 +19,7 @@ class DTypeName(str):
 
     def __getattr__(self, name: str) -> Any:
         if name not in _ATTRIBUTES:
-            raise AttributeError(f"{str(self)!r} has no attribute {name!r}", name=name)
+            raise AttributeError(f"{shown(str(self))} has no attribute {shown(name)}", name=name)
         return getattr(DType(str(self)), name)
 
     def __reduce__(self) -> Any:

@@ -63,7 +63,7 @@ class OptimizerV2(keras.optimizers.Optimizer):
         hyper = vars(self).get("_hyper", {})
         if name in hyper:
             return self._get_hyper(name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise AttributeError(f"{shown(self)} has no attribute {shown(name)}.", name=name)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in vars(self).get("_hyper", {}):

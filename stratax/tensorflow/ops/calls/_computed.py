@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from stratax.base.indices import dim_of
@@ -77,6 +78,9 @@ def with_lists_alike(*operands: object) -> tuple[Any, ...]:
 
 def _like(operand: object, dtype: np.dtype, *, on_host: bool) -> Any:
     if operand is None or hasattr(operand, "dtype"):
+        return operand
+    if isinstance(operand, list | tuple) and any(hasattr(each, "dtype") for each in jax.tree.leaves(operand)):
+        # Its tensors have dtypes of their own, wide ones among them.
         return operand
     if not on_host and not isinstance(operand, int | float | complex | list | tuple):
         return operand

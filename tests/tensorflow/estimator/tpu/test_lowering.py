@@ -39,7 +39,7 @@ class Client:
 def lowered(monkeypatch):
     """The code for TPUs of each program that is run, by the program."""
     found = {}
-    dispatch = _program.Program._dispatch
+    dispatch = _program.Program._run
 
     def noted(self, donated, kept, arguments):
         if id(self) not in found:
@@ -52,7 +52,7 @@ def lowered(monkeypatch):
 
     # What is shared between calls is no function of JAX's until the first one.
     monkeypatch.setattr(_program.Program, "share", lambda *_: None)
-    monkeypatch.setattr(_program.Program, "_dispatch", noted)
+    monkeypatch.setattr(_program.Program, "_run", noted)
     return lambda: [code for _, code in found.values()]
 
 
