@@ -92,3 +92,36 @@ def test_what_scopes_cells_and_optimizers_are_asked():
     # The chances of both tags are 1/2 after any: log(e^0 / 2 + e^0 / 2) is 0.
     _, state = cell(np.zeros((1, 2), np.float32), np.zeros((1, 2), np.float32))
     np.testing.assert_allclose(state, [[0, 0]], atol=1e-6)
+
+
+def test_what_a_function_of_variables_gives_comes_with_its_gradients():
+    v = tf.Variable(3.0)
+    value, ((gradient, variable),) = contrib.eager.implicit_value_and_gradients(lambda: v * v)()
+    assert (float(value), float(gradient), variable is v) == (9.0, 6.0, True)
+
+
+def test_labels_become_rows_with_a_one():
+    for place in (contrib.learn.datasets.mnist, tf.examples.tutorials.mnist.input_data):
+        assert place.dense_to_one_hot(np.array([0, 2]), 3).tolist() == [[1, 0, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    "name", ["create_eval_graph", "experimental_create_eval_graph", "experimental_create_training_graph"]
+)
+def test_graphs_are_not_rewritten_for_whole_numbers(name):
+    with pytest.raises(errors.BadArgumentError, match=f"no tf.contrib.quantize.{name} here"):
+        getattr(contrib.quantize, name)()
+
+
+def test_the_fields_of_what_decoders_give():
+    seq2seq = contrib.seq2seq
+    assert seq2seq.BasicDecoderOutput._fields == ("rnn_output", "sample_id")
+    assert seq2seq.BeamSearchDecoderOutput._fields == ("scores", "predicted_ids", "parent_ids")
+    assert seq2seq.BeamSearchDecoderState._fields[:4] == ("cell_state", "log_probs", "finished", "lengths")
+    final = ("predicted_ids", "beam_search_decoder_output")
+    assert seq2seq.FinalBeamSearchDecoderOutput._fields == final
+
+
+def test_kinds_that_programs_ask_for():
+    assert issubclass(contrib.opt.AdamWOptimizer, contrib.opt.DecoupledWeightDecayExtension)
+    assert isinstance(contrib.predictor.SavedModelPredictor, type)

@@ -118,3 +118,64 @@ def test_metrics_name_their_arguments_as_before():
         next(iter(inspect.signature(m.streaming_sparse_precision_at_top_k).parameters)) == "top_k_predictions"
     )
     assert tf.contrib.slim.metrics.streaming_accuracy is m.streaming_accuracy
+
+
+def streaming(batch):
+    columns = [batch[:, each] for each in range(8)]
+    p, w, s = columns[0], columns[1], batch[:, 5:]
+    labels, c = (columns[each].astype(jnp.int32) for each in (2, 3))
+    said, at = p > 0.5, [0.3, 0.6]
+    old = tf.compat.v1.metrics
+    return {
+        "fn": (m.streaming_false_negatives(said, labels, w), old.false_negatives(labels, said, w)),
+        "fp": (m.streaming_false_positives(said, labels, w), old.false_positives(labels, said, w)),
+        "tn": (m.streaming_true_negatives(said, labels, w), old.true_negatives(labels, said, w)),
+        "tp": (m.streaming_true_positives(said, labels, w), old.true_positives(labels, said, w)),
+        "fn_at": (
+            m.streaming_false_negatives_at_thresholds(p, labels, at),
+            old.false_negatives_at_thresholds(labels, p, at),
+        ),
+        "fp_at": (
+            m.streaming_false_positives_at_thresholds(p, labels, at),
+            old.false_positives_at_thresholds(labels, p, at),
+        ),
+        "tn_at": (
+            m.streaming_true_negatives_at_thresholds(p, labels, at),
+            old.true_negatives_at_thresholds(labels, p, at),
+        ),
+        "tp_at": (
+            m.streaming_true_positives_at_thresholds(p, labels, at),
+            old.true_positives_at_thresholds(labels, p, at),
+        ),
+        "recall_at": (
+            m.streaming_recall_at_thresholds(p, labels, at),
+            old.recall_at_thresholds(labels, p, at),
+        ),
+        "cosine": (
+            m.streaming_mean_cosine_distance(s, s[:, ::-1], 1),
+            old.mean_cosine_distance(s[:, ::-1], s, 1),
+        ),
+        "squared": (
+            m.streaming_mean_squared_error(p, columns[2], w),
+            old.mean_squared_error(columns[2], p, w),
+        ),
+        "tensor": (m.streaming_mean_tensor(s), old.mean_tensor(s)),
+        "sensitivity": (
+            m.streaming_sensitivity_at_specificity(p, labels, 0.6),
+            old.sensitivity_at_specificity(labels, p, 0.6),
+        ),
+        "sparse": (
+            m.streaming_sparse_precision_at_k(s, c[:, None], 2),
+            old.sparse_precision_at_k(c[:, None].astype("int64"), s, 2),
+        ),
+    }
+
+
+def test_predictions_come_first_in_contrib():
+    ours, firsts = (
+        evaluated(lambda batch, i=i: {key: pair[i] for key, pair in streaming(batch).items()}, ROWS)[0]
+        for i in (0, 1)
+    )
+    for key, value in firsts.items():
+        np.testing.assert_allclose(ours[key], value, rtol=1e-6, err_msg=key)
+        assert np.all(np.isfinite(value))
