@@ -21,6 +21,8 @@ def golden():
         return json.load(file)
 
 
+# A hundred convolutions are compiled: over a minute.
+@pytest.mark.stress
 def test_layers_names_and_logits_are_tensorflows():
     found, counts = {}, {}
 
