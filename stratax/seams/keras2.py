@@ -146,12 +146,25 @@ def count_by(optimizer: Any, variable: Any) -> None:
         optimizer: An optimizer that is not built.
         variable: The variable.
     """
-    variables = optimizer._variables
-    # An assignment to an attribute has put it at the end.
-    variables[:] = [
-        variable if each is optimizer._iterations else each for each in variables if each is not variable
-    ]
-    optimizer._iterations = variable
+    _take(optimizer, "_iterations", variable)
+
+
+def take_rate(optimizer: Any, variable: Any) -> None:
+    """Have an optimizer read its learning rate from a variable, in the place of its own.
+
+    Args:
+        optimizer: An optimizer that is not built.
+        variable: The variable.
+    """
+    _take(optimizer, "_learning_rate", variable)
+
+
+def _take(optimizer: Any, name: str, variable: Any) -> None:
+    variables, own = optimizer._variables, getattr(optimizer, name)
+    # An assignment to an attribute may have put it at the end.
+    variables[:] = [variable if each is own else each for each in variables if each is not variable]
+    # Past Keras' own assignment, which would put it there.
+    vars(optimizer)[name] = variable
 
 
 def loss_of(model: Any, y: Any, y_pred: Any, sample_weight: Any, others: Any) -> Any:

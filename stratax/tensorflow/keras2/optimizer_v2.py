@@ -105,8 +105,13 @@ class OptimizerV2(keras.optimizers.Optimizer):
         """Make variables of the numbers, so that a step that is compiled sees a later value."""
         for name, value in self._hyper.items():
             if isinstance(value, int | float) and not isinstance(value, bool):
-                self._hyper[name] = keras.Variable(
-                    value, dtype="float32", trainable=False, aggregation="only_first_replica", name=name
+                # Of the optimizer's own, or Keras' steps would take their values for constants.
+                self._hyper[name] = self.add_variable(
+                    (),
+                    keras.initializers.Constant(value),
+                    dtype="float32",
+                    aggregation="only_first_replica",
+                    name=name,
                 )
 
     def build(self, variables: Sequence[keras.Variable]) -> None:
@@ -230,7 +235,8 @@ def adopt(cls: type[keras.optimizers.Optimizer]) -> None:
     Args:
         cls: A subclass of an optimizer of Keras 3; others than those of Keras 2's rules stay as they are.
     """
-    if not issubclass(cls, OptimizerV2) and any(rule in vars(cls) for rule in _RULES):
+    # Also where they come from a class beside the optimizer, which knows nothing of Keras.
+    if not issubclass(cls, OptimizerV2) and any(hasattr(cls, rule) for rule in _RULES):
         cls.__bases__ = tuple(_base_of_rules(base) for base in cls.__bases__)
 
 

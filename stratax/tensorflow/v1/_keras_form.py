@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from stratax.base.typing import TensorLike
+from stratax.seams.keras2 import take_rate
 
 
 class KerasForm(keras.optimizers.Optimizer):
@@ -31,9 +32,12 @@ class KerasForm(keras.optimizers.Optimizer):
         name: str,
     ) -> None:
         rate = numbers.get("learning_rate", 0.001)
-        super().__init__(
-            learning_rate=rate if callable(rate) else float(ops.convert_to_numpy(rate)), name=name
-        )
+        is_variable = isinstance(rate, keras.Variable)
+        given = rate if callable(rate) else 0.0 if is_variable else float(ops.convert_to_numpy(rate))
+        super().__init__(learning_rate=given, name=name)
+        if is_variable:
+            # The program's own, which it may assign to between steps.
+            take_rate(self, rate)
         # Past Keras' own bookkeeping, which would take them for the optimizer's state.
         self.__dict__.update(_rule=rule, _numbers=numbers, _kinds=slots, _powers=powers, _slots={})
 

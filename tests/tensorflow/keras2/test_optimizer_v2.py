@@ -129,6 +129,19 @@ def test_the_numbers_of_a_kind_of_adam(rate, expected):
     assert isinstance(optimizer, keras.optimizers.Adam)
 
 
+def test_rules_may_come_from_a_class_beside_the_optimizer():
+    class Shrinking:
+        def _resource_apply_dense(self, grad, var, apply_state=None):
+            var.assign_sub(0.1 * var)
+            return super()._resource_apply_dense(grad, var, apply_state=apply_state)
+
+    class Shrunk(Shrinking, tf.keras.optimizers.SGD):
+        pass
+
+    _, found = steps(Shrunk(0.0))
+    np.testing.assert_allclose(found, np.array([1, 2, 3]) * 0.9**4, rtol=1e-5)
+
+
 def test_what_it_is_made_of_makes_another():
     config = Own(0.25, beta=0.5, clipnorm=1.0).get_config()
     assert config == {"name": "Own", "clipnorm": 1.0, "learning_rate": 0.25, "beta": 0.5}

@@ -59,6 +59,18 @@ def test_a_model_is_saved_without_them(name, tmp_path):
     assert not loaded.compiled
 
 
+def test_a_rate_that_is_a_variable_is_read_in_each_step():
+    rate = tf.Variable(0.0)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")])
+    model.build((None, 2))
+    model.compile(T.GradientDescentOptimizer(rate), "mse")
+    model.fit(X, Y, verbose=0)
+    assert model.get_weights()[0].ravel().tolist() == [1, 1]
+    rate.assign(0.01)
+    model.fit(X, Y, batch_size=2, epochs=2, verbose=0, shuffle=False)
+    np.testing.assert_allclose(model.get_weights()[0].ravel(), CASES[0][1], rtol=1e-5)
+
+
 def test_what_is_refused():
     with pytest.raises(NotImplementedError, match=r"tf\.keras\.optimizers"):
         T.AdamOptimizer()._keras_form().get_config()
