@@ -15,6 +15,8 @@ import jax
 import jax.numpy as jnp
 import keras
 
+from stratax import errors
+from stratax.base.shown import shown
 from stratax.base.surroundings import Slot, Surroundings
 from stratax.base.typing import PyTree
 from stratax.core import regions
@@ -40,6 +42,7 @@ from stratax.seams import keras as seam
 
 # Whether an optimizer's `apply` is called by another's (loss scaling), with reduced gradients.
 _IS_APPLYING: Slot[bool] = Slot("applying reduced gradients", False)
+_ARE_REDUCED: Slot[bool] = Slot("applying gradients that the program has reduced", False)
 
 
 def install() -> None:
@@ -104,6 +107,11 @@ def applying(optimizer: keras.optimizers.Optimizer) -> Surroundings:
     return _IS_APPLYING.holding(True) | regions.equal_on_all_replicas()
 
 
+def as_given() -> Surroundings:
+    """Mark a block in which gradients are applied that the program itself has combined over the replicas."""
+    return _ARE_REDUCED.holding(True)
+
+
 def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def apply(self: object, grads: Sequence[Any], trainable_variables: object = None) -> None:
@@ -114,8 +122,14 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
         # Some of Keras' optimizers make variables of values, which a scope without state refuses.
         _build(self, trainable_variables)
         # Before clipping, scaling and accumulation, all of which need the whole batch's gradient.
-        reduced = reduce_gradients(grads)
+        reduced = list(grads) if _ARE_REDUCED.get() else reduce_gradients(grads)
         if _postpones(region):
+            if _ARE_REDUCED.get():
+                raise errors.StrategyError(
+                    "experimental_aggregate_gradients=False does not go with a strategy that updates variables in one "
+                    "place, as in TensorFlow. Expected: each replica's own gradients, which it sums. Received: "
+                    f"{shown(get_strategy())}. Leave the argument and your own all_reduce out."
+                )
             _postpone(self, original, reduced, trainable_variables, region)
             return
         with applying(self):

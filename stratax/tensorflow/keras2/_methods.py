@@ -110,9 +110,9 @@ def _with_aggregation(original: Any) -> Any:
     ) -> Any:
         if experimental_aggregate_gradients and not skip_gradients_aggregation:
             return original(self, grads_and_vars)
-        from stratax.distribute.keras_hooks import applying
+        from stratax.distribute.keras_hooks import as_given
 
-        with applying(self):
+        with as_given():
             return original(self, grads_and_vars)
 
     return apply_gradients

@@ -164,29 +164,47 @@ def test_a_strategy_trains_with_it():
     np.testing.assert_allclose(model.get_weights()[0].ravel(), [0.6416366, 0.6372546], rtol=1e-5)
 
 
-@pytest.mark.parametrize("aggregates", [True, False])
-def test_gradients_are_summed_once(aggregates):
-    strategy = tf.distribute.MirroredStrategy()
-    with strategy.scope():
-        v = tf.Variable([1.0, 1.0])
-        optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.5)
-
-    @tf.function
-    def step(x):
-        def replica(x):
-            with tf.GradientTape() as tape:
-                loss = tf.reduce_sum(tf.linalg.matvec(x, v) ** 2) / 8
-            gradient = tape.gradient(loss, v)
-            if not aggregates:
-                gradient = tf.distribute.get_replica_context().all_reduce("sum", gradient)
-            optimizer.apply_gradients([(gradient, v)], experimental_aggregate_gradients=aggregates)
-
-        strategy.run(replica, args=(x,))
+def step_of(strategy, optimizer, v, *, aggregates):
+    def replica(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.linalg.matvec(x, v) ** 2) / 8
+        gradient = tape.gradient(loss, v)
+        if not aggregates:
+            gradient = tf.distribute.get_replica_context().all_reduce("sum", gradient)
+        optimizer.apply_gradients([(gradient, v)], experimental_aggregate_gradients=aggregates)
 
     x = np.arange(16, dtype=np.float32).reshape(8, 2)
     (batch,) = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(x).batch(8))
-    step(batch)
-    np.testing.assert_allclose(v.numpy(), 1 - 0.1 * 2 * x.T @ x.sum(1) / 8, rtol=1e-5)
+    tf.function(lambda batch: strategy.run(replica, args=(batch,)))(batch)
+    return 2 * x.T @ x.sum(1) / 8
+
+
+# Nadam makes a variable of a value when it is built, in the first step.
+@pytest.mark.parametrize(
+    "make", [lambda: tf.keras.optimizers.SGD(0.1), lambda: tf.keras.optimizers.Nadam(0.1)]
+)
+def test_gradients_are_summed_once(make):
+    found = []
+    for aggregates in (True, False):
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            v = tf.Variable([1.0, 1.0])
+            optimizer = make()
+        gradient = step_of(strategy, optimizer, v, aggregates=aggregates)
+        found.append(v.numpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+    if isinstance(optimizer, keras.optimizers.SGD):
+        np.testing.assert_allclose(found[0], 1 - 0.1 * gradient, rtol=1e-5)
+
+
+def test_updates_in_one_place_sum_gradients_themselves():
+    strategy = tf.distribute.experimental.CentralStorageStrategy()
+    with strategy.scope():
+        v, optimizer = tf.Variable([1.0, 1.0]), tf.keras.optimizers.SGD(0.1)
+    with pytest.raises(errors.StrategyError, match="Leave the argument"):
+        step_of(strategy, optimizer, v, aggregates=False)
+    gradient = step_of(strategy, optimizer, v, aggregates=True)
+    np.testing.assert_allclose(v.numpy(), 1 - 0.1 * gradient, rtol=1e-5)
 
 
 def test_what_a_variable_of_a_layer_has():
