@@ -83,7 +83,7 @@ class AttentionMechanism:
         return self.alignments_size
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
-        """Return zeros.
+        """Return the alignments before the first step: zeros.
 
         Args:
             batch_size: How many examples there are.

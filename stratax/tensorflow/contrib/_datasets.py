@@ -2,7 +2,6 @@
 
 import csv
 import os
-import tempfile
 import urllib.request
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,6 +11,9 @@ import numpy as np
 from stratax.base.typing import DTypeLike
 from stratax.data.elements import as_dtype
 from stratax.io import gfile
+
+# For how long a server that says nothing is waited for.
+_SECONDS = 60.0
 
 
 class LabeledArrays(NamedTuple):
@@ -47,14 +49,14 @@ def maybe_download(filename: str, work_directory: str, source_url: str) -> str:
         filename: The file's name.
         work_directory: The folder.
         source_url: From where it is downloaded.
+
+    Raises:
+        OSError: If it can't be downloaded, or the server says nothing for a minute.
     """
-    if not gfile.exists(work_directory):
-        gfile.makedirs(work_directory)
     path = os.path.join(work_directory, filename)
     if not gfile.exists(path):
-        with tempfile.TemporaryDirectory() as folder:
-            local, _ = urllib.request.urlretrieve(source_url, os.path.join(folder, "file"))
-            gfile.copy(local, path)
+        with urllib.request.urlopen(source_url, timeout=_SECONDS) as answer:
+            gfile.write_file(path, answer.read())
     return path
 
 

@@ -27,7 +27,7 @@ class _Measured(keras.metrics.Mean):
         return args[0] if len(args) == 1 else args
 
     def init_variables(self) -> None:
-        """Begin anew."""
+        """Forget all batches."""
         self.reset_state()
 
     def _add(self, values: object, weights: object) -> None:
@@ -51,7 +51,7 @@ class Mean(_Measured):
         super().__init__(name=name or "mean")
 
     def update_state(self, values: object, weights: object = None) -> None:
-        """Add a batch.
+        """Take the values of one more batch into account.
 
         Args:
             values: The values.
@@ -72,7 +72,7 @@ class Accuracy(_Measured):
         super().__init__(name=name or "accuracy")
 
     def update_state(self, labels: Any, predictions: Any, weights: Any = None) -> None:
-        """Add a batch.
+        """Take the values of one more batch into account.
 
         Args:
             labels: The truth.

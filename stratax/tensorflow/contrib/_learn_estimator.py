@@ -78,7 +78,7 @@ class MetricSpec:
 
     @property
     def label_key(self) -> str | None:
-        """The label's name."""
+        """The name of the label that the metric takes."""
         return self._keys[1]
 
     @property

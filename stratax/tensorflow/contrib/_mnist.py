@@ -118,12 +118,12 @@ class MnistDataSet:
 
     @property
     def images(self) -> Any:
-        """All images."""
+        """All images, in the order of the current pass."""
         return self._images
 
     @property
     def labels(self) -> Any:
-        """All labels."""
+        """All labels, in the order of the current pass."""
         return self._labels
 
     @property
@@ -220,7 +220,7 @@ def read_data_sets(
 
 
 def load_mnist(train_dir: str = "MNIST-data") -> Datasets:
-    """Return MNIST.
+    """Return MNIST with the defaults of `read_data_sets`.
 
     Args:
         train_dir: The folder; files that are not there are downloaded.

@@ -103,7 +103,7 @@ class TrainingHelper(Helper):
 
     @property
     def inputs(self) -> Any:
-        """The inputs."""
+        """The inputs of all steps, as they were given."""
         return self._inputs
 
     @property

@@ -67,7 +67,7 @@ class CategoricalVocabulary:
         return self._numbers[category]
 
     def add(self, category: str, count: int = 1) -> None:
-        """Count a word.
+        """Count a word towards how often it was seen.
 
         Args:
             category: The word.

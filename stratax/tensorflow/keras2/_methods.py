@@ -224,7 +224,7 @@ class _CompiledMetrics:
         self._model = model
 
     def update_state(self, y_true: object, y_pred: object, sample_weight: object = None) -> None:
-        """Update them.
+        """Update the metrics of `compile`.
 
         Args:
             y_true: Labels.

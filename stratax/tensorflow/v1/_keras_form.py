@@ -42,7 +42,7 @@ class KerasForm(keras.optimizers.Optimizer):
         self.__dict__.update(_rule=rule, _numbers=numbers, _kinds=slots, _powers=powers, _slots={})
 
     def build(self, variables: Sequence[keras.Variable]) -> None:
-        """Make the slots.
+        """Make the slots of variables.
 
         Args:
             variables: The variables that are trained.

@@ -2,6 +2,7 @@
 
 import gzip
 import pathlib
+import socket
 import struct
 
 import numpy as np
@@ -87,3 +88,12 @@ def test_csv_files_are_arrays(tmp_path):
     path.write_text("1,1.5,2.5\n0,3,4\n")
     found = base.load_csv_without_header(str(path), np.int64, np.float32, target_column=0)
     assert (found.data.tolist(), found.target.tolist()) == ([[1.5, 2.5], [3, 4]], [1, 0])
+
+
+def test_a_server_that_says_nothing_is_not_waited_for_and_nothing_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr("stratax.tensorflow.contrib._datasets._SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(OSError, match="timed out"):
+            base.maybe_download("a", tmp_path / "folder", f"http://127.0.0.1:{port}/a")
+    assert not list(tmp_path.rglob("a*"))
