@@ -5,7 +5,7 @@ import copy
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -119,7 +119,6 @@ class _Source:
         # A Sequential's variables have TensorFlow's names where the same layers are a functional model.
         self._model = _as_functional(model)
         self._compiled_with = dict(model._compile_config.config)
-        self._optimizer = type(model.optimizer)
         self._custom_objects = custom_objects
         self._metric_names = metric_names_map
         self._export_outputs = export_outputs
@@ -128,7 +127,7 @@ class _Source:
             np.asarray(value).copy() for value in regions.concrete_values(_find_kept(self._model))
         ]
         # Here: in a trace its learning rate is no number.
-        self._optimizer_config = _without_made_up_name(model.optimizer)
+        self._new_optimizer = _find_maker(model.optimizer)
         self._layer_names = _fresh_names(self._model)
         _check_copied(self._model, custom_objects)
 
@@ -188,9 +187,7 @@ class _Source:
         """Compile a copy as the model is, with a new optimizer, where it is trained, and new metrics."""
         given = self._compiled_with
         with keras.saving.custom_object_scope(self._custom_objects):
-            # A copy: some optimizers take parts out of it.
-            config = copy.deepcopy(self._optimizer_config)
-            optimizer = self._optimizer.from_config(config) if with_optimizer else None
+            optimizer = self._new_optimizer() if with_optimizer else None
             metrics = {key: _new_metrics(given[key]) for key in ("metrics", "weighted_metrics")}
         model.compile(optimizer, given["loss"], loss_weights=given["loss_weights"], **metrics)
 
@@ -308,6 +305,16 @@ def _number_names(prefix: str) -> Iterator[str]:
     yield prefix
     for number in itertools.count(1):
         yield f"{prefix}_{number}"
+
+
+def _find_maker(optimizer: Any) -> Callable[[], Any]:
+    """Return what makes optimizers like another one."""
+    if getattr(optimizer, "is_of_the_first", False):
+        # One of TensorFlow 1's has no configuration.
+        return optimizer.copy  # type: ignore[no-any-return]
+    kind, config = type(optimizer), _without_made_up_name(optimizer)
+    # A copy: some optimizers take parts out of it.
+    return lambda: kind.from_config(copy.deepcopy(config))
 
 
 def _without_made_up_name(optimizer: Any) -> dict[str, Any]:

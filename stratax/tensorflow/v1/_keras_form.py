@@ -41,6 +41,10 @@ class KerasForm(keras.optimizers.Optimizer):
         # Past Keras' own bookkeeping, which would take them for the optimizer's state.
         self.__dict__.update(_rule=rule, _numbers=numbers, _kinds=slots, _powers=powers, _slots={})
 
+    def copy(self) -> "KerasForm":
+        """Return one that begins anew."""
+        return KerasForm(self._rule, self._numbers, self._kinds, self._powers, self.name)
+
     def build(self, variables: Sequence[keras.Variable]) -> None:
         """Make the slots of variables.
 

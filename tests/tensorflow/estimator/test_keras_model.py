@@ -295,3 +295,22 @@ class TestWrong:
             errors.BadArgumentError, match=r"labels do not cover the outputs.*missing are \['of_b'\]"
         ):
             made.evaluate(lambda: sx.Dataset.from_tensors(({"a": ones, "b": ones}, {"of_a": ones[:, :1]})))
+
+
+def test_an_optimizer_of_tensorflow_1_trains_as_in_keras(tmp_path):
+    def make():
+        model = keras.Sequential(
+            [keras.Input((2,), name="x"), keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")]
+        )
+        model.compile(tf.compat.v1.train.MomentumOptimizer(0.01, 0.9), "mse")
+        return model
+
+    x, y = np.arange(8, dtype=np.float32).reshape(4, 2), np.ones((4, 1), np.float32)
+    dataset = tf.data.Dataset.from_tensor_slices(({"x": x}, y)).batch(2).repeat(2)
+    estimator = model_to_estimator(make(), model_dir=str(tmp_path))
+    estimator.train(lambda: dataset)
+    (kernel,) = (name for name in estimator.get_variable_names() if name.endswith("kernel"))
+    # As `fit` on TensorFlow 2.15 gives it.
+    np.testing.assert_allclose(
+        estimator.get_variable_value(kernel).ravel(), [-0.2831794, -0.5622532], rtol=1e-5
+    )
