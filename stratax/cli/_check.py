@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def check(paths: tuple[str, ...], as_json: bool) -> int:
     """List what programs for TensorFlow use that Stratax lacks or does differently, with what to write instead.
 
-    PATH is a Python file, a notebook or a folder of them. They are read and not run. Of what is different only what a
-    program may notice is listed; docs/compatibility.md has it all.
+    PATH is a Python file, a notebook or a folder of them. They are read and not run, a file together with the modules
+    beside it that it imports. Of what is different only what a program may notice is listed; docs/compatibility.md has
+    it all.
 
     The exit code is 0 if all that the programs use is there, also where something is different; 1 if something is not
     there, or a file can't be read as a program; 2 if there is no such file.

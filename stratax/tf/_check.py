@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import functools
 import json
 import pathlib
 from collections.abc import Iterator, Sequence
@@ -63,16 +64,17 @@ def check(paths: Sequence[str | pathlib.Path]) -> list[Finding]:
     Raises:
         BadArgumentError: If a path is not there, or a folder has no program.
     """
-    return [finding for path in paths for finding in _check_path(pathlib.Path(path))]
+    own_modules, is_first = _modules.OwnModules(), functools.cache(_is_first)
 
+    def check_path(path: pathlib.Path) -> Iterator[Finding]:
+        for program in programs(path):
+            own = [program] if program.suffix == _NOTEBOOK else own_modules.find(program)
+            is_of_first = any(is_first(file) for file in own if file.suffix != _NOTEBOOK)
+            # Of a folder each file is a program of its own.
+            for file in own if path.is_file() else [program]:
+                yield from _check_file(file, is_first=is_of_first)
 
-def _check_path(path: pathlib.Path) -> Iterator[Finding]:
-    for program in programs(path):
-        own = _modules.own_modules(program) if program.suffix != _NOTEBOOK else [program]
-        is_first = any(_is_first(file) for file in own if file.suffix != _NOTEBOOK)
-        # Of a folder each file is a program of its own.
-        for file in own if path.is_file() else [program]:
-            yield from _check_file(file, is_first=is_first)
+    return [finding for path in paths for finding in check_path(pathlib.Path(path))]
 
 
 def _is_first(file: pathlib.Path) -> bool:

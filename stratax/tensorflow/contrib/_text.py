@@ -174,13 +174,12 @@ class VocabularyProcessor:
             yield " ".join(self.vocabulary_.reverse(int(number)) for number in row)
 
     def save(self, filename: str) -> None:
-        """Write the object into a file.
+        """Write the object into a file, all at once.
 
         Args:
             filename: The file.
         """
-        with gfile.GFile(filename, "wb") as file:
-            file.write(pickle.dumps(self))
+        gfile.write_file(filename, pickle.dumps(self))
 
     @classmethod
     def restore(cls, filename: str) -> Any:
