@@ -8,7 +8,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from stratax.base.indices import dim_of
@@ -79,7 +78,7 @@ def with_lists_alike(*operands: object) -> tuple[Any, ...]:
 def _like(operand: object, dtype: np.dtype, *, on_host: bool) -> Any:
     if operand is None or hasattr(operand, "dtype"):
         return operand
-    if isinstance(operand, list | tuple) and any(hasattr(each, "dtype") for each in jax.tree.leaves(operand)):
+    if isinstance(operand, list | tuple) and _holds_array(operand):
         # Its tensors have dtypes of their own, wide ones among them.
         return operand
     if not on_host and not isinstance(operand, int | float | complex | list | tuple):
@@ -87,6 +86,12 @@ def _like(operand: object, dtype: np.dtype, *, on_host: bool) -> Any:
     array = as_array(operand) if on_host or isinstance(operand, int | float | complex) else on_device(operand)
     # Fractions beside whole numbers stay what they are: TensorFlow raises, here the other operand is promoted.
     return operand if array.dtype.kind in "fc" and dtype.kind in "iub" else array.astype(dtype)
+
+
+def _holds_array(operand: object) -> bool:
+    if isinstance(operand, list | tuple):
+        return any(map(_holds_array, operand))
+    return hasattr(operand, "dtype")
 
 
 def _host(operand: TensorLike) -> Any:
