@@ -62,7 +62,9 @@ def test_when_the_network_is_cut_every_task_ends_and_names_the_other_in_seconds(
     with no_tasks() as running:
         for index, name in enumerate(hosts):
             settings = environment(cluster, "worker", index)
-            running.start(TRAIN + "train(10**6)", settings, before=("ip", "netns", "exec", name))
+            # A task of which nothing but its compiling was heard may be silent for longer.
+            program = TRAIN + "train(10**6, lambda step: step == 3 and [*map(wait_until_heard, range(2))])"
+            running.start(program, settings, before=("ip", "netns", "exec", name))
         for index in range(2):
             running.wait_for(index, "TRAINING")
         ip("-n", hosts[0], "link", "set", "cable", "down")  # So it is at its other end.
