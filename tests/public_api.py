@@ -18,6 +18,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from stratax.base import doors
+
 SNAPSHOT = pathlib.Path(__file__).with_name("public_api.txt")
 _FOR_OTHER_PACKAGES = ("checkpoint", "command", "engine", "io", "seams", "tensorflow")
 _FOR_USERS_BELOW = ("stratax.convert.beam", "stratax.summary.experimental", "stratax.tf.")
@@ -27,7 +29,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 def public_modules(root: str = "stratax") -> list[types.ModuleType]:
     """The package `root` and every public module below it."""
     package = importlib.import_module(root)
-    names = [found.name for found in pkgutil.walk_packages(package.__path__, f"{root}.")]
+    files = {found.name for found in pkgutil.walk_packages(package.__path__, f"{root}.")}
+    # Doors may be stubs alone, which are no files of Python's.
+    names = files.union(doors.read_tables(root)) - {root}
     return [package, *(importlib.import_module(name) for name in sorted(names) if is_for_users(name))]
 
 

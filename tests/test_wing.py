@@ -26,10 +26,11 @@ MAX_MODULES, MAX_LINES = 268, 39_000
 
 
 def modules_of(root):
-    """The files of a package by their dotted names."""
+    """The files of a package by their dotted names; of a door, its stub where there is nothing else."""
     return {
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
-        for path in sorted(root.joinpath("stratax").rglob("*.py"))
+        for suffix in (".pyi", ".py")
+        for path in sorted(root.joinpath("stratax").rglob(f"*{suffix}"))
     }
 
 

@@ -1,7 +1,8 @@
 """Doors of packages: names that stand in a stub and are imported when they are first used (lowest layer).
 
-A door is a module and the stub (`.pyi`) beside it. The stub is a table with one line for each name, which says where
-the name is made; type checkers read the same lines. It may hold these forms and no others::
+A door is a module and the stub (`.pyi`) beside it; below `stratax.tf`, the stub alone. The stub is a table with one
+line for each name, which says where the name is made; type checkers read the same lines. It may hold a docstring, these
+forms and no others::
 
     from . import config as config          a module of this package
     from ._capture import Region as Region  a name that a module of this package, or another door, makes

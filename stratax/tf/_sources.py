@@ -406,7 +406,7 @@ def _absolute(module: str, node: ast.ImportFrom) -> str:
 
 
 def _is_door(path: str) -> bool:
-    return os.path.exists(f"{path}i")
+    return path.endswith(".pyi") or os.path.exists(f"{path}i")
 
 
 _table = functools.cache(doors.read_table)
@@ -415,16 +415,18 @@ _libraries = functools.cache(doors.read_libraries)
 
 @functools.cache
 def _file(module: str) -> str | None:
-    """Return the file of a module of Stratax or Keras, which is not imported; None if there is none."""
+    """Return the file of a module of Stratax or Keras, which is not imported; None if there is none.
+
+    That of a door which is nothing else is its stub.
+    """
     root, *parts = module.split(".")
     folder = _folder(root)
     if folder is None:
         return None
     stem = os.path.join(folder, *parts)
-    for path in (f"{stem}.py", os.path.join(stem, "__init__.py")):
-        if os.path.isfile(path):
-            return path
-    return None
+    package = os.path.join(stem, "__init__")
+    paths = (f"{stem}.py", f"{package}.py", f"{stem}.pyi", f"{package}.pyi")
+    return next((path for path in paths if os.path.isfile(path)), None)
 
 
 @functools.cache

@@ -1,3 +1,5 @@
+"""`tf.bitwise` (tf layer)."""
+
 from stratax.tensorflow.ops.math.bitwise import bitwise_and as bitwise_and
 from stratax.tensorflow.ops.math.bitwise import bitwise_or as bitwise_or
 from stratax.tensorflow.ops.math.bitwise import bitwise_xor as bitwise_xor

@@ -1,3 +1,5 @@
+"""`tf.debugging` (tf layer)."""
+
 from stratax.core.functions import disable_traceback_filtering as disable_traceback_filtering
 from stratax.core.functions import enable_traceback_filtering as enable_traceback_filtering
 from stratax.core.functions import get_log_device_placement as get_log_device_placement

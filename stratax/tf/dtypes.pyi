@@ -1,3 +1,5 @@
+"""`tf.dtypes` (tf layer)."""
+
 import stratax.tensorflow.ops.calls.dtypes
 from stratax.tensorflow.ops.arrays.arrays import cast as cast
 from stratax.tensorflow.ops.calls.dtypes import DType as DType

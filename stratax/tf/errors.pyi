@@ -1,3 +1,5 @@
+"""`tf.errors` (tf layer)."""
+
 import stratax.errors
 from stratax.errors import ABORTED as ABORTED
 from stratax.errors import ALREADY_EXISTS as ALREADY_EXISTS

@@ -1,1 +1,3 @@
+"""`tf.experimental` (tf layer)."""
+
 from stratax.core.regions import Optional as Optional

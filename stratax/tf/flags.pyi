@@ -1,1 +1,3 @@
+"""`tf.flags`: flags of the command line (tf layer)."""
+
 from stratax.tensorflow.v1.flags import *

@@ -1,3 +1,5 @@
+"""`tf.gfile`: files and folders, under TensorFlow 1's names (tf layer)."""
+
 import stratax.data
 import stratax.io.gfile
 from stratax.io.gfile import GFile as GFile

@@ -1,3 +1,5 @@
+"""`tf.image`, with what TensorFlow 1 had under other names (tf layer)."""
+
 from stratax.image import *
 
 # Of `tf` itself in TensorFlow.

@@ -1,3 +1,5 @@
+"""`tf.initializers`: TensorFlow 1's initializers, and those of Keras (tf layer)."""
+
 from keras.initializers import *
 
 import stratax.tensorflow.v1.either

@@ -1,3 +1,5 @@
+"""`tf.linalg` (tf layer)."""
+
 from stratax.tensorflow.ops.calls.creation import eye as eye
 from stratax.tensorflow.ops.math.arithmetic import l2_normalize as l2_normalize
 from stratax.tensorflow.ops.math.linalg import einsum as einsum

@@ -1,3 +1,5 @@
+"""`tf.losses`: TensorFlow 1's functions, and the names of `tf.keras.losses` (tf layer)."""
+
 import keras.losses
 from keras.losses import *
 

@@ -1,3 +1,5 @@
+"""`tf.metrics`: TensorFlow 1's functions, and the names of `tf.keras.metrics` (tf layer)."""
+
 import keras.losses
 from keras.metrics import *
 

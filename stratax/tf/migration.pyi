@@ -1,3 +1,5 @@
+"""How programs of TensorFlow's users come to Stratax; no module of TensorFlow's (tf layer)."""
+
 from ._check import Finding as Finding
 from ._check import check as check
 from ._check import check_source as check_source

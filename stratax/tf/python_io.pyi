@@ -1,3 +1,5 @@
+"""`tf.python_io`: TFRecord files, under TensorFlow 1's names (tf layer)."""
+
 from stratax.data import TFRecordCompressionType as TFRecordCompressionType
 from stratax.data import TFRecordOptions as TFRecordOptions
 from stratax.data import TFRecordWriter as TFRecordWriter

@@ -1,3 +1,5 @@
+"""`tf.quantization` (tf layer)."""
+
 from stratax.tensorflow.ops.math.quantization import (
     fake_quant_with_min_max_args as fake_quant_with_min_max_args,
 )

@@ -1,3 +1,5 @@
+"""`tf.ragged` (tf layer)."""
+
 from stratax.tensorflow.ops.arrays.ragged import boolean_mask as boolean_mask
 from stratax.tensorflow.ops.arrays.ragged import constant as constant
 from stratax.tensorflow.ops.arrays.ragged import cross as cross

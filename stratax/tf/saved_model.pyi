@@ -1,3 +1,5 @@
+"""`tf.saved_model` (tf layer)."""
+
 from stratax.tensorflow.exports.saved_model import LoadOptions as LoadOptions
 from stratax.tensorflow.exports.saved_model import SaveOptions as SaveOptions
 from stratax.tensorflow.exports.saved_model import contains_saved_model as contains_saved_model

@@ -1,3 +1,5 @@
+"""`tf.signal`: frames, spectra, windows (tf layer)."""
+
 from stratax.tensorflow.ops.signal.fourier import dct as dct
 from stratax.tensorflow.ops.signal.fourier import fft as fft
 from stratax.tensorflow.ops.signal.fourier import fft2d as fft2d

@@ -1,3 +1,5 @@
+"""`tf.sparse` (tf layer)."""
+
 from stratax.data import SparseTensor as SparseTensor
 from stratax.tensorflow.ops.arrays.sparse import add as add
 from stratax.tensorflow.ops.arrays.sparse import concat as concat

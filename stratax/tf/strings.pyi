@@ -1,3 +1,5 @@
+"""`tf.strings` (tf layer)."""
+
 from stratax.tensorflow.ops.text.string_parts import bytes_split as bytes_split
 from stratax.tensorflow.ops.text.string_parts import format as format
 from stratax.tensorflow.ops.text.string_parts import ngrams as ngrams

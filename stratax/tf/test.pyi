@@ -1,3 +1,5 @@
+"""`tf.test` (tf layer)."""
+
 from stratax.cluster.settings import gpu_device_name as gpu_device_name
 from stratax.cluster.settings import is_built_with_cuda as is_built_with_cuda
 from stratax.cluster.settings import is_built_with_gpu_support as is_built_with_gpu_support

@@ -1,3 +1,5 @@
+"""`tf.train`: the messages of Examples, clusters, and checkpoints (tf layer)."""
+
 import stratax.train
 from stratax.cluster import ClusterSpec as ClusterSpec
 from stratax.data import BytesList as BytesList

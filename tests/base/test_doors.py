@@ -56,6 +56,8 @@ def parsed(stub):
     table = {}
     for node in ast.parse(stub.read_text("utf-8")).body:
         match node:
+            case ast.Expr(value=ast.Constant(value=str())):
+                continue
             case ast.ImportFrom(module=None, names=[ast.alias(name=name, asname=alias)], level=1):
                 entries = {alias: (f"{package}.{name}", "")}
             case ast.ImportFrom(module=str(library), names=[ast.alias(name="*")], level=0) if (

@@ -1,3 +1,5 @@
+"""What programs import of `tensorflow.python.feature_column` (tf layer)."""
+
 import stratax.tensorflow.feature_column
 from stratax.tensorflow.feature_column import BucketizedColumn as BucketizedColumn
 from stratax.tensorflow.feature_column import CategoricalColumn as CategoricalColumn

@@ -1,3 +1,5 @@
+"""What programs import of `tensorflow.python.lib.io.file_io` (tf layer)."""
+
 import stratax.data
 import stratax.io.gfile
 from stratax.io.gfile import copy as copy

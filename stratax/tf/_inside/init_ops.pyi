@@ -1,3 +1,5 @@
+"""What programs import of `tensorflow.python.ops.init_ops` (tf layer)."""
+
 import stratax.tensorflow.v1
 from stratax.tensorflow.v1 import constant_initializer as constant_initializer
 from stratax.tensorflow.v1 import glorot_normal_initializer as glorot_normal_initializer

@@ -1,3 +1,5 @@
+"""What programs import of `tensorflow.python.layers.utils` (tf layer)."""
+
 import stratax.tensorflow.ops.arrays.static_values
 import stratax.tensorflow.ops.control.flow
 

@@ -1,3 +1,5 @@
+"""What programs import of `tensorflow.python.keras.optimizer_v2` (tf layer)."""
+
 from keras.optimizers import SGD as SGD
 from keras.optimizers import Adadelta as Adadelta
 from keras.optimizers import Adagrad as Adagrad

@@ -1,3 +1,5 @@
+"""What programs import of `tensorflow.python.ops.rnn_cell_impl` (tf layer)."""
+
 from stratax.tensorflow.v1.rnn_cell import *
 
 from ._cells import _concat as _concat

@@ -1,1 +1,3 @@
+"""`tf.autograph` (tf layer)."""
+
 from . import experimental as experimental

@@ -1,3 +1,5 @@
+"""`tf.compat`: names of earlier versions of TensorFlow (tf layer)."""
+
 import stratax.tf
 from stratax.tensorflow.v1.compat import as_bytes as as_bytes
 from stratax.tensorflow.v1.compat import as_str as as_str

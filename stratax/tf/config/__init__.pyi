@@ -1,3 +1,5 @@
+"""`tf.config` (tf layer)."""
+
 import stratax.core.functions
 from stratax.cluster import LogicalDevice as LogicalDevice
 from stratax.cluster import PhysicalDevice as PhysicalDevice

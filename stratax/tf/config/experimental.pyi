@@ -1,3 +1,5 @@
+"""`tf.config.experimental` (tf layer)."""
+
 import stratax.cluster.settings
 from stratax.cluster import list_logical_devices as list_logical_devices
 from stratax.cluster import list_physical_devices as list_physical_devices

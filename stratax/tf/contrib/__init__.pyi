@@ -1,3 +1,5 @@
+"""`tf.contrib`, as far as programs of TensorFlow 1 use it for their input (tf layer)."""
+
 from . import cloud as cloud
 from . import cluster_resolver as cluster_resolver
 from . import compiler as compiler

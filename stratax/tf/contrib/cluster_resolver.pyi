@@ -1,3 +1,5 @@
+"""`tf.contrib.cluster_resolver`: what finds the cluster, or the TPU."""
+
 from stratax.cluster import ClusterResolver as ClusterResolver
 from stratax.cluster import KubernetesClusterResolver as KubernetesClusterResolver
 from stratax.cluster import SimpleClusterResolver as SimpleClusterResolver

@@ -1,1 +1,3 @@
+"""`tf.contrib.crf`: linear-chain conditional random fields (tf layer)."""
+
 from stratax.tensorflow.contrib.crf import *

@@ -1,3 +1,5 @@
+"""`tf.contrib.data`: older forms of what `tf.data` does (tf layer)."""
+
 import stratax.data
 from stratax.core.regions import Optional as Optional
 from stratax.data import AUTOTUNE as AUTOTUNE

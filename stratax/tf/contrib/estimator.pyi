@@ -1,3 +1,5 @@
+"""`tf.contrib.estimator`: what TensorFlow 1 had there and TensorFlow 2 has elsewhere, or not at all (tf layer)."""
+
 from stratax.estimator import InMemoryEvaluatorHook as InMemoryEvaluatorHook
 from stratax.estimator import RNNClassifier as RNNClassifier
 from stratax.estimator import RNNEstimator as RNNEstimator

@@ -1,3 +1,5 @@
+"""`tf.contrib.layers`, as far as regularizers and initializers go (tf layer)."""
+
 from stratax.checkpoint import list_variables as list_variables
 from stratax.checkpoint import load_checkpoint as load_checkpoint
 from stratax.checkpoint import load_variable as load_variable

@@ -1,3 +1,5 @@
+"""`tf.contrib.image`: images turned, moved and bent (tf layer)."""
+
 from stratax.tensorflow.ops.signal.warps import (
     angles_to_projective_transforms as angles_to_projective_transforms,
 )

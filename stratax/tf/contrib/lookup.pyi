@@ -1,3 +1,5 @@
+"""`tf.contrib.lookup` (tf layer)."""
+
 import stratax.tensorflow.ops.tables.lookup
 import stratax.tensorflow.ops.tables.mutable_tables
 from stratax.tensorflow.ops.tables.mutable_tables import MutableHashTable as MutableHashTable

@@ -1,1 +1,3 @@
+"""`tf.contrib.rnn`: recurrent cells and nets (tf layer)."""
+
 from stratax.tensorflow.contrib.rnn import *

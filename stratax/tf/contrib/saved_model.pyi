@@ -1,1 +1,3 @@
+"""`tf.contrib.saved_model`: models of Keras in folders (tf layer)."""
+
 from stratax.tensorflow.contrib.saved_model import *

@@ -1,3 +1,5 @@
+"""`tf.contrib.stateless`: numbers that a seed says (tf layer)."""
+
 import stratax.tensorflow.ops.random.stateless
 from stratax.tensorflow.ops.random.stateless import (
     stateless_truncated_normal as stateless_truncated_normal,

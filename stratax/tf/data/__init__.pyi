@@ -1,3 +1,5 @@
+"""`tf.data` (tf layer)."""
+
 import stratax.data
 from stratax.core.regions import IteratorSpec as IteratorSpec
 from stratax.data import AUTOTUNE as AUTOTUNE

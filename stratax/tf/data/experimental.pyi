@@ -1,3 +1,5 @@
+"""`tf.data.experimental` (tf layer)."""
+
 from stratax.data import AUTOTUNE as AUTOTUNE
 from stratax.data import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from stratax.data import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY

@@ -1,3 +1,5 @@
+"""`tf.distribute` (tf layer)."""
+
 import stratax.distribute
 from stratax.distribute import CrossDeviceOps as CrossDeviceOps
 from stratax.distribute import DistributedDataset as DistributedDataset

@@ -1,3 +1,5 @@
+"""`tf.distribute.cluster_resolver` (tf layer)."""
+
 from stratax.cluster import ClusterResolver as ClusterResolver
 from stratax.cluster import KubernetesClusterResolver as KubernetesClusterResolver
 from stratax.cluster import SimpleClusterResolver as SimpleClusterResolver

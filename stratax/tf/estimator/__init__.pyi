@@ -1,3 +1,5 @@
+"""`tf.estimator`: models that a `model_fn` describes, trained, evaluated and asked for predictions (tf layer)."""
+
 from stratax.estimator import *
 
 from . import experimental as experimental

@@ -1,3 +1,5 @@
+"""`tf.estimator.experimental`: early stopping, and evaluation while training (tf layer)."""
+
 from stratax.estimator import InMemoryEvaluatorHook as InMemoryEvaluatorHook
 from stratax.estimator import KMeans as KMeans
 from stratax.estimator import LinearSDCA as LinearSDCA

@@ -1,3 +1,5 @@
+"""`tf.io` (tf layer)."""
+
 from stratax.data import FixedLenFeature as FixedLenFeature
 from stratax.data import FixedLenSequenceFeature as FixedLenSequenceFeature
 from stratax.data import RaggedFeature as RaggedFeature

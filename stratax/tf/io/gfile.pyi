@@ -1,3 +1,5 @@
+"""`tf.io.gfile`: files and folders, here or at a URL (tf layer)."""
+
 from stratax.data import glob as glob
 from stratax.io.gfile import GFile as GFile
 from stratax.io.gfile import copy as copy

@@ -1,3 +1,5 @@
+"""`tf.keras`: Keras 3, and what TensorFlow 2.15 has there besides (tf layer)."""
+
 from keras import *
 
 from . import backend as backend

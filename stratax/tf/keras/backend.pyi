@@ -1,3 +1,5 @@
+"""`tf.keras.backend`: Keras' settings, and array functions under the names of Keras 2 (tf layer)."""
+
 from keras import name_scope as name_scope
 from keras.backend import *
 

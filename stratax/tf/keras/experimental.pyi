@@ -1,3 +1,5 @@
+"""`tf.keras.experimental`: schedules and layers that have other places now (tf layer)."""
+
 from keras.optimizers.schedules import CosineDecay as CosineDecay
 from keras.optimizers.schedules import CosineDecayRestarts as CosineDecayRestarts
 

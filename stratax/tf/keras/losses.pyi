@@ -1,3 +1,5 @@
+"""`tf.keras.losses`: Keras' losses, and the names of Keras 2 (tf layer)."""
+
 import keras.losses
 from keras.losses import *
 

@@ -1,3 +1,5 @@
+"""`tf.keras.metrics`: Keras' metrics, and the names of Keras 2 (tf layer)."""
+
 import keras.losses
 from keras.metrics import *
 

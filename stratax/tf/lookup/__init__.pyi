@@ -1,3 +1,5 @@
+"""`tf.lookup` (tf layer)."""
+
 from stratax.tensorflow.ops.tables.lookup import KeyValueTensorInitializer as KeyValueTensorInitializer
 from stratax.tensorflow.ops.tables.lookup import StaticHashTable as StaticHashTable
 from stratax.tensorflow.ops.tables.lookup import StaticVocabularyTable as StaticVocabularyTable

@@ -1,3 +1,5 @@
+"""`tf.math` (tf layer)."""
+
 import stratax.tensorflow.ops.math.elementwise
 from stratax.tensorflow.ops.arrays.ordering import approx_max_k as approx_max_k
 from stratax.tensorflow.ops.arrays.ordering import approx_min_k as approx_min_k

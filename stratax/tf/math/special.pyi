@@ -1,3 +1,5 @@
+"""`tf.math.special` (tf layer)."""
+
 from stratax.tensorflow.ops.math.special import bessel_i0 as bessel_i0
 from stratax.tensorflow.ops.math.special import bessel_i0e as bessel_i0e
 from stratax.tensorflow.ops.math.special import bessel_i1 as bessel_i1

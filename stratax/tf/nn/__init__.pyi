@@ -1,3 +1,5 @@
+"""`tf.nn`: non-linearities, losses and the averages of a distributed loop (tf layer)."""
+
 import stratax.tensorflow.ops.nn.nn
 from stratax.distribute import compute_average_loss as compute_average_loss
 from stratax.distribute import scale_regularization_loss as scale_regularization_loss

@@ -1,3 +1,5 @@
+"""`tf.random` (tf layer)."""
+
 from stratax.tensorflow.ops.nn.candidates import all_candidate_sampler as all_candidate_sampler
 from stratax.tensorflow.ops.nn.candidates import (
     fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,

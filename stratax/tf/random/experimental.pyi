@@ -1,3 +1,5 @@
+"""`tf.random.experimental` (tf layer)."""
+
 import stratax.tensorflow.ops.random.stateless
 from stratax.tensorflow.ops.random.generator import Algorithm as Algorithm
 from stratax.tensorflow.ops.random.generator import Generator as Generator

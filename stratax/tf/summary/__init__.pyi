@@ -1,3 +1,5 @@
+"""`tf.summary`: values for TensorBoard (tf layer)."""
+
 from stratax.summary import SummaryWriter as SummaryWriter
 from stratax.summary import audio as audio
 from stratax.summary import create_file_writer as create_file_writer

@@ -1,3 +1,5 @@
+"""`tf.tpu` (tf layer)."""
+
 from stratax.tensorflow.estimator.tpu import CrossShardOptimizer as CrossShardOptimizer
 from stratax.tensorflow.estimator.tpu import PaddingSpec as PaddingSpec
 from stratax.tensorflow.estimator.tpu import XLAOptions as XLAOptions

@@ -1,3 +1,5 @@
+"""`tf.tpu.experimental` (tf layer)."""
+
 from stratax.cluster import Topology as Topology
 from stratax.cluster import TPUSystemMetadata as TPUSystemMetadata
 from stratax.cluster import initialize_tpu_system as initialize_tpu_system

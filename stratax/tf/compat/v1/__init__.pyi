@@ -1,3 +1,5 @@
+"""`tf.compat.v1`: how TensorFlow 1 writes a model (tf layer)."""
+
 from stratax.tf import *
 
 del Variable

@@ -1,3 +1,5 @@
+"""`tf.compat.v1.debugging` (tf layer)."""
+
 from stratax.tf.debugging import *
 
 del assert_equal

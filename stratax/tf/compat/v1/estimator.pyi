@@ -1,3 +1,5 @@
+"""`tf.compat.v1.estimator`: Estimators whose heads sum losses and have TensorFlow 1's metrics (tf layer)."""
+
 from stratax.tf.estimator import *
 
 del BaselineClassifier

@@ -1,3 +1,5 @@
+"""`tf.compat.v1.feature_column` (tf layer)."""
+
 import stratax.feature_column
 from stratax.feature_column import bucketized_column as bucketized_column
 from stratax.feature_column import categorical_column_with_hash_bucket as categorical_column_with_hash_bucket

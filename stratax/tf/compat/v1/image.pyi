@@ -1,3 +1,5 @@
+"""`tf.compat.v1.image`: functions of images with TensorFlow 1's arguments (tf layer)."""
+
 import stratax.tensorflow.v1.glimpse
 from stratax.tf.image import *
 

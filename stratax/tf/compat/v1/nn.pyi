@@ -1,3 +1,5 @@
+"""`tf.compat.v1.nn`: losses and non-linearities with TensorFlow 1's arguments (tf layer)."""
+
 from stratax.tf.nn import *
 
 del conv2d

@@ -1,3 +1,5 @@
+"""`tf.compat.v1.saved_model` (tf layer)."""
+
 import stratax.tensorflow.exports.saved_model
 from stratax.tensorflow.exports.saved_model import SaveOptions as SaveOptions
 from stratax.tensorflow.exports.saved_model import contains_saved_model as contains_saved_model

@@ -1,3 +1,5 @@
+"""`tf.compat.v1.strings`: functions of strings with TensorFlow 1's results (tf layer)."""
+
 import stratax.tensorflow.ops.text.string_parts
 from stratax.tf.strings import *
 

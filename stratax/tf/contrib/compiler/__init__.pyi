@@ -1,2 +1,4 @@
+"""`tf.contrib.compiler`: what asks for XLA (tf layer)."""
+
 from . import jit as jit
 from . import xla as xla

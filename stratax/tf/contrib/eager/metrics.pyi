@@ -1,1 +1,3 @@
+"""`tf.contrib.eager.metrics`: means that are called with batches (tf layer)."""
+
 from stratax.tensorflow.contrib.eager_metrics import *

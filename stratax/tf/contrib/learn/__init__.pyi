@@ -1,3 +1,5 @@
+"""`tf.contrib.learn`: experiments of Estimators (tf layer)."""
+
 from stratax.tensorflow.contrib.learn import *
 
 from . import datasets as datasets

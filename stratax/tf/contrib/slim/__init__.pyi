@@ -1,3 +1,5 @@
+"""`tf.contrib.slim`: contrib's layers, scopes, variables and losses under one name (tf layer)."""
+
 from stratax.tensorflow.contrib.framework import *
 from stratax.tensorflow.contrib.layers import *
 from stratax.tensorflow.v1.train import get_global_step as get_global_step

@@ -1,1 +1,3 @@
+"""`tf.contrib.slim.losses`: `tf.losses`, under the older name (tf layer)."""
+
 from stratax.tensorflow.v1.losses import *

@@ -1,3 +1,5 @@
+"""`tf.distribute.experimental` (tf layer)."""
+
 import stratax.distribute.strategies
 from stratax.distribute import CentralStorageStrategy as CentralStorageStrategy
 from stratax.distribute import CollectiveCommunication as CollectiveCommunication

@@ -1,1 +1,3 @@
+"""`tensorflow.examples.tutorials` (tf layer)."""
+
 from . import mnist as mnist

@@ -1,3 +1,5 @@
+"""`tf.keras.callbacks`: Keras' callbacks (tf layer)."""
+
 from keras.callbacks import *
 
 from . import experimental as experimental

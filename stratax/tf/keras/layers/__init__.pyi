@@ -1,3 +1,5 @@
+"""`tf.keras.layers`: Keras' layers, and some of Keras 2 (tf layer)."""
+
 from keras.layers import *
 
 from stratax.feature_column import DenseFeatures as DenseFeatures

@@ -1,3 +1,5 @@
+"""`tf.keras.mixed_precision.experimental`: policies as TensorFlow 2.3 writes them (tf layer)."""
+
 import keras.mixed_precision
 from keras.mixed_precision import LossScaleOptimizer as LossScaleOptimizer
 

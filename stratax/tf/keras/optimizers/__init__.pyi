@@ -1,3 +1,5 @@
+"""`tf.keras.optimizers`: Keras' optimizers (tf layer)."""
+
 from keras.optimizers import *
 
 from . import experimental as experimental

@@ -1,3 +1,5 @@
+"""`tf.keras.optimizers.experimental`: what is `tf.keras.optimizers` now (tf layer)."""
+
 from keras.optimizers import SGD as SGD
 from keras.optimizers import Adadelta as Adadelta
 from keras.optimizers import Adafactor as Adafactor

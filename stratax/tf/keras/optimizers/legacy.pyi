@@ -1,3 +1,5 @@
+"""`tf.keras.optimizers.legacy`: Keras' optimizers, which take Keras 2's arguments (tf layer)."""
+
 from keras.optimizers import SGD as SGD
 from keras.optimizers import Adadelta as Adadelta
 from keras.optimizers import Adagrad as Adagrad

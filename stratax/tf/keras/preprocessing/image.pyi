@@ -1,3 +1,5 @@
+"""`tf.keras.preprocessing.image`: Keras' functions for images, and Keras 2's generators (tf layer)."""
+
 from keras.preprocessing.image import *
 
 from stratax.seams.keras_preprocessing import DirectoryIterator as DirectoryIterator

@@ -1,3 +1,5 @@
+"""`tf.keras.preprocessing.sequence`: padding, and Keras 2's generators (tf layer)."""
+
 from keras.preprocessing.sequence import *
 
 from stratax.seams.keras_preprocessing import TimeseriesGenerator as TimeseriesGenerator

@@ -1,3 +1,5 @@
+"""`tf.keras.utils`: Keras' helpers (tf layer)."""
+
 from keras.utils import *
 
 from stratax.tensorflow.keras2.evaluating import SidecarEvaluator as SidecarEvaluator

@@ -1,3 +1,5 @@
+"""`tf.compat.v1.distribute` (tf layer)."""
+
 from stratax.tf.distribute import *
 
 del experimental

@@ -1,3 +1,5 @@
+"""`tf.contrib.learn.datasets`: arrays with labels (tf layer)."""
+
 from stratax.tensorflow.contrib.mnist import load_mnist as load_mnist
 
 from . import base as base

@@ -1,1 +1,3 @@
+"""`tensorflow.examples.tutorials.mnist` (tf layer)."""
+
 from . import input_data as input_data

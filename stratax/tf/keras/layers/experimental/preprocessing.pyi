@@ -1,3 +1,5 @@
+"""`tf.keras.layers.experimental.preprocessing`: what is `tf.keras.layers` now (tf layer)."""
+
 from keras.layers import CategoryEncoding as CategoryEncoding
 from keras.layers import CenterCrop as CenterCrop
 from keras.layers import Discretization as Discretization

@@ -1,5 +1,0 @@
-"""What programs import of `tensorflow.python.feature_column` (tf layer)."""
-
-from stratax.base import doors as _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,5 +1,0 @@
-"""`tf.compat.v1`: how TensorFlow 1 writes a model (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

@@ -1,5 +1,0 @@
-"""`tf.contrib`, as far as programs of TensorFlow 1 use it for their input (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

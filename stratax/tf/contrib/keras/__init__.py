@@ -1,5 +1,0 @@
-"""`tf.contrib.keras`: `tf.keras`, under the older name (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

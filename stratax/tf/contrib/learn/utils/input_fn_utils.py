@@ -1,5 +1,0 @@
-"""`tf.contrib.learn.utils.input_fn_utils`: what a served model is fed (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

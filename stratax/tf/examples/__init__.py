@@ -1,5 +1,0 @@
-"""`tensorflow.examples`, as far as programs of TensorFlow 1 use it (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

@@ -1,5 +1,0 @@
-"""`tf.gfile`: files and folders, under TensorFlow 1's names (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

@@ -1,5 +1,0 @@
-"""`tf.keras.backend`: Keras' settings, and array functions under the names of Keras 2 (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

@@ -1,5 +1,0 @@
-"""`tf.keras.models`: Keras' models, and how Keras 2 loads them (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

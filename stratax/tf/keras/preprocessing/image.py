@@ -1,5 +1,0 @@
-"""`tf.keras.preprocessing.image`: Keras' functions for images, and Keras 2's generators (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

@@ -1,5 +1,0 @@
-"""`tf.losses`: TensorFlow 1's functions, and the names of `tf.keras.losses` (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

@@ -1,5 +1,0 @@
-"""`tf.optimizers`: Keras' optimizers; TensorFlow 1's are in `tf.train` (tf layer)."""
-
-from stratax.tf import _names
-
-__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)
