@@ -18,12 +18,14 @@ from stratax.data.dataset._selecting import Selecting
 from stratax.data.elements import (
     INFINITE_CARDINALITY,
     Count,
+    DatasetSpec,
     as_element,
     flatten,
+    refuse_numpy,
 )
 from stratax.data.iteration import DatasetIterator, Epochs, Iteration, tracing_region
 from stratax.data.plan import Node, as_count, check_callable, fingerprint, make_order, threads_of, walk
-from stratax.errors import BadArgumentError, BadTypeError, DataError, OutOfRangeError
+from stratax.errors import BadArgumentError, BadTypeError, DataError, OutOfRangeError, UnimplementedError
 
 # What gives `make_one_shot_iterator` on a thread; None for what `iter` gives.
 ONE_SHOT: Slot[Callable[["Dataset"], Any] | None] = Slot("one-shot iterators", None)
@@ -647,14 +649,15 @@ class Dataset(Selecting, Grouping):
         """Return the element at a position of an indexable Dataset: see `tf.data.experimental.at`.
 
         Raises:
-            BadTypeError: The Dataset can only be iterated.
+            UnimplementedError: The Dataset can only be iterated.
             OutOfRangeError: It has no such element.
         """
         position, length = as_count("index", index, None), self._node.length
         if not self._node.is_indexable:
-            raise BadTypeError(
-                "Elements of this Dataset come one after another only. Expected: a Dataset over arrays or a range. "
-                f"Received: {shown(self)}. Use next(iter(dataset.skip(index)))."
+            raise UnimplementedError(
+                "Random access is not implemented for this Dataset: its elements come one after another only. "
+                f"Expected: a Dataset over arrays or a range. Received: {shown(self)}. "
+                "Use next(iter(dataset.skip(index)))."
             )
         if position < 0 or 0 <= length <= position:
             raise OutOfRangeError(
@@ -732,7 +735,15 @@ class Dataset(Selecting, Grouping):
         return iter(self) if make is None else make(self)
 
     def as_numpy_iterator(self) -> DatasetIterator:
-        """Iterate like `iter`: elements are NumPy arrays, scalars and `bytes`; sparse ones come as dense arrays."""
+        """Iterate like `iter`: elements are NumPy arrays, scalars and `bytes`; sparse ones come as dense arrays.
+
+        Raises:
+            BadTypeError: A component is a Dataset.
+        """
+        if self._node.has_known_spec:
+            for spec in self._node.composites.values():
+                if isinstance(spec, DatasetSpec):
+                    refuse_numpy(spec)
         return iter(self) if TRACING.get() else self._iterator(as_numpy=True)
 
     def reduce(

@@ -8,7 +8,8 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.data.dataset._dataset import Dataset
-from stratax.data.elements import AUTOTUNE, TensorSpec, flatten, unflatten
+from stratax.data.dataset._deriving import node_of
+from stratax.data.elements import AUTOTUNE, DatasetSpec, TensorSpec, flatten, unflatten
 from stratax.data.plan import as_count, threads_of
 from stratax.data.sources import as_rows
 from stratax.errors import BadArgumentError, BadTypeError
@@ -293,7 +294,7 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transfo
     Returns:
         What `Dataset.apply` takes.
     """
-    return lambda dataset: dataset
+    return lambda dataset: _check_devices_take(dataset)
 
 
 def map_and_batch(
@@ -452,7 +453,20 @@ def prefetch_to_device(device: str, buffer_size: int | None = None) -> Transform
     Returns:
         What `Dataset.apply` takes.
     """
-    return lambda dataset: dataset.prefetch(AUTOTUNE if buffer_size is None else buffer_size)
+    size = AUTOTUNE if buffer_size is None else buffer_size
+    return lambda dataset: _check_devices_take(dataset).prefetch(size)
+
+
+def _check_devices_take(dataset: Dataset) -> Dataset:
+    node = node_of(dataset)
+    for spec in node.composites.values() if node.has_known_spec else ():
+        if isinstance(spec, DatasetSpec):
+            raise BadTypeError(
+                "Datasets in elements stay on the host: devices take arrays. Received: a component "
+                f"{shown(spec)}. Use prefetch, or flatten the windows first: "
+                "ds.flat_map(lambda window: window.batch(n))."
+            )
+    return dataset
 
 
 def cardinality(dataset: Dataset) -> Any:

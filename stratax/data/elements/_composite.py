@@ -8,13 +8,15 @@ kind under which files know it (data layer).
 
 import abc
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import optree
 
-from stratax.data.elements._spec import TensorSpec
+from stratax.base.shown import shown
+from stratax.data.elements._spec import Nested, TensorSpec
 from stratax.data.elements._tensor_shape import Shape, TensorShape, as_shape
+from stratax.errors import BadTypeError
 
 # Of its own, so that types that are registered here mean nothing to other users of optree.
 NAMESPACE = "stratax"
@@ -101,7 +103,7 @@ class CompositeSpec(abc.ABC):
         """Return a value with nothing in it, of known rank."""
 
     @abc.abstractmethod
-    def joined(self, values: Sequence[Any]) -> Any:
+    def join(self, values: Sequence[Any]) -> Any:
         """Return a batch of such values."""
 
     @abc.abstractmethod
@@ -110,7 +112,7 @@ class CompositeSpec(abc.ABC):
 
     def rows(self, value: object, start: int, stop: int) -> Any:
         """Return some of the slices of such a value, together."""
-        return self.unbatched().joined(self.split(value)[start:stop])
+        return self.unbatched().join(self.split(value)[start:stop])
 
     def with_shape(self, shape: Shape | None) -> "CompositeSpec":
         """Return the same of another shape."""
@@ -166,8 +168,23 @@ def parts_of(values: object) -> list[Any]:
 
 
 def as_numpy_array(leaf: object) -> Any:
-    """Return a component as an array of NumPy: a composite as the one that it stands for."""
+    """Return a component as an array of NumPy: a composite as the one that it stands for.
+
+    Raises:
+        BadTypeError: It is a Dataset.
+    """
+    if isinstance(leaf, Nested):
+        refuse_numpy(leaf)
     return leaf.numpy() if isinstance(leaf, Composite) else leaf
+
+
+def refuse_numpy(value: object) -> NoReturn:
+    """Raise, for what is a Dataset or made of Datasets, or describes one."""
+    raise BadTypeError(
+        "as_numpy_iterator() is not supported for Datasets in elements, which are no arrays. Received: a component "
+        f"{shown(value)}. Iterate over the Dataset itself, and over its windows: "
+        "[list(window.as_numpy_iterator()) for window in ds]."
+    )
 
 
 def map_parts(function: Callable[[Any], Any], value: object) -> Any:

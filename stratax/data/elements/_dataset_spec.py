@@ -1,11 +1,93 @@
-"""`DatasetSpec`: what describes a Dataset that is itself a component of an element (data layer)."""
+"""Datasets that are components of elements, and `DatasetSpec`, which describes one or a batch of them (data layer)."""
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
+import optree
+
+from stratax.base import pytrees
+from stratax.base.shown import shown
 from stratax.base.typing import PyTree
+from stratax.data.elements._composite import NAMESPACE, Composite, merge_shapes
 from stratax.data.elements._spec import Nested
 from stratax.data.elements._structure import flatten, unflatten
+from stratax.data.elements._tensor_shape import Shape, TensorShape, as_shape
+from stratax.errors import BadTypeError, DataError
+
+
+class DatasetBatch(Composite):
+    """A batch of Datasets, as `batch` makes it of the windows of `window`, for those who take it apart again.
+
+    `unbatch` gives the Datasets one by one, and so does `Dataset.from_tensor_slices`. There is nothing else to do with
+    it, as in TensorFlow.
+
+    Args:
+        rows: The Datasets, or the batches of them.
+        spec: What describes each of them.
+    """
+
+    __slots__ = ("_row_spec", "_rows")
+
+    def __init__(self, rows: Sequence[Any], spec: "DatasetSpec") -> None:
+        pytrees.tell_jax()
+        self._rows = tuple(rows)
+        self._row_spec = spec
+
+    @property
+    def rows(self) -> tuple[Any, ...]:
+        """The Datasets, or the batches of them."""
+        return self._rows
+
+    @property
+    def element_spec(self) -> Any:
+        """Structure of the specs of the elements of each Dataset."""
+        return self._row_spec.element_spec
+
+    @property
+    def spec(self) -> "DatasetSpec":
+        """What describes it."""
+        return self._row_spec.batched(len(self._rows))
+
+    @property
+    def shape(self) -> TensorShape:
+        """How many Datasets it holds, along each of its dimensions."""
+        return TensorShape(self.spec.dataset_shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of its dimensions."""
+        return len(self.spec.dataset_shape or ())
+
+    def numpy(self) -> NoReturn:
+        """Refuse: Datasets are no numbers.
+
+        Raises:
+            BadTypeError: Always.
+        """
+        raise BadTypeError(
+            f"Datasets can't be converted to an array of NumPy. Received: {shown(self)}. Take the elements out of "
+            "them first: ds.unbatch().flat_map(lambda window: window)."
+        )
+
+    def on_host(self) -> "DatasetBatch":
+        """Return it as it is."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<DatasetBatch shape={self.shape}, element_spec={self.element_spec!r}>"
+
+
+def _to_parts(batch: DatasetBatch) -> tuple[tuple[Any, ...], "DatasetSpec"]:
+    return batch.rows, batch._row_spec
+
+
+def _of_parts(spec: "DatasetSpec", rows: Sequence[Any]) -> DatasetBatch:
+    return DatasetBatch(rows, spec)
+
+
+optree.register_pytree_node(DatasetBatch, _to_parts, _of_parts, namespace=NAMESPACE)
+pytrees.register(DatasetBatch, _to_parts, _of_parts)
 
 
 class DatasetSpec:
@@ -13,18 +95,25 @@ class DatasetSpec:
 
     Args:
         element_spec: Structure of the specs of the inner Dataset's elements.
-        dataset_shape: Ignored: one component is one Dataset.
+        dataset_shape: How many Datasets a component is a batch of, `None` for sizes that differ; it is one Dataset
+            when left out.
     """
 
-    __slots__ = ("_element_spec",)
+    __slots__ = ("_dataset_shape", "_element_spec")
 
     def __init__(self, element_spec: PyTree, dataset_shape: object = ()) -> None:
         self._element_spec = element_spec
+        self._dataset_shape = as_shape(dataset_shape)
 
     @property
     def shape(self) -> None:
         """The shape of a Dataset: it has none."""
         return None
+
+    @property
+    def dataset_shape(self) -> Shape | None:
+        """How many Datasets a component is a batch of; `()` of one Dataset, None if the rank is not known."""
+        return self._dataset_shape
 
     @property
     def element_spec(self) -> Any:
@@ -33,36 +122,77 @@ class DatasetSpec:
 
     @property
     def value_type(self) -> type:
-        """The class of what it describes: something made of elements, as a Dataset is."""
-        return Nested
+        """The class of what it describes: something made of elements, as a Dataset is, or a batch of such."""
+        return Nested if self._dataset_shape == () else DatasetBatch
 
     @staticmethod
     def from_value(value: Nested) -> "DatasetSpec":
         """Return the spec of a Dataset."""
         return DatasetSpec(value.element_spec)
 
+    def batched(self, size: int | None) -> "DatasetSpec":
+        """Return the spec of a batch of `size` such components."""
+        return self._of_shape(None if self._dataset_shape is None else (size, *self._dataset_shape))
+
+    def unbatched(self) -> "DatasetSpec":
+        """Return the spec of the parts of such a component.
+
+        Raises:
+            DataError: It is one Dataset.
+        """
+        if self._dataset_shape == ():
+            raise DataError(
+                "Slicing dataset elements is not supported for rank 0: a component that is one Dataset has no parts. "
+                f"Received: {shown(self)}. Take its elements with ds.flat_map(lambda window: window), or batch first."
+            )
+        return self._of_shape(None if self._dataset_shape is None else self._dataset_shape[1:])
+
+    def _of_shape(self, shape: Shape | None) -> "DatasetSpec":
+        made = DatasetSpec(self._element_spec)
+        made._dataset_shape = shape
+        return made
+
+    def join(self, values: Sequence[Any]) -> DatasetBatch:
+        """Return a batch of such components.
+
+        Raises:
+            DataError: Some of them are batches of other sizes.
+        """
+        specs = [_spec_of(value) for value in values]
+        if len({spec.dataset_shape for spec in specs}) > 1:
+            shapes = [spec.dataset_shape for spec in specs]
+            raise DataError(
+                "Batches of Datasets that become one batch need one size. "
+                f"Received: sizes={shown(shapes)}. Use unbatch before batch, or drop_remainder=True."
+            )
+        return DatasetBatch(values, functools.reduce(DatasetSpec.merged, specs) if specs else self)
+
+    def split(self, value: DatasetBatch) -> list[Any]:
+        """Return the parts of such a component."""
+        return list(value.rows)
+
     def is_compatible_with(self, other: object) -> bool:
-        """Return whether a Dataset, or the spec of one, is described by this spec."""
-        other = DatasetSpec(other.element_spec) if isinstance(other, Nested) else other
-        return isinstance(other, DatasetSpec) and self._of_parts(
-            other, lambda a, b: bool(a.is_compatible_with(b))
+        """Return whether a Dataset, a batch of them, or the spec of one, is described by this spec."""
+        other = _spec_of(other) if isinstance(other, Nested | DatasetBatch) else other
+        return (
+            isinstance(other, DatasetSpec)
+            and TensorShape(self._dataset_shape).is_compatible_with(other._dataset_shape)
+            and self._of_parts(other, lambda a, b: bool(a.is_compatible_with(b)))
         )
 
     def is_subtype_of(self, other: object) -> bool:
         """Return whether what this spec describes is described by `other`, too."""
-        return isinstance(other, DatasetSpec) and self._of_parts(other, _is_subtype)
+        return (
+            isinstance(other, DatasetSpec)
+            and _is_within(self._dataset_shape, other._dataset_shape)
+            and self._of_parts(other, _is_subtype)
+        )
 
     def most_specific_common_supertype(self, others: Sequence["DatasetSpec"]) -> "DatasetSpec | None":
         """Return the spec of the Datasets of this spec and of others; None if there is none."""
-        parts, structure = flatten(self._element_spec)
-        for other in others:
-            if not isinstance(other, DatasetSpec) or flatten(other._element_spec)[1] != structure:
-                return None
-            theirs = flatten(other._element_spec)[0]
-            if not all(a.is_like(b) for a, b in zip(parts, theirs, strict=True)):
-                return None
-            parts = [a.merged(b) for a, b in zip(parts, theirs, strict=True)]
-        return DatasetSpec(unflatten(structure, parts))
+        if not all(self.is_like(other) for other in others):
+            return None
+        return functools.reduce(DatasetSpec.merged, others, self)
 
     def _of_parts(self, other: "DatasetSpec", holds: Callable[[Any, Any], bool]) -> bool:
         mine, structure = flatten(self._element_spec)
@@ -70,29 +200,42 @@ class DatasetSpec:
         return structure == same and all(holds(a, b) for a, b in zip(mine, theirs, strict=True))
 
     def is_like(self, other: object) -> bool:
-        """Return whether `other` describes a Dataset of such elements, too."""
-        return self == other
+        """Return whether one node may give components of both specs: their elements differ in sizes at most."""
+        return isinstance(other, DatasetSpec) and self._of_parts(other, lambda a, b: bool(a.is_like(b)))
 
-    def merged(self, other: object) -> "DatasetSpec":
-        """Return this one: the spec of either Dataset."""
-        return self
+    def merged(self, other: "DatasetSpec") -> "DatasetSpec":
+        """Return the spec of components that are like this one or like `other`."""
+        mine, structure = flatten(self._element_spec)
+        theirs = flatten(other._element_spec)[0]
+        made = DatasetSpec(unflatten(structure, [a.merged(b) for a, b in zip(mine, theirs, strict=True)]))
+        return made._of_shape(merge_shapes(self._dataset_shape, other._dataset_shape))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DatasetSpec) and self._element_spec == other._element_spec
+        return (
+            isinstance(other, DatasetSpec)
+            and self._element_spec == other._element_spec
+            and self._dataset_shape == other._dataset_shape
+        )
 
     def __hash__(self) -> int:
-        return hash(repr(self._element_spec))
+        return hash((repr(self._element_spec), self._dataset_shape))
 
     def __repr__(self) -> str:
-        return f"DatasetSpec({self._element_spec!r}, TensorShape([]))"
+        return f"DatasetSpec({self._element_spec!r}, {TensorShape(self._dataset_shape)!r})"
+
+
+def _spec_of(value: Any) -> DatasetSpec:
+    return value.spec if isinstance(value, DatasetBatch) else DatasetSpec(value.element_spec)
+
+
+def _is_within(sizes: Shape | None, others: Shape | None) -> bool:
+    if others is None or sizes is None:
+        return others is None
+    pairs = zip(sizes, others, strict=False)
+    return len(sizes) == len(others) and all(b is None or a == b for a, b in pairs)
 
 
 def _is_subtype(spec: Any, other: Any) -> bool:
     if hasattr(spec, "is_subtype_of"):
         return bool(spec.is_subtype_of(other))
-    if type(spec) is not type(other) or spec.dtype != other.dtype:
-        return False
-    if other.shape is None or spec.shape is None:
-        return other.shape is None
-    sizes = zip(spec.shape, other.shape, strict=False)
-    return len(spec.shape) == len(other.shape) and all(b is None or a == b for a, b in sizes)
+    return type(spec) is type(other) and spec.dtype == other.dtype and _is_within(spec.shape, other.shape)

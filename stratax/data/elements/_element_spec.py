@@ -16,7 +16,7 @@ def spec_of_row(row: Row, structure: Structure) -> Any:
     return unflatten(structure, [spec_of_leaf(leaf) for leaf in row])
 
 
-def spec_of_leaf(leaf: object) -> TensorSpec | CompositeSpec | DatasetSpec:
+def spec_of_leaf(leaf: Any) -> Any:
     """Return the spec of one component: of an array, of several, or of an inner Dataset."""
     if isinstance(leaf, Nested):
         return DatasetSpec(leaf.element_spec)

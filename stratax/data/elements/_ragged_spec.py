@@ -123,7 +123,7 @@ class RaggedTensorSpec(CompositeSpec):
     def _of_rank(self, ragged_rank: int, shape: object) -> "RaggedTensorSpec":
         return RaggedTensorSpec(shape, self._dtype, ragged_rank, self._row_splits_dtype)
 
-    def joined(self, values: Sequence[Any]) -> Any:
+    def join(self, values: Sequence[Any]) -> Any:
         """Return a RaggedTensor whose rows are the values; of numbers, an array.
 
         Raises:

@@ -197,7 +197,7 @@ class SparseTensorSpec(CompositeSpec):
         sizes = np.array([size or 0 for size in self.shape or ()], np.int64)
         return SparseTensor(np.zeros((0, len(sizes)), np.int64), np.zeros(0, self.dtype), sizes)
 
-    def joined(self, values: Sequence[SparseTensor]) -> SparseTensor:
+    def join(self, values: Sequence[SparseTensor]) -> SparseTensor:
         """Return a batch, whose sizes are the largest of all.
 
         Raises:

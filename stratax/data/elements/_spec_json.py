@@ -11,15 +11,17 @@ from stratax.base.typing import PyTree
 # Imported for their kinds, which files may name.
 from stratax.data.elements import _ragged_spec, _sparse  # noqa: F401
 from stratax.data.elements._composite import CompositeSpec
+from stratax.data.elements._dataset_spec import DatasetSpec
 from stratax.data.elements._spec import TensorSpec
-from stratax.errors import DataError
+from stratax.errors import DataError, DataLossError
 
 
 def spec_to_json(spec: PyTree) -> Any:
     """Return a structure of TensorSpec and CompositeSpec as JSON can hold it.
 
     Raises:
-        DataError: A component is a Dataset, or the structure is made of something else than tuples, namedtuples,
+        DataLossError: A component is a Dataset.
+        DataError: The structure is made of something else than tuples, namedtuples,
             dicts with strings as keys, and None.
     """
     if isinstance(spec, TensorSpec):
@@ -37,6 +39,12 @@ def spec_to_json(spec: PyTree) -> Any:
         fields = getattr(spec, "_fields", None)
         # Without the module: a class is never looked up by a name out of a file.
         return found if fields is None else {**found, "name": type(spec).__name__, "fields": list(fields)}
+    if isinstance(spec, DatasetSpec):
+        raise DataLossError(
+            "Datasets that are components of elements can't be written to a file, from which nobody could read them "
+            f"again. Received: a component with the spec {shown(spec)}. Write their elements, as in "
+            "ds.flat_map(lambda window: window), and make windows of what is read."
+        )
     raise DataError(
         "Elements that are written to files are arrays and strings in tuples, namedtuples, and dicts with strings as "
         f"keys. Received: a component with the spec {shown(spec)}. Map it to one of these first."

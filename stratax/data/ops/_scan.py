@@ -8,10 +8,12 @@ from stratax.base.shown import shown
 from stratax.data.elements import (
     Block,
     ElementRows,
+    Nested,
     Row,
     as_row,
     check_same,
     element_scope,
+    flatten,
     spec_of_row,
     unflatten,
 )
@@ -36,6 +38,11 @@ class Scan(Drawing, Trying):
 
     def __init__(self, child: Node, initial: object, function: Callable[..., Any]) -> None:
         check_callable("scan_func", function)
+        if any(isinstance(leaf, Nested) for leaf in flatten(initial)[0]):
+            raise BadTypeError(
+                "The state of a scan is made of arrays, and holds no Dataset. "
+                f"Received: initial_state={shown(initial)}. Keep numbers of it, such as a position."
+            )
         super().__init__(child)
         self._initial = initial
         self._function = function

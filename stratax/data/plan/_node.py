@@ -17,6 +17,7 @@ from stratax.data.elements import (
     INFINITE_CARDINALITY,
     Block,
     CompositeSpec,
+    DatasetSpec,
     ElementName,
     ElementRows,
     Structure,
@@ -68,9 +69,10 @@ class Node(abc.ABC):
         return self._flat_spec[1]
 
     @cached_property
-    def composites(self) -> dict[int, CompositeSpec]:
+    def composites(self) -> dict[int, CompositeSpec | DatasetSpec]:
         """The specs of the components that are no plain arrays, by their number; asked for behind the first element."""
-        return {i: spec for i, spec in enumerate(self._flat_spec[0]) if isinstance(spec, CompositeSpec)}
+        specs = enumerate(self._flat_spec[0])
+        return {i: spec for i, spec in specs if isinstance(spec, CompositeSpec | DatasetSpec)}
 
     @cached_property
     def is_indexable(self) -> bool:

@@ -11,6 +11,7 @@ from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
     CompositeSpec,
+    DatasetSpec,
     ElementRows,
     Row,
     TensorSpec,
@@ -124,8 +125,10 @@ class GeneratorElements(Node):
             return tuple(element)
         return element
 
-    def _convert(self, leaf: object, spec: TensorSpec | CompositeSpec, name: str, number: int) -> Any:
-        if isinstance(spec, CompositeSpec):
+    def _convert(
+        self, leaf: object, spec: TensorSpec | CompositeSpec | DatasetSpec, name: str, number: int
+    ) -> Any:
+        if isinstance(spec, CompositeSpec | DatasetSpec):
             return self._composite(leaf, spec, name, number)
         array = as_array(leaf)
         found = TensorSpec.from_array(array)
@@ -139,7 +142,7 @@ class GeneratorElements(Node):
             )
         return converted
 
-    def _composite(self, leaf: object, spec: CompositeSpec, name: str, number: int) -> Any:
+    def _composite(self, leaf: object, spec: CompositeSpec | DatasetSpec, name: str, number: int) -> Any:
         value = as_row(leaf)[0][0]
         if spec.is_compatible_with(value):
             return value
@@ -201,10 +204,11 @@ def make_generator(
         )
     signature = output_signature if output_types is None else _old_signature(output_types, output_shapes)
     for spec in flatten(signature)[0]:
-        if not isinstance(spec, TensorSpec | CompositeSpec):
+        if not isinstance(spec, TensorSpec | CompositeSpec | DatasetSpec):
             raise BadTypeError(
                 "output_signature is a TensorSpec or a structure (tuple, dict) of them, and of specs of sparse and "
-                f"ragged components. Received: {shown(spec)} in output_signature={shown(output_signature)}."
+                f"ragged components and of Datasets. Received: {shown(spec)} in "
+                f"output_signature={shown(output_signature)}."
             )
     # The function gets NumPy values, scalars as NumPy scalars, as TensorFlow passes them.
     return GeneratorElements(generator, tuple(np.asarray(arg)[()] for arg in args or ()), signature)

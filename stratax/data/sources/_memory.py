@@ -233,7 +233,9 @@ def _of_composites(label: str, leaves: Sequence[Any], structure: Structure, *, a
     _check_lengths(parts, structure)
     rows = [as_row(unflatten(structure, [part[i] for part in parts]))[0] for i in range(len(parts[0]))]
     inner = [
-        spec.unbatched() if isinstance(spec, CompositeSpec) else TensorSpec(spec.shape[1:], spec.dtype)
+        spec.unbatched()
+        if isinstance(spec, CompositeSpec | DatasetSpec)
+        else TensorSpec(spec.shape[1:], spec.dtype)
         for spec in specs
     ]
     return RowsSource(rows, unflatten(structure, inner), label)

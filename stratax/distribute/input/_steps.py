@@ -188,7 +188,7 @@ def _merge(column: Sequence[np.ndarray]) -> np.ndarray:
     if not is_composites(column[0]):
         return np.concatenate([rows.reshape(-1, *rows.shape[2:]) for rows in column])[None]
     spec = column[0][0].spec
-    return as_objects([spec.unbatched().joined([row for each in column for row in spec.split(each[0])])])
+    return as_objects([spec.unbatched().join([row for each in column for row in spec.split(each[0])])])
 
 
 def _part(leaf: np.ndarray, start: int, stop: int) -> np.ndarray:

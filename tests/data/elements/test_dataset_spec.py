@@ -19,3 +19,16 @@ def test_the_common_spec_has_the_sizes_that_all_have():
     assert not PAIR.is_subtype_of(fixed)
     assert fixed.most_specific_common_supertype([PAIR]) == PAIR
     assert PAIR.most_specific_common_supertype([DatasetSpec(TensorSpec((), "int64"))]) is None
+
+
+def test_batches_of_datasets_are_told_apart_by_their_sizes():
+    one, some = DatasetSpec(TensorSpec((2,), "int64")), DatasetSpec(TensorSpec((3,), "int64"), (None,))
+    assert one != some
+    assert not one.is_compatible_with(some)
+    assert one.batched(2).is_subtype_of(DatasetSpec(TensorSpec((2,), "int64"), (None,)))
+    assert not DatasetSpec(TensorSpec((2,), "int64"), (None,)).is_subtype_of(one.batched(2))
+    # As TensorFlow 2.21 prints what they have in common.
+    assert repr(one.most_specific_common_supertype([some])) == (
+        "DatasetSpec(TensorSpec(shape=(None,), dtype=tf.int64, name=None), TensorShape(None))"
+    )
+    assert one.batched(4).unbatched() == one

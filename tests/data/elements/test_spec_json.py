@@ -29,7 +29,7 @@ def test_specs_come_back():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (DatasetSpec(TensorSpec(())), "Elements that are written"),
+        (DatasetSpec(TensorSpec(())), "Datasets that are components"),
         ({1: TensorSpec(())}, "strings as keys"),
         (TensorSpec((), "S3"), r"dtype=\|S3"),
         (TensorSpec((), np.dtype([("a", "i4")])), "of this dtype"),

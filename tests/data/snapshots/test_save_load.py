@@ -239,8 +239,6 @@ def test_arguments_are_checked(tmp_path):
         dataset.save(tmp_path, shard_func=3)
     with pytest.raises(DataError, match="shard_func has to give the number of a file"):
         dataset.save(tmp_path, shard_func=lambda n: -1)
-    with pytest.raises(DataError, match="Elements that are written to files"):
-        dataset.window(2).save(tmp_path)
     with pytest.raises(BadArgumentError, match="compression"):
         dataset.save(tmp_path, "BROTLI")
     dataset.save(tmp_path)
@@ -349,3 +347,14 @@ def test_load_waits_for_what_is_being_saved(tmp_path, caplog):
     writer.join()
     assert as_lists(loaded) == [0, 1, 2, 3]
     assert "to be saved to its end" in caplog.text
+
+
+def test_windows_are_not_written_to_files(tmp_path):
+    windows = Dataset.range(4).window(2)
+    # TensorFlow writes them, and raises the same error when they are read.
+    with pytest.raises(DataLossError, match="can't be written to a file, from which nobody could read them"):
+        windows.save(str(tmp_path / "saved"))
+    for written in (windows.snapshot(str(tmp_path / "snapshot")), windows.cache(str(tmp_path / "cache"))):
+        with pytest.raises(DataLossError, match="make windows of what is read"):
+            list(written)
+    assert not (tmp_path / "saved").exists()

@@ -4,7 +4,7 @@ import numpy as np
 import optree
 import pytest
 
-from stratax.data import UNKNOWN_CARDINALITY, Dataset, TensorSpec
+from stratax.data import UNKNOWN_CARDINALITY, Dataset, DatasetSpec, TensorSpec
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 from tests.data.reference import as_lists
 
@@ -97,3 +97,33 @@ def test_a_tuple_stands_for_an_array_where_the_signature_has_one(element, signat
     dataset = Dataset.from_generator(lambda: iter([element]), output_signature=signature)
     (found,) = dataset
     assert optree.tree_map(np.ndarray.tolist, found) == optree.tree_map(lambda part: part, expected)
+
+
+def test_a_generator_gives_datasets():
+    def growing():
+        for size in (1, 2, 3):
+            yield size, Dataset.range(size)
+
+    signature = (INT, DatasetSpec(INT))
+    dataset = Dataset.from_generator(growing, output_signature=signature)
+    assert dataset.element_spec == signature
+    assert [(int(size), as_lists(inner)) for size, inner in dataset] == [
+        (1, [0]),
+        (2, [0, 1]),
+        (3, [0, 1, 2]),
+    ]
+    assert as_lists(dataset.flat_map(lambda size, inner: inner)) == [0, 0, 1, 0, 1, 2]
+    # Sizes that differ are those of the signature.
+    of_sizes = DatasetSpec(TensorSpec((None,), "int32"))
+    rows = Dataset.from_generator(
+        lambda: [Dataset.from_tensors([1, 2]), Dataset.from_tensors([3])], output_signature=of_sizes
+    )
+    assert [as_lists(inner) for inner in rows] == [[[1, 2]], [[3]]]
+    assert as_lists(rows.batch(2).unbatch().flat_map(lambda inner: inner)) == [[1, 2], [3]]
+
+
+@pytest.mark.parametrize("element", [3, [1, 2], Dataset.from_tensor_slices([1.0])])
+def test_a_generator_that_gives_something_else_than_the_datasets_of_its_signature_says_so(element):
+    dataset = Dataset.from_generator(lambda: [element], output_signature=DatasetSpec(INT))
+    with pytest.raises(DataError, match="does not fit its output_signature. Expected: element=DatasetSpec"):
+        list(dataset)

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax.base.shown import shown
 from stratax.data.elements import (
     Block,
     Columns,
-    DatasetSpec,
     ElementRows,
     Row,
     concatenate_blocks,
@@ -20,7 +18,6 @@ from stratax.data.elements import (
 from stratax.data.ops.batch._cursors import BatchCursor
 from stratax.data.plan import Node, Passes, PlanRun, as_count, is_one_of_many, select_passes
 from stratax.data.position import Cursor
-from stratax.errors import DataError
 
 
 class Grouped(Node):
@@ -146,7 +143,7 @@ class Batch(Grouped):
         if composites := self.child.composites:
             rows = [piece.row(i) for piece in pieces for i in range(piece.count)]
             return [
-                composites[i].joined(values)
+                composites[i].join(values)
                 if i in composites
                 else stack_rows([[value] for value in values])[0]
                 for i, values in enumerate(zip(*rows, strict=True))
@@ -159,12 +156,6 @@ class Batch(Grouped):
 def _batch_specs(spec: Any, size: int | None) -> Any:
     """Return specs with a leading axis."""
     specs, structure = flatten(spec)
-    for each in specs:
-        if isinstance(each, DatasetSpec):
-            raise DataError(
-                f"Datasets can't be stacked into a batch. Received: element_spec={shown(spec)}. Flatten the "
-                "windows first: ds.flat_map(lambda window: window.batch(n))."
-            )
     return unflatten(structure, [each.batched(size) for each in specs])
 
 

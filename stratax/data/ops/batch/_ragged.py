@@ -27,7 +27,7 @@ from stratax.data.elements import (
 from stratax.data.ops.batch._padded import OneByOne
 from stratax.data.plan import Node, Passes, PlanRun, as_count
 from stratax.data.position import Cursor
-from stratax.errors import DataError
+from stratax.errors import BadTypeError, DataError
 
 
 class RaggedBatch(OneByOne):
@@ -62,9 +62,9 @@ class RaggedBatch(OneByOne):
         return [self._make_ragged_spec(spec) for spec in flatten(self.child.spec)[0]]
 
     def _make_ragged_spec(self, spec: Any) -> Any:
-        if isinstance(spec, CompositeSpec):
+        if isinstance(spec, CompositeSpec | DatasetSpec):
             return spec
-        if isinstance(spec, DatasetSpec) or spec.shape is None:
+        if spec.shape is None:
             raise DataError(
                 "ragged_batch takes components of a known rank. "
                 f"Received: element_spec={shown(self.child.spec)}. Give them one in a map."
@@ -87,7 +87,7 @@ class RaggedBatch(OneByOne):
 
     def _join(self, spec: Any, component: int, parts: Sequence[Any]) -> Any:
         if component in self.child.composites:
-            return spec.joined(parts)
+            return spec.join(parts)
         if isinstance(spec, RaggedTensorSpec):
             return self._rows(parts, spec.ragged_rank)
         return stack_rows([[part] for part in parts])[0]
@@ -127,12 +127,13 @@ class SparseBatch(OneByOne):
         """A SparseTensor of the child's dtype.
 
         Raises:
-            DataError: Elements have several components.
+            BadTypeError: Elements have several components, or one that is no array.
         """
         spec = self.child.spec
         if not isinstance(spec, TensorSpec):
-            raise DataError(
-                f"sparse_batch takes elements of one component. Received: element_spec={shown(spec)}. Map them to one."
+            raise BadTypeError(
+                f"sparse_batch takes elements of one component, an array. Received: element_spec={shown(spec)}. "
+                "Map them to one."
             )
         return SparseTensorSpec((None, *self._row_shape), spec.dtype)
 
@@ -168,4 +169,8 @@ def make_sparse_batch(node: Node, batch_size: object, row_shape: object) -> Node
     shape = as_shape(row_shape)
     if shape is None:
         raise DataError(f"row_shape has a known rank. Received: row_shape={shown(row_shape)}.")
-    return SparseBatch(node, as_count("batch_size", batch_size, 1), shape)
+    made = SparseBatch(node, as_count("batch_size", batch_size, 1), shape)
+    if node.has_known_spec:
+        # Raised here, as by TensorFlow, and not by the first element.
+        _ = made.spec
+    return made

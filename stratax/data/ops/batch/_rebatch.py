@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.data.elements import Block, Columns, Row, flatten
+from stratax.data.elements import Block, DatasetSpec, Row, flatten
 from stratax.data.ops.batch._batch import Batch, make_batch
+from stratax.data.ops.batch._cursors import one_element
 from stratax.data.ops.batch._unbatch import make_unbatch
 from stratax.data.plan import Node, PlanRun, as_count
 from stratax.data.position import Cursor, CursorOver, State
@@ -55,7 +56,12 @@ class BatchInTurns(Batch):
     def _empty(self) -> Row:
         """Return a batch of no elements."""
         specs = flatten(self.child.spec)[0]
-        return [np.empty((0, *(size or 0 for size in spec.shape or ())), spec.dtype) for spec in specs]
+        return [
+            spec.join([])
+            if isinstance(spec, DatasetSpec)
+            else np.empty((0, *(size or 0 for size in spec.shape or ())), spec.dtype)
+            for spec in specs
+        ]
 
 
 class RebatchCursor(CursorOver):
@@ -81,10 +87,13 @@ class RebatchCursor(CursorOver):
         super().__init__(child)
         self._sizes, self._join, self._empty = sizes, join, empty
         self._drop_remainder = drop_remainder
-        self._turn = 0
+        # None behind a batch that the end has cut short: no batch follows it, not even one of no elements.
+        self._turn: int | None = 0
 
     def read(self, limit: int) -> Block:
         pieces: list[Block] = []
+        if self._turn is None:
+            raise StopIteration
         size = missing = self._sizes[self._turn]
         while missing:
             try:
@@ -96,9 +105,9 @@ class RebatchCursor(CursorOver):
             missing -= piece.count
         if size and (not pieces or (missing and self._drop_remainder)):
             raise StopIteration
-        self._turn = (self._turn + 1) % len(self._sizes)
+        self._turn = None if missing else (self._turn + 1) % len(self._sizes)
         row = self._join(pieces) if pieces else self._empty()
-        return Columns([leaf[None] for leaf in row], 1)
+        return one_element(row)
 
     def skip(self, count: int) -> int:
         for passed in range(count):

@@ -36,8 +36,10 @@ class Unbatch(Node):
         return unflatten(structure, [self._inner(spec) for spec in specs])
 
     @staticmethod
-    def _inner(spec: PyTree) -> TensorSpec | CompositeSpec:
-        if isinstance(spec, DatasetSpec) or spec.shape == ():
+    def _inner(spec: PyTree) -> TensorSpec | CompositeSpec | DatasetSpec:
+        if isinstance(spec, DatasetSpec):
+            return spec.unbatched()
+        if spec.shape == ():
             raise DataError(
                 "unbatch takes elements apart along their first axis, so every component needs one. "
                 f"Received: a component {shown(spec)}. Batch first."
@@ -83,7 +85,11 @@ def make_unbatch(node: Node) -> Node:
     # Reading batches ahead means nothing for their elements.
     inner = node.child if isinstance(node, Prefetch) else node
     if not isinstance(inner, Batch) or _is_changed(inner.child):
-        return Unbatch(node)
+        made = Unbatch(node)
+        if node.has_known_spec:
+            # Raised here, as by TensorFlow, and not by the first element.
+            _ = made.spec
+        return made
     length = inner.child.length
     if not inner.drop_remainder or length == INFINITE_CARDINALITY:
         return inner.child

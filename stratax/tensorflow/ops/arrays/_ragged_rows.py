@@ -95,7 +95,7 @@ def _stack(results: list[Any], spec: Any) -> Any:
     if isinstance(spec, CompositeSpec):
         if isinstance(spec, RaggedTensorSpec) and results:
             return ragged.stack([np.asarray(each) if not _is_composite(each) else each for each in results])
-        return spec.joined([each.on_host() for each in results])
+        return spec.join([each.on_host() for each in results])
     dtype = np.dtype(getattr(getattr(spec, "dtype", spec), "as_numpy_dtype", getattr(spec, "dtype", spec)))
     arrays = [
         np.asarray(each, dtype) if isinstance(each, int | float) else np.asarray(each) for each in results

@@ -90,10 +90,6 @@ def test_padding_needs_one_rank():
         list(source.padded_batch(2, padded_shapes=[None]))
 
 
-def test_windows_can_not_be_batched_or_padded():
-    with pytest.raises(DataError, match="Datasets can't be stacked"):
-        _ = Dataset.range(5).window(2).batch(2).element_spec
-    with pytest.raises(DataError, match="Datasets can't be stacked"):
-        list(Dataset.range(5).window(2).batch(2))
+def test_windows_can_not_be_padded():
     with pytest.raises(BadTypeError, match="padded_batch pads arrays"):
         Dataset.range(5).window(2).padded_batch(2)

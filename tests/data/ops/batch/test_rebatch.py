@@ -19,6 +19,10 @@ from tests.data.reference import as_lists
         (5, [3], False, [[0, 1, 2], [3, 4]]),
         (5, 3, False, [[0, 1, 2], [3, 4]]),
         (3, [1, 0, 2], False, [[0], [], [1, 2]]),
+        # No batch follows one that the end has cut short, not even one of no elements.
+        (4, [2, 0, 3], False, [[0, 1], [], [2, 3]]),
+        (4, [2, 0], False, [[0, 1], [], [2, 3], []]),
+        (3, [0, 2], False, [[], [0, 1], [], [2]]),
     ],
 )
 def test_sizes_take_turns(length, sizes, drop_remainder, expected):
