@@ -1,7 +1,7 @@
 """Write the tables of docs/compatibility.md: `python -m tools.compatibility` (or `make names`).
 
 They are what stands in `stratax/tf/_different.txt` and `stratax/tf/_missing.txt`, by topic, and the names of the stubs
-of `stratax.tf`.
+of `stratax.tf`. What `tools.programs` writes behind them stays.
 """
 
 import itertools
@@ -19,6 +19,7 @@ _SAID = """\
 By topic. `stratax check program.py` lists the lines of a program that use what may matter there, such as an argument
 without an effect. The TensorFlow of `tf.estimator` is 2.15, the last one that has it; elsewhere it is 2.21."""
 _NAMES = "## Which names there are\n"
+_PROGRAMS = "## Programs that were run\n"
 _INTRODUCTION = """\
 What of TensorFlow is not in Stratax, and what takes its place. A name stands for everything below it. Using one raises
 an error that says the same, and `stratax check program.py` finds them all without running the program."""
@@ -78,11 +79,13 @@ def _rows(rows: list[_missing.Missing]) -> str:
 
 
 def page(text: str) -> str:
-    """Return the page with the tables that it should have; everything in front of them stays."""
+    """Return the page with the tables that it should have; everything around them stays."""
+    _, programs, outcomes = text.partition(_PROGRAMS)
     before = text.partition(_DIFFERENT)[0].partition(_HEADING)[0].partition(_NAMES)[0]
     return (
         f"{before}{_DIFFERENT}\n{_SAID}\n\n{different()}\n\n"
         f"{_HEADING}\n{_INTRODUCTION}\n\n{missing()}\n\n{_NAMES}\n{table()}\n"
+        + (f"\n{programs}{outcomes}" if programs else "")
     )
 
 
