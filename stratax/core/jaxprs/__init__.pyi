@@ -4,6 +4,7 @@ from ._cut import with_constants_as_inputs as with_constants_as_inputs
 from ._evaluate import Rule as Rule
 from ._evaluate import bind as bind
 from ._evaluate import evaluate as evaluate
+from ._evaluate import inline as inline
 from ._evaluate import trace_again as trace_again
 from ._evaluate import value_of as value_of
 from ._find import Needed as Needed

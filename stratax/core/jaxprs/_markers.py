@@ -7,6 +7,7 @@ import jax.extend.core
 from jax.extend import core as jax_core
 
 from stratax.core.jaxprs._cut import cut
+from stratax.core.jaxprs._evaluate import inline
 
 # `input_p.bind(index=..., aval=...)` in a region's own trace.
 input_p = jax_core.Primitive("stratax_input")
@@ -37,4 +38,5 @@ def lift_inputs(closed: jax.extend.core.ClosedJaxpr, count: int) -> Callable[...
     # Variables are lifted when they are first read, so markers stand anywhere among the equations.
     fed = markers_of(jaxpr)
     inputs = [*(fed[index] for index in range(count)), *jaxpr.invars]
-    return jax_core.jaxpr_as_fun(cut(closed, inputs=inputs, equations=without_markers(jaxpr).eqns))
+    lifted = cut(closed, inputs=inputs, equations=without_markers(jaxpr).eqns)
+    return lambda *values: inline(lifted, values)

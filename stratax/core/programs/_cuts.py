@@ -92,12 +92,11 @@ def _window_function(
     step: control.DrivenStep, loop: control.DrivenLoop, shardings: Any, *, donate: bool
 ) -> Any:
     """Compile `(carried, constants, go on, start, count, blocks) -> (carried, go on, iterations that ran)`."""
-    run = jax_core.jaxpr_as_fun(step.jaxpr)
 
     def iteration(index: Any, values: Sequence[Any], start: Any, blocks: Any, constants: Any) -> Any:
         # One row of each block, cut out on the device: no array is made for a single iteration.
         rows = [jax.lax.dynamic_index_in_dim(block, index, 0, keepdims=False) for block in blocks]
-        return run(*values, start + index, *rows, *constants)
+        return jaxprs.inline(step.jaxpr, [*values, start + index, *rows, *constants])
 
     def window(
         carried: object, constants: object, go_on: object, start: object, count: object, blocks: object

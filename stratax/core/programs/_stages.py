@@ -107,10 +107,10 @@ class Stage:
         self._others = [v for v in inputs if v not in (donated or ())]
         # In the order of `made`, which is that of the equations: sets have none.
         self._results = [v for v in made if v in wanted]
-        run = jax_core.jaxpr_as_fun(jaxprs.cut_out(jaxpr, equations, self.inputs, self._results))
+        cut = jaxprs.cut_out(jaxpr, equations, self.inputs, self._results)
         # Two lists, since donation is by argument: all of the first one is donated, nothing of the second.
         self._run = regions.jit(
-            lambda own, rest: run(*own, *rest), name=jaxpr.debug_info.func_name, donated=(0,)
+            lambda own, rest: jaxprs.inline(cut, [*own, *rest]), name=jaxpr.debug_info.func_name, donated=(0,)
         )
 
     @property

@@ -57,6 +57,33 @@ def test_traced_again_with_a_rule_it_is_another_program():
     np.testing.assert_allclose(jaxprs.evaluate(written, [x])[0], function(x)[0], rtol=1e-6)
 
 
+def test_put_in_as_they_are_equations_are_not_traced_again(monkeypatch):
+    x = np.float32(0.5)
+    closed = jax.make_jaxpr(function)(x)
+    traced = []
+    monkeypatch.setattr(jax.lax.sin_p, "bind", lambda *args, **params: traced.append(args))
+    within = jax.make_jaxpr(lambda y: jaxprs.inline(closed, [y + 1.0]))(x)
+    assert names(within) == ["add", *names(closed)]
+    assert traced == []
+    monkeypatch.undo()
+    for mine, expected in zip(jaxprs.evaluate(within, [x]), function(x + 1.0), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-6)
+
+
+def test_put_into_nothing_they_are_computed():
+    x = np.float32(0.5)
+    values, _, same = jaxprs.inline(jax.make_jaxpr(function)(x), [x])
+    np.testing.assert_allclose(values, function(x)[0], rtol=1e-6)
+    assert same is x
+
+
+def test_gradients_go_through_what_was_put_in():
+    x = np.float32(0.5)
+    closed = jax.make_jaxpr(function)(x)
+    found = jax.grad(lambda y: jaxprs.inline(closed, [y])[0].sum())(x)
+    np.testing.assert_allclose(found, 3 * np.cos(x), rtol=1e-6)
+
+
 def test_an_operation_is_done_with_other_operands_and_parameters():
     (equation,) = jaxprs.equations(jax.make_jaxpr(lambda x: jax.lax.cumsum(x, axis=0))(TABLE).jaxpr)
     np.testing.assert_array_equal(jaxprs.bind(equation, [TABLE + 1])[0], [1.0, 3.0, 6.0])
