@@ -410,7 +410,7 @@ class Estimator:
             # A program of one device, whatever the strategy: a server has its own.
             strategy = default_strategy()
             signatures = {}
-            state = self._state(path)
+            state = self._state(path, trains=ModeKeys.TRAIN in servings)
             for mode, serving in servings.items():
                 element, infos = serving.blank()
                 # Their variables are in the export once.
@@ -484,14 +484,19 @@ class Estimator:
         return 1
 
     def _model(self, mode: str, strategy: Strategy, checkpoint: str | None) -> EstimatorModel:
-        return EstimatorModel(self._calling(mode), mode, strategy, self._state(checkpoint), self._compiled)
+        state = self._state(checkpoint, trains=mode == ModeKeys.TRAIN)
+        return EstimatorModel(self._calling(mode), mode, strategy, state, self._compiled)
 
-    def _state(self, checkpoint: str | None) -> ModelState:
+    def _state(self, checkpoint: str | None, *, trains: bool) -> ModelState:
         state = ModelState(
             self._config.tf_random_seed, () if checkpoint is None else _checkpoints.names(checkpoint)
         )
         # What the model_fn takes from another model's checkpoint counts where there is none of this model.
         state.begins = checkpoint is None
+        if not trains:
+            # Few models ask for gradients elsewhere, and get them from a second trace: a tape traces the derivative of
+            # each operation, too.
+            state.derivatives = 0
         return state
 
     def _read(self, model: EstimatorModel, strategy: Strategy, checkpoint: str | None) -> None:

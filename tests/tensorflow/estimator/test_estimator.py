@@ -453,6 +453,27 @@ def test_a_gradient_penalty_is_trained_as_by_jax(tmp_path):
         np.testing.assert_allclose(made.get_variable_value("kernel"), wanted, rtol=1e-4, atol=1e-5)
 
 
+def test_gradients_are_there_in_evaluations_and_predictions_too(tmp_path):
+    modes = []
+
+    def function(features, labels, mode, params):
+        modes.append(mode)
+        kernel = tf.compat.v1.get_variable("kernel", (4, 3), initializer=tf.constant_initializer(KERNEL))
+        scores = tf.reduce_sum(tf.square(tf.matmul(features, kernel)), 1)
+        (slopes,) = tf.gradients(scores, [features])
+        if mode == "infer":
+            return EstimatorSpec(mode, predictions={"slopes": slopes})
+        return EstimatorSpec(mode, loss=tf.reduce_mean(slopes))
+
+    made = estimator(tmp_path, function)
+    slopes = 2 * FEATURES @ KERNEL @ KERNEL.T
+    found = [each["slopes"] for each in made.predict(lambda: data(repeat=False).map(lambda x, y: x))]
+    np.testing.assert_allclose(found, slopes[:96], rtol=1e-4)
+    assert made.evaluate(lambda: data(repeat=False))["loss"] == pytest.approx(np.mean(slopes[:96]), rel=1e-4)
+    # No trace but the first of each is in vain.
+    assert modes == ["infer"] * 3 + ["eval"] * 3
+
+
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_hooks_of_predictions_get_what_they_ask_for(tmp_path, replicas):
     strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(replicas)])
