@@ -14,8 +14,8 @@
 #   make clean    removes .venv and what the tools left behind
 
 PYTHON ?= python3
-# One more than the processors of a small machine: many tests wait for the processes that they start.
-WORKERS ?= 3
+# Twice the processors of a small machine: many tests wait for the processes that they start.
+WORKERS ?= 4
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.complete
