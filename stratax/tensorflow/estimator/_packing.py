@@ -76,7 +76,8 @@ class Packing:
     def __init__(self) -> None:
         self._kinds: list[str] = []
         self._groups: list[list[int]] = []
-        self._places: tuple[_Place, ...] | None = None
+        # Where leaves are, by their shapes: a batch that was padded is as wide as the longest of its own examples.
+        self._places: dict[tuple[tuple[int, ...], ...], tuple[_Place, ...]] = {}
 
     def kinds(self, tree: object) -> list[str]:
         """Return of which kind each leaf of stacked elements is: those of one can be packed together; empty for none.
@@ -95,6 +96,11 @@ class Packing:
             kinds: What :meth:`kinds` has given, in each worker: its first element may differ from the others'.
         """
         self._kinds = [each[0] if len(set(each)) == 1 else "" for each in zip(*kinds, strict=True)]
+        alike: dict[str, list[int]] = collections.defaultdict(list)
+        for index, kind in enumerate(self._kinds):
+            if kind:
+                alike[kind].append(index)
+        self._groups = [group for group in alike.values() if len(group) >= _FEWEST]
 
     def pack(self, tree: object) -> PackedBatch:
         """Pack stacked elements.
@@ -106,26 +112,21 @@ class Packing:
             DataError: If arrays that had one row for each example have not any more.
         """
         leaves, treedef = _leaves(tree)
-        if self._places is None:
-            self._places = self._place(leaves)
+        shapes = tuple(_shape_of_example(leaf) for leaf in leaves)
+        places = self._places.get(shapes)
+        if places is None:
+            places = self._places[shapes] = self._place(leaves)
         packed = [_join([leaves[index] for index in group]) for group in self._groups]
-        alone = [leaf for leaf, place in zip(leaves, self._places, strict=True) if place.shape is None]
-        return PackedBatch((*packed, *alone), self._places, treedef)
+        alone = [leaf for leaf, place in zip(leaves, places, strict=True) if place.shape is None]
+        return PackedBatch((*packed, *alone), places, treedef)
 
     def _place(self, leaves: list[Any]) -> tuple[_Place, ...]:
-        alike: dict[str, list[int]] = collections.defaultdict(list)
-        for index, kind in enumerate(self._kinds):
-            if kind:
-                alike[kind].append(index)
-        self._groups = [group for group in alike.values() if len(group) >= _FEWEST]
         places: dict[int, _Place] = {}
         for number, group in enumerate(self._groups):
             start = 0
             for index in group:
-                is_padded = isinstance(leaves[index], Padded)
-                # How wide a padded one is now says nothing of the next element.
-                shape = (1,) if is_padded else tuple(leaves[index].shape[2:])
-                places[index] = _Place(number, start, shape, is_padded)
+                shape = _shape_of_example(leaves[index])
+                places[index] = _Place(number, start, shape, isinstance(leaves[index], Padded))
                 start += math.prod(shape)
         alone = itertools.count(len(self._groups))
         return tuple(places.get(index) or _Place(next(alone)) for index in range(len(leaves)))
@@ -137,6 +138,11 @@ def _leaves(tree: object) -> tuple[list[Any], Any]:
 
 def _array(leaf: Any) -> np.ndarray:
     return leaf.array if isinstance(leaf, Padded) else leaf
+
+
+def _shape_of_example(leaf: Any) -> tuple[int, ...]:
+    """Return what a leaf has of columns for each example; of padded ones, which lie behind each other, one."""
+    return (1,) if isinstance(leaf, Padded) else tuple(leaf.shape[2:])
 
 
 def _kind(leaf: Any) -> str:

@@ -46,6 +46,22 @@ def test_unpacking_gives_what_was_packed(steps):
             np.testing.assert_array_equal(given[name], expected.array[step])
 
 
+def test_batches_that_are_as_wide_as_their_longest_example_are_packed_as_they_are():
+    def batch(width):
+        return {name: RANDOM.normal(size=(1, 4, *shape)) for name, shape in shapes(width).items()}
+
+    def shapes(width):
+        return {"words": (width,), "letters": (width, 3), "length": (), "tags": (width,)}
+
+    packing = packing_of(batch(5))
+    for width in (5, 3, 7, 5):
+        tree = batch(width)
+        given = of_step(packing.pack(tree), 0)
+        for name, shape in shapes(width).items():
+            assert given[name].shape == (4, *shape)
+            np.testing.assert_array_equal(given[name], tree[name][0])
+
+
 def test_what_gets_wider_is_filled_up():
     packing = packing_of(element())
     first = packing.pack(element())
