@@ -118,8 +118,12 @@ class CrfForwardRnnCell(RNNCell):
 
 
 def _rest(scores: Any, lengths: Any) -> tuple[Any, Any, Any]:
-    """Return the first step's scores, those of the others, and how many others there are."""
-    return scores[:, 0], scores[:, 1:], jnp.maximum(0, on_device(lengths) - 1)
+    """Return the first step's scores, those of the others, and how many others there are.
+
+    Behind the others is one that is none of them, so that there is one also if nobody knows how many there are.
+    """
+    others = jnp.concatenate([scores[:, 1:], scores[:, :1]], 1)
+    return scores[:, 0], others, jnp.maximum(0, on_device(lengths) - 1)
 
 
 def crf_log_norm(inputs: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike) -> Any:
@@ -134,8 +138,7 @@ def crf_log_norm(inputs: TensorLike, sequence_lengths: TensorLike, transition_pa
         A number for each example; 0 where it has no steps.
     """
     first, rest, lengths = _rest(on_device(inputs), sequence_lengths)
-    if rest.shape[1]:
-        _, first = nn.dynamic_rnn(CrfForwardRnnCell(transition_params), rest, lengths, first)
+    _, first = nn.dynamic_rnn(CrfForwardRnnCell(transition_params), rest, lengths, first)
     return jnp.where(on_device(sequence_lengths) <= 0, 0.0, jax.nn.logsumexp(first, axis=1))
 
 
@@ -199,12 +202,10 @@ def crf_decode(
         The tags, int32 of shape `(batch, time)`, 0 behind the end of a sequence, and their scores.
     """
     first, rest, lengths = _rest(on_device(potentials), sequence_length)
-    if not rest.shape[1]:
-        return jnp.argmax(first, 1).astype(jnp.int32)[:, None], jnp.max(first, 1)
     before, scores = nn.dynamic_rnn(_Forward(transition_params), rest, lengths, first)
     last = jnp.argmax(scores, 1).astype(jnp.int32)[:, None]
     tags, _ = nn.dynamic_rnn(_Backward(), reverse_sequence(before, lengths, 1), lengths, last)
-    found = jnp.concatenate([last, tags[:, :, 0]], 1)
+    found = jnp.concatenate([last, tags[:, :-1, 0]], 1)
     return reverse_sequence(found, sequence_length, 1), jnp.max(scores, 1)
 
 

@@ -239,10 +239,14 @@ class HostRecorder:
         is_wanted = self.arguments.is_traced and not self._stays and self._is_argument(value) and not is_small
         return self.argument(value) if is_wanted else value
 
-    @staticmethod
-    def _is_argument(value: RecordedValue) -> bool:
+    def _is_argument(self, value: RecordedValue) -> bool:
+        """Return whether the program may take a value: of numbers, as many as it knows or as an input has.
+
+        An image's size is none of these: what makes it a known one is better done by the host.
+        """
         return value.dtype.kind in "biuf" and all(
-            isinstance(size, int) or (not axis and size == BATCH) for axis, size in enumerate(value.dims)
+            isinstance(size, int) or (not axis and size == BATCH) or self.inputs.has_size(size)
+            for axis, size in enumerate(value.dims)
         )
 
     def argument(self, value: RecordedValue) -> Any:

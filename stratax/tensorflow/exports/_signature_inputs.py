@@ -35,6 +35,7 @@ class SignatureInputs:
         self._arguments = arguments
         self._made: list[tuple[Any, str]] = []
         self._names: dict[str, str] = {}
+        self._sizes: set[str] = set()
 
     def note_made(self, value: object, name: str) -> None:
         """Take note of what stands for an input."""
@@ -44,10 +45,16 @@ class SignatureInputs:
         """Return the sizes of an input: numbers, and names of those that are not known."""
         self.infos[name] = info
         index = list(self.infos).index(name)
-        return [
+        sizes: list[int | str] = [
             size if size is not None else BATCH if axis == 0 else f"size{index}_{axis}"
             for axis, size in enumerate(info.shape)
         ]
+        self._sizes.update(size for size in sizes if isinstance(size, str) and size != BATCH)
+        return sizes
+
+    def has_size(self, size: int | str) -> bool:
+        """Return whether an input has a size that is not known, by its name."""
+        return size in self._sizes
 
     def free_name(self, wanted: str) -> str:
         """Return a name like this one that no input has."""

@@ -106,6 +106,46 @@ def test_what_a_receiver_draws_differs_in_each_call(trained, tmp_path):
     assert any(not np.array_equal(made[0], each) for each in made[1:])
 
 
+def test_words_that_the_host_looks_up_make_sentences_of_any_length(tmp_path):
+    words, most = ["a", "b", "c"], 4
+
+    def tagger(features, labels, mode):
+        if isinstance(features, dict):
+            features = features["words"], features["count"]
+        ids = tf.contrib.lookup.index_table_from_tensor(tf.constant(words), num_oov_buckets=1).lookup(
+            features[0]
+        )
+        rows = tf.nn.embedding_lookup(tf.get_variable("rows", [len(words) + 1, 3]), ids)
+        last = tf.gather(rows, 0, axis=1) + rows[:, 0]
+        tags, scores = tf.contrib.crf.crf_decode(rows, tf.get_variable("pairs", [3, 3]), features[1])
+        if mode == tf.estimator.ModeKeys.PREDICT:
+            found = {"tags": tags, "scores": scores, "last": last}
+            return tf.estimator.EstimatorSpec(mode, predictions=found)
+        loss = tf.reduce_mean(tf.square(scores - 1.0))
+        train_op = tf.train.AdamOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+    def input_fn():
+        texts = np.array([["a", "b", "c", "x"], ["c", "a", "", ""]], object)
+        return tf.data.Dataset.from_tensors(((texts, np.array([most, 2], np.int32)), np.zeros(2, np.int32)))
+
+    def receiver():
+        fed = {"words": tf.placeholder(tf.string, [None, None]), "count": tf.placeholder(tf.int32, [None])}
+        return tf.estimator.export.ServingInputReceiver(fed, fed)
+
+    made = tf.estimator.Estimator(tagger, str(tmp_path / "model"))
+    made.train(input_fn, steps=1)
+    signature = load(made.export_saved_model(tmp_path, receiver).decode()).signatures["serving_default"]
+    expected = list(made.predict(input_fn))
+    whole = signature(words=[["a", "b", "c", "x"], ["c", "a", "", ""]], count=[most, 2])
+    for name in ("tags", "scores", "last"):
+        np.testing.assert_allclose(whole[name], [each[name] for each in expected], rtol=1e-5)
+    shorter = signature(words=[["c", "a"]], count=[2])
+    np.testing.assert_array_equal(shorter["tags"], whole["tags"][1:, :2])
+    np.testing.assert_allclose(shorter["scores"], whole["scores"][1:], rtol=1e-5)
+    assert signature(words=[["c"]], count=[1])["tags"].shape == (1, 1)
+
+
 def test_updates_that_a_model_only_writes_down_are_no_part_of_an_export(tmp_path):
     def model_fn(features, labels, mode):
         weight = tf.get_variable("weight", [], initializer=tf.ones_initializer())

@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax.base.indices import Bound, check_bound, is_known
 from stratax.base.shown import cut, shown
-from stratax.base.tracing import as_numbers, is_traced
+from stratax.base.tracing import as_numbers, is_symbolic_size, is_traced
 from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import if_constant
 from stratax.errors import BadArgumentError, BadTypeError, OperandError
@@ -193,7 +193,10 @@ def _check_index(shape: Any, parts: tuple[Any, ...]) -> None:
         if part is Ellipsis:
             dim = rank - sum(takes[_place(parts) :])
             continue
-        if taken == 1 and _is_index(part):
+        if taken == 1 and is_symbolic_size(shape[dim]):
+            # An export for any size does not know it.
+            pass
+        elif taken == 1 and _is_index(part):
             number = int(part)
             if not -shape[dim] <= number < shape[dim]:
                 raise BadArgumentError(
