@@ -176,7 +176,11 @@ def _check_count(max_outputs: Any) -> None:
 
 
 def _plain(value: object) -> Any:
-    return value.value if isinstance(value, keras.Variable) else value
+    if isinstance(value, keras.Variable):
+        return value.value
+    # What stands for an array, such as an assignment of TensorFlow 1; that of a tracer is None.
+    as_array = getattr(value, "__jax_array__", None)
+    return value if as_array is None else as_array()
 
 
 def _is_on_device(value: object) -> bool:

@@ -9,7 +9,7 @@ import stratax as sx
 from stratax import summary as summary_v2
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow import v1
-from stratax.tensorflow.v1 import summary
+from stratax.tensorflow.v1 import metrics, summary
 from stratax.tensorflow.v1.train import summary_iterator
 
 
@@ -82,6 +82,21 @@ def test_functions_of_tensorflow_2_without_a_step_are_collected_in_a_model_fn(tm
     assert [value.tag for value in event.summary.value] == ["outer/a", "h", "t"]
     plugins = [value.metadata.plugin_data.plugin_name for value in event.summary.value]
     assert plugins == ["scalars", "histograms", "text"]
+
+
+def test_functions_of_tensorflow_2_take_what_an_update_is_worth(tmp_path):
+    def body(scope, x):
+        _, update = metrics.mean(x)
+        summary_v2.scalar("mean", update)
+        summary_v2.histogram("all", update, buckets=2)
+        return summary.merge_all()
+
+    with summary.FileWriter(tmp_path) as writer:
+        writer.add_summary(in_scope(body)(np.float32(3)), 5)
+    (path,) = tmp_path.iterdir()
+    *_, event = summary_iterator(path)
+    assert [value.tag for value in event.summary.value] == ["mean", "all"]
+    assert event.summary.value[0].tensor.float_val == [3.0]
 
 
 def test_outside_of_a_model_fn_they_are_what_a_file_writer_takes(tmp_path, read):
