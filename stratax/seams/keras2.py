@@ -90,6 +90,7 @@ WIDENED = (
     f"{_OPTIMIZER}.iterations",
     f"{_OPTIMIZER}.apply_gradients",
     "keras.src.optimizers:get",
+    "keras.src.backend:compute_output_spec",
     "keras:Optimizer.__init_subclass__",
     f"{_VARIABLE}.dtype",
     f"{_VARIABLE}.assign",

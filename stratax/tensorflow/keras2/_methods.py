@@ -20,7 +20,7 @@ from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core import state
 from stratax.errors import BadArgumentError, FailedPreconditionError
 from stratax.seams import keras2 as seam
-from stratax.tensorflow.keras2 import _files, _images, exported
+from stratax.tensorflow.keras2 import _files, _images, _shapes, exported
 from stratax.tensorflow.keras2._dtype_names import dtype_name
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
@@ -73,6 +73,7 @@ def install() -> None:
     seam.widen("keras.src.utils.image_dataset_utils:_load_image_tf", _images.cropping)
     seam.widen(seam.IMAGE_LAYER, _images.taking_lists)
     _files.install()
+    _shapes.install()
     exported.install()
 
 

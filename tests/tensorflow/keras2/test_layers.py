@@ -18,6 +18,36 @@ def test_layers_of_images_take_lists():
     assert tf.keras.layers.CenterCrop(4, 4)([image.tolist()] * 2).shape == (2, 4, 4, 1)
 
 
+def test_layers_give_shapes_that_a_number_of_examples_is_divided_for():
+    frames, inputs = 24, tf.keras.Input((24, 4, 4, 2))
+    images = tf.keras.layers.Lambda(lambda video: tf.reshape(video, (-1, 4, 4, 2)))(inputs)
+    assert images.shape == (None, 4, 4, 2)
+
+    class Videos(tf.keras.layers.Layer):
+        def call(self, inputs):
+            return tf.reshape(inputs, (-1, frames, 4 * 4 * 2)), tf.reshape(inputs, (frames, -1))
+
+    by_layer, other = Videos()(images)
+    by_lambda = tf.keras.layers.Lambda(lambda x: tf.reshape(x, (-1, frames, 32)))(images)
+    assert by_layer.shape == by_lambda.shape == (None, frames, 32)
+    assert other.shape == (frames, None)
+    model = tf.keras.Model(inputs, [by_layer, by_lambda])
+    given = np.arange(3 * frames * 32, dtype=np.float32).reshape(3, frames, 4, 4, 2)
+    for made in model.predict(given, verbose=0):
+        np.testing.assert_array_equal(made, given.reshape(3, frames, 32))
+
+
+def test_shapes_that_no_number_of_examples_has_are_refused():
+    inputs = tf.keras.Input((3,))
+    with pytest.raises(Exception, match="dynamic_dimension"):
+        Odd()(inputs)
+
+
+class Odd(tf.keras.layers.Layer):
+    def call(self, inputs):
+        return tf.reshape(inputs, (-1, 17 * 19 * 23))
+
+
 def test_names_that_have_moved_are_the_classes_of_keras():
     assert tf.keras.optimizers.experimental.SGD is tf.keras.optimizers.legacy.SGD is keras.optimizers.SGD
     assert tf.keras.callbacks.experimental.BackupAndRestore is keras.callbacks.BackupAndRestore
