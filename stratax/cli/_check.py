@@ -10,6 +10,9 @@ import click
 if TYPE_CHECKING:
     from stratax.tf.migration import Finding
 
+# What a program runs with.
+_HARMLESS = ("different", "uncalled")
+
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="PATH...")
@@ -21,18 +24,21 @@ def check(paths: tuple[str, ...], as_json: bool) -> int:
     beside it that it imports. Of what is different only what a program may notice is listed; docs/compatibility.md has
     it all.
 
-    The exit code is 0 if all that the programs use is there, also where something is different; 1 if something is not
-    there, or a file can't be read as a program; 2 if there is no such file.
+    The exit code is 0 if all that the programs use is there, also where something is different, or where something is
+    not there in a function that nothing calls; 1 if something is not there, or a file can't be read as a program; 2 if
+    there is no such file.
     """
     from stratax.tf.migration import check as find
 
     findings = find(paths)
-    works = all(finding.kind == "different" for finding in findings)
+    works = all(finding.kind in _HARMLESS for finding in findings)
     if as_json:
         found = [dataclasses.asdict(finding) for finding in findings]
         click.echo(json.dumps({"works": works, "findings": found}, indent=2))
     else:
-        _tell("Not there", [finding for finding in findings if finding.kind != "different"])
+        _tell("Not there", [finding for finding in findings if finding.kind not in _HARMLESS])
+        uncalled = [finding for finding in findings if finding.kind == "uncalled"]
+        _tell("Not there, in functions that nothing calls", uncalled)
         _tell("Different", [finding for finding in findings if finding.kind == "different"])
         click.echo(_verdict(findings))
     return 0 if works else 1
@@ -54,8 +60,8 @@ def _tell(title: str, findings: "Sequence[Finding]") -> None:
 
 
 def _verdict(findings: "Sequence[Finding]") -> str:
-    missing = [finding for finding in findings if finding.kind != "different"]
-    num_different = len(findings) - len(missing)
+    missing = [finding for finding in findings if finding.kind not in _HARMLESS]
+    num_different = sum(finding.kind == "different" for finding in findings)
     if missing:
         return f"{_lines(len(missing), 'needs', 'need')} another way to write it, in {_files(missing)}."
     if num_different:

@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple
 
 from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
-from stratax.tf import _different, _extras, _generation, _modules, _reader
+from stratax.tf import _different, _extras, _generation, _modules, _reach, _reader
 
+_Kind = Literal["missing", "uncalled", "different", "unreadable"]
 _NOTEBOOK = ".ipynb"
 # Copies that notebooks' servers keep, and installed packages.
 _PASSED_OVER = frozenset({".ipynb_checkpoints", "site-packages", "node_modules", ".git"})
@@ -25,8 +26,9 @@ class Finding:
         file: The program's file.
         cell: Of a notebook, the number of the cell among those with code, from 1; else None.
         line: The line in the file or cell, from 1.
-        kind: "missing" if the program uses something that Stratax does not have or refuses, "different" if it uses
-            something that behaves differently, "unreadable" if it could not be read.
+        kind: "missing" if the program uses something that Stratax does not have or refuses, "uncalled" if it does so
+            in a function that it does not call, "different" if it uses something that behaves differently,
+            "unreadable" if it could not be read.
         name: What it uses, in full, such as `tf.lite` or `tf.nn.lrn(alpha=)`.
         message: What is said about it, with what to write instead.
     """
@@ -34,7 +36,7 @@ class Finding:
     file: str
     cell: int | None
     line: int
-    kind: Literal["missing", "different", "unreadable"]
+    kind: _Kind
     name: str
     message: str
 
@@ -70,11 +72,27 @@ def check(paths: Sequence[str | pathlib.Path]) -> list[Finding]:
         for program in programs(path):
             own = [program] if program.suffix == _NOTEBOOK else own_modules.find(program)
             is_of_first = any(is_first(file) for file in own if file.suffix != _NOTEBOOK)
-            # Of a folder each file is a program of its own.
-            for file in own if path.is_file() else [program]:
-                yield from _check_file(file, is_first=is_of_first)
+            if not path.is_file():
+                # Of a folder each file is a program of its own, and what it has is there for the others.
+                yield from _check_file(program, is_first=is_of_first)
+                continue
+            called = None if path.suffix == _NOTEBOOK else _find_called(own)
+            for file in own:
+                yield from _check_file(file, is_first=is_of_first, called=called)
 
     return [finding for path in paths for finding in check_path(pathlib.Path(path))]
+
+
+def _find_called(files: Sequence[pathlib.Path]) -> set[str] | None:
+    """Return the functions and classes that a program calls; None if that is not known."""
+    modules = []
+    for file in files:
+        try:
+            modules.append(_reach.ModuleParts(ast.parse(file.read_text("utf-8", errors="replace"))))
+        except (SyntaxError, ValueError):
+            if not modules:
+                return None
+    return _reach.find_called(modules)
 
 
 def _is_first(file: pathlib.Path) -> bool:
@@ -116,10 +134,10 @@ def check_source(text: str, file: str = "<program>") -> list[Finding]:
     return _check_texts([_Text(text, None)], file, is_first=_generation.is_of_the_first(text))
 
 
-def _check_file(path: pathlib.Path, *, is_first: bool) -> list[Finding]:
+def _check_file(path: pathlib.Path, *, is_first: bool, called: set[str] | None = None) -> list[Finding]:
     text = path.read_text("utf-8", errors="replace")
     if path.suffix != _NOTEBOOK:
-        return _check_texts([_Text(text, None)], str(path), is_first=is_first)
+        return _check_texts([_Text(text, None)], str(path), is_first=is_first, called=called)
     try:
         cells = list(_cells(json.loads(text)))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -147,10 +165,12 @@ def _without_commands(cell: str) -> str:
     return "\n".join(lines)
 
 
-def _check_texts(texts: Sequence[_Text], file: str, *, is_first: bool) -> list[Finding]:
+def _check_texts(
+    texts: Sequence[_Text], file: str, *, is_first: bool, called: set[str] | None = None
+) -> list[Finding]:
     """Return what the parts of a program use, of which a name of one is known in those that follow."""
     findings = []
-    read: list[tuple[_Text, _reader.ProgramReader]] = []
+    read: list[tuple[_Text, _reader.ProgramReader, _reach.ModuleParts]] = []
     space: dict[str, _reader.Meaning] = {}
     for text in texts:
         try:
@@ -162,14 +182,17 @@ def _check_texts(texts: Sequence[_Text], file: str, *, is_first: bool) -> list[F
             continue
         reader = _reader.ProgramReader(space, is_first=is_first)
         reader.visit(tree)
-        read.append((text, reader))
-    run = _run_by_program([reader for _, reader in read])
-    for text, reader in read:
+        read.append((text, reader, _reach.ModuleParts(tree)))
+    run = _run_by_program([reader for _, reader, _ in read])
+    for text, reader, parts in read:
         told: set[tuple[int, str]] = set()
         for use in reader.uses:
             if (use.line, use.name) not in told and (judged := _judge(use, in_graph=use.function not in run)):
                 told.add((use.line, use.name))
                 kind, message = judged
+                owner = parts.owner_of(use.line)
+                if kind == "missing" and called is not None and owner is not None and owner not in called:
+                    kind = "uncalled"
                 findings.append(
                     Finding(
                         file=file, cell=text.cell, line=use.line, kind=kind, name=use.name, message=message
@@ -188,7 +211,7 @@ def _run_by_program(readers: Sequence[_reader.ProgramReader]) -> set[str]:
     return found
 
 
-def _judge(use: _reader.Use, *, in_graph: bool) -> tuple[Literal["missing", "different"], str] | None:
+def _judge(use: _reader.Use, *, in_graph: bool) -> tuple[_Kind, str] | None:
     for name in (use.name, *use.others):
         if lacking := _extras.lacking(name):
             return "missing", lacking

@@ -38,6 +38,19 @@ def test_what_is_different_is_told_once_for_all_lines_and_is_no_failure(program,
     assert (told["works"], [finding["line"] for finding in told["findings"]]) == (True, [2, 4])
 
 
+def test_what_is_not_there_in_a_function_that_nothing_calls_is_no_failure(program, capsys):
+    program.write_text(
+        "import tensorflow as tf\ndef look():\n    tf.lite\ndef main():\n    tf.abs(1)\nmain()\n"
+    )
+    assert command.run(["check", str(program)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["Not there, in functions that nothing calls:", f"  {program}:3: tf.lite"]
+    assert lines[-1].startswith("All that is used is there, and nothing of it is known to differ.")
+    assert command.run(["check", "--json", str(program)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["works"], [finding["kind"] for finding in told["findings"]]) == (True, ["uncalled"])
+
+
 def test_a_program_of_which_all_is_there_succeeds(program, capsys):
     program.write_text("import tensorflow as tf\nprint(tf.abs(1))\n")
     assert command.run(["check", str(program)]) == 0
