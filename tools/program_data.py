@@ -6,6 +6,7 @@ A maker fills a folder of its own below {data}; those of Keras' datasets fill ~/
 import csv
 import gzip
 import io
+import itertools
 import json
 import pickle
 import tarfile
@@ -212,10 +213,12 @@ def make_keras_cifar(folder: Path, home: Path) -> None:
 
 def _write_sequences(datasets: Path, name: str, classes: int) -> None:
     random = _random()
-    texts = np.empty(256, object)
-    for place in range(len(texts)):
-        texts[place] = random.integers(1, 200, random.integers(20, 80)).tolist()
+    texts = np.empty(512, object)
     labels = np.arange(len(texts)) % classes
+    for place, label in enumerate(labels):
+        # Half of the words are those of the label.
+        words = np.concatenate([random.integers(4, 200, 40), 200 + 20 * label + random.integers(0, 20, 40)])
+        texts[place] = random.permutation(words)[: random.integers(30, 80)].tolist()
     if name == "imdb":
         np.savez(datasets / "imdb.npz", x_train=texts, y_train=labels, x_test=texts[:64], y_test=labels[:64])
     else:
@@ -501,6 +504,135 @@ def _squad(seed: int, *, with_none: bool) -> dict[str, Any]:
             question |= {"is_impossible": impossible} | ({"answers": []} if impossible else {})
         paragraphs.append({"context": context, "qas": [question]})
     return {"version": "2.0" if with_none else "1.1", "data": [{"title": "a", "paragraphs": paragraphs}]}
+
+
+@maker
+def make_sentencepiece(folder: Path, home: Path) -> None:
+    """Make a vocabulary of SentencePiece, whose package has to be installed."""
+    import sentencepiece
+
+    write_lines(folder / "text.txt", sentences(400))
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "text.txt"),
+        model_prefix=str(folder / "spiece"),
+        vocab_size=200,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        user_defined_symbols=["<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"],
+    )
+    config = {"d_head": 8, "d_inner": 32, "d_model": 16, "ff_activation": "gelu", "n_head": 2, "n_layer": 2}
+    xlnet = config | {"n_token": 300, "untie_r": True}
+    (folder / "xlnet.json").write_text(json.dumps(xlnet), "utf-8")
+
+
+@maker
+def make_reviews(folder: Path, home: Path) -> None:
+    """Make reviews as IMDB's: a file each in folders, and csv files with tabs."""
+    for seed, (part, count) in enumerate((("train", 24), ("test", 12), ("unsup", 24))):
+        texts = list(sentences(count, 20, seed=seed))
+        for place, text in enumerate(texts):
+            file = folder / part / ("neg", "pos")[place % 2] / f"{place}_{3 + 4 * (place % 2)}.txt"
+            write_lines(file, [text])
+        labels = (
+            ["unsup"] * count if part == "unsup" else [("neg", "pos")[place % 2] for place in range(count)]
+        )
+        rows = [
+            [text, label, f"{place}.txt"]
+            for place, (text, label) in enumerate(zip(texts, labels, strict=True))
+        ]
+        for name in (part, *(("unsup_in", "unsup_ext") if part == "unsup" else ())):
+            write_rows(folder / "csv" / f"{name}.csv", [["content", "label", "id"], *rows], "\t")
+
+
+@maker
+def make_edits(folder: Path, home: Path) -> None:
+    """Make sentences with what others make of them, tags of LaserTagger, and settings of its network."""
+    rows = [[text, f"{text} <::::> and {text}"] for text in sentences(24, 8)]
+    for name in ("train.tsv", "dev.tsv"):
+        write_rows(folder / name, rows, "\t")
+    write_lines(
+        folder / "labels.txt", ["KEEP", "DELETE", "KEEP|and", "DELETE|and", "KEEP|<::::>", "DELETE|<::::>"]
+    )
+    random = _random()
+    size = 32
+    for name in ("train", "dev"):
+        rows = (
+            example(
+                input_ids=random.integers(104, 200, size),
+                input_mask=[1] * size,
+                segment_ids=[0] * size,
+                labels=random.integers(0, 6, size),
+                labels_mask=[1] * size,
+            )
+            for _ in range(24)
+        )
+        write_records(folder / f"{name}.tfrecord", rows)
+    config = {
+        "attention_probs_dropout_prob": 0.1,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.1,
+        "hidden_size": 16,
+        "initializer_range": 0.02,
+        "intermediate_size": 32,
+        "max_position_embeddings": 64,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 2,
+        "type_vocab_size": 2,
+        "vocab_size": 400,
+        "use_t2t_decoder": False,
+        "decoder_num_hidden_layers": 1,
+        "decoder_hidden_size": 16,
+        "decoder_num_attention_heads": 2,
+        "decoder_filter_size": 32,
+        "use_full_attention": False,
+    }
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    (folder / "decoder.json").write_text(json.dumps(config | {"use_t2t_decoder": True}), "utf-8")
+
+
+@maker
+def make_tokens(folder: Path, home: Path) -> None:
+    """Make texts of numbered tokens as GPT-2's, in the TFRecord files that its trainers name, and its settings."""
+    random = _random()
+    for number in range(93):
+        texts = (example(hash=f"{number}", text=random.integers(0, 300, 40)) for _ in range(6))
+        write_records(folder / f"openwebtext-newspaper_{number}.tfrecords", texts)
+    settings = {
+        "n_head": 2,
+        "n_vocab": 50257,
+        "n_embd": 16,
+        "n_layer": 2,
+        "n_ctx": 32,
+        "lr": 0.001,
+        "warmup_steps": 2,
+        "beta1": 0.9,
+        "beta2": 0.98,
+        "epsilon": 1e-9,
+        "opt_name": "adam",
+        "weight_decay": 0.01,
+        "train_batch_size": 2,
+        "eval_batch_size": 2,
+        "predict_batch_size": 1,
+        "embed_dropout": 0.1,
+        "attn_dropout": 0.1,
+        "res_dropout": 0.1,
+        "train_steps": 2,
+        "eval_steps": 1,
+        "max_steps": 2,
+        "iterations": 1,
+        "data_path": str(folder),
+        "encoder_path": str(folder),
+        "input": "openwebtext",
+        "model": "GPT2",
+        "model_path": "model",
+        "predict_path": "predictions.txt",
+        "scale_by_depth": True,
+        "scale_by_in": True,
+    }
+    (folder / "gpt2.json").write_text(json.dumps(settings), "utf-8")
+    rows = ({"inputs": random.integers(3, 90, 40), "targets": random.integers(3, 90, 40)} for _ in range(24))
+    for number in range(8):
+        write_records(folder / "pairs" / f"{number}.tfrecord", map(example_of, itertools.islice(rows, 3)))
 
 
 @maker

@@ -53,7 +53,6 @@ class Program:
         before: Command lines of programs that have to run in front of it.
         until: A pattern; a program whose output has it is ended there, and that is well.
         own: Why it can't run as it is, anywhere; such a program isn't run.
-        other: Why it can't run here, if that is known and somebody else's matter.
     """
 
     repository: str
@@ -74,7 +73,6 @@ class Program:
     before: tuple[str, ...] = ()
     until: str = ""
     own: str = ""
-    other: str = ""
 
     def __post_init__(self) -> None:
         """Raise ValueError if a field has no meaning."""
@@ -336,7 +334,9 @@ def _ask_check(file: Path, surroundings: _Surroundings) -> dict[str, Any]:
         said = json.loads(asked.stdout)
     except json.JSONDecodeError:
         return {"is_there": False, "missing": (reason(asked.stderr, asked.returncode),)}
-    names = [finding["name"] for finding in said["findings"] if finding["kind"] != "different"]
+    names = [
+        finding["name"] for finding in said["findings"] if finding["kind"] not in ("different", "uncalled")
+    ]
     return {"is_there": said["works"], "missing": tuple(dict.fromkeys(names))}
 
 

@@ -1,8 +1,8 @@
 """Which functions of a program nobody calls, read from its text (tf layer).
 
 A program's module often has a function for another day: for a quick look, for another kind of model. What it uses does
-not keep the program from running. A function or class counts as called if its name stands anywhere in what is run: in the
-modules' own lines, and in what counts as called.
+not keep the program from running. A function or class counts as called if its name stands anywhere in what is run: in
+the modules' own lines, and in what counts as called.
 """
 
 import ast
@@ -51,7 +51,7 @@ class ModuleParts:
         """The functions and classes."""
         return {part.owner for part in self._parts}
 
-    def named_by(self, called: set[str]) -> set[str]:
+    def find_names(self, called: set[str]) -> set[str]:
         """Return what is named where a module is imported and these of it are called."""
         names = self._own_names | self._kept
         return names.union(*(part.names for part in self._parts if part.owner in called))
@@ -100,7 +100,7 @@ def find_called(modules: Sequence[ModuleParts]) -> set[str] | None:
         return None
     called: set[str] = set()
     while True:
-        named = {name for module in modules for name in module.named_by(called)}
+        named = {name for module in modules for name in module.find_names(called)}
         if named <= called:
             break
         called |= named
@@ -120,7 +120,7 @@ def _names_in(node: ast.AST) -> Iterator[str]:
 
 
 def _calls_any_name(tree: ast.Module) -> bool:
-    modules = set(_imported_names(tree))
+    modules = set(_find_imports(tree))
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in _BY_ANY_NAME:
@@ -132,7 +132,7 @@ def _calls_any_name(tree: ast.Module) -> bool:
     return False
 
 
-def _imported_names(tree: ast.Module) -> Iterator[str]:
+def _find_imports(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):

@@ -22,10 +22,10 @@ _TRIED = (2 * _DIVISIBLE, 3 * _DIVISIBLE)
 
 def install() -> None:
     """Put it in place; safe to call again."""
-    seam.widen(_SPEC, _trying_sizes)
+    seam.widen(_SPEC, _wrap_spec)
 
 
-def _trying_sizes(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_spec(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         try:
@@ -52,13 +52,13 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def _of_size(tree: Any, size: int) -> Any:
     """Return a structure with tensors that have this size where theirs is not known."""
 
-    def known(each: Any) -> Any:
+    def fill(each: Any) -> Any:
         if not isinstance(each, keras.KerasTensor):
             return each
         shape = tuple(size if dim is None else dim for dim in each.shape)
         return keras.KerasTensor(shape, each.dtype, sparse=each.sparse)
 
-    return keras.tree.map_structure(known, tree)
+    return keras.tree.map_structure(fill, tree)
 
 
 def _of_both(first: Any, second: Any) -> Any:
