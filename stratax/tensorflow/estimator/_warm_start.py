@@ -17,7 +17,8 @@ from stratax.checkpoint import load_checkpoint
 from stratax.core import regions
 from stratax.tensorflow.checkpoints.values import NamedValues, give
 from stratax.tensorflow.feature_column import vocabularies
-from stratax.tensorflow.v1 import ModelScope, current
+from stratax.tensorflow.v1 import current
+from stratax.tensorflow.v1.scopes import Scope
 from stratax.tensorflow.v1.starting import begin_with, model_variables
 
 _logger = logging.getLogger("stratax")
@@ -195,7 +196,7 @@ def warm_start(
         warm_start_model(scope, settings)
 
 
-def warm_start_model(scope: ModelScope, settings: WarmStartSettings) -> None:
+def warm_start_model(scope: Scope, settings: WarmStartSettings) -> None:
     """Give a model's variables the values that settings say.
 
     Args:
@@ -223,7 +224,7 @@ def warm_start_model(scope: ModelScope, settings: WarmStartSettings) -> None:
     _logger.info("Warm-started %d variables.", len(with_vocabulary) + len(others))
 
 
-def _choose(scope: ModelScope, chosen: object) -> dict[str, keras.Variable]:
+def _choose(scope: Scope, chosen: object) -> dict[str, keras.Variable]:
     """Return the variables by name that `vars_to_warm_start` means."""
     every = model_variables(scope)
     trained = {name: variable for name, variable in every.items() if variable.trainable}

@@ -57,13 +57,11 @@ from ._graph import Print as Print
 from ._graph import Session as Session
 from ._graph import get_default_graph as get_default_graph
 from ._graph import get_default_session as get_default_session
-from ._graph import get_local_variable as get_local_variable
 from ._graph import no_regularizer as no_regularizer
 from ._graph import placeholder as placeholder
 from ._graph import placeholder_with_default as placeholder_with_default
 from ._graph import reset_default_graph as reset_default_graph
 from ._graph import set_random_seed as set_random_seed
-from ._graph import variable_op_scope as variable_op_scope
 from ._host import ByRow as ByRow
 from ._host import Compute as Compute
 from ._host import HostInputs as HostInputs
@@ -74,7 +72,7 @@ from ._host import after_step as after_step
 from ._host import values_after_step as values_after_step
 from ._model_state import ModelState as ModelState
 from ._module import Module as Module
-from ._operations import Operation as Operation
+from ._operation import Operation as Operation
 from ._operations import assign as assign
 from ._operations import assign_add as assign_add
 from ._operations import assign_sub as assign_sub
@@ -93,11 +91,13 @@ from ._scatters import scatter_nd_update as scatter_nd_update
 from ._scatters import scatter_sub as scatter_sub
 from ._scatters import scatter_update as scatter_update
 from ._scope import ModelScope as ModelScope
-from ._variable_scope import AUTO_REUSE as AUTO_REUSE
-from ._variable_scope import VariableScope as VariableScope
+from ._variable_defaults import AUTO_REUSE as AUTO_REUSE
+from ._variable_defaults import VariableScope as VariableScope
+from ._variable_scope import get_local_variable as get_local_variable
 from ._variable_scope import get_variable as get_variable
 from ._variable_scope import get_variable_scope as get_variable_scope
 from ._variable_scope import name_scope as name_scope
+from ._variable_scope import variable_op_scope as variable_op_scope
 from ._variable_scope import variable_scope as variable_scope
 
 GPUOptions = stratax.tensorflow.v1._graph.ConfigProto

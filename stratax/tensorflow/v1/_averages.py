@@ -22,9 +22,9 @@ from stratax.tensorflow.v1._collections import (
 )
 from stratax.tensorflow.v1._current import current_or_none, readable
 from stratax.tensorflow.v1._made_now import make_now
-from stratax.tensorflow.v1._operations import Operation, operations_of
+from stratax.tensorflow.v1._operation import Operation, operations_of
 from stratax.tensorflow.v1._own_rules import make_slot
-from stratax.tensorflow.v1._scope import ModelScope
+from stratax.tensorflow.v1.scopes import Scope
 
 
 class ExponentialMovingAverage:
@@ -52,7 +52,7 @@ class ExponentialMovingAverage:
         self._zero_debias = zero_debias
         self._name = name
         # Of the trace whose tensors these are; with each tensor itself, as its id is free once it is gone.
-        self._scope: ModelScope | None = None
+        self._scope: Scope | None = None
         self._averages: dict[int, tuple[Any, keras.Variable]] = {}
         self._debiasing: dict[int, tuple[keras.Variable, keras.Variable]] = {}
 
@@ -134,13 +134,13 @@ class ExponentialMovingAverage:
                 found.setdefault(variable.path, variable)
         return found
 
-    def _enter_scope(self) -> ModelScope | None:
+    def _enter_scope(self) -> Scope | None:
         scope = current_or_none()
         if scope is not self._scope:
             self._scope, self._averages, self._debiasing = scope, {}, {}
         return scope
 
-    def _make(self, scope: ModelScope, averaged: Any) -> keras.Variable:
+    def _make(self, scope: Scope, averaged: Any) -> keras.Variable:
         if isinstance(averaged, keras.Variable):
             scope.collections.add(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
             first = scope.values.value_now(averaged.value)
@@ -186,7 +186,7 @@ def _make_initializer(value: TensorLike) -> Callable[..., Any]:
     return lambda shape, dtype: jnp.array(value, dtype, copy=True)
 
 
-def _path(scope: ModelScope | None, averaged: object) -> str:
+def _path(scope: Scope | None, averaged: object) -> str:
     """Return a variable's name, or a tensor's: the one that it was given, or else a new one."""
     if isinstance(averaged, keras.Variable):
         return averaged.path

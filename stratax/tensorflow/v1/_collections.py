@@ -12,7 +12,8 @@ from stratax.base.typing import TensorLike
 from stratax.core import UnconnectedGradients, regions
 from stratax.core.gradients import trace_gradients
 from stratax.tensorflow.v1._current import current_or_none, readable
-from stratax.tensorflow.v1._operations import Operation, no_op
+from stratax.tensorflow.v1._operation import Operation
+from stratax.tensorflow.v1._operations import no_op
 
 
 class GraphKeys:

@@ -12,7 +12,7 @@ from stratax.base.typing import TensorLike
 from stratax.checkpoint import load_checkpoint
 from stratax.tensorflow.checkpoints.values import NamedValues
 from stratax.tensorflow.v1._current import current
-from stratax.tensorflow.v1._scope import ModelScope
+from stratax.tensorflow.v1.scopes import Scope
 
 _FIX = "Leave these variables out of assignment_map, or name others in the checkpoint."
 
@@ -47,7 +47,7 @@ def init_from_checkpoint(
     begin_with(scope, values, found)
 
 
-def begin_with(scope: ModelScope, values: NamedValues, pairs: Iterable[tuple[str, keras.Variable]]) -> None:
+def begin_with(scope: Scope, values: NamedValues, pairs: Iterable[tuple[str, keras.Variable]]) -> None:
     """Give variables their values now, each pair of name and variable once in all traces.
 
     Args:
@@ -71,7 +71,7 @@ def begin_with(scope: ModelScope, values: NamedValues, pairs: Iterable[tuple[str
         fresh = [(name, variable) for name, variable in fresh if first[name] is not variable]
 
 
-def model_variables(scope: ModelScope) -> dict[str, keras.Variable]:
+def model_variables(scope: Scope) -> dict[str, keras.Variable]:
     """Return the variables that have values in checkpoints of others: all but metrics' sums and generators' states."""
     return {
         variable.path: variable
@@ -89,7 +89,7 @@ def _name(pair: tuple[str, Any]) -> str:
     return pair[0]
 
 
-def _pairs(scope: ModelScope, name: str, target: TensorLike) -> Iterator[tuple[str, keras.Variable]]:
+def _pairs(scope: Scope, name: str, target: TensorLike) -> Iterator[tuple[str, keras.Variable]]:
     if isinstance(target, list | tuple) and len(target) == 1:
         target = target[0]
     if isinstance(target, keras.Variable):

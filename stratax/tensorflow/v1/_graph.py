@@ -17,10 +17,7 @@ from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.random import random as random_ops
 from stratax.tensorflow.v1._current import current_or_none, readable
 from stratax.tensorflow.v1._default import DEFAULT, DefaultGraph
-from stratax.tensorflow.v1._scope import ModelScope
-from stratax.tensorflow.v1._variable_scope import VariableScope, get_variable, variable_scope
-
-_LOCAL_VARIABLES = "local_variables"
+from stratax.tensorflow.v1.scopes import Scope
 
 
 class Graph:
@@ -30,13 +27,13 @@ class Graph:
         scope: The trace of a `model_fn`, or what there is outside of one.
     """
 
-    def __init__(self, scope: ModelScope | DefaultGraph) -> None:
+    def __init__(self, scope: Scope | DefaultGraph) -> None:
         self._scope = scope
 
     @property
     def has_tensors(self) -> bool:
         """Whether it is that of a `model_fn`, in which something is computed."""
-        return isinstance(self._scope, ModelScope)
+        return not isinstance(self._scope, DefaultGraph)
 
     def name_of(self, tensor: TensorLike) -> str:
         """Return the name of a tensor of a `model_fn`, which it gets if it has none."""
@@ -237,39 +234,6 @@ def reset_default_graph() -> None:
 
 def get_default_session() -> None:
     """Return None: there are no sessions, as in TensorFlow 2."""
-
-
-def get_local_variable(
-    name: str, shape: object = None, dtype: object = None, initializer: object = None, **others: Any
-) -> Any:
-    """Return a variable that is not trained, in the collection of local ones, as `tf.get_local_variable`.
-
-    Args:
-        name: Its name.
-        shape: Its shape.
-        dtype: Its dtype.
-        initializer: Gives its first value.
-        **others: Those of `get_variable`.
-    """
-    collections = [*(others.pop("collections", None) or ()), _LOCAL_VARIABLES]
-    others["trainable"] = False
-    return get_variable(
-        name, shape, dtype, initializer, collections=list(dict.fromkeys(collections)), **others
-    )
-
-
-def variable_op_scope(
-    values: object, name_or_scope: object, default_name: str | None = None, **others: Any
-) -> AbstractContextManager[VariableScope]:
-    """Enter a scope of names for variables, as `variable_scope`, whose older name this is.
-
-    Args:
-        values: Ignored.
-        name_or_scope: As for `variable_scope`.
-        default_name: Likewise.
-        **others: Likewise.
-    """
-    return variable_scope(name_or_scope, default_name, values, **others)
 
 
 def no_regularizer(_: object) -> None:

@@ -22,7 +22,9 @@ from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.data.elements import TensorShape
 from stratax.tensorflow.ops.calls import labels, naming
+from stratax.tensorflow.ops.calls.on_host import is_symbol, not_known
 from stratax.tensorflow.v1 import _names
+from stratax.tensorflow.v1._trace import current_trace_or_none
 
 # Rows have numbers of 32 bits.
 _MOST_ROWS = 2**30
@@ -71,9 +73,7 @@ class HostTensor(labels.TextSymbol):
 
     def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
         """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
-        from stratax.tensorflow.v1._on_host import of_symbols
-
-        return of_symbols(function, operands, name, None)
+        return _apply(function, operands, name)
 
     def __repr__(self) -> str:
         return f"<HostTensor {self.name!r} shape={self.shape} dtype={self.dtype}>"
@@ -413,9 +413,7 @@ class HostResult(labels.TextSymbol):
 
     def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
         """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
-        from stratax.tensorflow.v1._on_host import of_symbols
-
-        return of_symbols(function, operands, name, None)
+        return _apply(function, operands, name)
 
     def value(self) -> np.ndarray:
         """Return the result, computed of the tensors' values.
@@ -440,6 +438,13 @@ jax.tree_util.register_pytree_node(
     lambda result: (result.tensors, result.function),
     lambda function, tensors: HostResult(function, *tensors),
 )
+
+
+def _apply(function: Callable[..., Any], operands: list[Any], name: str) -> Any:
+    trace = current_trace_or_none()
+    if trace is None:
+        raise not_known(name, next(each for each in operands if is_symbol(each)))
+    return trace.features.apply(function, operands, name)
 
 
 def after_step(function: Callable[..., np.ndarray], *tensors: object) -> HostResult:

@@ -3,10 +3,15 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.tensorflow.v1._host import Compute, HostResult, HostTensor, HostTrace
+from stratax.tensorflow.ops.calls.on_host import array_of, is_symbol
+from stratax.tensorflow.v1._host import Compute, HostResult, HostTensor, HostTrace, after_step
 from stratax.tensorflow.v1._trace_values import TraceValues
+
+Function = Callable[..., np.ndarray]
 
 
 class TraceFeatures:
@@ -84,6 +89,50 @@ class TraceFeatures:
             made = {request: request() for request in dict.fromkeys(requests)}
         return [made[request] for request in requests]
 
+    def apply(self, function: Function, operands: Sequence[Any], name: str, gives: object = None) -> Any:
+        """Apply a function of strings to what is known later only: see `stratax.tensorflow.ops.text.strings`.
+
+        Args:
+            function: From NumPy arrays to one.
+            operands: Features of a `model_fn`, what it computes, and arrays.
+            name: What the function is called.
+            gives: The dtype of the result; None to find out.
+        """
+        symbols = [each for each in operands if is_symbol(each)]
+        known = [None if is_symbol(each) else array_of(each) for each in operands]
+
+        def of_values(*values: object) -> np.ndarray:
+            given = iter(values)
+            return function(*(next(given) if each is None else each for each in known))
+
+        names = [self.name_of(each) for each in symbols]
+        if all(each is not None for each in names):
+            return self._apply_to_features(of_values, symbols, names, name, gives)
+        results = (self.as_result(each) if isinstance(each, HostTensor) else each for each in symbols)
+        return after_step(of_values, *results)
+
+    def _apply_to_features(
+        self, function: Function, symbols: list[Any], names: list[Any], name: str, gives: Any
+    ) -> Any:
+        def of_batch(batch: dict[str, Any]) -> np.ndarray:
+            return function(*(array_of(batch[each]) for each in names))
+
+        if any(each.shape is None for each in symbols):
+            raise errors.BadTypeError(
+                f"{name} takes dense strings. Received: {shown(symbols)}, of which one is a SparseTensor. Use "
+                "tf.sparse.to_dense in dataset.map, or a feature column."
+            )
+        if gives is None:
+            blank = np.asarray(function(*map(_blank, symbols)))
+            gives, shape = blank.dtype, blank.shape
+        else:
+            shape = np.broadcast_shapes(*(tuple(each.shape) for each in symbols))
+        if np.dtype(gives).kind == "O":
+            return self.strings(of_batch, names, shape, name)
+        return self.compute_on_host(lambda batch: {"value": as_number(of_batch(batch), name)}, names, name)[
+            "value"
+        ]
+
     def _host_of(self, names: Sequence[str]) -> HostTrace:
         if self.trace is None:
             raise errors.ModelScopeError(
@@ -141,3 +190,25 @@ class TraceFeatures:
             made = self.trace.keep(value.name)
         self._values.number(made.tensors)
         return made
+
+
+def as_number(array: np.ndarray, name: str) -> np.ndarray:
+    """Return numbers as a step takes them: of 32 bits."""
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize <= 4:
+        return array
+    if array.dtype.kind == "f":
+        return array.astype(np.float32)
+    limits = np.iinfo(np.int32)
+    if array.size and not (limits.min <= array.min() and array.max() <= limits.max):
+        raise errors.BadArgumentError(
+            f"{name} gives numbers that 32 bits do not hold. Expected: from {limits.min} to {limits.max}. Received: "
+            f"{array.min()} to {array.max()}. Use fewer buckets, or compute in dataset.map."
+        )
+    return array.astype(np.int32)
+
+
+def _blank(symbol: Any) -> np.ndarray:
+    """Return an array of the shape of a symbol."""
+    if isinstance(symbol, HostTensor):
+        return np.full([size or 0 for size in symbol.shape or ()], b"", object)
+    return np.zeros(symbol.shape, symbol.dtype)

@@ -9,7 +9,7 @@ import keras
 
 from stratax.seams import keras as seam
 from stratax.tensorflow.v1._current import current_or_none
-from stratax.tensorflow.v1._operations import operations_of
+from stratax.tensorflow.v1._operation import operations_of
 
 _OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
 

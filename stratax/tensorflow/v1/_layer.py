@@ -14,7 +14,8 @@ from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops.calls.described import describe, docstring, parameter, parameters_of
 from stratax.tensorflow.v1._current import current, current_or_none
-from stratax.tensorflow.v1._variable_scope import VariableScope, get_variable, variable_scope
+from stratax.tensorflow.v1._variable_defaults import VariableScope
+from stratax.tensorflow.v1._variable_scope import get_variable, variable_scope
 
 _REGULARIZATION_LOSSES = "regularization_losses"
 # TensorFlow's operations, by the names of functions of Keras and `tf.nn`.

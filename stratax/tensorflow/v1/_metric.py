@@ -19,7 +19,7 @@ from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.described import docstring, make_function, parameter, parameters_of
 from stratax.tensorflow.v1._current import current
-from stratax.tensorflow.v1._operations import Operation, operations_of
+from stratax.tensorflow.v1._operation import Operation, operations_of
 
 # Where TensorFlow puts a metric's variables: they start from 0 in every evaluation and are not saved.
 _COLLECTIONS = ("local_variables", "metric_variables")

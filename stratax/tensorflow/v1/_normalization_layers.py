@@ -14,7 +14,7 @@ from stratax.base.typing import TensorLike
 from stratax.tensorflow.v1._core_layers import as_known
 from stratax.tensorflow.v1._current import current
 from stratax.tensorflow.v1._layer import Layer, functional
-from stratax.tensorflow.v1._operations import operations_of
+from stratax.tensorflow.v1._operation import operations_of
 
 # What cuDNN needs; TensorFlow's fused kernel takes no less on any device.
 _LEAST_FUSED_EPSILON = 1.001e-5

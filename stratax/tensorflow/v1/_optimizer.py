@@ -19,10 +19,11 @@ from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._keras_form import KerasForm
 from stratax.tensorflow.v1._made_now import make_now
-from stratax.tensorflow.v1._operations import assign_add, control_dependencies, operations_of
+from stratax.tensorflow.v1._operation import operations_of
+from stratax.tensorflow.v1._operations import assign_add, control_dependencies
 from stratax.tensorflow.v1._own_rules import OwnRules, make_slot
 from stratax.tensorflow.v1._rules import Numbers, Rule
-from stratax.tensorflow.v1._scope import ModelScope
+from stratax.tensorflow.v1.scopes import Scope
 
 # A number, an array, a variable, or a function without arguments that gives one.
 Number = Any
@@ -59,7 +60,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
         self._slot_kinds: dict[str, tuple[str, float]] = {}
         self._powers: dict[str, Number] = {}
         # Of the trace whose variables these are: each has slots of its own.
-        self._scope: ModelScope | None = None
+        self._scope: Scope | None = None
         self._slots: dict[str, dict[int, keras.Variable]] = {}
         self._shared: dict[str, keras.Variable] = {}
         self._reduced: list[Any] = []
@@ -326,14 +327,14 @@ class Optimizer(OwnRules, regions.KeepsSlots):
         found = [*self._shared.values(), *(slot for slots in self._slots.values() for slot in slots.values())]
         return sorted(found, key=lambda variable: variable.path)
 
-    def _enter_scope(self) -> ModelScope | None:
+    def _enter_scope(self) -> Scope | None:
         """Return the scope of the trace, if any; in another one than before, the optimizer starts without slots."""
         scope = current_or_none()
         if scope is not self._scope:
             self._scope, self._slots, self._shared, self._reduced = scope, {}, {}, []
         return scope
 
-    def _make_slots(self, scope: ModelScope | None, variables: Sequence[keras.Variable]) -> None:
+    def _make_slots(self, scope: Scope | None, variables: Sequence[keras.Variable]) -> None:
         if scope is None:
             self._make_slots_now(variables)
             return

@@ -19,7 +19,7 @@ from stratax.errors import BadArgumentError
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._made_now import make_now
 from stratax.tensorflow.v1._operations import group
-from stratax.tensorflow.v1._scope import ModelScope
+from stratax.tensorflow.v1.scopes import Scope
 
 _RULES = ("_resource_apply_dense", "_apply_dense")
 
@@ -87,7 +87,7 @@ class OwnRules:
 
 
 def make_slot(
-    scope: ModelScope,
+    scope: Scope,
     variable: keras.Variable,
     name: str,
     initializer: Callable[..., Any],
@@ -132,7 +132,7 @@ def _make(beside: keras.Variable, value: Any, name: str, *, is_slot: bool) -> ke
     return make_slot(scope, beside, path, initializer, array.shape)
 
 
-def _value_now(scope: ModelScope | None, value: Any, name: str) -> Any:
+def _value_now(scope: Scope | None, value: Any, name: str) -> Any:
     """Return a first value that the program has computed, of constants."""
     try:
         if scope is not None:

@@ -30,14 +30,15 @@ from stratax.tensorflow.v1._current import current as current
 from stratax.tensorflow.v1._current import current_or_none as current_or_none
 from stratax.tensorflow.v1._current import entering
 from stratax.tensorflow.v1._derivatives import Derivatives
+from stratax.tensorflow.v1._graph import operation_of
 from stratax.tensorflow.v1._graph_collections import GLOBAL_STEP, GraphCollections
 from stratax.tensorflow.v1._host import after_step
 from stratax.tensorflow.v1._host_features import TraceFeatures
 from stratax.tensorflow.v1._model_state import ModelState
-from stratax.tensorflow.v1._operations import Operation, operations_of
+from stratax.tensorflow.v1._operation import Operation, operations_of
 from stratax.tensorflow.v1._tensor_names import TensorNames
 from stratax.tensorflow.v1._trace_values import TraceValues
-from stratax.tensorflow.v1._variable_scope import VariableScope
+from stratax.tensorflow.v1._variable_defaults import VariableScope
 
 # The variable of the generator that functions without a seed draw from.
 _GENERATOR = "seed_generator_state"
@@ -46,21 +47,7 @@ _GENERATOR = "seed_generator_state"
 _NAME = "_stratax_full_name"
 
 
-def _of_symbols(function: Callable[..., Any], operands: Sequence[Any], name: str, gives: object) -> Any:
-    # That module needs this one.
-    from stratax.tensorflow.v1._on_host import of_symbols
-
-    return of_symbols(function, operands, name, gives)
-
-
-def _operation_of(tensor: TensorLike) -> Any:
-    # That module needs this one.
-    from stratax.tensorflow.v1._graph import operation_of
-
-    return operation_of(tensor)
-
-
-naming.find_operations_by(_operation_of)
+naming.find_operations_by(operation_of)
 
 
 def _longest_of(lengths: object) -> int | None:
@@ -157,7 +144,7 @@ class ModelScope(Creator):
         return (
             entering(self)
             | forms.collecting(_summaries.ScopeCollector())
-            | labels.look_up_by(after_step, _of_symbols)
+            | labels.look_up_by(after_step, self.features.apply)
             | creating_by(self)
             | drawing_from(self._find_generator)
             | naming.telling(self._note, self.derivatives.note_same_rows)

@@ -13,7 +13,7 @@ from stratax.data.vectorise import gives_tensors
 from stratax.tensorflow.ops.arrays.sparse import check_known
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._host import HostTensor
-from stratax.tensorflow.v1._on_host import as_number
+from stratax.tensorflow.v1._host_features import as_number
 
 
 @gives_tensors

@@ -2,9 +2,8 @@
 
 import collections
 import contextlib
-import enum
-import functools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -16,108 +15,10 @@ from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.seams import keras as seam
 from stratax.tensorflow.v1._current import current, current_or_none
+from stratax.tensorflow.v1._variable_defaults import VariableScope
 from stratax.tensorflow.v1._variables import ModelVariable, is_local
 
-_REGULARIZATION_LOSSES = "regularization_losses"
-
-
-class _Reuse(enum.Enum):
-    """What `reuse` may be besides True, False and None."""
-
-    AUTO_REUSE = "auto_reuse"
-
-
-AUTO_REUSE = _Reuse.AUTO_REUSE
-
-# Of a model's outermost scope.
-_DEFAULTS: dict[str, Any] = {
-    "reuse": None,
-    "initializer": None,
-    "regularizer": None,
-    "dtype": "float32",
-    "custom_getter": None,
-    "constraint": None,
-}
-
-
-class VariableScope:
-    """What `tf.variable_scope` enters: the beginning of names, and what `get_variable` takes by default.
-
-    Args:
-        name: Its full name.
-        parent: What it inherits defaults from.
-        reuse: Whether variables must be there already; `AUTO_REUSE`: may be; None: as the parent.
-        initializer: For variables without one of their own.
-        regularizer: Likewise.
-        dtype: Likewise.
-        custom_getter: Called instead of `get_variable`, with it as first argument.
-        constraint: For variables without one of their own.
-
-    Attributes:
-        name: Its full name.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        parent: "VariableScope | None" = None,
-        *,
-        reuse: object = None,
-        initializer: object = None,
-        regularizer: object = None,
-        dtype: object = None,
-        custom_getter: Callable[..., Any] | None = None,
-        constraint: object = None,
-    ) -> None:
-        self.name = name
-        around = _DEFAULTS if parent is None else vars(parent)
-        # What is shared in a scope is shared in those inside it: False is the same as None.
-        self.reuse: object = reuse or around["reuse"]
-        self.initializer: object = around["initializer"] if initializer is None else initializer
-        self.regularizer: Any = around["regularizer"] if regularizer is None else regularizer
-        self.constraint: Any = around["constraint"] if constraint is None else constraint
-        self.dtype: object = around["dtype"] if dtype is None else dtype
-        self.custom_getter: Callable[..., Any] | None = (
-            around["custom_getter"]
-            if custom_getter is None
-            else _inside(custom_getter, around["custom_getter"])
-        )
-
-    @property
-    def original_name_scope(self) -> str:
-        """The name with a slash behind it, for `tf.name_scope`."""
-        return f"{self.name}/" if self.name else ""
-
-    def reuse_variables(self) -> None:
-        """Have variables from here on be those that are there already."""
-        self.reuse = True
-
-    def set_initializer(self, initializer: object) -> None:
-        """Set what gives first values to variables without an initializer of their own."""
-        self.initializer = initializer
-
-    def set_regularizer(self, regularizer: object) -> None:
-        """Set the regularizer of variables without one of their own."""
-        self.regularizer = regularizer
-
-    def full_name(self, name: str) -> str:
-        """Return the full name of a variable."""
-        return f"{self.name}/{name}" if self.name else name
-
-    def trainable_variables(self) -> list[keras.Variable]:
-        """Return the trained variables whose names begin with this scope's."""
-        return current().collections.get("trainable_variables", self.original_name_scope)
-
-    def global_variables(self) -> list[keras.Variable]:
-        """Return the variables whose names begin with this scope's."""
-        return current().collections.get("variables", self.original_name_scope)
-
-
-def _inside(getter: Callable[..., Any], outer: Callable[..., Any] | None) -> Callable[..., Any]:
-    """Return a getter that calls one, which gets the outer scope's as what it may call."""
-    if outer is None:
-        return getter
-    return lambda plain, *args, **kwargs: getter(functools.partial(outer, plain), *args, **kwargs)
+_LOCAL_VARIABLES, _REGULARIZATION_LOSSES = "local_variables", "regularization_losses"
 
 
 def get_variable_scope() -> VariableScope:
@@ -229,6 +130,20 @@ def _count(counts: collections.Counter[str], path: str, is_again: bool) -> Itera
         else:
             for inner in [each for each in counts if each.startswith(f"{path}/")]:
                 del counts[inner]
+
+
+def variable_op_scope(
+    values: object, name_or_scope: object, default_name: str | None = None, **others: Any
+) -> AbstractContextManager[VariableScope]:
+    """Enter a scope of names for variables, as `variable_scope`, whose older name this is.
+
+    Args:
+        values: Ignored.
+        name_or_scope: As for `variable_scope`.
+        default_name: Likewise.
+        **others: Likewise.
+    """
+    return variable_scope(name_or_scope, default_name, values, **others)
 
 
 class name_scope(contextlib.ContextDecorator):
@@ -344,6 +259,25 @@ def get_variable(
     if getter is not None:
         return getter(_plain_getter, around.full_name(name), **arguments)
     return _plain_getter(around.full_name(name), **arguments)
+
+
+def get_local_variable(
+    name: str, shape: object = None, dtype: object = None, initializer: object = None, **others: Any
+) -> Any:
+    """Return a variable that is not trained, in the collection of local ones, as `tf.get_local_variable`.
+
+    Args:
+        name: Its name.
+        shape: Its shape.
+        dtype: Its dtype.
+        initializer: Gives its first value.
+        **others: Those of `get_variable`.
+    """
+    collections = [*(others.pop("collections", None) or ()), _LOCAL_VARIABLES]
+    others["trainable"] = False
+    return get_variable(
+        name, shape, dtype, initializer, collections=list(dict.fromkeys(collections)), **others
+    )
 
 
 def _plain_getter(

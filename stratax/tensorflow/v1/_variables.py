@@ -17,6 +17,7 @@ from stratax.core import Variable, regions, state
 from stratax.data.elements import DType
 from stratax.tensorflow.checkpoints.values import give
 from stratax.tensorflow.v1._current import current, current_or_none
+from stratax.tensorflow.v1._graph import get_default_graph
 from stratax.tensorflow.v1._operations import assignment
 
 
@@ -156,9 +157,6 @@ class ModelVariable(Variable):
     @property
     def graph(self) -> Any:
         """The graph of the `model_fn`."""
-        # That module needs this one.
-        from stratax.tensorflow.v1._graph import get_default_graph
-
         return get_default_graph()
 
     @property

@@ -8,7 +8,8 @@ import keras
 
 from stratax.distribute.keras_hooks import apply_once
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.v1._operations import Operation, control_dependencies
+from stratax.tensorflow.v1._operation import Operation
+from stratax.tensorflow.v1._operations import control_dependencies
 from stratax.tensorflow.v1._optimizer import GradsAndVars, Number, Optimizer, of_all_replicas
 from stratax.tensorflow.v1._optimizers import (
     AdamOptimizer,

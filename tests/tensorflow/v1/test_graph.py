@@ -47,22 +47,6 @@ def test_names_of_tensors_and_scopes():
         assert name == "eager/"
 
 
-def test_custom_getters_inside_others():
-    def doubled(getter, name, *args, **kwargs):
-        return getter(name, *args, **kwargs).value * 2
-
-    def renamed(getter, name, *args, **kwargs):
-        return getter(f"{name}_renamed", *args, **kwargs)
-
-    def body(scope, x):
-        with tf.variable_scope("s", custom_getter=renamed), tf.variable_scope("t", custom_getter=doubled):
-            return tf.get_variable("v", (2,), initializer=tf.ones_initializer())
-
-    step = Step(body)
-    assert step(np.float32(0)).tolist() == [2, 2]
-    assert step.names == ["s/t/v_renamed"]
-
-
 def test_what_needs_a_graph_or_session_says_what_to_do():
     for function in (tf.placeholder, tf.placeholder_with_default):
         with pytest.raises(errors.ModelScopeError, match="arguments of a `model_fn`"):

@@ -8,21 +8,6 @@ from stratax.tensorflow import v1
 from tests.tensorflow.v1.steps import Step
 
 
-def test_what_is_not_run_has_no_effect():
-    def body(scope, x):
-        v = v1.get_variable("v", (), initializer=keras.initializers.Zeros())
-        w = v1.get_variable("w", (), initializer=keras.initializers.Zeros())
-        v.assign_add(1.0)
-        run = w.assign(5.0)
-        scope.run(run)
-        return v.value + x
-
-    step = Step(body)
-    assert float(step(np.float32(1))) == 1
-    assert float(step.state.variables["v"].value) == 0
-    assert float(step.state.variables["w"].value) == 5
-
-
 def test_control_dependencies_show_what_they_assign_and_run_it_only_when_asked_for():
     def body(scope, is_run):
         v = v1.get_variable("v", (), initializer=keras.initializers.Zeros())
@@ -40,17 +25,6 @@ def test_control_dependencies_show_what_they_assign_and_run_it_only_when_asked_f
         inside, outside = step(is_run)
         assert (float(inside), float(outside)) == (20, 0)
         assert tuple(float(v.value) for v in step.state.variables.values()) == expected
-
-
-def test_operations_run_once_in_the_order_of_the_program():
-    def body(scope, x):
-        v = v1.get_variable("v", (), initializer=keras.initializers.Ones())
-        double = v1.assign(v, x)
-        add = v.assign_add(1.0)
-        scope.run([add, v1.group(add, double), double])
-        return v.value
-
-    assert float(Step(body)(np.float32(5))) == 6
 
 
 def test_names_of_operations_are_unique_below_name_scopes():

@@ -9,7 +9,7 @@ import stratax.tf as tf
 from stratax import errors
 from stratax.distribute.replicas._replica_region import is_seed_state
 from stratax.tensorflow import v1
-from stratax.tensorflow.v1 import _scope, layers, train
+from stratax.tensorflow.v1 import layers, train
 from tests.tensorflow.v1.steps import Step
 
 
@@ -78,9 +78,3 @@ def test_regularizers_and_collections():
         return losses[0]
 
     assert float(Step(body)(np.float32(0))) == 4
-
-
-def test_outside_of_a_model_fn_an_error_says_so():
-    assert _scope.current_or_none() is None
-    with pytest.raises(errors.ModelScopeError, match="inside of a `model_fn`"):
-        v1.get_variable("v", ())
