@@ -17,5 +17,6 @@ from ._program import StepProgram as StepProgram
 from ._program import unstack_batches as unstack_batches
 from ._resumption import InputPosition as InputPosition
 from ._resumption import Resumption as Resumption
+from ._running_loop import RunningLoop as RunningLoop
 from ._staleness import NewStaleness as NewStaleness
 from ._stop import CommonStop as CommonStop

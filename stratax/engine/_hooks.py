@@ -8,7 +8,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 
 if TYPE_CHECKING:
-    from stratax.engine._loop import StepLoop
+    from stratax.engine._running_loop import RunningLoop
 
 
 class Hook:
@@ -18,13 +18,13 @@ class Hook:
     their hooks at the same steps, so a hook may do what all have to do together, such as saving a checkpoint.
     """
 
-    def begin(self, loop: "StepLoop") -> None:
+    def begin(self, loop: "RunningLoop") -> None:
         """Act when the loop begins, before its input is opened; `loop.step` is the number of steps done."""
 
-    def before_dispatch(self, loop: "StepLoop", steps: int) -> None:
+    def before_dispatch(self, loop: "RunningLoop", steps: int) -> None:
         """Act before a program that runs so many steps, the first of which is number `loop.step`."""
 
-    def after_dispatch(self, loop: "StepLoop", steps: int, outputs: PyTree) -> None:
+    def after_dispatch(self, loop: "RunningLoop", steps: int, outputs: PyTree) -> None:
         """Act after a program was handed to the devices; `loop.step` counts its steps already.
 
         Args:
@@ -33,16 +33,16 @@ class Hook:
             outputs: What the program returned. The devices may still be at work; reading a value waits for them.
         """
 
-    def end_of_pass(self, loop: "StepLoop") -> None:
+    def end_of_pass(self, loop: "RunningLoop") -> None:
         """Act when the input has come to the end of a pass."""
 
-    def on_stop(self, loop: "StepLoop") -> None:
+    def on_stop(self, loop: "RunningLoop") -> None:
         """Act when the loop ends because a worker has asked for it, in all workers, before :meth:`end`."""
 
-    def on_error(self, loop: "StepLoop", error: BaseException) -> None:
+    def on_error(self, loop: "RunningLoop", error: BaseException) -> None:
         """Act when an error ends the loop, instead of :meth:`end`. The error is raised again after that."""
 
-    def end(self, loop: "StepLoop") -> None:
+    def end(self, loop: "RunningLoop") -> None:
         """Act when the loop has come to its end or was stopped."""
 
 
@@ -57,13 +57,13 @@ class EverySteps(Hook):
         BadArgumentError: If `steps` is less than 1.
     """
 
-    def __init__(self, steps: int, function: "Callable[[StepLoop, Any], None]") -> None:
+    def __init__(self, steps: int, function: "Callable[[RunningLoop, Any], None]") -> None:
         if steps < 1:
             raise errors.BadArgumentError(f"steps must be at least 1. Received: steps={shown(steps)}.")
         self._steps = steps
         self._function = function
 
-    def after_dispatch(self, loop: "StepLoop", steps: int, outputs: PyTree) -> None:
+    def after_dispatch(self, loop: "RunningLoop", steps: int, outputs: PyTree) -> None:
         # A dispatch may run several steps and pass over the very one.
         if loop.step // self._steps > (loop.step - steps) // self._steps:
             self._function(loop, outputs)

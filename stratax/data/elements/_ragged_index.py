@@ -69,9 +69,7 @@ def _row(rows: Any, number: Any) -> Any:
 def _one_row(inner: Any) -> Any:
     if not hasattr(inner, "row_splits"):
         return inner[None]
-    from stratax.data.elements._ragged import RaggedTensor
-
-    return RaggedTensor(inner, np.array([0, len(inner)], inner.row_splits.dtype))
+    return type(inner)(inner, np.array([0, len(inner)], inner.row_splits.dtype))
 
 
 def _inside(rows: Any, key: tuple[Any, ...]) -> Any:

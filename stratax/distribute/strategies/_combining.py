@@ -1,6 +1,6 @@
 """Combining the values of replicas that run as one program, outside of their functions (distribute layer)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,10 +20,8 @@ from stratax.distribute.replicas import (
     is_per_replica,
     specs_of,
 )
+from stratax.distribute.strategies._execution import OverMesh
 from stratax.distribute.strategies._membership import InStep, StrategyMembership
-
-if TYPE_CHECKING:
-    from stratax.distribute.strategies._mesh_execution import MeshExecution
 
 
 class Combiner:
@@ -34,7 +32,7 @@ class Combiner:
         membership: Whose devices they are.
     """
 
-    def __init__(self, execution: "MeshExecution", membership: StrategyMembership) -> None:
+    def __init__(self, execution: OverMesh, membership: StrategyMembership) -> None:
         self._execution = execution
         self._membership = membership
         # Values of many structures are reduced by one program text, so traces are no reason to warn.

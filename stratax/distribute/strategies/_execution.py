@@ -78,8 +78,8 @@ class Execution(abc.ABC):
         """Have a combined value that is being traced on every device, where other processes hold a part of it."""
 
 
-class OverMesh(abc.ABC):
-    """Capability of an execution: replicas are the devices of one mesh and run as one program."""
+class OverMesh(Execution):
+    """An execution whose replicas are the devices of one mesh and run as one program."""
 
     @property
     @abc.abstractmethod

@@ -36,7 +36,7 @@ from stratax.distribute.replicas import (
     parts_on,
 )
 from stratax.distribute.strategies import _combining
-from stratax.distribute.strategies._execution import Execution, OverMesh
+from stratax.distribute.strategies._execution import OverMesh
 from stratax.distribute.strategies._membership import InStep, StrategyMembership
 from stratax.seams.jax import index_closed_over_arrays
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
 
 
-class MeshExecution(Execution, OverMesh):
+class MeshExecution(OverMesh):
     """Runs a function as one program over the mesh of the replicas' devices.
 
     Args:

@@ -13,7 +13,7 @@ import numpy as np
 from stratax import engine, errors
 from stratax.base.shown import shown
 from stratax.core import storage
-from stratax.engine import StepLoop, StepProgram
+from stratax.engine import RunningLoop, StepProgram
 from stratax.summary.forms import SummaryRecord
 from stratax.tensorflow.estimator._model import FETCHED, LOSS, EstimatorModel, Key, KnownTensor
 from stratax.tensorflow.estimator._results import ResultsHook
@@ -171,14 +171,14 @@ class SessionHooks(engine.Hook):
             for hook in self._hooks:
                 hook.begin()
 
-    def begin(self, loop: StepLoop) -> None:
+    def begin(self, loop: RunningLoop) -> None:
         self.session.global_step = loop.step
         with self._reading():
             for hook in self._hooks:
                 if _has_own(hook, "after_create_session"):
                     hook.after_create_session(self.session, None)
 
-    def before_dispatch(self, loop: StepLoop, steps: int) -> None:
+    def before_dispatch(self, loop: RunningLoop, steps: int) -> None:
         self._asked.clear()
         self.session.global_step, self.session.steps = loop.step, steps
         self._context = SessionRunContext(None, self.session)
@@ -191,7 +191,7 @@ class SessionHooks(engine.Hook):
             self._wanted = [(hook, *self._keys_of(hook.fetches)) for hook in self._results]
         self._stop_if_asked(loop)
 
-    def after_dispatch(self, loop: StepLoop, steps: int, outputs: Any) -> None:
+    def after_dispatch(self, loop: RunningLoop, steps: int, outputs: Any) -> None:
         self.session.global_step, self.session.steps = loop.step, steps
         if LOSS in outputs:
             self._losses.append((loop.step - steps, outputs[LOSS]))
@@ -218,11 +218,11 @@ class SessionHooks(engine.Hook):
         while self._losses:
             self._check_loss(*self._losses.popleft())
 
-    def on_error(self, loop: StepLoop, error: BaseException) -> None:
+    def on_error(self, loop: RunningLoop, error: BaseException) -> None:
         for hook in self._results:
             hook.finish()
 
-    def end(self, loop: StepLoop) -> None:
+    def end(self, loop: RunningLoop) -> None:
         self.check_losses()
         for results in self._results:
             results.finish()
@@ -255,7 +255,7 @@ class SessionHooks(engine.Hook):
             each_step=jax.tree.unflatten(treedef, each),
         )
 
-    def _stop_if_asked(self, loop: StepLoop) -> None:
+    def _stop_if_asked(self, loop: RunningLoop) -> None:
         if self._context.stop_requested:
             loop.request_stop()
 

@@ -9,7 +9,7 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.distribute import Strategy
-from stratax.engine import Hook, StepInput, StepLoop, is_chief
+from stratax.engine import Hook, RunningLoop, StepInput, StepLoop, is_chief
 from stratax.tensorflow.estimator._beginning import Start, note_end
 from stratax.tensorflow.estimator._beside import Side
 from stratax.tensorflow.estimator._checkpoints import PREFIX, TrainingCheckpoint
@@ -154,10 +154,10 @@ class _Others(Hook):
         self._side = side
         self._model = model
 
-    def on_stop(self, loop: StepLoop) -> None:
+    def on_stop(self, loop: RunningLoop) -> None:
         self._side.note_stop()
 
-    def end(self, loop: StepLoop) -> None:
+    def end(self, loop: RunningLoop) -> None:
         self._side.wait_for_others()
         loop.step = max(loop.step, self._model.global_step())
 
