@@ -112,7 +112,11 @@ def _reduction(ufunc: np.ufunc, empty: Callable[[np.dtype], Any], dtype: Any = N
     """
 
     def reduce(
-        input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None, **older: Any
+        input_tensor: Any,
+        axis: TensorLike | None = None,
+        keepdims: bool = False,
+        name: str | None = None,
+        **older: object,
     ) -> Any:
         keeps = keepdims or bool(older.get("keep_dims"))
         axes = range(input_tensor.ndim) if axis is None else np.atleast_1d(np.asarray(axis)).tolist()

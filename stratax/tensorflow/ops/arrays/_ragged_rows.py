@@ -7,7 +7,7 @@ import numpy as np
 
 from stratax.base.indices import check_indices, dim_of
 from stratax.base.shown import shown
-from stratax.base.typing import PyTree
+from stratax.base.typing import Array, DTypeLike, PyTree
 from stratax.data import RaggedTensor, RaggedTensorSpec
 from stratax.data.elements import (
     Composite,
@@ -83,7 +83,7 @@ def _rows_of(leaf: object) -> list[Any]:
     return list(leaf.spec.split(leaf)) if isinstance(leaf, Composite) else list(np.asarray(leaf))
 
 
-def _of_a_row(leaf: Any) -> Any:
+def _of_a_row(leaf: Array) -> Any:
     spec = spec_of_leaf(leaf)
     if isinstance(spec, CompositeSpec):
         return spec.unbatched()
@@ -181,7 +181,7 @@ def bincount(
     weights: Any = None,
     minlength: int | None = None,
     maxlength: int | None = None,
-    dtype: Any = "int32",
+    dtype: DTypeLike = "int32",
     name: str | None = None,
     axis: int | None = None,
     binary_output: bool = False,

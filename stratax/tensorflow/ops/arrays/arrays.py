@@ -116,7 +116,7 @@ def stop_gradient(input: TensorLike) -> Any:
 
 
 @op
-def shape(input: Any, out_type: DTypeLike = "int32") -> Any:
+def shape(input: TensorLike, out_type: DTypeLike = "int32") -> Any:
     """Return the sizes of `input`, as `tf.shape`.
 
     Returns:
@@ -310,7 +310,9 @@ def concat(values: PyTree, axis: int) -> Any:
 
 
 @op(name_default="split", text=["value"])
-def split(value: Any, num_or_size_splits: Any, axis: int = 0, num: int | None = None) -> list[Any]:
+def split(
+    value: TensorLike, num_or_size_splits: TensorLike, axis: int = 0, num: int | None = None
+) -> list[Any]:
     """Return the parts of `value` along a dimension, as `tf.split`.
 
     Args:
@@ -385,7 +387,7 @@ def _gather(params: TensorLike, indices: TensorLike, axis: int) -> Any:
 
 
 @op(text=["x", "y"])
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None) -> Any:
     """Return `x` where `condition` holds, else `y`; or without them where it holds; as `tf.where`.
 
     Args:
@@ -420,8 +422,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 def one_hot(
     indices: Any,
     depth: int,
-    on_value: Any = None,
-    off_value: Any = None,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
 ) -> Any:

@@ -125,7 +125,7 @@ def space_to_batch(input: TensorLike, block_shape: TensorLike, paddings: TensorL
     )
 
 
-def _block(block_shape: Any) -> tuple[int, ...]:
+def _block(block_shape: TensorLike) -> tuple[int, ...]:
     sizes = sizes_of("block_shape", block_shape)
     if min(sizes, default=1) < 1:
         raise BadArgumentError(

@@ -6,6 +6,7 @@ there a gathered element is NaN or the smallest whole number, and what is scatte
 
 import builtins
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from stratax.base.indices import check_indices, dim_of, is_known
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import if_constant, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls import naming
@@ -82,7 +83,7 @@ def _parts(begin: Any) -> list[Any]:
     return [begin[number] for number in range(begin.shape[0])] if np.ndim(begin) else [begin]
 
 
-def _dynamic_slice(array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+def _dynamic_slice(array: Array, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
     from jax import lax
 
     if any(wanted == -1 and is_traced(start) for start, wanted in zip(starts, sizes, strict=True)):
@@ -166,7 +167,9 @@ def strided_slice(
 
 
 @op(name_after="batch_dims", text=["params"])
-def gather_nd(params: Any, indices: Any, batch_dims: int = 0, bad_indices_policy: str = "") -> Any:
+def gather_nd(
+    params: TensorLike, indices: TensorLike, batch_dims: int = 0, bad_indices_policy: str = ""
+) -> Any:
     """Return the elements or slices of `params` that vectors of indices say, as `tf.gather_nd`.
 
     Args:
@@ -188,7 +191,7 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, bad_indices_policy
     return call_with_library(_gather_nd, params, indices, batch_dims=int(batch_dims))
 
 
-def _gather_nd(xp: Any, params: Any, indices: Any, *, batch_dims: int) -> Any:
+def _gather_nd(xp: ModuleType, params: Array, indices: Array, *, batch_dims: int) -> Any:
     depth = indices.shape[-1]
     if batch_dims + depth > params.ndim or params.shape[:batch_dims] != indices.shape[:batch_dims]:
         raise BadArgumentError(
@@ -205,24 +208,24 @@ def _gather_nd(xp: Any, params: Any, indices: Any, *, batch_dims: int) -> Any:
     return _take(xp, params, index)
 
 
-def _counter(xp: Any, shape: Sequence[int], dim: int) -> Any:
+def _counter(xp: ModuleType, shape: Sequence[int], dim: int) -> Any:
     """Return an array that broadcasts to `shape` and holds the index along `dim`."""
     return xp.arange(shape[dim], dtype="int32").reshape(
         [-1 if each == dim else 1 for each in range(len(shape))]
     )
 
 
-def _take(xp: Any, params: Any, index: tuple[Any, ...]) -> Any:
+def _take(xp: ModuleType, params: Array, index: tuple[Any, ...]) -> Any:
     check_indices(index, params.shape)
     return params[index] if xp is np else params.at[index].get(mode="fill", wrap_negative_indices=False)
 
 
-def gather_batches(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
+def gather_batches(params: TensorLike, indices: TensorLike, axis: int, batch_dims: int) -> Any:
     """Return `tf.gather` of operands that have leading dimensions in common."""
     return call_with_library(_gather_batches, params, indices, axis=axis, batch_dims=batch_dims)
 
 
-def _gather_batches(xp: Any, params: Any, indices: Any, *, axis: int, batch_dims: int) -> Any:
+def _gather_batches(xp: ModuleType, params: Array, indices: Array, *, axis: int, batch_dims: int) -> Any:
     batch_dims = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     axis = axis + params.ndim if axis < 0 else axis
     if not batch_dims <= axis < params.ndim or params.shape[:batch_dims] != indices.shape[:batch_dims]:
@@ -268,13 +271,15 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
     return call_with_library(_mask, array, places=np.flatnonzero(kept), first=first, last=last)
 
 
-def _mask(xp: Any, array: Any, *, places: np.ndarray, first: int, last: int) -> Any:
+def _mask(xp: ModuleType, array: Array, *, places: np.ndarray, first: int, last: int) -> Any:
     flat = array.reshape((*array.shape[:first], int(np.prod(array.shape[first:last])), *array.shape[last:]))
     return xp.take(flat, places, axis=first)
 
 
 @op(name_after="shape")
-def scatter_nd(indices: Any, updates: Any, shape: TensorLike, bad_indices_policy: str = "") -> Any:
+def scatter_nd(
+    indices: TensorLike, updates: TensorLike, shape: TensorLike, bad_indices_policy: str = ""
+) -> Any:
     """Return zeros with `updates` added where vectors of indices say, as `tf.scatter_nd`.
 
     Args:
@@ -291,13 +296,13 @@ def scatter_nd(indices: Any, updates: Any, shape: TensorLike, bad_indices_policy
     """
     sizes = sizes_of("shape", shape)
 
-    def scatter(xp: Any, indices: Any, updates: Any) -> Any:
+    def scatter(xp: ModuleType, indices: Array, updates: Array) -> Any:
         return _scatter_nd(xp, xp.zeros(sizes, updates.dtype), indices, updates, how="add")
 
     return call_with_library(scatter, indices, updates)
 
 
-def _scatter_nd(xp: Any, tensor: Any, indices: Any, updates: Any, *, how: str) -> Any:
+def _scatter_nd(xp: ModuleType, tensor: Array, indices: Array, updates: Array, *, how: str) -> Any:
     depth = indices.shape[-1]
     wanted = (*indices.shape[:-1], *tensor.shape[depth:])
     if depth > tensor.ndim or tuple(updates.shape) != wanted:
@@ -312,13 +317,13 @@ def _scatter_nd(xp: Any, tensor: Any, indices: Any, updates: Any, *, how: str) -
 
 def _tensor_scatter(name: str, how: str, what: str) -> Any:
     @or_text("tensor", "updates")
-    def of_text(tensor: Any, updates: Any, indices: Any) -> Any:
+    def of_text(tensor: TensorLike, updates: TensorLike, indices: TensorLike) -> Any:
         return call_with_library(_in_order, tensor, updates, indices, how=how)
 
     def function(
-        tensor: Any,
-        indices: Any,
-        updates: Any,
+        tensor: TensorLike,
+        indices: TensorLike,
+        updates: TensorLike,
         bad_indices_policy: str = "",
     ) -> Any:
         return of_text(tensor, updates, indices)
@@ -328,7 +333,7 @@ def _tensor_scatter(name: str, how: str, what: str) -> Any:
     )(function)
 
 
-def _in_order(xp: Any, tensor: Any, updates: Any, indices: Any, *, how: str) -> Any:
+def _in_order(xp: ModuleType, tensor: Array, updates: Array, indices: Array, *, how: str) -> Any:
     dtype = np.dtype(tensor.dtype)
     return _scatter_nd(xp, tensor, indices, updates if dtype.hasobject else updates.astype(dtype), how=how)
 
@@ -372,7 +377,7 @@ def unravel_index(indices: TensorLike, dims: TensorLike) -> Any:
     """
     sizes = sizes_of("dims", dims)
 
-    def unravel(xp: Any, indices: Any) -> Any:
+    def unravel(xp: ModuleType, indices: Array) -> Any:
         check_indices([indices], [int(np.prod(sizes))])
         found = xp.stack(xp.unravel_index(indices, sizes))
         return found.astype(indices.dtype)
@@ -381,7 +386,7 @@ def unravel_index(indices: TensorLike, dims: TensorLike) -> Any:
 
 
 @op
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool") -> Any:
+def sequence_mask(lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = "bool") -> Any:
     """Return masks that are True in the first `lengths` places, as `tf.sequence_mask`.
 
     Args:
@@ -407,7 +412,7 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool") -> Any:
         if longest < 0:
             raise BadArgumentError(f"A mask has no negative length. Received: maxlen={longest}.")
 
-    def mask(xp: Any, lengths: Any) -> Any:
+    def mask(xp: ModuleType, lengths: Array) -> Any:
         return (xp.arange(max(longest, 0)) < lengths[..., None].astype("int32")).astype(dtype_in(xp, dtype))
 
     return call_with_library(mask, lengths)
@@ -439,7 +444,7 @@ def dynamic_partition(data: Any, partitions: TensorLike, num_partitions: int) ->
     ]
 
 
-def _whole(data: Any, is_here: Any) -> Any:
+def _whole(data: Array, is_here: Any) -> Any:
     array = data if hasattr(data, "shape") else _array(data)
     return array[None][: int(is_here)]
 
@@ -471,7 +476,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any]) -> Any:
     # The last one for a place counts, which a parallel scatter does not promise.
     last = {int(place): position for position, place in enumerate(flat)}
 
-    def stitch(xp: Any, *data: Any) -> Any:
+    def stitch(xp: Any, *data: Array) -> Any:
         rest = data[0].shape[places[0].ndim :]
         rows = xp.concatenate([part.reshape((-1, *rest)) for part in data])
         empty = xp.zeros((count, *rest), rows.dtype)
@@ -482,7 +487,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any]) -> Any:
 
 @op
 def reverse_sequence(
-    input: Any, seq_lengths: Any, seq_axis: int | None = None, batch_axis: int | None = None
+    input: TensorLike, seq_lengths: TensorLike, seq_axis: int | None = None, batch_axis: int | None = None
 ) -> Any:
     """Return `input` with the first elements of each sequence back to front, as `tf.reverse_sequence`.
 
@@ -501,7 +506,7 @@ def reverse_sequence(
         )
     batch = batch_axis or 0
 
-    def turn(xp: Any, input: Any, seq_lengths: Any) -> Any:
+    def turn(xp: ModuleType, input: Array, seq_lengths: Array) -> Any:
         along, over = dim_of(seq_axis, input.ndim, "seq_axis"), dim_of(batch, input.ndim, "batch_axis")
         if is_known(seq_lengths) and not ((seq_lengths >= 0) & (seq_lengths <= input.shape[along])).all():
             raise BadArgumentError(
@@ -524,7 +529,7 @@ def reverse_sequence(
 
 
 @op
-def meshgrid(*args: Any, indexing: str = "xy") -> list[Any]:
+def meshgrid(*args: object, indexing: str = "xy") -> list[Any]:
     """Return coordinates of a grid, as `tf.meshgrid`.
 
     Args:
@@ -545,7 +550,7 @@ def meshgrid(*args: Any, indexing: str = "xy") -> list[Any]:
 
 
 @op(text=["input"])
-def roll(input: Any, shift: Any, axis: Any) -> Any:
+def roll(input: TensorLike, shift: Any, axis: TensorLike) -> Any:
     """Return `input` with elements moved along dimensions and around their ends, as `tf.roll`.
 
     Args:
@@ -562,7 +567,7 @@ def roll(input: Any, shift: Any, axis: Any) -> Any:
             f"There is a shift for each dimension. Received: shift={shown(shift)}, axis={shown(axis)}."
         )
 
-    def roll_axes(xp: Any, array: Any) -> Any:
+    def roll_axes(xp: ModuleType, array: Array) -> Any:
         for dim, step in zip(axes, shifts, strict=True):
             array = xp.roll(array, step, dim)
         return array
@@ -570,7 +575,7 @@ def roll(input: Any, shift: Any, axis: Any) -> Any:
     return call_with_library(roll_axes, input)
 
 
-def places_of(condition: Any) -> Any:
+def places_of(condition: TensorLike) -> Any:
     """Return the places where `condition` is not 0, shape `(count, rank)`, as `tf.where` of one argument."""
     remedy = "Use tf.where(condition, x, y), which keeps the shape."
     values = require_known("condition", condition, remedy)

@@ -81,7 +81,7 @@ def _check_direction(direction: str) -> None:
 
 
 @op
-def sort(values: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
+def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING") -> Any:
     """Return `values` in order along a dimension, as `tf.sort`.
 
     Args:
@@ -97,7 +97,7 @@ def sort(values: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
     """
     _check_direction(direction)
 
-    def order_values(xp: ModuleType, values: Any) -> Any:
+    def order_values(xp: ModuleType, values: Array) -> Any:
         dim = check_axis(axis, values.ndim)
         return xp.take_along_axis(values, _order(xp, values, dim, direction), axis=dim)
 
@@ -128,7 +128,9 @@ def argsort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", st
 
 
 @op
-def top_k(input: TensorLike, k: Any = 1, sorted: bool = True, index_type: DTypeLike = "int32") -> TopKV2:
+def top_k(
+    input: TensorLike, k: TensorLike = 1, sorted: bool = True, index_type: DTypeLike = "int32"
+) -> TopKV2:
     """Return the `k` largest elements along the last dimension and their places, as `tf.math.top_k`.
 
     Args:
@@ -145,7 +147,7 @@ def top_k(input: TensorLike, k: Any = 1, sorted: bool = True, index_type: DTypeL
     """
     count = whole_number("k", k)
 
-    def largest(xp: ModuleType, input: Any) -> TopKV2:
+    def largest(xp: ModuleType, input: Array) -> TopKV2:
         if not input.ndim or not 0 <= count <= input.shape[-1]:
             raise BadArgumentError(
                 f"The last dimension must have at least k elements. Received: k={count}, an array of shape "
@@ -203,7 +205,7 @@ approx_min_k = _approximate("approx_min_k", "approx_min_k", "smallest")
 
 @op
 def searchsorted(
-    sorted_sequence: TensorLike, values: Any, side: Any = "left", out_type: DTypeLike = "int32"
+    sorted_sequence: TensorLike, values: TensorLike, side: Any = "left", out_type: DTypeLike = "int32"
 ) -> Any:
     """Return where values would have to be inserted to keep sequences in order, as `tf.searchsorted`.
 
@@ -222,7 +224,7 @@ def searchsorted(
     if side not in ("left", "right"):
         raise BadArgumentError(f"side must be 'left' or 'right'. Received: side={shown(side)}.")
 
-    def search(xp: Any, sequences: Any, values: Any) -> Any:
+    def search(xp: ModuleType, sequences: Array, values: Array) -> Any:
         if sequences.shape[:-1] != values.shape[:-1]:
             raise BadArgumentError(
                 "All dimensions but the last must be equal. Received: sorted_sequence of shape "
@@ -321,7 +323,7 @@ def invert_permutation(x: TensorLike) -> Any:
         BadArgumentError: If a number is known to be missing.
     """
 
-    def inverse(xp: Any, x: Any) -> Any:
+    def inverse(xp: ModuleType, x: Array) -> Any:
         if is_known(x) and not np.array_equal(np.sort(np.asarray(x)), np.arange(x.size)):
             raise BadArgumentError(f"Expected: each of 0 to {x.size - 1} once. Received: x={shown(x)}.")
         return xp.argsort(x).astype(x.dtype)

@@ -232,7 +232,7 @@ def boolean_mask(data: TensorLike, mask: TensorLike) -> Any:
     return RaggedTensor(inner, splits_of_lengths(kept.astype(data.row_splits.dtype)))
 
 
-def segment(function: np.ufunc, values: np.ndarray, splits: np.ndarray, empty: Any) -> np.ndarray:
+def segment(function: np.ufunc, values: np.ndarray, splits: np.ndarray, empty: TensorLike) -> np.ndarray:
     """Return what a ufunc makes of the values of each row, and `empty` of rows without values."""
     made = np.full((len(splits) - 1, *values.shape[1:]), empty, values.dtype)
     filled = np.flatnonzero(np.diff(splits) > 0)
@@ -373,7 +373,7 @@ def _cells(column: object) -> list[list[bytes]]:
 
 
 @op(is_told=False, is_raw=True)
-def stack_dynamic_partitions(data: TensorLike, partitions: Any, num_partitions: int) -> Any:
+def stack_dynamic_partitions(data: TensorLike, partitions: TensorLike, num_partitions: int) -> Any:
     """Return a row for each number of a part, with the values that have it, as `tf.ragged.stack_dynamic_partitions`.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.tracing import is_symbolic_size
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import call_with_library, require_known, whole_number
@@ -105,7 +105,7 @@ def _numbers(bounds: list[Any], dtype: DTypeLike | None) -> np.ndarray:
 
 
 @op(name_after="num")
-def linspace(start: TensorLike, stop: TensorLike, num: Any, axis: int = 0) -> Any:
+def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, axis: int = 0) -> Any:
     """Return `num` evenly spaced numbers from `start` to `stop`, both included, as `tf.linspace`.
 
     Args:
@@ -124,7 +124,7 @@ def linspace(start: TensorLike, stop: TensorLike, num: Any, axis: int = 0) -> An
     if count < 0:
         raise BadArgumentError(f"num must not be negative. Received: num={count}.")
 
-    def space(xp: ModuleType, start: Any, stop: TensorLike) -> Any:
+    def space(xp: ModuleType, start: Array, stop: TensorLike) -> Any:
         kind = start.dtype if np.dtype(start.dtype).kind not in "iu" else np.dtype("float32")
         return xp.linspace(start, stop, count, axis=axis).astype(kind)
 

@@ -194,8 +194,8 @@ unsorted_segment_sum = _make_unsorted("unsorted_segment_sum", "sum", "the sum")
 
 @op(name_after="dtype")
 def bincount(
-    arr: Any,
-    weights: Any = None,
+    arr: TensorLike,
+    weights: TensorLike | None = None,
     minlength: int | None = None,
     maxlength: int | None = None,
     dtype: DTypeLike = "int32",
@@ -227,7 +227,7 @@ def bincount(
         raise BadArgumentError("weights and binary_output exclude one another. Received: both. Pass one.")
     length = _num_bins(arr, minlength, maxlength)
 
-    def count(xp: Any, arr: Any, weights: Any) -> Any:
+    def count(xp: ModuleType, arr: Array, weights: Array) -> Any:
         kind = dtype_in(xp, dtype) if weights is None else weights.dtype
         rows = arr.reshape(-1) if axis != -1 or arr.ndim < 2 else arr.reshape(-1, arr.shape[-1])
         numbers = rows.astype("int32")
@@ -256,10 +256,10 @@ def _num_bins(arr: TensorLike, minlength: object, maxlength: object) -> int:
 
 @op
 def confusion_matrix(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     num_classes: int | None = None,
-    weights: Any = None,
+    weights: TensorLike | None = None,
     dtype: DTypeLike = "int32",
 ) -> Any:
     """Return how often each class was taken for each, as `tf.math.confusion_matrix`.
@@ -305,7 +305,7 @@ def confusion_matrix(
         if is_traced(each):
             check_bound(each, bound)
 
-    def count(xp: Any, labels: Any, predictions: Any, weights: Any) -> Any:
+    def count(xp: ModuleType, labels: Array, predictions: Array, weights: Array) -> Any:
         kind = dtype_in(xp, dtype)
         index = labels.reshape(-1).astype("int32"), predictions.reshape(-1).astype("int32")
         amounts = xp.ones(index[0].shape, kind) if weights is None else weights.reshape(-1).astype(kind)
@@ -350,7 +350,7 @@ def histogram_fixed_width_bins(
 
 @op
 def histogram_fixed_width(
-    values: TensorLike, value_range: Any, nbins: int = 100, dtype: DTypeLike = "int32"
+    values: TensorLike, value_range: TensorLike, nbins: int = 100, dtype: DTypeLike = "int32"
 ) -> Any:
     """Return how many values are in each of `nbins` bins of equal width, as `tf.histogram_fixed_width`.
 

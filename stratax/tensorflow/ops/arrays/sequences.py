@@ -3,6 +3,7 @@
 The loss computes on a device. Decoders give as many labels as they find, so they compute on the host.
 """
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from stratax.base.indices import dim_of
 from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import SparseTensor
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._computed import call_with_library
@@ -222,7 +223,7 @@ def collapse_repeated(labels: TensorLike, seq_length: TensorLike) -> tuple[Any, 
         compiled function as they were.
     """
 
-    def compute(library: Any, rows: Any, lengths: Any) -> tuple[Any, Any]:
+    def compute(library: ModuleType, rows: Array, lengths: Array) -> tuple[Any, Any]:
         if rows.ndim != 2:
             raise BadArgumentError(
                 f"Labels have the shape (batch, labels). Received: shape {tuple(rows.shape)}."

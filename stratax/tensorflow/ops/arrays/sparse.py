@@ -20,7 +20,7 @@ from stratax.tensorflow.ops.calls.on_host import array_of
 from stratax.tensorflow.ops.calls.op import op
 
 
-def parts_of(name: str, sparse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def parts_of(name: str, sparse: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the indices, values and dense shape of a SparseTensor.
 
     Raises:
@@ -123,7 +123,7 @@ def reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = None) -> 
 
 
 @op(is_told=False)
-def reshape(sp_input: SparseTensor, shape: Any) -> SparseTensor:
+def reshape(sp_input: SparseTensor, shape: TensorLike) -> SparseTensor:
     """Return the same values in another dense shape of as many elements, as `tf.sparse.reshape`."""
     indices, values, old = parts_of("reshape", sp_input)
     wanted, total = np.asarray(shape, np.int64).copy(), int(np.prod(old))
@@ -199,7 +199,7 @@ def concat(axis: int, sp_inputs: Sequence[SparseTensor], expand_nonconcat_dims: 
 
 
 @op(is_told=False)
-def slice(sp_input: SparseTensor, start: TensorLike, size: Any) -> SparseTensor:
+def slice(sp_input: SparseTensor, start: TensorLike, size: TensorLike) -> SparseTensor:
     """Return the part from `start` on of some size, as `tf.sparse.slice`; it ends where the whole does.
 
     Raises:
@@ -238,7 +238,7 @@ def split(sp_input: SparseTensor, num_split: int, axis: int) -> list[SparseTenso
 
 
 @gives_tensors
-def retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
+def retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
     """Return the values for which booleans hold, as `tf.sparse.retain`."""
     indices, values, shape = parts_of("retain", sp_input)
     kept = np.asarray(to_retain, bool)
@@ -425,7 +425,9 @@ def softmax(sp_input: SparseTensor) -> SparseTensor:
 
 
 @op(is_told=False)
-def sparse_dense_matmul(sp_a: Any, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
+def sparse_dense_matmul(
+    sp_a: SparseTensor | TensorLike, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False
+) -> Any:
     """Return the product of a SparseTensor and a matrix, as `tf.sparse.sparse_dense_matmul`.
 
     Args:

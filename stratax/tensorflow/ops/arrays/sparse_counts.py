@@ -1,10 +1,9 @@
 """`tf.sparse.bincount`: how often each whole number comes, as a SparseTensor (ops layer)."""
 
-from typing import Any
-
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.arrays import sparse
@@ -15,8 +14,8 @@ from stratax.tensorflow.ops.calls.op import op
 
 @op(name_after="binary_output", is_told=False)
 def bincount(
-    values: Any,
-    weights: Any = None,
+    values: TensorLike,
+    weights: TensorLike | None = None,
     axis: int | None = 0,
     minlength: int | None = None,
     maxlength: int | None = None,

@@ -47,7 +47,7 @@ def inside_function() -> bool:
     return not regions.executing_eagerly()
 
 
-def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> list[Any]:
+def tuple(tensors: Any, control_inputs: object = None, name: str | None = None) -> list[Any]:
     """Return the same tensors in a list, as `tf.tuple`; None stays. A program computes all of them in any case.
 
     Args:

@@ -242,7 +242,7 @@ class TensorArray(Growing):
             made = made.write(index, row)
         return made
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> "TensorArray":
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> "TensorArray":
         """Make parts of a tensor the elements, of these lengths; returns the array with them."""
         value, made = self._tensor(value), self._target()
         made._items, made._buffer = list(arrays.split(value, lengths)), None

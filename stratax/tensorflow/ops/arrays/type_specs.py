@@ -16,7 +16,7 @@ from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 _NOT_ONE = (dict, IndexedSlices, type, type(None))
 
 
-def type_spec_from_value(value: Any) -> Any:
+def type_spec_from_value(value: object) -> Any:
     """Return the spec that describes a value, as `tf.type_spec_from_value`.
 
     Args:

@@ -83,7 +83,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None) -> 
     return on_device(value, dtype)
 
 
-def _check_kind(value: Any, dtype: Any) -> None:
+def _check_kind(value: TensorLike, dtype: DTypeLike) -> None:
     """Raise where a conversion would cut off what a number is: TensorFlow converts arrays of NumPy only.
 
     Raises:
@@ -132,7 +132,7 @@ def on_device(value: Any, dtype: Any = None) -> Any:
 
 
 @op(name_default="Const")
-def constant(value: Any, dtype: object = None, shape: Any = None) -> Any:
+def constant(value: Any, dtype: object = None, shape: TensorLike | None = None) -> Any:
     """Return an array of given values, as `tf.constant`.
 
     Args:
@@ -170,7 +170,7 @@ def constant(value: Any, dtype: object = None, shape: Any = None) -> Any:
 
 
 @op
-def fill(dims: TensorLike, value: Any) -> Any:
+def fill(dims: TensorLike, value: TensorLike) -> Any:
     """Return an array of shape `dims` filled with a scalar, as `tf.fill`; on a device if it is a number.
 
     Raises:
@@ -249,7 +249,7 @@ def ones_like(input: Any, dtype: Any = None) -> Any:
     return _like(ops.ones_like, input, dtype)
 
 
-def _like(make: Any, value: Any, dtype: Any) -> Any:
+def _like(make: Any, value: TensorLike, dtype: DTypeLike) -> Any:
     # Neither lists nor variables, of which Keras' functions read no dtype.
     array = value if hasattr(value, "_keras_history") else on_device(value)
     return make(array, dtype=None if dtype is None else device_dtype(dtype))

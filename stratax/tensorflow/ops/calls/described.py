@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 _WIDTH = 116
 
 
-def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+def parameter(name: str, annotation: object, default: object = inspect.Parameter.empty) -> inspect.Parameter:
     """Return an argument that may be given by position or by name."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Parameter(name, kind, default=default, annotation=annotation)

@@ -1,7 +1,5 @@
 """Dtypes under TensorFlow's names; arrays have NumPy's, to which they are equal (ops layer)."""
 
-from typing import Any
-
 import ml_dtypes
 
 from stratax.base.typing import DTypeLike
@@ -19,7 +17,7 @@ bool = DType("bool")
 string = DType("string")
 
 
-def as_tensor_dtype(type_value: Any) -> DType:
+def as_tensor_dtype(type_value: object) -> DType:
     """Return the dtype of `tf` that something names, as `tf.as_dtype`.
 
     Args:

@@ -48,12 +48,12 @@ def find_longest_by(function: Callable[[Any], int | None]) -> None:
     _Graphs.longest_of = staticmethod(function)
 
 
-def longest_of(lengths: Any) -> int | None:
+def longest_of(lengths: TensorLike) -> int | None:
     """Return how long the longest of sequences is whose lengths the program computes; None where nobody knows."""
     return None if _Graphs.longest_of is None else _Graphs.longest_of(lengths)
 
 
-def of_same_rows(made: Any, source: Any) -> Any:
+def of_same_rows(made: TensorLike, source: TensorLike) -> Any:
     """Return what was made of an array, having told that it is of the same rows.
 
     TensorFlow has gradients of some rows of a matrix (`IndexedSlices`), and functions that leave them such.

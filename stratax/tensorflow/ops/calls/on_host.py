@@ -16,7 +16,7 @@ from stratax.tensorflow.ops.calls import labels
 Function = Callable[..., np.ndarray]
 
 
-def on_host(function: Function, *operands: object, name: str, gives: Any = object) -> Any:
+def on_host(function: Function, *operands: object, name: str, gives: DTypeLike | None = object) -> Any:
     """Apply a function to strings, example by example.
 
     Args:
@@ -46,7 +46,7 @@ def on_host(function: Function, *operands: object, name: str, gives: Any = objec
     return apply(function, operands, name, gives)
 
 
-def not_known(name: str, symbol: Any) -> BadTypeError:
+def not_known(name: str, symbol: object) -> BadTypeError:
     """Return the error for a value that is known when a compiled function runs only."""
     return BadTypeError(
         f"{name} computes strings on the host, of a value that is known when the compiled function runs only. "
@@ -59,7 +59,9 @@ def is_symbol(value: object) -> bool:
     return isinstance(value, labels.TextSymbol) or is_traced(value)
 
 
-def _of_sparse(function: Function, operands: tuple[Any, ...], name: str, gives: object) -> SparseTensor:
+def _of_sparse(
+    function: Function, operands: tuple[Any, ...], name: str, gives: DTypeLike | None
+) -> SparseTensor:
     sparse, *others = operands
     if not isinstance(sparse, SparseTensor) or any(isinstance(each, SparseTensor) for each in others):
         raise BadTypeError(

@@ -38,7 +38,7 @@ class Op(Protocol[_Arguments, _Made]):
     def __call__(self, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Made: ...
 
     @overload
-    def __call__(self, *args: Any, name: str | None, **kwargs: Any) -> _Made: ...
+    def __call__(self, *args: object, name: str | None, **kwargs: object) -> _Made: ...
 
 
 @overload
@@ -142,7 +142,7 @@ def _describe_name(doc: str | None, line: str) -> str | None:
 def _call(function: Callable[..., Any], position: int, *, is_raw: bool) -> Any:
     compute = (raises_named if is_raw else gives_tensors)(function)
 
-    def call_op(*args: Any, **kwargs: Any) -> Any:
+    def call_op(*args: object, **kwargs: object) -> Any:
         recorder = RECORDER.get()
         if recorder is not None:
             recorded = recorder.record_call(call_op, args, kwargs)

@@ -132,7 +132,7 @@ def _beside(array: Array, values: TensorLike) -> Any:
     return other.astype(device_dtype(array.dtype))
 
 
-def check_divisor(divisor: Any, dividend: Any) -> None:
+def check_divisor(divisor: TensorLike, dividend: TensorLike) -> None:
     """Raise for a division of whole numbers by a zero that is known.
 
     Raises:

@@ -13,7 +13,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.core import host
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._host import is_on_host
@@ -157,7 +157,7 @@ def _check_elements(
     host.check(jnp.all(flat), [jnp.sum(~flat), index, *elements], describe)
 
 
-def _are_true(holds: Any) -> bool:
+def _are_true(holds: TensorLike) -> bool:
     return bool(np.all(holds) if hasattr(type(holds), "__array_ufunc__") else np.asarray(holds).all())
 
 
@@ -260,7 +260,7 @@ def Assert(
     # Without what only the program knows: the message may be made in a worker.
     known = [(None if index in traced else array, more) for index, (array, more) in enumerate(parts)]
 
-    def describe(*arrays: Any) -> str:
+    def describe(*arrays: Array) -> str:
         values = dict(zip(traced, arrays, strict=True))
         texts = [_text(values.get(index, array), more) for index, (array, more) in enumerate(known)]
         return "Expected the condition to be true. Summarized data: " + "\n".join(texts)

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import PyTree, TensorLike
+from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.core import autograph, regions
 from stratax.core.control import Growing
 from stratax.core.functions import choose, repeat
@@ -65,7 +65,7 @@ def _check_callable(name: str, function: object) -> None:
 
 @op
 def cond(
-    pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None
+    pred: TensorLike, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None
 ) -> Any:
     """Call one of two functions, as `tf.cond`.
 
@@ -96,7 +96,7 @@ def cond(
     return _choose(truth, true_fn, false_fn)
 
 
-def _choose(truth: Any, if_true: Any, if_false: Any) -> Any:
+def _choose(truth: bool | Array, if_true: Any, if_false: Any) -> Any:
     if isinstance(truth, bool):
         return if_true() if truth else if_false()
     return choose(truth, lambda: as_tensors(if_true()), lambda: as_tensors(if_false()))
@@ -143,7 +143,9 @@ def case(
     return otherwise()
 
 
-def _nest(truth: object, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
+def _nest(
+    truth: bool | Array, function: Callable[[], Any], otherwise: Callable[[], Any]
+) -> Callable[[], Any]:
     return lambda: _choose(truth, function, otherwise)
 
 
@@ -164,7 +166,7 @@ def _pair(pair: object) -> tuple[Any, Callable[[], Any]]:
 
 
 @op(name_default="switch_case")
-def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None) -> Any:
+def switch_case(branch_index: TensorLike, branch_fns: Any, default: Callable[[], Any] | None = None) -> Any:
     """Call the function of a number, as `tf.switch_case`.
 
     Args:
@@ -213,7 +215,7 @@ def _number(branch_fns: object) -> list[Callable[[], Any]]:
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
-    loop_vars: Any,
+    loop_vars: PyTree,
     shape_invariants: object = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
@@ -258,7 +260,7 @@ def while_loop(
     # What the last values stand in: what the first ones did, until a call of the body says otherwise.
     given = loop_vars
 
-    def step(values: Any) -> Any:
+    def step(values: PyTree) -> Any:
         nonlocal given
         made = body(*values)
         if isinstance(made, list | tuple) and not hasattr(made, "_fields") and not in_pipeline():
@@ -278,7 +280,7 @@ def _standing_in(like: object, values: tuple[Any, ...]) -> Any:
     return list(values) if isinstance(like, list) else values
 
 
-def _limit(maximum_iterations: Any) -> Any:
+def _limit(maximum_iterations: int | Array | None) -> Any:
     if maximum_iterations is None:
         return None
     # On the host where it is a number: a constant of a program is traced.
@@ -292,10 +294,12 @@ def _limit(maximum_iterations: Any) -> Any:
     return limit if is_traced(limit) else max(0, int(limit))
 
 
-def _repeat_counting(cond: Callable[..., Any], step: Callable[[Any], Any], first: Any, limit: Any) -> Any:
+def _repeat_counting(
+    cond: Callable[..., Any], step: Callable[[Any], Any], first: PyTree, limit: Array
+) -> Any:
     """Repeat with a limit that is known only when the program runs: the loop counts in a variable of its own."""
 
-    def go_on(counted: Any) -> Any:
+    def go_on(counted: tuple[Array, Any]) -> Any:
         import jax.numpy as jnp
 
         return jnp.logical_and(counted[0] < limit, cond(*counted[1]))

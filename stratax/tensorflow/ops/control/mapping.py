@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import as_numbers, is_tracing
-from stratax.base.typing import PyTree
+from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.core import autograph, control
 from stratax.data import elements
 from stratax.errors import BadArgumentError, BadTypeError
@@ -63,7 +63,7 @@ def _results(made: PyTree, dtypes: list[Any], structure: object, what: str) -> l
     return [_declare(leaf, dtype, what) for leaf, dtype in zip(leaves, dtypes, strict=True)]
 
 
-def _declare(leaf: Any, declared: Any, what: str) -> Any:
+def _declare(leaf: TensorLike, declared: Any, what: str) -> Any:
     dtype = as_dtype(getattr(declared, "dtype", declared))
     if isinstance(leaf, bool | int | float | complex):
         return convert_to_tensor(leaf, dtype)
@@ -77,24 +77,24 @@ def _declare(leaf: Any, declared: Any, what: str) -> Any:
     return leaf
 
 
-def _dtype_of(leaf: Any) -> Any:
+def _dtype_of(leaf: Array) -> Any:
     return np.dtype(object) if holds_text(leaf) else leaf.dtype
 
 
-def _on_device(dtype: Any) -> str:
+def _on_device(dtype: np.dtype) -> str:
     return str(dtype) if dtype.hasobject else device_dtype(dtype)
 
 
 @op(name_after="infer_shape")
 def map_fn(
     fn: Callable[[Any], Any],
-    elems: Any,
-    dtype: Any = None,
+    elems: PyTree,
+    dtype: PyTree = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
     infer_shape: bool = True,
-    fn_output_signature: Any = None,
+    fn_output_signature: PyTree = None,
 ) -> Any:
     """Call a function with each row of tensors and stack what it returns, as `tf.map_fn`.
 
@@ -133,7 +133,7 @@ def map_fn(
     leaves, structure, count = _rows_of(elems, "`tf.map_fn`")
     dtypes, declared = _specs(signature, structure, leaves)
 
-    def of_row(row: Any) -> list[Any]:
+    def of_row(row: PyTree) -> list[Any]:
         return _results(fn(row), dtypes, declared, what)
 
     if not count:
@@ -159,7 +159,7 @@ def _empty(spec: Any) -> Any:
 
 
 def vectorized_map(
-    fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
+    fn: Callable[[Any], Any], elems: PyTree, fallback_to_while_loop: bool = True, warn: bool = True
 ) -> Any:
     """Call a function once for all rows of tensors, as `tf.vectorized_map`: what it does of one row is done of all.
 
@@ -201,8 +201,8 @@ def vectorized_map(
 @op
 def scan(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: PyTree,
+    initializer: PyTree = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -234,8 +234,8 @@ def scan(
 @op
 def foldl(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: PyTree,
+    initializer: PyTree = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -250,8 +250,8 @@ def foldl(
 @op
 def foldr(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: PyTree,
+    initializer: PyTree = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -284,7 +284,7 @@ def _fold(
         leaves = [convert_to_tensor(leaf) for leaf in leaves]
         value = [convert_to_tensor(leaf) for leaf in value]
 
-    def step(parts: list[Any], index: Any) -> list[Any]:
+    def step(parts: list[Any], index: TensorLike) -> list[Any]:
         made = fn(elements.unflatten(declared, parts), _row(leaves, structure, index))
         return _results(made, dtypes, declared, f"The function of {what}")
 
@@ -318,14 +318,14 @@ def _fold_compiled(
 
     from stratax.core import range as loop_range
 
-    def place(number: Any) -> Any:
+    def place(number: int | Array) -> Any:
         return count - 1 - number if reverse else number
 
     kept = [jnp.zeros((count, *leaf.shape), leaf.dtype) for leaf in value] if keep else []
     if start and keep:
         kept = [rows.at[as_numbers(place(0))].set(leaf) for rows, leaf in zip(kept, value, strict=True)]
 
-    def fold(state: Any, number: Any) -> Any:
+    def fold(state: tuple[list[Any], list[Any]], number: Array) -> Any:
         index = place(number)
         made = step(state[0], index)
         return made, [rows.at[index].set(leaf) for rows, leaf in zip(state[1], made, strict=False)]

@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import Array, PyTree, TensorLike
+from stratax.base.typing import Array, DTypeLike, PyTree, TensorLike
 from stratax.core import host, regions
 from stratax.data import elements
 from stratax.data.vectorise import in_pipeline, on_host
@@ -26,7 +26,7 @@ from stratax.tensorflow.ops.control.flow import parts_of
 
 
 @op
-def py_function(func: Any = None, inp: Any = None, Tout: Any = None) -> Any:
+def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None) -> Any:
     """Call a Python function of tensors, as `tf.py_function`.
 
     Args:
@@ -65,7 +65,9 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None) -> Any:
 
 
 @op
-def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True) -> Any:
+def numpy_function(
+    func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, stateful: bool = True
+) -> Any:
     """Call a Python function of NumPy arrays, as `tf.numpy_function`. No gradient passes through it.
 
     Args:
@@ -109,7 +111,9 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
     return made[0] if len(made) == 1 else made
 
 
-def py_func(func: Any, inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
+def py_func(
+    func: Callable[..., Any], inp: Any, Tout: DTypeLike, stateful: bool = True, name: str | None = None
+) -> Any:
     """Call a Python function of NumPy arrays, as `tf.compat.v1.py_func`; see :func:`numpy_function`."""
     return numpy_function(func, inp, Tout, stateful, name=name)
 
@@ -209,7 +213,7 @@ def _call_by_program(what: str, func: Callable[..., Any], given: list[Any], type
     numbers = [convert_to_tensor(part) for place, part in enumerate(given) if place not in texts]
     count = len(given)
 
-    def call_function(*arrays: Any) -> list[Any]:
+    def call_function(*arrays: Array) -> list[Any]:
         left = iter(arrays)
         # Scalars are NumPy's own, as TensorFlow gives them to a graph's functions.
         arguments = [texts[place] if place in texts else next(left)[()] for place in range(count)]

@@ -6,14 +6,14 @@ import functools
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from absl.testing import absltest
 
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError, StrataxError
 from stratax.tensorflow.ops.random.random import set_seed
 
@@ -48,7 +48,7 @@ class TestCase(absltest.TestCase):
             self._folder = str(self.create_tempdir().full_path)
         return self._folder
 
-    def evaluate(self, tensors: Any) -> Any:
+    def evaluate(self, tensors: PyTree) -> Any:
         """Return the values of arrays and variables in a structure, as NumPy arrays."""
         if isinstance(tensors, Mapping):
             return {key: self.evaluate(value) for key, value in tensors.items()}
@@ -144,8 +144,8 @@ class TestCase(absltest.TestCase):
     def assertAllInRange(
         self,
         target: TensorLike,
-        lower_bound: Any,
-        upper_bound: Any,
+        lower_bound: TensorLike,
+        upper_bound: TensorLike,
         open_lower_bound: bool = False,
         open_upper_bound: bool = False,
     ) -> None:
@@ -166,36 +166,40 @@ class TestCase(absltest.TestCase):
         interval = f"{'(' if open_lower_bound else '['}{lower_bound}, {upper_bound}{')' if open_upper_bound else ']'}"
         _check_all(above & below, array, f"in {interval}")
 
-    def assertAllInSet(self, target: TensorLike, expected_set: Any) -> None:
+    def assertAllInSet(self, target: TensorLike, expected_set: Iterable[Any]) -> None:
         """Fail unless each value is one of a set."""
         array = np.asarray(target)
         allowed = set(expected_set)
         found = np.array([value in allowed for value in array.ravel().tolist()], bool).reshape(array.shape)
         _check_all(found, array, f"in {sorted(allowed)}")
 
-    def assertNear(self, f1: Any, f2: Any, err: float, msg: str | None = None) -> None:
+    def assertNear(self, f1: TensorLike, f2: TensorLike, err: float, msg: str | None = None) -> None:
         """Fail unless two numbers differ by no more than `err`."""
         first, second = float(np.squeeze(f1)), float(np.squeeze(f2))
         if not (first == second or abs(first - second) <= err):
             raise AssertionError(f"{_prefix(msg)}{first} and {second} differ by more than {err}.")
 
-    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: str | None = None) -> None:
+    def assertArrayNear(
+        self, farray1: Sequence[float], farray2: Sequence[float], err: float, msg: str | None = None
+    ) -> None:
         """Fail unless the numbers of two lists differ by no more than `err` each."""
         _check_same(len(farray1), len(farray2), "lengths", "", msg)
         for first, second in zip(farray1, farray2, strict=True):
             self.assertNear(first, second, err, msg)
 
-    def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: str | None = None) -> None:
+    def assertNDArrayNear(
+        self, ndarray1: TensorLike, ndarray2: TensorLike, err: float, msg: str | None = None
+    ) -> None:
         """Fail unless the norm of the difference of two arrays is less than `err`."""
         norm = np.linalg.norm(np.asarray(ndarray1) - np.asarray(ndarray2))
         if not norm < err:
             raise AssertionError(f"{_prefix(msg)}The norm of the difference is {norm}, not less than {err}.")
 
-    def assertShapeEqual(self, input_a: Any, input_b: Any, msg: str | None = None) -> None:
+    def assertShapeEqual(self, input_a: TensorLike, input_b: TensorLike, msg: str | None = None) -> None:
         """Fail unless two arrays have the same shape."""
         _check_same(np.shape(input_a), np.shape(input_b), "shapes", "", msg)
 
-    def assertDTypeEqual(self, target: TensorLike, expected_dtype: Any) -> None:
+    def assertDTypeEqual(self, target: TensorLike, expected_dtype: DTypeLike) -> None:
         """Fail unless an array has a dtype."""
         _check_same(np.asarray(target).dtype, np.dtype(expected_dtype), "dtypes")
 
@@ -302,7 +306,7 @@ def _wide(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64) if array.dtype.kind == "V" or array.dtype.name == "bfloat16" else array
 
 
-def _check_all(holds: Any, array: TensorLike, what: str) -> None:
+def _check_all(holds: TensorLike, array: TensorLike, what: str) -> None:
     if not np.all(holds):
         wrong = np.argwhere(~np.asarray(holds))
         first = tuple(wrong[0].tolist())

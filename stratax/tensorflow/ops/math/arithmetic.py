@@ -23,7 +23,7 @@ def _multiply_no_nan(xp: ModuleType, x: TensorLike, y: TensorLike) -> Any:
     return xp.where(is_zero, xp.zeros_like(safe * y), safe * y)
 
 
-def _reciprocal_no_nan(xp: Any, x: Array) -> Any:
+def _reciprocal_no_nan(xp: ModuleType, x: Array) -> Any:
     is_zero = x == 0
     return xp.where(is_zero, xp.zeros_like(x), 1 / xp.where(is_zero, xp.ones_like(x), x)).astype(x.dtype)
 
@@ -34,7 +34,7 @@ def _check_divisor(name: str, x: TensorLike, y: TensorLike) -> None:
         check_divisor(name, x, y)
 
 
-def _divide_truncating(xp: Any, x: Array, y: Array) -> Any:
+def _divide_truncating(xp: ModuleType, x: Array, y: Array) -> Any:
     _check_divisor("truncatediv", x, y)
     if np.dtype(x.dtype).kind not in "iu":
         return xp.trunc(x / y)
@@ -46,11 +46,11 @@ def _take_remainder(xp: ModuleType, x: TensorLike, y: TensorLike) -> Any:
     return xp.fmod(x, y)
 
 
-def _log_sigmoid(xp: Any, x: Array) -> Any:
+def _log_sigmoid(xp: ModuleType, x: Array) -> Any:
     return -xp.logaddexp(xp.zeros_like(x), -x)
 
 
-def _angle(xp: Any, x: Array) -> Any:
+def _angle(xp: ModuleType, x: Array) -> Any:
     if np.dtype(x.dtype).kind == "c":
         return xp.angle(x)
     return xp.where(x < 0, np.float32(np.pi), np.float32(0)).astype(x.dtype)
@@ -88,7 +88,7 @@ def complex(real: TensorLike, imag: TensorLike) -> Any:
         BadTypeError: If a part is not of a floating-point dtype.
     """
 
-    def combine(xp: ModuleType, real: Any, imag: Any) -> Any:
+    def combine(xp: ModuleType, real: Array, imag: Array) -> Any:
         for part in (real, imag):
             if part.dtype not in (np.float32, np.float64):
                 raise BadTypeError(
@@ -117,7 +117,7 @@ def polyval(coeffs: Sequence[Any], x: TensorLike) -> Any:
     if not isinstance(coeffs, list):
         raise BadArgumentError(f"The coefficients are a list. Received: coeffs={shown(coeffs)}. Use list().")
 
-    def horner(xp: ModuleType, x: TensorLike, *coeffs: Any) -> Any:
+    def horner(xp: ModuleType, x: TensorLike, *coeffs: object) -> Any:
         value = xp.zeros_like(x)
         for coefficient in coeffs:
             value = value * x + coefficient
@@ -210,7 +210,7 @@ def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12) -> An
     """
     from stratax.tensorflow.ops.math.reductions import axes_of
 
-    def normalize(xp: ModuleType, x: Any) -> Any:
+    def normalize(xp: ModuleType, x: Array) -> Any:
         squares = xp.sum(xp.square(xp.abs(x)), axis=axes_of(axis), keepdims=True)
         scale = 1 / xp.sqrt(xp.maximum(squares, squares.dtype.type(epsilon)))
         return x * scale.astype(x.dtype)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import call_with_library, dtype_in
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
@@ -25,7 +25,7 @@ def bitcast(input: TensorLike, type: DTypeLike) -> Any:
     """
     target = as_dtype(type)
 
-    def reinterpret(xp: ModuleType, array: Any) -> Any:
+    def reinterpret(xp: ModuleType, array: Array) -> Any:
         kind = np.dtype(dtype_in(xp, target))
         have, want = np.dtype(array.dtype).itemsize, kind.itemsize
         if want > have and (not array.ndim or array.shape[-1] != want // have):

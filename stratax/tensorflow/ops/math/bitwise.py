@@ -12,7 +12,7 @@ from stratax.tensorflow.ops.calls._computed import array_function
 
 
 def _bitwise(name: str, parameters: str, compute: Callable[..., Any], what: str) -> Any:
-    def check(library: Any, *arrays: Any) -> Any:
+    def check(library: Any, *arrays: Array) -> Any:
         for array in arrays:
             if np.dtype(array.dtype).kind not in "iu":
                 raise BadTypeError(

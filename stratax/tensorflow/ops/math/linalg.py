@@ -175,7 +175,9 @@ def _check_terms(equation: object, arrays: Sequence[Any]) -> None:
 
 
 @op
-def norm(tensor: TensorLike, ord: Any = "euclidean", axis: Axis = None, keepdims: bool | None = None) -> Any:
+def norm(
+    tensor: TensorLike, ord: float | str = "euclidean", axis: Axis = None, keepdims: bool | None = None
+) -> Any:
     """Return the norm of vectors or matrices, as `tf.norm`.
 
     Args:
@@ -222,7 +224,7 @@ def _norm(library: ModuleType, array: Array, ord: Any, axes: Axis, keepdims: boo
 
 
 @op(is_told=False, is_raw=True)
-def normalize(tensor: TensorLike, ord: Any = "euclidean", axis: Axis = None) -> tuple[Any, Any]:
+def normalize(tensor: TensorLike, ord: float | str = "euclidean", axis: Axis = None) -> tuple[Any, Any]:
     """Return an array divided by its norm, and the norm, as `tf.linalg.normalize`; arguments as :func:`norm`."""
     length = norm(tensor, ord, axis, keepdims=True)
     return divide(tensor, length), length

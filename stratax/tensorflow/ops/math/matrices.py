@@ -70,7 +70,7 @@ def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike) -
         BadArgumentError: If `input` has less than two dimensions, or not as many diagonals.
     """
 
-    def compute(library: ModuleType, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix)
         _check_band("num_lower", num_lower, matrix.shape[-2])
         _check_band("num_upper", num_upper, matrix.shape[-1])
@@ -101,7 +101,7 @@ class _Band:
         align: On which side diagonals above and below the main one stand in the compact array.
     """
 
-    def __init__(self, k: Any, rows: int, columns: int, align: str) -> None:
+    def __init__(self, k: TensorLike, rows: int, columns: int, align: str) -> None:
         self.low, self.high = _diagonals(k)
         if align not in _ALIGNS or self.low > self.high or not (-rows < self.low and self.high < columns):
             if align in _ALIGNS and self.low <= self.high and min(rows, columns) == 0:
@@ -123,7 +123,7 @@ class _Band:
         self.number = np.where(self.is_inside, self.high - above, 0)
         self.place = np.where(self.is_inside, np.minimum(row, column) + first, 0)
 
-    def spread(self, library: Any, diagonals: Array, outside: Any) -> Any:
+    def spread(self, library: ModuleType, diagonals: Array, outside: TensorLike) -> Any:
         """Return matrices of diagonals, with `outside` elsewhere."""
         if self.is_one:
             diagonals = diagonals[..., None, :]
@@ -151,10 +151,10 @@ def _diagonals(k: object) -> tuple[int, int]:
 def diag(
     diagonal: TensorLike,
     name: str | None = "diag",
-    k: Any = 0,
+    k: TensorLike = 0,
     num_rows: int = -1,
     num_cols: int = -1,
-    padding_value: Any = 0,
+    padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Any:
     """Return matrices with given diagonals, as `tf.linalg.diag`.
@@ -173,7 +173,7 @@ def diag(
         BadArgumentError: If shapes don't fit.
     """
 
-    def compute(library: ModuleType, array: Any) -> Any:
+    def compute(library: ModuleType, array: Array) -> Any:
         low, high = _diagonals(k)
         longest = array.shape[-1] if array.ndim else 0
         least_rows, least_columns = longest - min(high, 0), longest + max(low, 0)
@@ -199,8 +199,8 @@ def _count(array: Array) -> int:
 def diag_part(
     input: TensorLike,
     name: str | None = "diag_part",
-    k: Any = 0,
-    padding_value: Any = 0,
+    k: TensorLike = 0,
+    padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Any:
     """Return diagonals of matrices, as `tf.linalg.diag_part`.
@@ -219,7 +219,7 @@ def diag_part(
         BadArgumentError: If there is no such diagonal.
     """
 
-    def compute(library: ModuleType, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix)
         band = _Band(k, matrix.shape[-2], matrix.shape[-1], align)
         return band.gather(library, matrix, library.asarray(padding_value, matrix.dtype))
@@ -231,7 +231,7 @@ def set_diag(
     input: TensorLike,
     diagonal: TensorLike,
     name: str | None = "set_diag",
-    k: Any = 0,
+    k: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Any:
     """Return matrices with other diagonals, as `tf.linalg.set_diag`.
@@ -247,7 +247,7 @@ def set_diag(
         BadArgumentError: If shapes don't fit.
     """
 
-    def compute(library: ModuleType, matrix: Any, diagonals: Any) -> Any:
+    def compute(library: ModuleType, matrix: Array, diagonals: Array) -> Any:
         check_matrices(matrix)
         band = _Band(k, matrix.shape[-2], matrix.shape[-1], align)
         own = () if band.is_one else (band.high - band.low + 1,)
@@ -277,7 +277,7 @@ def tensor_diag_part(input: TensorLike) -> Any:
         BadArgumentError: If the tensor has another shape.
     """
 
-    def compute(library: ModuleType, array: Any) -> Any:
+    def compute(library: ModuleType, array: Array) -> Any:
         half = array.ndim // 2
         sizes = array.shape[:half]
         if not half or array.shape != (*sizes, *sizes):
@@ -294,7 +294,7 @@ def tensor_diag_part(input: TensorLike) -> Any:
 def trace(x: TensorLike) -> Any:
     """Return the sums of the main diagonals of matrices, as `tf.linalg.trace`."""
 
-    def compute(library: ModuleType, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix, "x")
         return library.trace(matrix, axis1=-2, axis2=-1, dtype=matrix.dtype)
 
@@ -309,7 +309,7 @@ def cross(a: TensorLike, b: TensorLike) -> Any:
         BadArgumentError: If vectors have not three numbers, or the shapes are different.
     """
 
-    def compute(library: ModuleType, first: Any, second: Any) -> Any:
+    def compute(library: ModuleType, first: Array, second: Array) -> Any:
         if first.shape != second.shape or first.shape[-1:] != (3,):
             raise BadArgumentError(
                 "Both operands are vectors of three numbers, in arrays of one shape. Received: shapes "

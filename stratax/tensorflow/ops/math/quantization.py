@@ -3,6 +3,7 @@
 NumPy arrays stay on the host.
 """
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def _round(inputs: TensorLike, low: TensorLike, high: TensorLike, num_bits: int,
         )
     first, last = int(narrow_range), 2**num_bits - 1
 
-    def round_inputs(xp: Any, x: Array, low: TensorLike, high: TensorLike) -> Any:
+    def round_inputs(xp: ModuleType, x: Array, low: TensorLike, high: TensorLike) -> Any:
         stop = _stop_gradient if xp is not np else np.asarray
         start, end = stop(low), stop(high)
         scale = (end - start) / np.float32(last - first)

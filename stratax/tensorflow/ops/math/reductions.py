@@ -78,16 +78,16 @@ def axes_of(axis: Axis) -> Any:
     return int(axes) if axes.ndim == 0 else tuple(int(one) for one in axes)
 
 
-def _sum_on_host(x: Array, axis: Any, keepdims: bool) -> Any:
+def _sum_on_host(x: Array, axis: Axis, keepdims: bool) -> Any:
     # NumPy would sum small integers in 64 bits; TensorFlow keeps the dtype.
     return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
-def _prod_on_host(x: Array, axis: Any, keepdims: bool) -> Any:
+def _prod_on_host(x: Array, axis: Axis, keepdims: bool) -> Any:
     return np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
-def _mean_on_host(x: Array, axis: Any, keepdims: bool) -> Any:
+def _mean_on_host(x: Array, axis: Axis, keepdims: bool) -> Any:
     # Cast at the end: the mean of integers is computed in floats and rounded towards zero.
     return _of_some(np.mean, x, axis, keepdims).astype(x.dtype)
 
@@ -253,7 +253,7 @@ cumulative_logsumexp = _cumulative(
 
 @op
 def count_nonzero(
-    input: Any, axis: Axis = None, keepdims: bool | None = None, dtype: DTypeLike = "int64"
+    input: TensorLike, axis: Axis = None, keepdims: bool | None = None, dtype: DTypeLike = "int64"
 ) -> Any:
     """Return how many elements are not 0, as `tf.math.count_nonzero`.
 
@@ -267,7 +267,7 @@ def count_nonzero(
         An array without these dimensions, where `input` is.
     """
 
-    def count(xp: ModuleType, input: Any) -> Any:
+    def count(xp: ModuleType, input: Array) -> Any:
         is_there = input.astype(bool) if np.dtype(input.dtype).hasobject else input != 0
         return xp.sum(is_there, axis=axes_of(axis), keepdims=bool(keepdims), dtype=dtype_in(xp, dtype))
 
@@ -287,7 +287,7 @@ def reduce_euclidean_norm(input_tensor: TensorLike, axis: Axis = None, keepdims:
         An array without the reduced dimensions, where `input_tensor` is. Of whole numbers it is rounded towards zero.
     """
 
-    def norm(xp: Any, x: Any) -> Any:
+    def norm(xp: ModuleType, x: Array) -> Any:
         squares = xp.sum(xp.square(xp.abs(x)), axis=axes_of(axis), keepdims=bool(keepdims))
         return xp.sqrt(squares).astype(x.dtype)
 

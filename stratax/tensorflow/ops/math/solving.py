@@ -14,7 +14,7 @@ import numpy as np
 from stratax.base.indices import is_known
 from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
-from stratax.base.typing import Array, TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import call_with_library, call_with_library_alike
 from stratax.tensorflow.ops.calls.dtypes import device_dtype
@@ -32,7 +32,7 @@ def _solvable(name: str) -> Iterator[None]:
         ) from e
 
 
-def _adjoint(library: Any, matrix: TensorLike) -> Any:
+def _adjoint(library: ModuleType, matrix: TensorLike) -> Any:
     return library.conj(library.swapaxes(matrix, -1, -2))
 
 
@@ -104,7 +104,7 @@ def inv(input: TensorLike, adjoint: bool = False) -> Any:
         BadArgumentError: If they are not square or are known to have no inverse.
     """
 
-    def compute(library: ModuleType, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix, is_square=True)
         with _solvable("inv"):
             result = library.linalg.inv(_adjoint(library, matrix) if adjoint else matrix)
@@ -168,7 +168,7 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False) -> Any:
     return call_with_library_alike(compute, matrix, rhs)
 
 
-def _triangular(library: Any, matrix: Any, rhs: Any, *, lower: bool, adjoint: bool) -> Any:
+def _triangular(library: ModuleType, matrix: Array, rhs: Array, *, lower: bool, adjoint: bool) -> Any:
     _check_system(matrix, rhs)
     batch = np.broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
     matrix = library.broadcast_to(matrix, (*batch, *matrix.shape[-2:]))
@@ -271,7 +271,7 @@ def _pinv(library: Any, matrix: Any, rcond: Any) -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False) -> Any:
+def pinv(a: TensorLike, rcond: TensorLike | None = None, validate_args: bool = False) -> Any:
     """Return the pseudo-inverses of matrices, as `tf.linalg.pinv`.
 
     Args:
@@ -286,7 +286,7 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False) -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False) -> Any:
+def matrix_rank(a: TensorLike, tol: TensorLike | None = None, validate_args: bool = False) -> Any:
     """Return how many singular values of matrices are not 0, int32, as `tf.linalg.matrix_rank`.
 
     Args:
@@ -295,7 +295,7 @@ def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False) -> 
         validate_args: Ignored.
     """
 
-    def compute(library: ModuleType, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix, "a")
         sizes = library.linalg.svd(matrix, compute_uv=False)
         least = np.finfo(sizes.dtype).eps * max(matrix.shape[-2:]) * library.max(sizes, -1, keepdims=True)
@@ -305,7 +305,7 @@ def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False) -> 
 
 
 @op(is_told=False, is_raw=True)
-def lu(input: TensorLike, output_idx_type: Any = "int32") -> tuple[Any, Any]:
+def lu(input: TensorLike, output_idx_type: DTypeLike = "int32") -> tuple[Any, Any]:
     """Return both triangular factors of matrices in one, and the order of rows, as `tf.linalg.lu`.
 
     Args:
@@ -317,7 +317,7 @@ def lu(input: TensorLike, output_idx_type: Any = "int32") -> tuple[Any, Any]:
         `tf.gather(input, order) = lower @ upper`.
     """
 
-    def compute(library: ModuleType, matrix: Any) -> tuple[Any, Any]:
+    def compute(library: ModuleType, matrix: Array) -> tuple[Any, Any]:
         check_matrices(matrix, is_square=True)
         if library is not np:
             import jax
@@ -351,7 +351,7 @@ def lu_solve(lower_upper: TensorLike, perm: TensorLike, rhs: TensorLike, validat
         validate_args: Ignored.
     """
 
-    def compute(library: Any, factors: Any, order: Any, right: Any) -> Any:
+    def compute(library: ModuleType, factors: Array, order: Array, right: Array) -> Any:
         _check_system(factors, right)
         right = library.broadcast_to(right, (*factors.shape[:-2], *right.shape[-2:]))
         right = library.take_along_axis(right, order[..., None], axis=-2)
@@ -378,7 +378,7 @@ def lu_matrix_inverse(lower_upper: TensorLike, perm: TensorLike, validate_args: 
 def lu_reconstruct(lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False) -> Any:
     """Return the matrices whose factors `lu` gave, as `tf.linalg.lu_reconstruct`."""
 
-    def compute(library: Any, factors: Any, order: Any) -> Any:
+    def compute(library: ModuleType, factors: Array, order: Array) -> Any:
         lower = library.tril(factors, -1) + library.eye(factors.shape[-1], dtype=factors.dtype)
         return library.take_along_axis(
             lower @ library.triu(factors), library.argsort(order, axis=-1)[..., None], axis=-2
@@ -416,7 +416,7 @@ def _together(diagonals: Any, form: str) -> Any:
     if form != "sequence" or hasattr(diagonals, "shape"):
         return diagonals
 
-    def compute(library: ModuleType, above: Any, main: Any, below: Any) -> Any:
+    def compute(library: ModuleType, above: Array, main: Array, below: Array) -> Any:
         size, edges = main.shape[-1], [(0, 0)] * (main.ndim - 1)
         if above.shape[-1] == size - 1:
             above = library.pad(above, [*edges, (0, 1)])
@@ -438,7 +438,7 @@ def tridiagonal_matmul(diagonals: TensorLike, rhs: TensorLike, diagonals_format:
         diagonals_format: `"compact"`, `"sequence"` or `"matrix"`.
     """
 
-    def compute(library: Any, three: Any, right: Any) -> Any:
+    def compute(library: ModuleType, three: Array, right: Array) -> Any:
         above, main, below = _tridiagonal(library, three, diagonals_format)
         edges = [(0, 0)] * (right.ndim - 2)
         after = library.pad(right[..., 1:, :], [*edges, (0, 1), (0, 0)])
@@ -470,7 +470,7 @@ def tridiagonal_solve(
         perturb_singular: Ignored.
     """
 
-    def compute(library: Any, three: Any, right: Any) -> Any:
+    def compute(library: ModuleType, three: Array, right: Array) -> Any:
         above, main, below = _tridiagonal(library, three, diagonals_format)
         is_vector = right.ndim == main.ndim
         right = right[..., None] if is_vector else library.swapaxes(right, -1, -2) if transpose_rhs else right

@@ -39,7 +39,7 @@ def _special(
         what: What it gives, for the docstring.
     """
 
-    def compute(library: ModuleType, *arrays: Any) -> Any:
+    def compute(library: ModuleType, *arrays: Array) -> Any:
         of = host if library is np else device
         function = library_function(of) if isinstance(of, str) else of
         dtype = library.result_type(*arrays)

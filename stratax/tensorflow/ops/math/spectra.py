@@ -33,7 +33,7 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
         `s` alone without vectors.
     """
 
-    def compute(library: ModuleType, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix, "tensor")
         if not compute_uv:
             return library.linalg.svd(matrix, compute_uv=False)
@@ -52,7 +52,7 @@ def qr(input: TensorLike, full_matrices: bool = False) -> tuple[Any, Any]:
         full_matrices: Whether the first one is square.
     """
 
-    def compute(library: ModuleType, matrix: Any) -> Any:
+    def compute(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix)
         return tuple(library.linalg.qr(matrix, mode="complete" if full_matrices else "reduced"))
 
@@ -133,7 +133,7 @@ def eigh_tridiagonal(
     eigvals_only: bool = True,
     select: str = "a",
     select_range: Any = None,
-    tol: Any = None,
+    tol: TensorLike | None = None,
 ) -> Any:
     """Return eigenvalues of self-adjoint matrices of three diagonals, as `tf.linalg.eigh_tridiagonal`.
 
@@ -154,7 +154,7 @@ def eigh_tridiagonal(
             f'select={shown(select)}, select_range={shown(select_range)}. For "v", choose among all values.'
         )
 
-    def compute(library: ModuleType, main: Any, above: Any) -> Any:
+    def compute(library: ModuleType, main: Array, above: Array) -> Any:
         size = main.shape[-1]
         if tuple(above.shape) != (*main.shape[:-1], max(size - 1, 0)):
             raise BadArgumentError(
@@ -206,7 +206,7 @@ def _on_host(name: str, matrix: np.ndarray) -> Any:
     return np.vectorize(getattr(scipy.linalg, name), signature="(n,n)->(n,n)")(wide)
 
 
-def _on_device(name: str, matrix: Any) -> Any:
+def _on_device(name: str, matrix: Array) -> Any:
     import jax
     import jax.numpy as jnp
 

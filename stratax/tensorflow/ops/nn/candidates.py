@@ -14,7 +14,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.op import op
@@ -45,7 +45,7 @@ def _sample(
     num_true: int,
     num_sampled: int,
     unique: bool,
-    chances: Any,
+    chances: Array,
     seed: TensorLike | None,
 ) -> CandidateSamples:
     """Draw classes.

@@ -39,7 +39,7 @@ def general_dropout(
 @op
 def stateless_dropout(
     x: TensorLike,
-    rate: Any,
+    rate: TensorLike,
     seed: TensorLike,
     rng_alg: object = "auto_select",
     noise_shape: TensorLike | None = None,

@@ -28,19 +28,19 @@ def _whole(name: str, given: Any, layout: str) -> tuple[int, ...]:
     return tuple(1 if dim in "NC" else int(next(sizes)) for dim in layout)
 
 
-def _least(dtype: Any) -> Any:
+def _least(dtype: np.dtype) -> Any:
     return -jnp.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
 
 
 def _windows(
     array: Array,
     start: TensorLike,
-    reduce: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    reduce: Callable[..., Any],
+    ksize: _Sizes,
+    strides: _Sizes,
+    padding: _Padding,
     layout: str,
-    dilations: object = 1,
+    dilations: _Sizes = 1,
 ) -> Any:
     edges = edges_of(padding, layout)
     if not isinstance(edges, str):

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import Array, DTypeLike, TensorLike
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.core.state import generator_of, replace
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls.creation import lengths_of
@@ -88,22 +88,22 @@ class Generator(keras.random.SeedGenerator):
             self.state.assign(words)
 
     @classmethod
-    def from_seed(cls, seed: TensorLike | None, alg: Any = None) -> "Generator":
+    def from_seed(cls, seed: TensorLike | None, alg: object = None) -> "Generator":
         """Return a generator that begins with a whole number, or several."""
         return cls(state=create_rng_state(seed, alg))
 
     @classmethod
-    def from_state(cls, state: TensorLike, alg: Any) -> "Generator":
+    def from_state(cls, state: TensorLike, alg: object) -> "Generator":
         """Return a generator that begins with a state, such as another one's."""
         return cls(state=state)
 
     @classmethod
-    def from_key_counter(cls, key: Any, counter: Any, alg: Any) -> "Generator":
+    def from_key_counter(cls, key: TensorLike, counter: TensorLike, alg: object) -> "Generator":
         """Return a generator that begins at a place of a key's sequence: the first of `counter`."""
         return cls(state=_key_counter(key, counter))
 
     @classmethod
-    def from_non_deterministic_state(cls, alg: Any = None) -> "Generator":
+    def from_non_deterministic_state(cls, alg: object = None) -> "Generator":
         """Return a generator that begins with a seed of the operating system."""
         return cls(state=[random.SystemRandom().getrandbits(32), 0])
 
@@ -129,7 +129,7 @@ class Generator(keras.random.SeedGenerator):
         """Go to where :meth:`from_seed` begins."""
         self.reset(create_rng_state(seed, None))
 
-    def reset_from_key_counter(self, key: Any, counter: Any) -> None:
+    def reset_from_key_counter(self, key: TensorLike, counter: TensorLike) -> None:
         """Go to where :meth:`from_key_counter` begins."""
         self.reset(_key_counter(key, counter))
 
@@ -159,9 +159,9 @@ class Generator(keras.random.SeedGenerator):
 
     def normal(
         self,
-        shape: Any,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
+        shape: TensorLike,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
         dtype: DTypeLike = "float32",
         name: str | None = None,
     ) -> Any:
@@ -181,9 +181,9 @@ class Generator(keras.random.SeedGenerator):
 
     def uniform(
         self,
-        shape: Any,
-        minval: Any = 0,
-        maxval: Any = None,
+        shape: TensorLike,
+        minval: TensorLike = 0,
+        maxval: TensorLike | None = None,
         dtype: DTypeLike = "float32",
         name: str | None = None,
     ) -> Any:
@@ -199,7 +199,12 @@ class Generator(keras.random.SeedGenerator):
         return stateless.stateless_uniform(shape, self._seed(), None, None, dtype, name)
 
     def binomial(
-        self, shape: Any, counts: Any, probs: Any, dtype: DTypeLike = "int32", name: str | None = None
+        self,
+        shape: TensorLike,
+        counts: TensorLike,
+        probs: TensorLike,
+        dtype: DTypeLike = "int32",
+        name: str | None = None,
     ) -> Any:
         """Draw how many of `counts` trials succeed with probabilities `probs`."""
         return stateless.stateless_binomial(
@@ -219,7 +224,7 @@ def _words(state: TensorLike) -> np.ndarray:
     return (words[:2].astype(np.int64) & _WORD).astype(np.uint32)
 
 
-def _key_counter(key: Array, counter: Array) -> list[int]:
+def _key_counter(key: TensorLike, counter: TensorLike) -> list[int]:
     return [int(np.asarray(key)) & _WORD, int(np.atleast_1d(np.asarray(counter))[0]) & _WORD]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._host import in_pipeline
@@ -39,7 +39,7 @@ def _beside_elements(function: _Function) -> _Function:
     """
 
     @functools.wraps(function)
-    def draw_numbers(*args: Any, **kwargs: Any) -> Any:
+    def draw_numbers(*args: object, **kwargs: object) -> Any:
         numbers = function(*args, **kwargs)
         return as_element(np.asarray(numbers)) if in_pipeline() and not is_traced(numbers) else numbers
 
@@ -85,7 +85,7 @@ def _program(
     """Return a compiled function of a generator's state, which gives numbers and the state behind them."""
     import jax
 
-    def draw(state: Any) -> Any:
+    def draw(state: Array) -> Any:
         # As a generator counts.
         return function(sizes, low, high, dtype=dtype, seed=state), state + np.array([0, 1], state.dtype)
 
@@ -98,7 +98,9 @@ _uniform = _in_one_program(keras.random.uniform)
 _whole_numbers = _in_one_program(keras.random.randint)
 
 
-def _floats(exact: Any, on_a_device: Any, shape: Any, dtype: Any, seed: Any) -> Any:
+def _floats(
+    exact: Callable[..., Any], on_a_device: Callable[..., Any], shape: Any, dtype: Any, seed: Any
+) -> Any:
     """Return floats that one of two functions draws: of TensorFlow's sequence, or with a generator of a device."""
     sizes, kind = lengths_of("shape", shape), as_dtype(dtype)
     place = (
@@ -197,7 +199,11 @@ def truncated_normal(
 
 @op
 def uniform(
-    shape: Any, minval: Any = 0, maxval: TensorLike | None = None, dtype: Any = "float32", seed: Any = None
+    shape: TensorLike,
+    minval: Any = 0,
+    maxval: TensorLike | None = None,
+    dtype: Any = "float32",
+    seed: int | TensorLike | None = None,
 ) -> Any:
     """Evenly distributed numbers from `minval` up to but not `maxval`, as `tf.random.uniform`.
 
@@ -243,7 +249,9 @@ def shuffle(value: object, seed: int | TensorLike | None = None) -> Any:
 
 @op
 @_beside_elements
-def categorical(logits: Any, num_samples: int, dtype: Any = None, seed: Any = None) -> Any:
+def categorical(
+    logits: TensorLike, num_samples: int, dtype: DTypeLike | None = None, seed: int | TensorLike | None = None
+) -> Any:
     """Classes drawn with the probabilities that `logits` say, as `tf.random.categorical`.
 
     Args:
@@ -269,7 +277,13 @@ def _seed_of(seed: object) -> Any:
 
 @op
 @_beside_elements
-def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: DTypeLike = "float32", seed: Any = None) -> Any:
+def gamma(
+    shape: TensorLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = "float32",
+    seed: int | TensorLike | None = None,
+) -> Any:
     """Numbers of Gamma distributions, as `tf.random.gamma`.
 
     Args:
@@ -290,7 +304,9 @@ def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: DTypeLike = "float32"
 
 @op
 @_beside_elements
-def poisson(shape: Any, lam: Any, dtype: DTypeLike = "float32", seed: Any = None) -> Any:
+def poisson(
+    shape: TensorLike, lam: TensorLike, dtype: DTypeLike = "float32", seed: int | TensorLike | None = None
+) -> Any:
     """Numbers of Poisson distributions, as `tf.random.poisson`.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 from stratax.base.indices import is_known
 from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import generator
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._host import is_made_on_host
@@ -25,7 +25,7 @@ from stratax.tensorflow.ops.math.special import library_function
 _IMPL = "threefry2x32"
 
 
-def key_of(seed: Any) -> Any:
+def key_of(seed: TensorLike) -> Any:
     """Return the key of JAX that two whole numbers stand for.
 
     Raises:
@@ -71,7 +71,7 @@ def _float_dtype(dtype: DTypeLike) -> np.dtype:
 
 @op(name_after="dtype")
 def stateless_uniform(
-    shape: Any,
+    shape: TensorLike,
     seed: Any,
     minval: Any = 0,
     maxval: Any = None,
@@ -108,7 +108,7 @@ def stateless_uniform(
     return _draw(seed, host, device, minval, maxval)
 
 
-def check_ends(minval: Any, maxval: Any) -> None:
+def check_ends(minval: TensorLike, maxval: TensorLike) -> None:
     """Raise where there are no whole numbers from `minval` up to but not `maxval`, as far as the ends are known.
 
     Raises:
@@ -120,7 +120,7 @@ def check_ends(minval: Any, maxval: Any) -> None:
         )
 
 
-def _whole_numbers(sizes: tuple[int, ...], seed: Any, minval: Any, maxval: Any, kind: np.dtype) -> Any:
+def _whole_numbers(sizes: tuple[int, ...], seed: Any, minval: Array, maxval: Array, kind: np.dtype) -> Any:
     is_full = minval is None and maxval is None
     if not is_full and (maxval is None or minval is None):
         raise BadArgumentError(
@@ -149,8 +149,8 @@ def _whole_numbers(sizes: tuple[int, ...], seed: Any, minval: Any, maxval: Any, 
 
 @op(name_after="dtype")
 def stateless_normal(
-    shape: Any,
-    seed: Any,
+    shape: TensorLike,
+    seed: TensorLike,
     mean: Any = 0.0,
     stddev: Any = 1.0,
     dtype: DTypeLike = "float32",
@@ -181,10 +181,10 @@ def stateless_normal(
 
 @op(name_after="dtype")
 def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
+    shape: TensorLike,
+    seed: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
     dtype: DTypeLike = "float32",
     alg: object = "auto_select",
 ) -> Any:
@@ -199,7 +199,12 @@ def stateless_truncated_normal(
 
 @op
 def stateless_parameterized_truncated_normal(
-    shape: Any, seed: Any, means: Any = 0.0, stddevs: Any = 1.0, minvals: Any = -2.0, maxvals: Any = 2.0
+    shape: TensorLike,
+    seed: TensorLike,
+    means: Any = 0.0,
+    stddevs: Any = 1.0,
+    minvals: TensorLike = -2.0,
+    maxvals: TensorLike = 2.0,
 ) -> Any:
     """Return normally distributed numbers within limits, as `tf.random.stateless_parameterized_truncated_normal`.
 
@@ -233,7 +238,13 @@ def stateless_parameterized_truncated_normal(
 
 
 @op
-def stateless_gamma(shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: DTypeLike = "float32") -> Any:
+def stateless_gamma(
+    shape: TensorLike,
+    seed: TensorLike,
+    alpha: Any,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = "float32",
+) -> Any:
     """Return numbers of Gamma distributions that `seed` says, as `tf.random.stateless_gamma`.
 
     Args:
@@ -249,7 +260,7 @@ def stateless_gamma(shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: 
     def host(numbers: np.random.Generator) -> Any:
         return np.asarray(numbers.standard_gamma(alpha, sizes) / rate).astype(kind)[()]
 
-    def device(key: Any) -> Any:
+    def device(key: Array) -> Any:
         import jax
 
         return jax.random.gamma(key, on_device(alpha, kind), sizes, device_dtype(kind)) / on_device(
@@ -260,7 +271,7 @@ def stateless_gamma(shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: 
 
 
 @op
-def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: DTypeLike = "int32") -> Any:
+def stateless_poisson(shape: TensorLike, seed: Any, lam: Any, dtype: DTypeLike = "int32") -> Any:
     """Return numbers of Poisson distributions that `seed` says, as `tf.random.stateless_poisson`.
 
     Args:
@@ -271,7 +282,7 @@ def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: DTypeLike = "int32
     """
     sizes, kind = lengths_of("shape", shape), as_dtype(dtype)
 
-    def device(key: Any) -> Any:
+    def device(key: Array) -> Any:
         import jax
 
         return jax.random.poisson(key, on_device(lam, "float32"), sizes).astype(device_dtype(kind))
@@ -281,7 +292,7 @@ def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: DTypeLike = "int32
 
 @op
 def stateless_binomial(
-    shape: Any, seed: Any, counts: Any, probs: Any, output_dtype: DTypeLike = "int32"
+    shape: TensorLike, seed: TensorLike, counts: Any, probs: Any, output_dtype: DTypeLike = "int32"
 ) -> Any:
     """Return how many of `counts` trials succeed, as `seed` says, as `tf.random.stateless_binomial`.
 
@@ -299,7 +310,7 @@ def stateless_binomial(
             ()
         ]
 
-    def device(key: Any) -> Any:
+    def device(key: Array) -> Any:
         import jax
 
         trials, chances = on_device(counts, "float32"), on_device(probs, "float32")
@@ -309,7 +320,9 @@ def stateless_binomial(
 
 
 @op
-def stateless_categorical(logits: Any, num_samples: int, seed: Any, dtype: DTypeLike = "int64") -> Any:
+def stateless_categorical(
+    logits: TensorLike, num_samples: int, seed: TensorLike, dtype: DTypeLike = "int64"
+) -> Any:
     """Return classes drawn with probabilities that `logits` say, as `tf.random.stateless_categorical`.
 
     Args:
@@ -328,7 +341,7 @@ def stateless_categorical(logits: Any, num_samples: int, seed: Any, dtype: DType
         noise = numbers.gumbel(size=(scores.shape[0], int(num_samples), scores.shape[2]))
         return np.argmax(scores + noise, -1).astype(kind)
 
-    def device(key: Any) -> Any:
+    def device(key: Array) -> Any:
         import jax
 
         scores = on_device(logits)
@@ -339,10 +352,10 @@ def stateless_categorical(logits: Any, num_samples: int, seed: Any, dtype: DType
 
 
 @op
-def stateless_shuffle(value: Any, seed: Any, alg: object = "auto_select") -> Any:
+def stateless_shuffle(value: TensorLike, seed: TensorLike, alg: object = "auto_select") -> Any:
     """Return `value` with its first dimension in the order that `seed` says, as `stateless_shuffle` of `tf.random`."""
 
-    def device(key: Any) -> Any:
+    def device(key: Array) -> Any:
         import jax
 
         return jax.random.permutation(key, on_device(value))
@@ -351,7 +364,7 @@ def stateless_shuffle(value: Any, seed: Any, alg: object = "auto_select") -> Any
 
 
 @raises_named
-def index_shuffle(index: Any, seed: Any, max_index: int) -> Any:
+def index_shuffle(index: Any, seed: TensorLike, max_index: int) -> Any:
     """Return where an order that `seed` says puts an index, as `tf.random.experimental.index_shuffle`.
 
     Args:
@@ -362,7 +375,7 @@ def index_shuffle(index: Any, seed: Any, max_index: int) -> Any:
     parts = np.asarray(seed).reshape(-1)
     pair = [int(parts[0]), int(np.bitwise_xor.reduce(parts[1:]))]
 
-    def device(key: Any) -> Any:
+    def device(key: Array) -> Any:
         import jax
 
         return jax.random.permutation(key, int(max_index) + 1)[on_device(index)]
@@ -372,7 +385,7 @@ def index_shuffle(index: Any, seed: Any, max_index: int) -> Any:
 
 
 @raises_named
-def split(seed: Any, num: int = 2, alg: object = "auto_select") -> Any:
+def split(seed: TensorLike, num: int = 2, alg: object = "auto_select") -> Any:
     """Return new seeds made of one, as `tf.random.split`.
 
     Args:
@@ -385,7 +398,7 @@ def split(seed: Any, num: int = 2, alg: object = "auto_select") -> Any:
     """
     (count,) = lengths_of("num", num)
 
-    def device(key: Any) -> Any:
+    def device(key: Array) -> Any:
         import jax
 
         words = jax.random.key_data(jax.random.split(key, count))

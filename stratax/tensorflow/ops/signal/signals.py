@@ -56,7 +56,7 @@ def frame(
     frame_length: TensorLike,
     frame_step: TensorLike,
     pad_end: bool = False,
-    pad_value: Any = 0,
+    pad_value: TensorLike = 0,
     axis: int = -1,
 ) -> Any:
     """Return parts of a signal, which may overlap, as `tf.signal.frame`.
@@ -81,7 +81,7 @@ def frame(
     )
 
 
-def _overlap(library: Any, signal: Array, step: int) -> Any:
+def _overlap(library: ModuleType, signal: Array, step: int) -> Any:
     if signal.ndim < 2:
         raise BadArgumentError(
             f"A signal of frames has the shape [..., frames, frame_length]. Received: shape {signal.shape}."
@@ -168,7 +168,7 @@ def inverse_stft(
     return overlap_and_add(_weigh(frames, window_fn), frame_step)
 
 
-def _cut_or_filled(library: Any, frames: Array, size: int) -> Any:
+def _cut_or_filled(library: ModuleType, frames: Array, size: int) -> Any:
     more = max(0, size - frames.shape[-1])
     return library.pad(frames[..., :size], [(0, 0)] * (frames.ndim - 1) + [(0, more)])
 
@@ -203,7 +203,7 @@ def mdct(
     return dct(call_with_library(_fold, frames, factor=1.0 if window_fn else np.sqrt(0.5)), 4, norm=norm)
 
 
-def _fold(library: Any, frames: Array, factor: float) -> Any:
+def _fold(library: ModuleType, frames: Array, factor: float) -> Any:
     first, second, third, fourth = library.split(frames, 4, axis=-1)
     halves = [-third[..., ::-1] - fourth, first - second[..., ::-1]]
     return library.concatenate(halves, axis=-1) * frames.dtype.type(factor)
@@ -224,7 +224,7 @@ def inverse_mdct(mdcts: TensorLike, window_fn: Window = vorbis_window, norm: str
     return overlap_and_add(_weigh(call_with_library(_unfold, halves, factor=factor), window_fn), half)
 
 
-def _unfold(library: ModuleType, halves: Any, factor: float) -> Any:
+def _unfold(library: ModuleType, halves: Array, factor: float) -> Any:
     first, second = library.split(halves, 2, axis=-1)
     parts = [second, -second[..., ::-1], -first[..., ::-1], -first]
     return library.concatenate(parts, axis=-1) * halves.dtype.type(factor)
@@ -288,5 +288,5 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike) -> Any:
     return call_with_library(_cepstral, dct(log_mel_spectrograms, 2))
 
 
-def _cepstral(library: ModuleType, spectra: Any) -> Any:
+def _cepstral(library: ModuleType, spectra: Array) -> Any:
     return spectra * spectra.dtype.type(1 / np.sqrt(2 * spectra.shape[-1]))

@@ -24,7 +24,10 @@ def _shape_of(images: TensorLike) -> tuple[int, ...]:
 
 @op
 def transform(
-    images: TensorLike, transforms: TensorLike, interpolation: str = _NEAREST, output_shape: Any = None
+    images: TensorLike,
+    transforms: TensorLike,
+    interpolation: str = _NEAREST,
+    output_shape: TensorLike | None = None,
 ) -> Any:
     """Return images seen through projections, as `tf.contrib.image.transform`.
 
@@ -61,7 +64,7 @@ def _options(images: TensorLike, interpolation: str, output_shape: object = None
 
 
 def _transform(
-    library: Any,
+    library: ModuleType,
     images: Array,
     transforms: Array,
     *,
@@ -110,10 +113,10 @@ def _round(library: Any, values: Any) -> Any:
     return library.where(values < 0, library.ceil(values - 0.5), library.floor(values + 0.5))
 
 
-def _bilinear(library: Any, images: Any, y: Any, x: Any) -> Any:
+def _bilinear(library: Any, images: Any, y: Array, x: Array) -> Any:
     top, left = library.floor(y), library.floor(x)
 
-    def row(rows: Any) -> Any:
+    def row(rows: Array) -> Any:
         first, second = (
             _pixels(library, images, rows, columns).astype("float32") for columns in (left, left + 1)
         )
@@ -163,7 +166,7 @@ def translations_to_projective_transforms(translations: TensorLike) -> Any:
     return call_with_library(_make_translations, translations)
 
 
-def _make_translations(library: Any, translations: Array) -> Any:
+def _make_translations(library: ModuleType, translations: Array) -> Any:
     pairs = translations.astype("float32").reshape(-1, 2)
     zeros, ones = library.zeros_like(pairs[:, 0]), library.ones_like(pairs[:, 0])
     return library.stack([ones, zeros, -pairs[:, 0], zeros, ones, -pairs[:, 1], zeros, zeros], 1)
@@ -276,7 +279,7 @@ def dense_image_warp(image: TensorLike, flow: TensorLike) -> Any:
     return call_with_library(_warp, image, flow)
 
 
-def _warp(library: Any, image: Array, flow: Array) -> Any:
+def _warp(library: ModuleType, image: Array, flow: Array) -> Any:
     height, width = image.shape[1:3]
     rows, columns = library.meshgrid(library.arange(height), library.arange(width), indexing="ij")
     places = [grid.astype(flow.dtype) - flow[..., each] for each, grid in enumerate((rows, columns))]
@@ -291,7 +294,7 @@ def _warp(library: Any, image: Array, flow: Array) -> Any:
     top, left = (floor.astype("int32") for floor in floors)
     numbers = library.arange(image.shape[0])[:, None, None]
 
-    def row(at: Any) -> Any:
+    def row(at: Array) -> Any:
         first, second = image[numbers, at, left], image[numbers, at, left + 1]
         return right * (second - first) + first
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import call_with_library
@@ -36,7 +36,10 @@ def _cosine(length: int, is_periodic: bool, share: float) -> np.ndarray:
 
 def _cosine_window(name: str, share: float) -> Callable[..., Any]:
     def function(
-        window_length: Any, periodic: bool = True, dtype: DTypeLike = "float32", name: str | None = None
+        window_length: TensorLike,
+        periodic: bool = True,
+        dtype: DTypeLike = "float32",
+        name: str | None = None,
     ) -> Any:
         weights = _cosine(_length(window_length, dtype), bool(periodic), share)
         return convert_to_tensor(weights.astype(as_dtype(dtype)))
@@ -66,7 +69,7 @@ def _kaiser(length: int, beta: float) -> np.ndarray:
 
 
 def kaiser_window(
-    window_length: Any, beta: float = 12.0, dtype: DTypeLike = "float32", name: str | None = None
+    window_length: TensorLike, beta: float = 12.0, dtype: DTypeLike = "float32", name: str | None = None
 ) -> Any:
     """Return the Kaiser window, as `tf.signal.kaiser_window`.
 
@@ -80,7 +83,7 @@ def kaiser_window(
 
 
 def kaiser_bessel_derived_window(
-    window_length: Any, beta: float = 12.0, dtype: DTypeLike = "float32", name: str | None = None
+    window_length: TensorLike, beta: float = 12.0, dtype: DTypeLike = "float32", name: str | None = None
 ) -> Any:
     """Return the Kaiser-Bessel derived window, as `tf.signal.kaiser_bessel_derived_window`.
 
@@ -91,7 +94,7 @@ def kaiser_bessel_derived_window(
     return convert_to_tensor(np.concatenate([half, half[::-1]]).astype(as_dtype(dtype)))
 
 
-def vorbis_window(window_length: Any, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
+def vorbis_window(window_length: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """Return the window of Vorbis, as `tf.signal.vorbis_window`.
 
     Args:
@@ -125,7 +128,7 @@ def _inverse(step: int, forward_window_fn: Callable[..., Any], frame_length: obj
     return call_with_library(_divide, forward_window_fn(frame_length, dtype=dtype), step=step)
 
 
-def _divide(library: ModuleType, forward: Any, step: int) -> Any:
+def _divide(library: ModuleType, forward: Array, step: int) -> Any:
     """Divide by the sum of squares of all windows that overlap: equation 7 of Griffin and Lim."""
     overlaps = -(-len(forward) // step)
     squares = library.pad(forward**2, (0, overlaps * step - len(forward))).reshape(overlaps, step)

@@ -180,7 +180,7 @@ class StaticHashTable(HostConstant):
     def __init__(
         self,
         initializer: Any,
-        default_value: Any,
+        default_value: TensorLike,
         name: str | None = None,
         experimental_is_anonymous: bool = False,
     ) -> None:
@@ -206,7 +206,7 @@ class StaticHashTable(HostConstant):
         return make_tensors(np.int64(len(self._values)))
 
     @recordable
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Any:
         """Return the values of keys.
 
         Args:
@@ -307,7 +307,7 @@ class StaticVocabularyTable(HostConstant):
         return make_tensors(np.int64(len(self._ids) + self._num_oov_buckets))
 
     @recordable
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Any:
         """Return the ids of keys: see :meth:`StaticHashTable.lookup`.
 
         Args:
@@ -356,7 +356,7 @@ class StaticVocabularyTable(HostConstant):
 
 
 def index_table_from_tensor(
-    vocabulary_list: Any,
+    vocabulary_list: TensorLike,
     num_oov_buckets: int = 0,
     default_value: int = -1,
     hasher_spec: object = None,
@@ -429,7 +429,7 @@ def index_table_from_file(
 
 
 def index_to_string_table_from_tensor(
-    vocabulary_list: Any, default_value: str = "UNK", name: str | None = None
+    vocabulary_list: TensorLike, default_value: str = "UNK", name: str | None = None
 ) -> StaticHashTable:
     """Return a table from places to strings, as `tf.contrib.lookup.index_to_string_table_from_tensor`.
 

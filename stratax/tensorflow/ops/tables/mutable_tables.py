@@ -1,5 +1,6 @@
 """Tables that change, as `tf.lookup.experimental` (ops layer)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class MutableHashTable(HostState):
         self._calls.wait()
         return as_element(np.int64(len(self._values)))
 
-    def insert(self, keys: Any, values: TensorLike, name: str | None = None) -> None:
+    def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> None:
         """Give keys values, instead of those they had.
 
         Args:
@@ -81,7 +82,7 @@ class MutableHashTable(HostState):
         """
         self._change(self._insert, keys, values)
 
-    def _insert(self, keys: Array, values: TensorLike) -> None:
+    def _insert(self, keys: TensorLike, values: TensorLike) -> None:
         listed = self._keys(keys)
         made = _convert(values, self.value_dtype, "values")
         expected = (*np.shape(array_of(keys)), *self._default.shape)
@@ -96,15 +97,15 @@ class MutableHashTable(HostState):
     def _check_insert(self, keys: list[Any]) -> None:
         """Take all keys."""
 
-    def remove(self, keys: Any, name: str | None = None) -> None:
+    def remove(self, keys: TensorLike, name: str | None = None) -> None:
         """Take keys out, those that are there."""
         self._change(self._remove, keys)
 
-    def _remove(self, keys: Array) -> None:
+    def _remove(self, keys: TensorLike) -> None:
         for key in self._keys(keys):
             self._values.pop(key, None)
 
-    def _change(self, change: Any, *operands: Any) -> None:
+    def _change(self, change: Callable[..., Any], *operands: object) -> None:
         _refuse_features(*operands)
         if is_tracing():
             self._calls.make(change, [_pack(operand) for operand in operands])
@@ -112,7 +113,9 @@ class MutableHashTable(HostState):
             self._calls.wait()
             change(*operands)
 
-    def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Any:
+    def lookup(
+        self, keys: TensorLike, dynamic_default_values: TensorLike | None = None, name: str | None = None
+    ) -> Any:
         """Return the values of keys.
 
         Args:
@@ -138,7 +141,7 @@ class MutableHashTable(HostState):
     def __getitem__(self, keys: Array) -> Any:
         return self.lookup(keys)
 
-    def _with_defaults(self, keys: Array, defaults: Any) -> Any:
+    def _with_defaults(self, keys: Array, defaults: TensorLike) -> Any:
         if is_tracing():
             return self._calls.make(
                 self._find_or_take, [keys, defaults], self.value_dtype, np.shape(defaults)

@@ -8,21 +8,21 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core import host
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import map_flat
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 
 
-def is_for_device(keys: Any, key_dtype: np.dtype, value_dtype: np.dtype) -> bool:
+def is_for_device(keys: TensorLike, key_dtype: np.dtype, value_dtype: np.dtype) -> bool:
     """Return whether keys are numbers that a compiled program computes, in a table that has numbers as values."""
     parts = [keys.values] if isinstance(keys, SparseTensor) else [keys]
     parts = [keys.flat_values] if isinstance(keys, RaggedTensor) else parts
     return all(map(is_traced, parts)) and "O" not in (key_dtype.kind, value_dtype.kind)
 
 
-def on_device(function: Callable[[Any], Any], keys: Any) -> Any:
+def on_device(function: Callable[[Any], Any], keys: TensorLike) -> Any:
     """Apply a function of traced keys to an array of them, or to the values of a SparseTensor or RaggedTensor."""
     if isinstance(keys, SparseTensor):
         return SparseTensor.of_parts((keys.indices, function(keys.values), keys.dense_shape))
@@ -52,7 +52,7 @@ class SortedKeys:
         self._keys, self._values = keys[order].astype(kind), fitting(values[order], self._dtype)
         self._default = fitting(np.asarray(default, values.dtype), self._dtype)
 
-    def find(self, keys: Any) -> Any:
+    def find(self, keys: Array) -> Any:
         """Return the values of traced keys, in their shape."""
         import jax.numpy as jnp
 

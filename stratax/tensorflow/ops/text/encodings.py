@@ -78,7 +78,7 @@ def _decompress(text: bytes, window: int, have: int) -> bytes:
 
 
 @op(is_told=False, is_raw=True)
-def decode_compressed(bytes: Any, compression_type: str = "") -> Any:
+def decode_compressed(bytes: TensorLike, compression_type: str = "") -> Any:
     """Return strings that were compressed, as `tf.io.decode_compressed`.
 
     Args:

@@ -220,15 +220,15 @@ class _Text:
         """Return some of the strings."""
         return _Text(self.buffer, self.starts[chosen], self.lengths[chosen])
 
-    def byte(self, offsets: Any) -> Words:
+    def byte(self, offsets: int | np.ndarray) -> Words:
         """Return the byte at an offset of each string."""
         return np.frombuffer(self.buffer, np.uint8)[self.starts + offsets].astype(np.uint64)
 
-    def word(self, offsets: Any) -> Words:
+    def word(self, offsets: int | np.ndarray) -> Words:
         """Return the 8 bytes from an offset of each string."""
         return self._words(np.dtype("<u8"))[self.starts + offsets]
 
-    def half(self, offsets: Any) -> Words:
+    def half(self, offsets: int | np.ndarray) -> Words:
         """Return the 4 bytes from an offset of each string."""
         return self._words(np.dtype("<u4"))[self.starts + offsets].astype(np.uint64)
 
@@ -246,7 +246,7 @@ def _rotate(value: Words, shift: int) -> Words:
     return (value >> np.uint64(shift)) | (value << np.uint64(64 - shift))
 
 
-def _shift_mix(value: Any) -> Any:
+def _shift_mix(value: Words | np.uint64) -> Any:
     return value ^ (value >> np.uint64(47))
 
 

@@ -8,13 +8,16 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.summarized import summarize_array
+from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import splits_of_lengths
 from stratax.tensorflow.ops.calls.on_host import array_of, as_result, is_symbol, not_known, on_host
 from stratax.tensorflow.ops.calls.op import op
 
 
-def each_apart(function: Callable[[Any], Sequence[Any]], input: Any, name: str, dtype: Any = object) -> Any:
+def each_apart(
+    function: Callable[[Any], Sequence[Any]], input: TensorLike, name: str, dtype: DTypeLike = object
+) -> Any:
     """Return the parts that a function makes of each string: an array of those of one, else a RaggedTensor.
 
     Args:
@@ -48,7 +51,7 @@ def each_apart(function: Callable[[Any], Sequence[Any]], input: Any, name: str, 
 
 
 @op(is_told=False, is_raw=True)
-def split(input: Any, sep: Any = None, maxsplit: int = -1) -> Any:
+def split(input: TensorLike, sep: Any = None, maxsplit: int = -1) -> Any:
     """Return the parts of strings between separators, as `tf.strings.split`.
 
     Args:
@@ -77,11 +80,11 @@ def _split(text: bytes, between: bytes | None, most: int) -> list[bytes]:
 
 
 def split_to_sparse(
-    input: Any = None,
+    input: TensorLike | None = None,
     sep: Any = None,
     maxsplit: int = -1,
     result_type: str = "SparseTensor",
-    source: Any = None,
+    source: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Return the parts of strings between separators, as `tf.compat.v1.strings.split`: a SparseTensor by default.
@@ -99,7 +102,7 @@ def split_to_sparse(
 
 
 def string_split(
-    source: Any,
+    source: TensorLike,
     sep: Any = None,
     skip_empty: bool = True,
     delimiter: Any = " ",
@@ -130,7 +133,7 @@ def string_split(
 
 
 @op(is_told=False, is_raw=True)
-def bytes_split(input: Any) -> Any:
+def bytes_split(input: TensorLike) -> Any:
     """Return the bytes of strings, as `tf.strings.bytes_split`.
 
     Args:
@@ -141,8 +144,8 @@ def bytes_split(input: Any) -> Any:
 
 @op(name_after="separator", is_told=False, is_raw=True)
 def reduce_join(
-    inputs: Any,
-    axis: Any = None,
+    inputs: TensorLike,
+    axis: TensorLike = None,
     keepdims: bool | None = False,
     separator: str = "",
     keep_dims: bool | None = None,
@@ -226,7 +229,9 @@ def _inner_joined(rows: RaggedTensor, axis: int, between: bytes) -> Any:
 
 
 @op(is_told=False, is_raw=True)
-def unsorted_segment_join(inputs: Any, segment_ids: Any, num_segments: int, separator: str = "") -> Any:
+def unsorted_segment_join(
+    inputs: TensorLike, segment_ids: TensorLike, num_segments: int, separator: str = ""
+) -> Any:
     """Return strings of each number put together, as `tf.strings.unsorted_segment_join`.
 
     Args:
@@ -258,10 +263,10 @@ def unsorted_segment_join(inputs: Any, segment_ids: Any, num_segments: int, sepa
 
 @op(is_told=False, is_raw=True)
 def ngrams(
-    data: Any,
-    ngram_width: Any,
+    data: TensorLike,
+    ngram_width: TensorLike,
     separator: str = " ",
-    pad_values: Any = None,
+    pad_values: TensorLike | None = None,
     padding_width: int | None = None,
     preserve_short_sequences: bool = False,
 ) -> Any:
@@ -324,7 +329,7 @@ def _grams(
 
 
 @op(is_told=False, is_raw=True)
-def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3) -> Any:
+def format(template: str, inputs: TensorLike, placeholder: str = "{}", summarize: int = 3) -> Any:
     """Return a text with arrays in it, as `tf.strings.format`.
 
     Args:

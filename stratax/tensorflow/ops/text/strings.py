@@ -86,7 +86,7 @@ def to_hash_bucket(input: TensorLike, num_buckets: int) -> Any:
     return _hash(lambda text: murmur64(text) % num_buckets, input, "to_hash_bucket")
 
 
-def string_to_hash_bucket(string_tensor: Any, num_buckets: int, name: str | None = None) -> Any:
+def string_to_hash_bucket(string_tensor: TensorLike, num_buckets: int, name: str | None = None) -> Any:
     """Return strings' hashes, as TensorFlow 1's `tf.string_to_hash_bucket`.
 
     Args:
@@ -228,7 +228,7 @@ def length(input: TensorLike, unit: str = "BYTE") -> Any:
 
 
 @op(name_after="len", is_told=False, is_raw=True)
-def substr(input: TensorLike, pos: Any, len: Any, unit: str = "BYTE") -> Any:
+def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYTE") -> Any:
     """Return parts of strings, as `tf.strings.substr`.
 
     Args:
