@@ -180,13 +180,10 @@ def _private_used_once(sources: list[Source]) -> tuple[int, int]:
 def _imports(sources: list[Source], package: str) -> dict[str, str]:
     modules = {source.module for source in sources}
     shown: dict[str, set[str]] = {}
-    hidden: dict[str, set[str]] = {}
     late = 0
     private: Counter[str] = Counter()
     for source in sources:
-        at_top = _imported(_top_imports(source.tree), source, modules)
-        everywhere = _imported(source.walk(ast.Import, ast.ImportFrom), source, modules)
-        shown[source.module], hidden[source.module] = at_top, everywhere
+        shown[source.module] = _imported(_top_imports(source.tree), source, modules)
         late += sum(
             bool(_imported([node], source, modules))
             for function in source.functions
@@ -195,8 +192,8 @@ def _imports(sources: list[Source], package: str) -> dict[str, str]:
         )
         private[package] += _num_private_imports(source, package)
     return {
-        "runtime import cycles, modules": str(_in_cycles(shown)),
-        "... with types and late imports": str(_in_cycles(hidden)),
+        "runtime import cycles, modules": str(len(_in_cycles(shown))),
+        "... with types and late imports": str(len(modules_in_circles(sources))),
         "first-party imports inside functions": str(late),
         "imports of private modules across packages": str(private[package]),
         "lines importing keras.src / jax._src, files": (
@@ -273,9 +270,19 @@ def _is_mutable(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Dict | ast.List | ast.Set)
 
 
-def _in_cycles(graph: dict[str, set[str]]) -> int:
-    """Count the modules from which an import leads back to themselves."""
-    return sum(module in _reachable(graph, graph[module]) for module in graph)
+def modules_in_circles(sources: list[Source]) -> set[str]:
+    """Return the modules from which imports lead back to themselves, those for types and in functions included."""
+    modules = {source.module for source in sources}
+    return _in_cycles(
+        {
+            source.module: _imported(source.walk(ast.Import, ast.ImportFrom), source, modules)
+            for source in sources
+        }
+    )
+
+
+def _in_cycles(graph: dict[str, set[str]]) -> set[str]:
+    return {module for module in graph if module in _reachable(graph, graph[module])}
 
 
 def _reachable(graph: dict[str, set[str]], starts: Iterable[str]) -> set[str]:
@@ -290,21 +297,39 @@ def _reachable(graph: dict[str, set[str]], starts: Iterable[str]) -> set[str]:
 
 
 def _annotations(sources: list[Source], package: str) -> dict[str, str]:
-    functions = [node for source in sources for node in source.walk(ast.FunctionDef, ast.AsyncFunctionDef)]
-    arguments = [argument for function in functions for argument in _arguments(function)]  # type: ignore[arg-type]
-    returns = [function.returns for function in functions]  # type: ignore[attr-defined]
+    arguments = _all_arguments(sources)
+    returns = [
+        function.returns  # type: ignore[attr-defined]
+        for source in sources
+        for function in source.walk(ast.FunctionDef, ast.AsyncFunctionDef)
+    ]
     num_any = sum(len(re.findall(r"\bAny\b", source.text)) for source in sources)
     kloc = sum(map(_num_lines, sources)) / 1000
-    exactly = sum(isinstance(a.annotation, ast.Name) and a.annotation.id == "Any" for a in arguments)
     return {
         "arguments / returns annotated, %": (
             f"{_percent(sum(a.annotation is not None for a in arguments), len(arguments))}"
             f" / {_percent(sum(r is not None for r in returns), len(returns))}"
         ),
-        "... annotated exactly `Any`, % of args": _percent(exactly, len(arguments)),
+        "... annotated exactly `Any`, % of args": _percent(*any_arguments(sources)),
         "`Any` per kloc": f"{num_any / kloc:.0f} ({num_any:,})",
         "`type: ignore` / `noqa`": f"{_occurrences(sources, '# type: ignore')} / {_occurrences(sources, '# noqa')}",
     }
+
+
+def any_arguments(sources: list[Source]) -> tuple[int, int]:
+    """Return how many arguments are annotated exactly `Any`, and how many arguments there are."""
+    arguments = _all_arguments(sources)
+    exactly = sum(isinstance(a.annotation, ast.Name) and a.annotation.id == "Any" for a in arguments)
+    return exactly, len(arguments)
+
+
+def _all_arguments(sources: list[Source]) -> list[ast.arg]:
+    return [
+        argument
+        for source in sources
+        for function in source.walk(ast.FunctionDef, ast.AsyncFunctionDef)
+        for argument in _arguments(function)  # type: ignore[arg-type]
+    ]
 
 
 def _arguments(function: FunctionNode) -> list[ast.arg]:
