@@ -33,7 +33,7 @@ NAMES_OF_SEVERAL_CLASSES = {
     "TruncatedNormal",
 }
 # The first may only rise, the others may only fall: mend the code and the number, never the number alone.
-MIRRORED_PERCENT, PRIVATE_IMPORTS, OTHER_PRIVATE_IMPORTS = 70, 292, 120
+MIRRORED_PERCENT, PRIVATE_IMPORTS, OTHER_PRIVATE_IMPORTS = 70, 273, 99
 # Functions whose names begin with a participle; it may only fall.
 PARTICIPLE_FUNCTIONS = 87
 # Modules in circles of imports, those for types and in functions included; and arguments annotated `Any`, in percent,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from stratax import __version__
+import stratax as sx
 from stratax.cli import _devices
 from tests.cli import command
 from tests.cluster import forks
@@ -20,7 +20,7 @@ def run_devices(*arguments, simulate=""):
 def test_processes_that_simulate_a_tpu_list_its_cores_and_versions_as_json():
     report = json.loads(run_devices("--simulate", "tpu:8", "--json"))
     assert report["simulated"] == "TPU"
-    assert report["versions"]["stratax"] == __version__
+    assert report["versions"]["stratax"] == sx.__version__
     assert set(report["versions"]) == {"stratax", "jax", "keras", "python"}
     cores = [device for device in report["devices"] if device["kind"] == "TPU"]
     assert [core["name"].rpartition("/")[2] for core in cores] == [f"device:TPU:{i}" for i in range(8)]
@@ -31,7 +31,7 @@ def test_processes_that_simulate_a_tpu_list_its_cores_and_versions_as_json():
 def test_processes_show_a_table_with_a_row_per_device_and_what_is_simulated():
     text = run_devices("--simulate", "gpu:3")
     assert "simulated GPUs on a host with" in text
-    assert f"stratax {__version__}" in text
+    assert f"stratax {sx.__version__}" in text
     assert all(f"device:GPU:{i}" in text for i in range(3))
     assert "GPU:3" not in text
     # What is no terminal gets a line for each device, with columns that are aligned.

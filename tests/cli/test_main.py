@@ -5,12 +5,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from stratax import __version__
+import stratax as sx
 from stratax.cli import _main
 from stratax.errors import BadArgumentError, StrategyError
 
 
-@pytest.mark.parametrize(("arguments", "expected"), [(["--version"], __version__), (["--help"], "demo")])
+@pytest.mark.parametrize(("arguments", "expected"), [(["--version"], sx.__version__), (["--help"], "demo")])
 def test_version_and_help_are_printed_and_succeed(arguments, expected, capsys):
     assert _main.run(arguments) == 0
     assert expected in capsys.readouterr().out
@@ -21,7 +21,7 @@ def test_the_command_runs_as_a_module_where_no_script_is_installed(module):
     done = subprocess.run(
         [sys.executable, "-m", module, "--version"], capture_output=True, text=True, timeout=60, check=True
     )
-    assert __version__ in done.stdout
+    assert sx.__version__ in done.stdout
 
 
 def all_commands(group=_main.program, path=()):

@@ -17,8 +17,8 @@ from stratax.cluster import (
     experimental_connect_to_cluster,
 )
 from stratax.cluster._connection import _State, _warn_of_strangers
-from stratax.cluster._membership import make_membership
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
+from tests.cluster.meetings import membership_of
 from tests.cluster.processes import addresses, environment, no_tasks, places, run_tasks
 from tests.cluster.programs import CONNECT, TRAIN
 
@@ -126,7 +126,7 @@ def test_a_cluster_without_a_secret_warns_once_where_it_listens(monkeypatch, cap
         monkeypatch.setattr("stratax.cluster._connection._state", _State())
         caplog.clear()
         for index in (0, 1, 0):
-            _warn_of_strangers(make_membership(spec, "worker", index))
+            _warn_of_strangers(membership_of(spec, index))
         assert len(caplog.messages) == count
         assert all(
             re.match("This cluster has no secret: whoever reaches 127.0.0.1:1 ", text)

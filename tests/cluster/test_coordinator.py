@@ -7,52 +7,24 @@ import threading
 
 import pytest
 
-from stratax.cluster import ClusterSpec, _door
-from stratax.cluster._channel import open_channel
-from stratax.cluster._coordinator import Coordinator
-from stratax.cluster._frames import encode
+from stratax.cluster import _door
 from stratax.cluster._handshake import JAX, MAGIC, TASK, ClientHandshake
-from stratax.cluster._link import Link
-from stratax.cluster._membership import make_membership
-from stratax.cluster._watchdog import Limits
 from stratax.errors import ClusterTimeoutError, PeerLostError
-from tests.cluster.processes import addresses
+from tests.cluster.meetings import (
+    admitted,
+    coordinator_of,
+    is_closed,
+    links_of,
+    make_coordinator,
+    membership_of,
+    memberships,
+)
 
 
 @pytest.fixture(autouse=True)
 def secret(monkeypatch):
     """The cluster has a secret."""
     monkeypatch.setenv("STRATAX_CLUSTER_SECRET", "of the tests, and long enough")
-
-
-def memberships(count):
-    """The memberships of a cluster of this machine, one for each task."""
-    cluster = ClusterSpec(addresses(count))
-    return [make_membership(cluster, "worker", index) for index in range(count)]
-
-
-@contextlib.asynccontextmanager
-async def coordinator_of(membership):
-    """A coordinator that listens."""
-    coordinator = Coordinator(membership, Limits(), "token", "stratax-no-service")
-    await coordinator.start(*membership.coordinator_address)
-    try:
-        yield coordinator
-    finally:
-        await coordinator.close()
-
-
-@contextlib.asynccontextmanager
-async def links_of(memberships):
-    """The tasks' links, joined, and what each was told of a failure."""
-    links = [Link(membership, Limits(), lambda _: None) for membership in memberships]
-    loop = asyncio.get_running_loop()
-    try:
-        await asyncio.gather(*(link.join(loop.time() + 10) for link in links))
-        yield links
-    finally:
-        for link in links:
-            await link.close()
 
 
 async def said_to(membership, data, seconds=5):
@@ -63,20 +35,6 @@ async def said_to(membership, data, seconds=5):
         return await asyncio.wait_for(reader.read(), seconds)
     finally:
         writer.close()
-
-
-async def admitted(membership, introduction, kind=TASK):
-    """A channel of one who knows the secret, and introduces himself."""
-    channel = await open_channel(*membership.coordinator_address, membership.credentials.key, kind)
-    channel.write(encode(introduction))
-    return channel
-
-
-async def is_closed(channel):
-    """Waits until the other end closes a channel without a message."""
-    with pytest.raises(asyncio.IncompleteReadError):
-        await asyncio.wait_for(channel.read(), 5)
-    return True
 
 
 def test_a_stranger_gets_no_answer_and_is_dropped(monkeypatch):
@@ -212,9 +170,9 @@ def test_a_value_that_was_withdrawn_is_forgotten():
 
 def test_an_address_of_another_machine_can_not_be_listened_on():
     async def run():
-        membership = make_membership(ClusterSpec({"worker": ["192.0.2.77:2222", "b:1"]}), "worker", 0)
+        membership = membership_of({"worker": ["192.0.2.77:2222", "b:1"]}, 0)
         with pytest.raises(OSError, match="assign requested address"):
-            await Coordinator(membership, Limits(), "", "").start(*membership.coordinator_address)
+            await make_coordinator(membership).start(*membership.coordinator_address)
 
     asyncio.run(run())
 

@@ -1,21 +1,20 @@
 """A task's link to the coordinator: who is refused, comes again, or does not know the secret."""
 
 import asyncio
-import contextlib
 import re
 
 import pytest
 
-from stratax.cluster import ClusterSpec
-from stratax.cluster._channel import open_channel
-from stratax.cluster._coordinator import Coordinator
-from stratax.cluster._frames import encode
-from stratax.cluster._handshake import TASK
-from stratax.cluster._link import Link
-from stratax.cluster._membership import make_membership
-from stratax.cluster._watchdog import Limits
 from stratax.errors import ClusterError
-from tests.cluster.processes import addresses
+from tests.cluster.meetings import (
+    admitted,
+    coordinator_of,
+    is_closed,
+    links_of,
+    make_link,
+    membership_of,
+    memberships,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -24,73 +23,17 @@ def secret(monkeypatch):
     monkeypatch.setenv("STRATAX_CLUSTER_SECRET", "of the tests, and long enough")
 
 
-def memberships(count):
-    """The memberships of a cluster of this machine, one for each task."""
-    cluster = ClusterSpec(addresses(count))
-    return [make_membership(cluster, "worker", index) for index in range(count)]
-
-
-@contextlib.asynccontextmanager
-async def coordinator_of(membership):
-    """A coordinator that listens."""
-    coordinator = Coordinator(membership, Limits(), "token", "stratax-no-service")
-    await coordinator.start(*membership.coordinator_address)
-    try:
-        yield coordinator
-    finally:
-        await coordinator.close()
-
-
-@contextlib.asynccontextmanager
-async def links_of(memberships):
-    """The tasks' links, joined, and what each was told of a failure."""
-    links = [Link(membership, Limits(), lambda _: None) for membership in memberships]
-    loop = asyncio.get_running_loop()
-    try:
-        await asyncio.gather(*(link.join(loop.time() + 10) for link in links))
-        yield links
-    finally:
-        for link in links:
-            await link.close()
-
-
-async def said_to(membership, data, seconds=5):
-    """What the coordinator answers a stranger who sends `data`, until it closes the connection."""
-    reader, writer = await asyncio.open_connection(*membership.coordinator_address)
-    writer.write(data)
-    try:
-        return await asyncio.wait_for(reader.read(), seconds)
-    finally:
-        writer.close()
-
-
-async def admitted(membership, introduction, kind=TASK):
-    """A channel of one who knows the secret, and introduces himself."""
-    channel = await open_channel(*membership.coordinator_address, membership.credentials.key, kind)
-    channel.write(encode(introduction))
-    return channel
-
-
-async def is_closed(channel):
-    """Waits until the other end closes a channel without a message."""
-    with pytest.raises(asyncio.IncompleteReadError):
-        await asyncio.wait_for(channel.read(), 5)
-    return True
-
-
 def test_a_task_that_is_refused_says_why():
     async def run():
         mine, _ = memberships(2)
-        other = make_membership(ClusterSpec({"worker": [mine.addresses[0], "127.0.0.1:1"]}), "worker", 1)
+        other = membership_of({"worker": [mine.addresses[0], "127.0.0.1:1"]}, 1)
         async with coordinator_of(mine):
-            first = asyncio.ensure_future(
-                Link(mine, Limits(), lambda _: None).join(asyncio.get_running_loop().time() + 10)
-            )
+            first = asyncio.ensure_future(make_link(mine).join(asyncio.get_running_loop().time() + 10))
             await asyncio.sleep(0.1)
             with pytest.raises(
                 ClusterError, match=r"different clusters: cluster.worker: .*Received: this task is"
             ):
-                await Link(other, Limits(), lambda _: None).join(asyncio.get_running_loop().time() + 10)
+                await make_link(other).join(asyncio.get_running_loop().time() + 10)
             with pytest.raises(ClusterError, match=r"different clusters: cluster.worker"):
                 await first
 
@@ -106,7 +49,7 @@ def test_a_task_that_was_lost_before_all_had_come_can_come_again():
         async with coordinator_of(mine):
             channel = await admitted(mine, theirs.introduction())
             assert (await asyncio.wait_for(channel.read(), 5))[0]["t"] == "waiting"
-            again = Link(theirs, Limits(), lambda _: None)
+            again = make_link(theirs)
             joined = asyncio.ensure_future(again.join(loop.time() + 10))
             header, _ = await asyncio.wait_for(channel.read(), 5)
             assert (header["t"], "two processes were started" in header["message"]) == ("refused", True)
@@ -128,7 +71,7 @@ def test_a_task_without_the_secret_learns_what_to_check_and_disturbs_nobody(monk
     async def run():
         mine, theirs = memberships(2)
         monkeypatch.setenv("STRATAX_CLUSTER_SECRET", own)
-        other = make_membership(mine.cluster, "worker", 1)
+        other = membership_of(mine.cluster, 1)
         loop = asyncio.get_running_loop()
         async with coordinator_of(mine):
             given = "the secret of STRATAX_CLUSTER_SECRET" if own else "no secret"
@@ -137,9 +80,9 @@ def test_a_task_without_the_secret_learns_what_to_check_and_disturbs_nobody(monk
                 rf"Give all tasks the same STRATAX_CLUSTER_SECRET.*Received: {given}\."
             )
             with pytest.raises(ClusterError, match=message) as error:
-                await Link(other, Limits(), lambda _: None).join(loop.time() + 30)
+                await make_link(other).join(loop.time() + 30)
             assert not own or own not in str(error.value)
-            chief = Link(mine, Limits(), lambda _: None)
+            chief = make_link(mine)
             waits = asyncio.ensure_future(chief.join(loop.time() + 30))
             while not chief._greeted:
                 await asyncio.sleep(0.01)
@@ -159,10 +102,10 @@ def test_without_a_secret_those_who_were_given_the_same_cluster_meet(monkeypatch
     async def run():
         tasks = memberships(2)
         monkeypatch.setenv("STRATAX_JOB_ID", "another start")
-        other = make_membership(tasks[0].cluster, "worker", 1)
+        other = membership_of(tasks[0].cluster, 1)
         async with coordinator_of(tasks[0]):
             with pytest.raises(ClusterError, match="without an answer.*STRATAX_JOB_ID differs"):
-                await Link(other, Limits(), lambda _: None).join(asyncio.get_running_loop().time() + 30)
+                await make_link(other).join(asyncio.get_running_loop().time() + 30)
             async with links_of(tasks):
                 pass
 

@@ -4,10 +4,9 @@ import socket
 
 import pytest
 
-from stratax.cluster import ClusterSpec
-from stratax.cluster._membership import make_membership
 from stratax.cluster._reachability import check_reachable
 from stratax.errors import ClusterError
+from tests.cluster.meetings import membership_of
 
 # No machine has an address of this network: it is for documentation.
 NAMES = {"debian": "127.0.1.1", "six": "::1", "far": "192.0.2.7", "near": "127.0.0.2"}
@@ -27,7 +26,7 @@ def names(monkeypatch):
 
 
 def membership(*hosts, index=0):
-    return make_membership(ClusterSpec({"worker": [f"{host}:2222" for host in hosts]}), "worker", index)
+    return membership_of({"worker": [f"{host}:2222" for host in hosts]}, index)
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,25 @@ from stratax.image import _compiled
 HERE = pathlib.Path(__file__).parent
 
 
+@pytest.fixture
+def leave_out_loops(monkeypatch):
+    """Returns a function behind which NumPy computes without compiled loops, until the test ends."""
+    return lambda: monkeypatch.setattr(_compiled, "numba", lambda: None)
+
+
 @pytest.fixture(params=["alone", "compiled"])
-def _loops(request, monkeypatch):
+def _loops(request, leave_out_loops):
     """What computes; modules take both by `pytestmark = pytest.mark.usefixtures("_loops")`."""
     if request.param == "alone":
-        monkeypatch.setattr(_compiled, "numba", lambda: None)
-    elif _compiled.numba() is None:
+        leave_out_loops()
+    else:
+        request.getfixturevalue("_compiled_loops")
+
+
+@pytest.fixture
+def _compiled_loops():
+    """Leaves out what needs loops that Numba compiles, where it can't."""
+    if _compiled.numba() is None:
         pytest.skip("Numba is not installed (the extra image-speed)")
 
 

@@ -9,11 +9,9 @@ from stratax import image
 from stratax.data import Dataset
 from stratax.data.elements import element_scope, flatten
 from stratax.data.vectorise import chain_operations, result_of
-from stratax.image import _chain, _compiled
+from stratax.image import _chain
 
-pytestmark = pytest.mark.skipif(
-    _compiled.numba() is None, reason="Numba is not installed (the extra image-speed)"
-)
+pytestmark = pytest.mark.usefixtures("_compiled_loops")
 SINGLE = flatten(0)[1]
 
 
@@ -183,7 +181,7 @@ def test_arguments_that_are_wrong_are_told_by_the_operation():
         assert issubclass(found[0], Exception)
 
 
-def test_in_a_pipeline_the_numbers_are_those_without_numba(monkeypatch):
+def test_in_a_pipeline_the_numbers_are_those_without_numba(leave_out_loops):
     photos = np.random.default_rng(1).integers(0, 256, (8, 43, 57, 3), dtype=np.uint8)
 
     def made(threads):
@@ -193,7 +191,7 @@ def test_in_a_pipeline_the_numbers_are_those_without_numba(monkeypatch):
 
     joined = made(2)
     np.testing.assert_array_equal(joined, made(1))
-    monkeypatch.setattr(_compiled, "numba", lambda: None)
+    leave_out_loops()
     # A mean may differ in its last bit.
     np.testing.assert_allclose(joined, made(2), atol=1e-5)
 

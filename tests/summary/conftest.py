@@ -1,8 +1,17 @@
-"""What tests of summaries share: reading event files."""
+"""What tests of summaries share: nothing stays set, and event files are read."""
 
 import pytest
 from tensorboard.backend.event_processing import event_accumulator
 from tensorboard.util import tensor_util
+
+from stratax.summary import _context
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays_set():
+    yield
+    for slot in (_context.WRITER, _context.STEP, _context.CONDITION):
+        slot.set(None)
 
 
 @pytest.fixture

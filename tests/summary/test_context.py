@@ -123,13 +123,6 @@ def test_a_step_that_a_function_has_set_is_gone_with_it(writer):
             summary.scalar("x", 1.0)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_stays_set():
-    yield
-    for slot in (_context.WRITER, _context.STEP, _context.CONDITION):
-        slot.set(None)
-
-
 def test_a_step_of_a_wrong_type_is_refused():
     with pytest.raises(BadTypeError, match=r"step='one'.*int\(\)"):
         summary.experimental.set_step("one")

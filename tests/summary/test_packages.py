@@ -6,14 +6,6 @@ import pytest
 
 from stratax import summary
 from stratax.errors import MissingPackageError
-from stratax.summary import _context
-
-
-@pytest.fixture(autouse=True)
-def _nothing_stays_set():
-    yield
-    for slot in (_context.WRITER, _context.STEP, _context.CONDITION):
-        slot.set(None)
 
 
 def test_a_missing_package_says_how_to_install_it(monkeypatch, tmp_path):

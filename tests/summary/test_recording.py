@@ -8,7 +8,6 @@ import pytest
 import stratax as sx
 from stratax import summary
 from stratax.errors import BadArgumentError
-from stratax.summary import _context
 
 
 @pytest.fixture
@@ -16,8 +15,6 @@ def writer(tmp_path):
     writer = summary.create_file_writer(tmp_path)
     yield writer
     writer.close()
-    for slot in (_context.WRITER, _context.STEP, _context.CONDITION):
-        slot.set(None)
 
 
 @pytest.fixture

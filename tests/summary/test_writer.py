@@ -12,14 +12,6 @@ import pytest
 
 from stratax import summary
 from stratax.errors import BadArgumentError, FileAccessError, SummaryError
-from stratax.summary import _context
-
-
-@pytest.fixture(autouse=True)
-def _nothing_stays_set():
-    yield
-    for slot in (_context.WRITER, _context.STEP, _context.CONDITION):
-        slot.set(None)
 
 
 def test_the_inner_of_two_writers_is_used_and_then_the_outer_again(tmp_path, read):

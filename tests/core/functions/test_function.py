@@ -17,7 +17,6 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.core.functions import _function
-from stratax.core.known import _texts
 
 Pair = collections.namedtuple("Pair", "left right")
 
@@ -303,15 +302,11 @@ def test_programs_are_bounded_and_hold_no_arguments(monkeypatch):
     assert reference() is None
 
 
-def test_what_is_no_function_or_no_array_is_refused(monkeypatch):
-    # As in a program that does not import `stratax.tf`.
-    monkeypatch.setattr(_texts._taken, "as_tensor", None)
+def test_what_is_no_function_or_no_array_is_refused():
     with pytest.raises(TypeError, match="expects a callable. Received: func=3"):
         sx.function(3)
     with pytest.raises(errors.BadTypeError, match=r"unknown arguments.*Received: \['wrong'\]"):
         sx.function(lambda: 1, wrong=True)
-    with pytest.raises(errors.BadTypeError, match="dtype <U1 and shape"):
-        sx.function(lambda x: 1)(np.array(["a"]))
     assert sx.function(jit_compile=True, reduce_retracing=True)(lambda: 1)() == 1
     already = sx.function(lambda: 1)
     assert sx.function(already) is already

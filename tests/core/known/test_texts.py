@@ -1,8 +1,11 @@
 """Compiled functions that are called with text."""
 
+import numpy as np
 import pytest
 
+import stratax as sx
 import stratax.tf as tf
+from stratax.core.known import _texts
 from stratax.errors import BadArgumentError, BadTypeError
 
 
@@ -42,3 +45,9 @@ def test_what_a_function_of_text_gives_are_tensors_as_of_a_compiled_one():
             6,
         )
     assert both.num_programs == 0
+
+
+def test_text_is_refused_in_a_program_that_does_not_import_tf(monkeypatch):
+    monkeypatch.setattr(_texts._taken, "as_tensor", None)
+    with pytest.raises(BadTypeError, match="dtype <U1 and shape"):
+        sx.function(lambda x: 1)(np.array(["a"]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.workers import _memory as _worker_memory
+from stratax.data.workers import _memory
 from stratax.data.workers._memory import SMALLEST_BYTES, Location, Stored, WorkerMemory, Writer
 
 
@@ -80,4 +80,4 @@ def test_large_elements_are_the_same_with_and_without(can_share, is_indexable, m
         element["large"][:] = -1
         assert (element["small"], element["text"]) == (i, b"x" * 20_000)
     assert bool(made) == can_share
-    assert _worker_memory.can_share()
+    assert _memory.can_share()

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.workers import _pool as _worker_pool
+from stratax.data.workers import _pool
 from stratax.errors import WorkerError
 from tests.data.processes import children, wait_until_none_is_left
 
@@ -69,17 +69,17 @@ def test_a_worker_that_is_killed_from_outside_is_an_error_within_seconds():
 
 
 def test_a_worker_that_does_not_start_is_an_error(monkeypatch):
-    monkeypatch.setattr(_worker_pool, "is_ready", functools.partial(time.sleep, 600))
-    monkeypatch.setattr(_worker_pool, "START_SECONDS", 0.0)
-    monkeypatch.setattr(_worker_pool, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(_pool, "is_ready", functools.partial(time.sleep, 600))
+    monkeypatch.setattr(_pool, "START_SECONDS", 0.0)
+    monkeypatch.setattr(_pool, "POLL_SECONDS", 0.001)
     with pytest.raises(WorkerError, match="No worker process started. Expected: one within 0 s"):
         next(iter(Dataset.range(3).map(lambda i: i, num_processes=1)))
     assert wait_until_none_is_left() == []
 
 
 def test_a_function_that_never_returns_is_an_error_and_its_process_ends(monkeypatch):
-    monkeypatch.setattr(_worker_pool, "STALL_SECONDS", 0.5)
-    monkeypatch.setattr(_worker_pool, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(_pool, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(_pool, "POLL_SECONDS", 0.1)
     iterator = iter(streaming(Dataset.range(3)).map(sleeps_elsewhere(os.getpid()), num_processes=1))
     with pytest.raises(WorkerError, match="gave nothing for 0 s in a worker process.*none for element 0"):
         next(iterator)

@@ -21,8 +21,7 @@ from stratax.core import autograph, regions, storage
 from stratax.core.functions import _function
 from stratax.distribute import replicas
 from stratax.distribute.input import OnDefaultDevice
-from stratax.distribute.replicas import PostponesUpdates
-from stratax.distribute.replicas._replica_region import is_seed_state
+from stratax.distribute.replicas import PostponesUpdates, is_seed_state
 from stratax.distribute.strategies import (
     Alone,
     Execution,

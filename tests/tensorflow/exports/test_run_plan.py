@@ -1,13 +1,16 @@
-"""A plan that makes what is too large, or no size, is refused while it runs."""
+"""A plan that makes what is too large, or no size, is refused while it runs; maps run on few threads."""
+
+import threading
 
 import numpy as np
 import pytest
 
+import stratax.tf as tf
 from stratax.base import bounds
 from stratax.errors import BadArgumentError, StrataxError
 from stratax.export import TensorInfo
-from stratax.tensorflow.exports._host_plan import RANDOM, Call, RuntimeValue
-from stratax.tensorflow.exports._run_plan import run
+from stratax.tensorflow.exports._host_plan import MAP, RANDOM, Call, RuntimeValue
+from stratax.tensorflow.exports._run_plan import _THREADS, run
 from stratax.tensorflow.exports.host import CallPlan
 from tests.tensorflow.exports.test_host_sizes import CALLS, of
 
@@ -39,3 +42,52 @@ def test_what_is_no_size_is_told_by_the_function(name, value):
     )
     with pytest.raises(StrataxError):
         run(plan, {})
+
+
+def test_images_that_are_decoded_by_exports_take_turns(monkeypatch):
+    claims = []
+    monkeypatch.setattr(
+        "stratax.image._files.claim_pixels", lambda count: claims.append((count, bounds.is_in_turn()))
+    )
+    one = Call("io.decode_png", (RuntimeValue("row"),), {"channels": 3}, RuntimeValue("image"))
+    body = CallPlan((one,), {"y": "image"}, {"y": TensorInfo("uint8", (None, None, 3))})
+    plan = CallPlan(
+        (Call(MAP, (RuntimeValue("in/x"),), {"rows": ["row"]}, [RuntimeValue("all")], body),),
+        {"y": "all"},
+        {"y": TensorInfo("uint8", (None, None, None, 3))},
+    )
+    image = tf.io.encode_png(np.zeros((4, 6, 3), np.uint8)).numpy()
+    made = run(plan, {"in/x": np.array([image] * 3, object)})
+    assert made["y"].shape == (3, 4, 6, 3)
+    assert claims == [(24, True)] * 3
+    tf.io.decode_png(image)
+    assert claims[3:] == [(24, False)]
+
+
+def test_rows_of_rows_start_no_threads_of_their_own():
+    def numbers(num_dims):
+        return TensorInfo("int32", (None,) * num_dims)
+
+    plan = CallPlan(
+        (Call("identity", (RuntimeValue("row0"),), {}, RuntimeValue("y")),), {"y": "y"}, {"y": numbers(0)}
+    )
+    for depth in range(3):
+        call = Call(
+            MAP, (RuntimeValue("in/x"),), {"rows": [f"row{depth}"]}, [RuntimeValue(f"y{depth}")], plan
+        )
+        plan = CallPlan((call,), {"y": f"y{depth}"}, {"y": numbers(depth + 1)})
+    before, most = threading.active_count(), 0
+
+    def watch():
+        nonlocal most
+        while not is_done.wait(0.001):
+            most = max(most, threading.active_count())
+
+    is_done = threading.Event()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    made = run(plan, {"in/x": np.arange(8, dtype=np.int32)})
+    is_done.set()
+    watcher.join()
+    assert made["y"].shape == (8, 8, 8)
+    assert most <= before + 1 + _THREADS

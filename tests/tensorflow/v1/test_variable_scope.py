@@ -7,7 +7,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors
-from stratax.distribute.replicas._replica_region import is_seed_state
+from stratax.distribute.replicas import is_seed_state
 from stratax.tensorflow import v1
 from stratax.tensorflow.v1 import layers, train
 from tests.tensorflow.v1.steps import Step

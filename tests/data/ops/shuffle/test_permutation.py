@@ -20,6 +20,15 @@ def test_it_is_a_permutation_and_a_function_of_its_key(monkeypatch, limit, lengt
         assert not np.array_equal(order, Permutation(length, (1, 3))(np.arange(length)))
 
 
+@pytest.mark.stress
+def test_it_is_one_of_more_numbers_than_a_table_holds():
+    order = Permutation(10_000_000, (3,))
+    is_seen = np.zeros(10_000_000, bool)
+    for start in range(0, 10_000_000, 1_000_000):
+        is_seen[order(np.arange(start, start + 1_000_000))] = True
+    assert is_seen.all()
+
+
 def test_a_computed_permutation_is_as_spread_as_a_random_one(monkeypatch):
     monkeypatch.setattr(permutation, "TABLE_LIMIT", 0)
     n = 20_000
