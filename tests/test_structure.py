@@ -35,7 +35,7 @@ NAMES_OF_SEVERAL_CLASSES = {
 # The first may only rise, the others may only fall: mend the code and the number, never the number alone.
 MIRRORED_PERCENT, PRIVATE_IMPORTS, OTHER_PRIVATE_IMPORTS = 70, 273, 99
 # Functions whose names begin with a participle; it may only fall.
-PARTICIPLE_FUNCTIONS = 87
+PARTICIPLE_FUNCTIONS = 77
 # Modules in circles of imports, those for types and in functions included; and arguments annotated `Any`, in percent,
 # in the whole and in the array functions. They may only fall.
 MODULES_IN_CIRCLES, ANY_PERCENT, ANY_PERCENT_IN_OPS = 10, 9.4, 7.8

@@ -1,8 +1,8 @@
 """What a thread has around it: values that blocks put there and that code deep inside of them finds (lowest layer).
 
 Each value has a `Slot`, declared in the module that it belongs to. All values of a thread are one object: a `with`
-enters several at once, and `handed` takes all of them to another thread. What belongs to the thread itself, such as a
-connection or a share of a budget, is no such value.
+enters several at once, and `hand_over` takes all of them to another thread. What belongs to the thread itself, such as
+a connection or a share of a budget, is no such value.
 """
 
 import contextlib
@@ -88,7 +88,7 @@ class Surroundings:
         return Surroundings({**self._values, **other._values})
 
 
-def handed(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def hand_over(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Return the function as it is to be called in another thread: with all that this thread has around it now.
 
     What the other thread has is put aside for that time. What libraries keep for this thread goes along where their
@@ -112,7 +112,7 @@ def handed(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]
 
 
 def hand_too(capture: Capture) -> None:
-    """Have :func:`handed` take what a library keeps for each thread along.
+    """Have :func:`hand_over` take what a library keeps for each thread along.
 
     Args:
         capture: Called in the thread that hands over; what it returns is called in the other one, for a block there.

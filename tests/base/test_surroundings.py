@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from stratax.base.surroundings import Slot, hand_too, handed
+from stratax.base.surroundings import Slot, hand_over, hand_too
 
 NAME: Slot[str] = Slot("name", "nobody")
 PLACES: Slot[tuple[str, ...]] = Slot("places", ())
@@ -63,7 +63,7 @@ def test_slots_of_one_name_are_two():
 def test_another_thread_has_nothing_unless_it_is_handed_over():
     with NAME.holding("Ada") | PLACES.holding(("here",)):
         assert _in_thread(_both) == ("nobody", ())
-        assert _in_thread(handed(_both)) == ("Ada", ("here",))
+        assert _in_thread(hand_over(_both)) == ("Ada", ("here",))
 
 
 def test_what_is_handed_over_is_what_was_there_then_and_what_the_other_sets_stays_there():
@@ -73,7 +73,7 @@ def test_what_is_handed_over_is_what_was_there_then_and_what_the_other_sets_stay
         return before
 
     with NAME.holding("Ada"):
-        function = handed(moved)
+        function = hand_over(moved)
         with PLACES.holding(("here",)):
             assert _in_thread(function) == ("Ada", ())
             assert _in_thread(function) == ("Ada", ())
@@ -81,7 +81,7 @@ def test_what_is_handed_over_is_what_was_there_then_and_what_the_other_sets_stay
 
 
 def test_what_the_other_thread_had_is_put_aside_and_comes_back():
-    function = handed(_both)
+    function = hand_over(_both)
 
     def other() -> tuple[object, ...]:
         with NAME.holding("Bob"):
@@ -92,9 +92,9 @@ def test_what_the_other_thread_had_is_put_aside_and_comes_back():
 
 
 def test_arguments_results_and_errors_pass():
-    assert handed(divmod)(7, 2) == (3, 1)
+    assert hand_over(divmod)(7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):
-        handed(divmod)(1, 0)
+        hand_over(divmod)(1, 0)
     assert NAME.get() == "nobody"
 
 
@@ -115,5 +115,5 @@ def test_what_a_library_keeps_for_a_thread_goes_along(monkeypatch):
 
     hand_too(capture)
     library.value = 3
-    assert _in_thread(handed(lambda: library.value)) == 3
+    assert _in_thread(hand_over(lambda: library.value)) == 3
     assert _in_thread(lambda: hasattr(library, "value")) is False

@@ -101,7 +101,7 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def converted_call(
+def call_converted(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any] | None,
@@ -115,9 +115,9 @@ def converted_call(
 
 def _convert_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Any) -> Any:
     if isinstance(function, functools.partial):
-        return converted_call(function.func, (*function.args, *args), {**function.keywords, **kwargs}, scope)
+        return call_converted(function.func, (*function.args, *args), {**function.keywords, **kwargs}, scope)
     if isinstance(function, types.MethodType):
-        return converted_call(function.__func__, (function.__self__, *args), kwargs, scope)
+        return call_converted(function.__func__, (function.__self__, *args), kwargs, scope)
     if isinstance(function, types.FunctionType):
         is_users = storage.is_users(function) and _SKIP not in function.__dict__
         target = _rewrite(function) if is_users and _is_convertible(function) else None
@@ -133,7 +133,7 @@ def _convert_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
     # An object that is called: a layer of the user's own, say.
     method = type(function).__call__
     if isinstance(method, types.FunctionType) and _is_convertible(method) and storage.is_users(method):
-        return converted_call(method, (function, *args), kwargs, scope)
+        return call_converted(method, (function, *args), kwargs, scope)
     return function(*args, **kwargs)
 
 
@@ -305,7 +305,7 @@ class Operators:
     and_: Any = control.and_
     or_: Any = control.or_
     not_: Any = control.not_
-    converted_call: Any = converted_call
+    converted_call: Any = call_converted
     ld: Any = control.load
     ldu: Any = _load_or_undefined
     Undefined: Any = control.Undefined

@@ -125,7 +125,7 @@ class LoopRegion(regions.Region):
         self.inputs.append(source)
         return tracer
 
-    def taken(self, stream: object) -> int:
+    def count_taken(self, stream: object) -> int:
         """Return how many elements of `stream` are taken before this point in the first iteration."""
         return count_taken_before(self.parent, stream) + self.per_iteration(stream)
 
@@ -149,14 +149,14 @@ class LoopRegion(regions.Region):
     def next_element(self, stream: object) -> Any:
         structure = self._structures.get(id(stream))
         if structure is None:
-            ((structure, _),) = self.peek(stream, self.taken(stream), 1)
+            ((structure, _),) = self.peek(stream, self.count_taken(stream), 1)
             self._structures[id(stream)] = structure
         return self.feed(stream, structure, count=1, block=False)
 
     def next_optional(self, stream: object) -> tuple[Any, Any]:
         structure = self._structures.get(id(stream))
         if structure is None:
-            structure = regions.optional_structure(self, stream, self.taken(stream))
+            structure = regions.optional_structure(self, stream, self.count_taken(stream))
             self._structures[id(stream)] = structure
         present, value = self.feed(
             stream, (regions.OPTIONAL, structure), count=1, block=False, is_optional=True
@@ -201,7 +201,7 @@ def count_taken_before(region: regions.Region, stream: object) -> int:
     # A branch takes nothing itself, so what was taken before it is what was taken around it.
     while isinstance(region, BranchRegion):
         region = region.parent
-    return feeding_region(region, stream).taken(stream)
+    return feeding_region(region, stream).count_taken(stream)
 
 
 def feeding_region(region: regions.Region | None, stream: object) -> "regions.ProgramRegion | LoopRegion":

@@ -114,7 +114,7 @@ def _runs(
     parent: regions.Region, region: _body.LoopRegion, stream: object, count: int
 ) -> list[tuple[Any, int]]:
     per_iteration = region.per_iteration(stream)
-    skip = _body.feeding_region(parent, stream).taken(stream)
+    skip = _body.feeding_region(parent, stream).count_taken(stream)
     runs = parent.peek(stream, skip, count * per_iteration)
     if len(runs) > 1 and per_iteration > 1:
         raise errors.TracingError(

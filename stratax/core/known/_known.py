@@ -48,7 +48,7 @@ class KnownTrace(core.Trace):
         self._marking: frozenset[Any] = frozenset()
 
     @contextlib.contextmanager
-    def entered(self) -> Iterator["KnownTrace"]:
+    def enter(self) -> Iterator["KnownTrace"]:
         """Make it the current trace of a block."""
         with storage.listening(self._note_read), set_current_trace(self):
             yield self
@@ -271,7 +271,7 @@ _TRACE: Slot[KnownTrace | None] = Slot("known values", None)
 def keeping(is_wanted: bool) -> Iterator[None]:
     """Have values of a block that depend on no argument be known to `value_now`, if that is wanted."""
     trace = KnownTrace(regions.current_trace()) if is_wanted else None
-    with _TRACE.holding(trace), contextlib.nullcontext() if trace is None else trace.entered():
+    with _TRACE.holding(trace), contextlib.nullcontext() if trace is None else trace.enter():
         yield
 
 

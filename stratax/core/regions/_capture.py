@@ -634,16 +634,16 @@ class ProgramRegion(Region):
         """Return which dynamic argument of the function `tracer` is, if it is one unchanged."""
         return self.arguments.get(id(tracer))
 
-    def taken(self, stream: object) -> int:
+    def count_taken(self, stream: object) -> int:
         """Return how many elements of `stream` the program takes before the point that is being traced."""
         return self._taken.get(id(stream), 0)
 
     def next_element(self, stream: object) -> Any:
-        ((structure, _),) = self.peek(stream, self.taken(stream), 1)
+        ((structure, _),) = self.peek(stream, self.count_taken(stream), 1)
         return self.feed(stream, structure, count=1, block=False)
 
     def next_optional(self, stream: object) -> tuple[Any, Any]:
-        structure = optional_structure(self, stream, self.taken(stream))
+        structure = optional_structure(self, stream, self.count_taken(stream))
         present, value = self.feed(stream, (OPTIONAL, structure), count=1, block=False, is_optional=True)
         return present, value
 
@@ -667,7 +667,7 @@ class ProgramRegion(Region):
         entry = StreamFeed(
             stream=stream,
             structure=structure,
-            skip=self.taken(stream),
+            skip=self.count_taken(stream),
             count=count,
             block=block,
             count_argument=count_argument,
@@ -695,7 +695,7 @@ class ProgramRegion(Region):
 
     def note_taken(self, stream: object, count: int) -> None:
         """Count elements that the program takes."""
-        self._taken[id(stream)] = self.taken(stream) + count
+        self._taken[id(stream)] = self.count_taken(stream) + count
 
     def detach(self, streams: Sequence[Any]) -> list[Any]:
         """Put something else in the place of streams that were passed as arguments: the program outlives them.

@@ -226,7 +226,7 @@ class Dataset(Selecting, Grouping):
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> "Dataset":
         """Keep the elements for which `predicate` (of one element, unpacked like in `map`) gives True."""
         check_callable("predicate", predicate, self._node)
-        return self._derive(ops.tried(ops.Filter(self._node, predicate)))
+        return self._derive(ops.try_functions(ops.Filter(self._node, predicate)))
 
     # Elements made of others
 
@@ -281,7 +281,7 @@ class Dataset(Selecting, Grouping):
         Shuffles inside that were given no seed get one that belongs to the element.
         """
         check_callable("map_func", map_func, self._node)
-        return self._derive(ops.tried(ops.FlatMap(self._node, map_func, node_of)))
+        return self._derive(ops.try_functions(ops.FlatMap(self._node, map_func, node_of)))
 
     def interleave(
         self,

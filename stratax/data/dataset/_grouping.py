@@ -66,7 +66,7 @@ class Grouping(Deriving):
             return dataset
 
         groups = ops.Groups(self._node, key_func, size_of, wrap)
-        return self._derive(ops.tried(ops.GroupByWindow(groups, reduce_func, node_of)))
+        return self._derive(ops.try_functions(ops.GroupByWindow(groups, reduce_func, node_of)))
 
     def bucket_by_sequence_length(
         self,
@@ -172,7 +172,7 @@ class Grouping(Deriving):
     def group_by_reducer(self, key_func: Callable[..., Any], reducer: Any) -> Any:
         """Reduce the elements that have one key to one: see `tf.data.experimental.group_by_reducer`."""
         functions = (reducer.init_func, reducer.reduce_func, reducer.finalize_func)
-        return self._derive(ops.tried(ops.GroupByReducer(self._node, key_func, *functions)))
+        return self._derive(ops.try_functions(ops.GroupByReducer(self._node, key_func, *functions)))
 
 
 def _check_length(length: object) -> None:

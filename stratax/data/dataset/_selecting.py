@@ -29,7 +29,7 @@ class Selecting(Deriving):
             [0, 1, 2]
         """
         check_callable("predicate", predicate, self._node)
-        return self._derive(ops.tried(ops.TakeWhile(self._node, predicate)))
+        return self._derive(ops.try_functions(ops.TakeWhile(self._node, predicate)))
 
     def unique(self, name: str | None = None) -> Any:
         """Leave out elements that have come before. All that were given are kept in memory, and in saved positions.
@@ -69,7 +69,7 @@ class Selecting(Deriving):
             >>> [int(x) for x in sums]
             [1, 3, 6, 10]
         """
-        return self._derive(ops.tried(ops.Scan(self._node, initial_state, scan_func)))
+        return self._derive(ops.try_functions(ops.Scan(self._node, initial_state, scan_func)))
 
     def rejection_resample(
         self,

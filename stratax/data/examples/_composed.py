@@ -85,7 +85,7 @@ class RaggedFeature:
         for part in self.partitions:
             numbers = _pieces(*parsed[part.key]) if hasattr(part, "key") else [counts[:0]] * len(counts)
             parts.append((part, numbers))
-        return _partitions.divided(key, values, counts, parts, self.row_splits_dtype)
+        return _partitions.divide(key, values, counts, parts, self.row_splits_dtype)
 
 
 def _is_sparse(part: object) -> bool:

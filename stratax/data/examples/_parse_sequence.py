@@ -80,7 +80,7 @@ def parse_single_sequence_example(
     lists = {}
     for key, feature in sequences.items():
         if isinstance(feature, RaggedFeature):
-            lists[key] = _ragged(messages, key, feature, names).values
+            lists[key] = _parse_ragged(messages, key, feature, names).values
             continue
         steps = _steps(messages, feature, Where(key, names, single=True))
         # Parsed as a batch of one, whose dimension is taken away again.
@@ -131,7 +131,7 @@ def parse_sequence_example(
     lengths = {}
     for key, feature in sequences.items():
         if isinstance(feature, RaggedFeature):
-            lists[key] = _ragged(messages, key, feature, names)
+            lists[key] = _parse_ragged(messages, key, feature, names)
             continue
         steps = _steps(messages, feature, Where(key, names))
         if isinstance(feature, FixedLenSequenceFeature):
@@ -192,7 +192,7 @@ def _steps(messages: Sequence[Any], feature: ParsedFeature, where: Where) -> _St
     return _Steps(ragged.values, ragged.counts, np.array(lengths, np.int64))
 
 
-def _ragged(messages: Sequence[Any], key: str, feature: RaggedFeature, names: Any) -> Any:
+def _parse_ragged(messages: Sequence[Any], key: str, feature: RaggedFeature, names: Any) -> Any:
     """Return a RaggedTensor of records, steps and what a step has; partitions have as many steps as values."""
     plain = feature.plain(key)
     steps = {name: _steps(messages, part, Where(name, names)) for name, part in plain.items()}

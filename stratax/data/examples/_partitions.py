@@ -98,7 +98,7 @@ def check_partitions(partitions: object) -> None:
         )
 
 
-def divided(
+def divide(
     name: str,
     values: np.ndarray,
     counts: np.ndarray,

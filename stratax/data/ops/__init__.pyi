@@ -26,7 +26,7 @@ from ._take_skip import Skip as Skip
 from ._take_skip import Take as Take
 from ._take_skip import make_skip as make_skip
 from ._take_skip import make_take as make_take
-from ._trial import tried as tried
+from ._trial import try_functions as try_functions
 from ._trial import try_out as try_out
 from ._unique import UniqueElements as UniqueElements
 from ._window import Window as Window

@@ -41,7 +41,7 @@ class Trying(Node):
 Step = TypeVar("Step", bound=Trying)
 
 
-def tried(node: Step) -> Step:
+def try_functions(node: Step) -> Step:
     """Return a step that was just made, with its functions tried."""
     node.try_out()
     return node

@@ -20,7 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.base.surroundings import handed
+from stratax.base.surroundings import hand_over
 from stratax.core import jaxprs, regions
 from stratax.distribute.replicas._exchange import TakesTurns
 from stratax.distribute.replicas._replica_parts import ReplicaParts, belongs_to_replicas, ensure_parts
@@ -72,7 +72,7 @@ class ReplicaTurns:
             finally:
                 self._end(index)
 
-        in_thread = handed(work)
+        in_thread = hand_over(work)
         threads = [
             threading.Thread(target=in_thread, args=(index,), name=f"replica {index}", daemon=True)
             for index in range(1, len(self._devices))

@@ -8,7 +8,7 @@ import numpy as np
 
 from stratax.base.bounds import check_bytes, holds_pixels, most_bytes, taking_turns
 from stratax.base.shown import shown
-from stratax.base.surroundings import Slot, handed
+from stratax.base.surroundings import Slot, hand_over
 from stratax.base.threads import Threads
 from stratax.data.elements import as_array
 from stratax.data.vectorise import on_host
@@ -145,7 +145,7 @@ def _map_rows(body: CallPlan, columns: list[np.ndarray], values: Mapping[str, An
     with _IS_ROW.holding(True):
         if has_threads:
             with Threads(min(_THREADS, count), "stratax-rows") as pool:
-                rows = list(pool.map(handed(of_row), range(count)))
+                rows = list(pool.map(hand_over(of_row), range(count)))
         else:
             rows = [of_row(row) for row in range(count)]
     return [

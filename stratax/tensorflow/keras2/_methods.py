@@ -42,7 +42,7 @@ def install() -> None:
     seam.add(f"{_OPTIMIZER}.minimize", minimize)
     for name in ("fit", "evaluate", "predict"):
         seam.add(f"{_TRAINER}.{name}_generator", _of_generator(name))
-    seam.add(f"{_TRAINER}.compiled_loss", _compiled_loss)
+    seam.add(f"{_TRAINER}.compiled_loss", _compute_compiled_loss)
     seam.add(f"{_TRAINER}.compiled_metrics", property(_CompiledMetrics))
     seam.add("keras:Sequential.predict_classes", _predict_classes)
     seam.add("keras:Sequential.predict_proba", _predict_probabilities)
@@ -195,7 +195,7 @@ def _set_iterations(self: Any, variable: Any) -> None:
         seam.count_by(self, variable)
 
 
-def _compiled_loss(
+def _compute_compiled_loss(
     self: object,
     y_true: object,
     y_pred: object,

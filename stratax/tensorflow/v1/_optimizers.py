@@ -196,7 +196,7 @@ class RMSPropOptimizer(Optimizer):
         # The order in which they are made decides which one is called RMSProp_1 in checkpoints.
         slots = {"rms": 1.0, **({"mg": 0.0} if centered else {}), "momentum": 0.0}
         self._set_rule(
-            _rules.centered_rms_prop if centered else _rules.rms_prop, numbers, slots, is_by_row=True
+            _rules.rms_prop_centered if centered else _rules.rms_prop, numbers, slots, is_by_row=True
         )
 
 

@@ -89,7 +89,7 @@ def rms_prop(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -
     return value - total, {"rms": squares, "momentum": total}
 
 
-def centered_rms_prop(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
+def rms_prop_centered(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step as :func:`rms_prop`, by the gradients' variance instead of their mean square (Graves, 2013)."""
     squares = slots["rms"] + (jnp.square(gradient) - slots["rms"]) * (1 - numbers["decay"])
     mean = slots["mg"] + (gradient - slots["mg"]) * (1 - numbers["decay"])

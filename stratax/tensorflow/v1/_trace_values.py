@@ -25,7 +25,7 @@ class TraceValues:
             inputs: What the function that is traced is given: results of the trace, too.
         """
         self._known = known.KnownTrace(regions.current_trace())
-        with self._known.entered():
+        with self._known.enter():
             self.number(inputs)
             yield
 

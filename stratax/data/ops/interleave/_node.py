@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.data.elements import AUTOTUNE, UNKNOWN_CARDINALITY, Nested, Row, as_plain, element_scope
-from stratax.data.ops._trial import Trying, tried, try_out
+from stratax.data.ops._trial import Trying, try_functions, try_out
 from stratax.data.ops.interleave._cursor import CursorTurns, Inner, InterleaveCursor
 from stratax.data.plan import (
     Drawing,
@@ -267,4 +267,4 @@ def make_interleave(
         # As TensorFlow chooses; each parallel Dataset has threads of its own beside.
         cores = num_cores() if num_parallel_calls is None else -(-num_cores() // _THREADS_PER_TURN)
         cycle = cores if is_chosen else min(threads, num_cores())
-    return tried(Interleave(node, function, open_node, cycle, block, threads))
+    return try_functions(Interleave(node, function, open_node, cycle, block, threads))
