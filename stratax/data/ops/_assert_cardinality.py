@@ -1,14 +1,12 @@
 """`assert_cardinality`: a number of elements that is known and checked at the end (data layer)."""
 
-from typing import Any
-
 from stratax.data.elements import INFINITE_CARDINALITY, Block
-from stratax.data.plan import Node, PlanRun
+from stratax.data.plan import Node, OverOne, PlanRun
 from stratax.data.position import Cursor, CursorOver, State
 from stratax.errors import FailedPreconditionError
 
 
-class AssertCardinality(Node):
+class AssertCardinality(OverOne):
     """Its child's elements, whose number somebody knows.
 
     Args:
@@ -17,29 +15,20 @@ class AssertCardinality(Node):
     """
 
     label = "AssertCardinality"
+    is_indexable = False
 
     def __init__(self, child: Node, expected: int) -> None:
-        self.children = (child,)
+        super().__init__(child)
         self._expected = expected
-
-    @property
-    def spec(self) -> Any:
-        """Describe elements as the child does."""
-        return self.children[0].spec
 
     @property
     def length(self) -> int:
         """The number that was given."""
         return self._expected
 
-    @property
-    def is_indexable(self) -> bool:
-        """Answer that elements come one after another only."""
-        return False
-
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass that counts."""
-        return _CountingCursor(self.children[0].open(run, passes), self._expected)
+        return _CountingCursor(self.child.open(run, passes), self._expected)
 
 
 class _CountingCursor(CursorOver):

@@ -20,7 +20,7 @@ from stratax.data.ops.batch._batch import Batch
 from stratax.data.ops.batch._padded import PaddedBatch
 from stratax.data.ops.map._node import Map
 from stratax.data.ops.shuffle._node import Shuffle
-from stratax.data.plan import Node, OwnLock, Passes, PlanRun, walk
+from stratax.data.plan import Node, OverOne, OwnLock, Passes, PlanRun, walk
 from stratax.data.position import Cursor, State
 from stratax.data.sources import Random
 from stratax.errors import DataError
@@ -70,7 +70,7 @@ def _take_rows(column: np.ndarray, indices: np.ndarray) -> np.ndarray:
     return np.take(column, indices, axis=0)
 
 
-class Cache(Node):
+class Cache(OverOne):
     """Its child's elements, each made at most once.
 
     Over an indexable child every element is kept when it is first asked for, in whatever order. Over a stream they
@@ -80,31 +80,16 @@ class Cache(Node):
     label = "Cache"
 
     def __init__(self, child: Node) -> None:
-        self.children = (child,)
+        super().__init__(child)
         self._lock = OwnLock()
         self._stores: dict[Any, _Store] = {}
         self._streamed: dict[Any, list[Row]] = {}
         # Another seed gives other elements at the same positions.
         self._orders = [node.order for node in walk(child) if node.order is not None]
 
-    @property
-    def child(self) -> Node:
-        """The node whose elements are kept."""
-        return self.children[0]
-
     def over(self, *children: Node) -> Node:
         """Return a node with a cache of its own."""
         return Cache(*children)
-
-    @property
-    def spec(self) -> Any:
-        """Describe elements as the child does."""
-        return self.child.spec
-
-    @property
-    def length(self) -> int:
-        """Count as many elements as the child has."""
-        return self.child.length
 
     def _key(self, run: PlanRun) -> tuple[int, ...]:
         # A restored iterator has the seeds of its state, and not those of the plan.

@@ -18,14 +18,14 @@ from stratax.data.elements import (
     flatten,
 )
 from stratax.data.ops._concatenate import common_spec
-from stratax.data.plan import Node, Passes, PlanRun, feed_of
+from stratax.data.plan import Node, OverOne, Passes, PlanRun, feed_of
 from stratax.data.position import Cursor, Feed, State
 from stratax.errors import BadTypeError, DataError
 
 _WORDS = 2.0**32
 
 
-class WeightedNumbers(Node):
+class WeightedNumbers(OverOne):
     """Numbers of nodes, drawn with some weights.
 
     Args:
@@ -36,7 +36,7 @@ class WeightedNumbers(Node):
     label = "Weighted"
 
     def __init__(self, random: Node, weights: np.ndarray | None = None) -> None:
-        self.children = (random,)
+        super().__init__(random)
         self._weights = weights
 
     @property
@@ -44,18 +44,13 @@ class WeightedNumbers(Node):
         """Describe an element: a scalar of int64."""
         return TensorSpec((), np.int64)
 
-    @property
-    def length(self) -> int:
-        """Count as many as there are random integers."""
-        return self.children[0].length
-
     def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Draw the numbers at some positions."""
-        return self._choose(self.children[0].gather(indices, passes, run))
+        return self._choose(self.child.gather(indices, passes, run))
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over draws whose weights come one after another."""
-        return _WeightedCursor(feed_of(self.children[0], run, passes), self._choose)
+        return _WeightedCursor(feed_of(self.child, run, passes), self._choose)
 
     def _choose(self, block: Block) -> Block:
         draws, *given = block.columns()
@@ -96,6 +91,7 @@ class Choose(Node):
     """
 
     label = "Choose"
+    is_indexable = False
 
     def __init__(self, choices: Node, nodes: Sequence[Node], *, stops_on_empty: bool) -> None:
         self.children = (choices, *nodes)
@@ -125,11 +121,6 @@ class Choose(Node):
         """Not known; without an end where one of the nodes is."""
         lengths = [child.length for child in self.children[1:]]
         return INFINITE_CARDINALITY if INFINITE_CARDINALITY in lengths else UNKNOWN_CARDINALITY
-
-    @property
-    def is_indexable(self) -> bool:
-        """Answer that elements come one after another only."""
-        return False
 
     @property
     def is_uniform(self) -> bool:

@@ -30,30 +30,18 @@ class Asking(Drawing, Trying):
     """
 
     operation: str
+    is_indexable = False
+    # One at a time: the predicate may be watched.
+    reads_ahead = 1
 
     def __init__(self, child: Node, predicate: Callable[..., Any]) -> None:
         super().__init__(child)
         self._predicate = predicate
 
     @property
-    def spec(self) -> Any:
-        """Describe elements as the child does."""
-        return self.child.spec
-
-    @property
     def length(self) -> int:
         """The length, which is known of nothing only."""
         return 0 if self.child.length == 0 else UNKNOWN_CARDINALITY
-
-    @property
-    def is_indexable(self) -> bool:
-        """Answer that elements come one after another only."""
-        return False
-
-    @property
-    def reads_ahead(self) -> int:
-        """Nothing: the predicate may be watched."""
-        return 1
 
     def _passes(self, run: PlanRun, passes: int, row: Row, number: int) -> bool:
         # The predicate may write to what it gets; the element goes on unchanged.

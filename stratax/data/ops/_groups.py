@@ -47,6 +47,10 @@ class Keyed(Drawing, Trying):
     """
 
     operation: str
+    is_indexable = False
+    batch_size = None
+    # One at a time: the functions may be watched.
+    reads_ahead = 1
 
     def __init__(self, child: Node, key_func: Callable[..., Any]) -> None:
         check_callable("key_func", key_func, child)
@@ -57,21 +61,6 @@ class Keyed(Drawing, Trying):
     def length(self) -> int:
         """The length, which is known of nothing only."""
         return 0 if self.child.length == 0 else UNKNOWN_CARDINALITY
-
-    @property
-    def is_indexable(self) -> bool:
-        """Answer that elements come one after another only."""
-        return False
-
-    @property
-    def batch_size(self) -> int | None:
-        """Answer that elements are no batches."""
-        return None
-
-    @property
-    def reads_ahead(self) -> int:
-        """Nothing: the functions may be watched."""
-        return 1
 
     def key_of(self, run: PlanRun, passes: int, row: Row, number: int) -> int:
         """Return the key of an element."""
@@ -288,6 +277,8 @@ class GroupByReducer(Keyed):
 
     label = "GroupByReducer"
     operation = "group_by_reducer"
+    # Only calls of the functions give an element.
+    has_known_spec = False
 
     def __init__(
         self,
@@ -300,11 +291,6 @@ class GroupByReducer(Keyed):
         super().__init__(child, key_func)
         self._init_func, self._reduce_func, self._finalize_func = init_func, reduce_func, finalize_func
         self._spec: Any = None
-
-    @property
-    def has_known_spec(self) -> bool:
-        """False: only calls of the functions give an element."""
-        return False
 
     @property
     def spec(self) -> Any:

@@ -2,17 +2,16 @@
 
 import logging
 from concurrent.futures import CancelledError
-from typing import Any
 
 from stratax.data.elements import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Block
-from stratax.data.plan import Node, PlanRun
+from stratax.data.plan import Node, OverOne, PlanRun
 from stratax.data.position import Cursor, CursorOver
 from stratax.errors import WorkerError
 
 _logger = logging.getLogger("stratax")
 
 
-class IgnoreErrors(Node):
+class IgnoreErrors(OverOne):
     """Its child's elements but for those that raise.
 
     Args:
@@ -21,30 +20,21 @@ class IgnoreErrors(Node):
     """
 
     label = "IgnoreErrors"
+    is_indexable = False
 
     def __init__(self, child: Node, *, log_warning: bool) -> None:
-        self.children = (child,)
+        super().__init__(child)
         self._log_warning = log_warning
-
-    @property
-    def spec(self) -> Any:
-        """Describe elements as the child does."""
-        return self.children[0].spec
 
     @property
     def length(self) -> int:
         """Not known, except of nothing; without an end where the child is."""
-        length = self.children[0].length
+        length = self.child.length
         return length if length in (0, INFINITE_CARDINALITY) else UNKNOWN_CARDINALITY
-
-    @property
-    def is_indexable(self) -> bool:
-        """Answer that elements come one after another only."""
-        return False
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the elements that can be made."""
-        return IgnoreErrorsCursor(self.children[0].open(run, passes), run, log_warning=self._log_warning)
+        return IgnoreErrorsCursor(self.child.open(run, passes), run, log_warning=self._log_warning)
 
 
 class IgnoreErrorsCursor(CursorOver):

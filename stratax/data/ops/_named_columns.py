@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from stratax.data.elements import Block, Columns, flatten
-from stratax.data.plan import Node, PlanRun
+from stratax.data.plan import Node, OverOne, PlanRun
 from stratax.data.position import Cursor, CursorOver
 
 
-class NamedColumns(Node):
+class NamedColumns(OverOne):
     """Tuples as dicts, or as pairs of a dict and one component beside it.
 
     Args:
@@ -21,7 +21,7 @@ class NamedColumns(Node):
     is_indexable = False
 
     def __init__(self, child: Node, names: Sequence[str], apart: str | None) -> None:
-        self.children = (child,)
+        super().__init__(child)
         self._names = names
         self._apart = apart
 
@@ -32,12 +32,7 @@ class NamedColumns(Node):
     @property
     def spec(self) -> Any:
         """The child's spec, under names."""
-        return self._name(self.children[0].spec)
-
-    @property
-    def length(self) -> int:
-        """Count as many elements as the child has."""
-        return self.children[0].length
+        return self._name(self.child.spec)
 
     def describe(self) -> str:
         return f"{self.label}({','.join(self._names)})"
@@ -45,7 +40,7 @@ class NamedColumns(Node):
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         # Flattening numbers in the place of components shows where each one goes.
         order = flatten(self._name(range(len(self._names))))[0]
-        return _Reordered(self.children[0].open(run, passes), order)
+        return _Reordered(self.child.open(run, passes), order)
 
 
 class _Reordered(CursorOver):

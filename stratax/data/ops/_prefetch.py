@@ -1,18 +1,16 @@
 """`prefetch`: elements made in the background while the last ones are used (data layer)."""
 
-from typing import Any
-
 import numpy as np
 
 from stratax.data.elements import AUTOTUNE, Block
-from stratax.data.plan import Node, Passes, PlanRun, as_count
+from stratax.data.plan import Node, OverOne, Passes, PlanRun, as_count
 from stratax.data.position import Cursor, ReadAhead
 
 # One element in use and one being made.
 AUTOTUNED_DEPTH = 2
 
 
-class Prefetch(Node):
+class Prefetch(OverOne):
     """Its child's elements, made ahead.
 
     In an indexable plan it changes nothing itself: the iterator reads the whole plan ahead on one thread.
@@ -25,22 +23,8 @@ class Prefetch(Node):
     label = "Prefetch"
 
     def __init__(self, child: Node, buffer_size: int) -> None:
-        self.children = (child,)
+        super().__init__(child)
         self.depth = AUTOTUNED_DEPTH if buffer_size == AUTOTUNE else buffer_size
-
-    @property
-    def child(self) -> Node:
-        return self.children[0]
-
-    @property
-    def spec(self) -> Any:
-        """Describe elements as the child does."""
-        return self.child.spec
-
-    @property
-    def length(self) -> int:
-        """Count as many elements as the child has."""
-        return self.child.length
 
     def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Gather elements as the child does."""

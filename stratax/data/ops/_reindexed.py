@@ -1,28 +1,15 @@
 """Operations that only choose and order elements: index arithmetic over an indexable node (data layer)."""
 
 import abc
-from typing import Any
 
 import numpy as np
 
 from stratax.data.elements import Block
-from stratax.data.plan import Node, Passes, PlanRun
+from stratax.data.plan import OverOne, Passes, PlanRun
 
 
-class Reindexed(Node):
+class Reindexed(OverOne):
     """A node whose elements are some of its child's in another order."""
-
-    def __init__(self, child: Node) -> None:
-        self.children = (child,)
-
-    @property
-    def child(self) -> Node:
-        return self.children[0]
-
-    @property
-    def spec(self) -> Any:
-        """Describe elements as the child does."""
-        return self.child.spec
 
     @abc.abstractmethod
     def resolve(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> tuple[np.ndarray, Passes]:

@@ -35,6 +35,12 @@ class Scan(Drawing, Trying):
     """
 
     label = "Scan"
+    # Only a call of the function gives an element.
+    has_known_spec = False
+    is_indexable = False
+    batch_size = None
+    # One at a time: the function may be watched.
+    reads_ahead = 1
 
     def __init__(self, child: Node, initial: object, function: Callable[..., Any]) -> None:
         check_callable("scan_func", function)
@@ -47,11 +53,6 @@ class Scan(Drawing, Trying):
         self._initial = initial
         self._function = function
         self._spec: Any = None
-
-    @property
-    def has_known_spec(self) -> bool:
-        """False: only a call of the function gives an element."""
-        return False
 
     @property
     def spec(self) -> Any:
@@ -69,26 +70,6 @@ class Scan(Drawing, Trying):
     def _first_spec(self, row: Row) -> Any:
         with on_host():
             return spec_of_row(*self._result(self.fold(), row))
-
-    @property
-    def length(self) -> int:
-        """Count as many elements as the child has."""
-        return self.child.length
-
-    @property
-    def is_indexable(self) -> bool:
-        """Answer that elements come one after another only."""
-        return False
-
-    @property
-    def batch_size(self) -> int | None:
-        """Answer that the size of batches is not known."""
-        return None
-
-    @property
-    def reads_ahead(self) -> int:
-        """Nothing: the function may be watched."""
-        return 1
 
     def fold(self) -> Folded:
         """Return the first state."""

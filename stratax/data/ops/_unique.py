@@ -7,14 +7,14 @@ from typing import Any
 from stratax.base.shown import shown
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, TensorSpec, encode_columns
 from stratax.data.ops._filter import select_rows
-from stratax.data.plan import Lookahead, Node, PlanRun
+from stratax.data.plan import Lookahead, OverOne, PlanRun
 from stratax.data.position import Buffering, Cursor, State
 from stratax.errors import BadTypeError
 
 _KINDS = ("int32", "int64", "object")
 
 
-class UniqueElements(Node):
+class UniqueElements(OverOne):
     """Each element once, where it comes first.
 
     Args:
@@ -22,9 +22,7 @@ class UniqueElements(Node):
     """
 
     label = "Unique"
-
-    def __init__(self, child: Node) -> None:
-        self.children = (child,)
+    is_indexable = False
 
     @property
     def spec(self) -> Any:
@@ -33,7 +31,7 @@ class UniqueElements(Node):
         Raises:
             BadTypeError: Elements have several components, or are neither int32, int64 nor strings.
         """
-        spec = self.children[0].spec
+        spec = self.child.spec
         if not isinstance(spec, TensorSpec) or spec.dtype.name not in _KINDS:
             raise BadTypeError(
                 "unique takes Datasets of one component of int32, int64 or strings. "
@@ -44,17 +42,12 @@ class UniqueElements(Node):
     @property
     def length(self) -> int:
         """The length, which is known of nothing only."""
-        return 0 if self.children[0].length == 0 else UNKNOWN_CARDINALITY
-
-    @property
-    def is_indexable(self) -> bool:
-        """Answer that elements come one after another only."""
-        return False
+        return 0 if self.child.length == 0 else UNKNOWN_CARDINALITY
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the elements that have not come before."""
         _ = self.spec
-        return UniqueCursor(self.children[0].open(run, passes), Lookahead(self.children[0]))
+        return UniqueCursor(self.child.open(run, passes), Lookahead(self.child))
 
 
 class UniqueCursor(Buffering):

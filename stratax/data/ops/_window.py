@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax.data.elements import Block, DatasetSpec, ElementRows, Nested, Row, flatten, unflatten
-from stratax.data.plan import Node, PlanRun, feed_of
+from stratax.data.plan import Node, OverOne, PlanRun, feed_of
 from stratax.data.position import Cursor, CursorOver, Feed, Positions, State
 from stratax.data.sources import RowsSource
 
 
-class Window(Node):
+class Window(OverOne):
     """Overlapping or apart groups of elements, each component of a group a Dataset.
 
     Args:
@@ -22,6 +22,8 @@ class Window(Node):
     """
 
     label = "Window"
+    is_indexable = False
+    batch_size = None
 
     def __init__(
         self,
@@ -33,7 +35,7 @@ class Window(Node):
         *,
         drop_remainder: bool,
     ) -> None:
-        self.children = (child,)
+        super().__init__(child)
         self._size, self._shift, self._stride = size, shift, stride
         self._drop_remainder = drop_remainder
         self._wrap = wrap
@@ -41,22 +43,12 @@ class Window(Node):
     @property
     def spec(self) -> Any:
         """A DatasetSpec for every component."""
-        specs, structure = flatten(self.children[0].spec)
+        specs, structure = flatten(self.child.spec)
         return unflatten(structure, [DatasetSpec(spec) for spec in specs])
 
     @property
-    def is_indexable(self) -> bool:
-        """Answer that elements come one after another only."""
-        return False
-
-    @property
-    def batch_size(self) -> int | None:
-        """Answer that elements are no batches."""
-        return None
-
-    @property
     def length(self) -> int:
-        length = self.children[0].length
+        length = self.child.length
         if length < 0:
             return length
         if not self._drop_remainder:
@@ -68,13 +60,13 @@ class Window(Node):
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         reach = (self._size - 1) * self._stride + 1
-        feed = feed_of(self.children[0], run, passes)
+        feed = feed_of(self.child, run, passes)
         return WindowCursor(
             feed, reach, self._shift, self._stride, drop_remainder=self._drop_remainder, make=self._window
         )
 
     def _window(self, chosen: list[Row]) -> Row:
-        specs, _ = flatten(self.children[0].spec)
+        specs, _ = flatten(self.child.spec)
         return [self._wrap(RowsSource([[row[i]] for row in chosen], spec)) for i, spec in enumerate(specs)]
 
 

@@ -8,6 +8,7 @@ from ._locks import OwnLock as OwnLock
 from ._node import Drawing as Drawing
 from ._node import IndexCursor as IndexCursor
 from ._node import Node as Node
+from ._node import OverOne as OverOne
 from ._node import mix_pass as mix_pass
 from ._node import pass_at as pass_at
 from ._node import same_or_shape_ids as same_or_shape_ids

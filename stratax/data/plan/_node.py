@@ -152,7 +152,31 @@ class Node(abc.ABC):
         return None
 
 
-class Drawing(Node):
+class OverOne(Node):
+    """A step over one node; its elements are like that one's, and as many, where it does not say otherwise.
+
+    Args:
+        child: The node that it reads from.
+    """
+
+    def __init__(self, child: Node) -> None:
+        self.children = (child,)
+
+    @property
+    def child(self) -> Node:
+        """The node that this one reads from."""
+        return self.children[0]
+
+    @property
+    def spec(self) -> Any:
+        return self.children[0].spec
+
+    @property
+    def length(self) -> int:
+        return self.children[0].length
+
+
+class Drawing(OverOne):
     """A step with a function that may draw random numbers; they belong to an element's position in the whole data.
 
     Args:
@@ -160,15 +184,10 @@ class Drawing(Node):
     """
 
     def __init__(self, child: Node) -> None:
-        self.children = (child,)
+        super().__init__(child)
         # Lazy: a function that draws nothing must not take a number from the program's random stream.
         self._order = Order(None, reshuffle=True, lazy=True)
         self._stride, self._offset = 1, 0
-
-    @property
-    def child(self) -> Node:
-        """The node that this one reads from."""
-        return self.children[0]
 
     @property
     def is_in_memory(self) -> bool:

@@ -9,7 +9,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import StrPath
 from stratax.data.elements import Block, Columns, ElementRows, flatten, spec_kind
 from stratax.data.ops import below_batches
-from stratax.data.plan import Node, OwningCursor, OwnLock, Passes, PlanRun, walk
+from stratax.data.plan import Node, OverOne, OwningCursor, OwnLock, Passes, PlanRun, walk
 from stratax.data.position import Cursor, State
 from stratax.data.snapshots._snapshot import Snapshot, read_snapshot
 from stratax.data.snapshots._source import source_of
@@ -24,7 +24,7 @@ def make_file_cache(node: Node, filename: StrPath) -> Node:
     return below_batches(node, lambda child: FileCache(child, path))
 
 
-class FileCache(Node):
+class FileCache(OverOne):
     """Its child's elements, written to files by the first pass that gets to its end and read from there ever after.
 
     A pass that is not whole leaves nothing. Over an indexable child elements are written in whatever order they are
@@ -39,27 +39,12 @@ class FileCache(Node):
     label = "FileCache"
 
     def __init__(self, child: Node, path: str) -> None:
-        self.children = (child,)
+        super().__init__(child)
         self._path = path
         self._lock = OwnLock()
         self._source: tuple[Snapshot, Node] | None = None
         # The stored elements are in the order of these seeds, so the seeds are the key of what is stored.
         self._orders = [node.order for node in walk(child) if node.order is not None]
-
-    @property
-    def child(self) -> Node:
-        """The node whose elements are kept."""
-        return self.children[0]
-
-    @property
-    def spec(self) -> Any:
-        """Describe elements as the child does."""
-        return self.child.spec
-
-    @property
-    def length(self) -> int:
-        """Count as many elements as the child has."""
-        return self.child.length
 
     @property
     def is_indexable(self) -> bool:

@@ -42,6 +42,8 @@ class GeneratorElements(Node):
     is_indexable = False
     is_uniform = False
     batch_size = None
+    # One at a time: whoever wrote the generator may watch it.
+    reads_ahead = 1
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], signature: object) -> None:
         self._function = function
@@ -64,11 +66,6 @@ class GeneratorElements(Node):
     def length(self) -> int:
         """Answer that the number of elements is not known."""
         return UNKNOWN_CARDINALITY
-
-    @property
-    def reads_ahead(self) -> int:
-        """Nothing: whoever wrote the generator may watch it."""
-        return 1
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over the elements, converted to the signature's dtypes and checked against it."""

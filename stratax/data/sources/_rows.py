@@ -33,6 +33,9 @@ class RowsSource(Node):
         label: The name of the operation.
     """
 
+    # Shapes are not checked.
+    is_uniform = False
+
     def __init__(self, rows: list[Row], spec: PyTree, label: str = "Window") -> None:
         self.label = label
         self._rows = rows
@@ -47,11 +50,6 @@ class RowsSource(Node):
     def length(self) -> int:
         """The number of rows of the arrays."""
         return len(self._rows)
-
-    @property
-    def is_uniform(self) -> bool:
-        """Answer that shapes may differ: they are not checked."""
-        return False
 
     def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Return copies of the rows."""

@@ -16,22 +16,17 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.ops.batch._cursors import BatchCursor
-from stratax.data.plan import Node, Passes, PlanRun, as_count, is_one_of_many, select_passes
+from stratax.data.plan import Node, OverOne, Passes, PlanRun, as_count, is_one_of_many, select_passes
 from stratax.data.position import Cursor
 
 
-class Grouped(Node):
+class Grouped(OverOne):
     """What plain and padded batches share: groups of `size` consecutive elements."""
 
     def __init__(self, child: Node, size: int, *, drop_remainder: bool) -> None:
-        self.children = (child,)
+        super().__init__(child)
         self.size = size
         self.drop_remainder = drop_remainder
-
-    @property
-    def child(self) -> Node:
-        """The node whose elements are grouped."""
-        return self.children[0]
 
     @property
     def length(self) -> int:

@@ -30,10 +30,8 @@ from stratax.errors import BadTypeError, DataError, DataLossError
 class OneByOne(Grouped):
     """`size` elements that are put together one by one, since they differ in shape."""
 
-    @property
-    def is_uniform(self) -> bool:
-        """Whether groups have one shape, which is not known before looking."""
-        return False
+    # Not known before looking.
+    is_uniform = False
 
     def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
         """Gather one batch (every batch may have a shape of its own)."""

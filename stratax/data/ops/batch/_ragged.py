@@ -41,15 +41,12 @@ class RaggedBatch(OneByOne):
     """
 
     label = "RaggedBatch"
+    # They can't be divided by their leading axis.
+    batch_size = None
 
     def __init__(self, child: Node, size: int, splits_dtype: np.dtype, *, drop_remainder: bool) -> None:
         super().__init__(child, size, drop_remainder=drop_remainder)
         self._splits_dtype = splits_dtype
-
-    @property
-    def batch_size(self) -> int | None:
-        """Answer that batches can't be divided by their leading axis."""
-        return None
 
     @property
     def spec(self) -> Any:
@@ -112,15 +109,12 @@ class SparseBatch(OneByOne):
     """
 
     label = "SparseBatch"
+    # They can't be divided by their leading axis.
+    batch_size = None
 
     def __init__(self, child: Node, size: int, row_shape: tuple[int | None, ...]) -> None:
         super().__init__(child, size, drop_remainder=False)
         self._row_shape = row_shape
-
-    @property
-    def batch_size(self) -> int | None:
-        """Answer that batches can't be divided by their leading axis."""
-        return None
 
     @property
     def spec(self) -> Any:

@@ -16,23 +16,22 @@ from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops._take_skip import Take
 from stratax.data.ops.batch._batch import Batch
 from stratax.data.ops.batch._cursors import UnbatchCursor
-from stratax.data.plan import Lookahead, Node, PlanRun
+from stratax.data.plan import Lookahead, Node, OverOne, PlanRun
 from stratax.data.position import Cursor
 from stratax.errors import DataError
 
 
-class Unbatch(Node):
+class Unbatch(OverOne):
     """The slices of each element along its first axis."""
 
     label = "Unbatch"
-
-    def __init__(self, child: Node) -> None:
-        self.children = (child,)
+    is_indexable = False
+    batch_size = None
 
     @property
     def spec(self) -> Any:
         """The child's without the leading axis."""
-        specs, structure = flatten(self.children[0].spec)
+        specs, structure = flatten(self.child.spec)
         return unflatten(structure, [self._inner(spec) for spec in specs])
 
     @staticmethod
@@ -51,27 +50,17 @@ class Unbatch(Node):
     @property
     def length(self) -> int:
         """Known where every element has the same known number of slices."""
-        length = self.children[0].length
-        sizes = {spec.shape for spec in flatten(self.children[0].spec)[0]}
+        length = self.child.length
+        sizes = {spec.shape for spec in flatten(self.child.spec)[0]}
         leading = {shape[0] if shape else None for shape in sizes}
         size = leading.pop() if len(leading) == 1 else None
-        if length == 0 or (length > 0 and size is not None and self.children[0].is_uniform):
+        if length == 0 or (length > 0 and size is not None and self.child.is_uniform):
             return length * (size or 0)
         return length if length == -1 else -2
 
-    @property
-    def is_indexable(self) -> bool:
-        """Answer that elements come one after another only."""
-        return False
-
-    @property
-    def batch_size(self) -> int | None:
-        """Answer that the size of the batches is not known."""
-        return None
-
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass over slice after slice of each element."""
-        child = self.children[0]
+        child = self.child
         return UnbatchCursor(child.open(run, passes), Lookahead(child))
 
 

@@ -53,6 +53,12 @@ class Interleave(Drawing, Trying):
 
     label = "Interleave"
     operation = "interleave"
+    # Only a call of the function gives a Dataset.
+    has_known_spec = False
+    is_indexable = False
+    batch_size = None
+    # One at a time: the function may be watched.
+    reads_ahead = 1
 
     def __init__(
         self,
@@ -73,11 +79,6 @@ class Interleave(Drawing, Trying):
 
     def describe(self) -> str:
         return f"{self.label}({self._cycle_length}, {self._block_length})"
-
-    @property
-    def has_known_spec(self) -> bool:
-        """False: only a call of the function gives a Dataset."""
-        return False
 
     @property
     def spec(self) -> Any:
@@ -123,21 +124,6 @@ class Interleave(Drawing, Trying):
     def length(self) -> int:
         """The length, which is known of nothing only."""
         return 0 if self.child.length == 0 else UNKNOWN_CARDINALITY
-
-    @property
-    def is_indexable(self) -> bool:
-        """Answer that elements come one after another only."""
-        return False
-
-    @property
-    def batch_size(self) -> int | None:
-        """Answer that the size of the batches is not known."""
-        return None
-
-    @property
-    def reads_ahead(self) -> int:
-        """Nothing: the function may be watched."""
-        return 1
 
     @property
     def _name(self) -> str:

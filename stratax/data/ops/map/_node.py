@@ -73,11 +73,6 @@ class Map(Drawing):
         return node
 
     @property
-    def length(self) -> int:
-        """Count as many elements as the child has."""
-        return self.child.length
-
-    @property
     def is_vectorised(self) -> bool:
         """Whether the function is known to be called once per block; False before the first block."""
         return self._mapper.is_vectorised

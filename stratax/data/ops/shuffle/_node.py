@@ -43,11 +43,6 @@ class Shuffle(Reindexed):
         """Return the key of the random order."""
         return self._order
 
-    @property
-    def length(self) -> int:
-        """Count as many elements as the child has."""
-        return self.child.length
-
     def resolve(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> tuple[np.ndarray, Passes]:
         if self.child.length == INFINITE_CARDINALITY:
             blocks = indices // self.buffer_size
