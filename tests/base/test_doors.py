@@ -46,8 +46,13 @@ def private_imports(path, text):
                 continue
             # A room is two levels deep, what lies below it is in it; for a stub, a package is one.
             owner = tuple(parts[: min(private[0], 2 if path.suffix == ".pyi" else 3)])
-            if own[: len(owner)] != owner:
+            if own[: len(owner)] != owner and not (path.suffix == ".pyi" and is_wings(base, owner)):
                 yield name
+
+
+def is_wings(package, owner):
+    """Whether a stub of `stratax.tf`, which are the doors of TensorFlow's wing, takes a name of it."""
+    return (tuple(package[:2]), tuple(owner)) == (("stratax", "tf"), ("stratax", "tensorflow"))
 
 
 def parsed(stub):
@@ -123,6 +128,8 @@ def test_what_a_package_or_room_keeps_to_itself_is_taken_in_it_alone():
         ("data/__init__.pyi", "from .dataset._dataset import Dataset as Dataset", []),
         ("train.pyi", "from .core._function import f as f", ["stratax.core._function.f"]),
         ("tf/data.pyi", "from stratax.data._x import f as f", ["stratax.data._x.f"]),
+        ("tf/contrib/x.pyi", "from stratax.tensorflow.contrib._x import f as f", []),
+        ("tf/_x.py", "import stratax.tensorflow.contrib._x", ["stratax.tensorflow.contrib._x"]),
     ],
 )
 def test_an_import_past_a_door_is_found(path, code, expected):
@@ -143,7 +150,9 @@ def test_a_name_of_another_package_is_taken_from_its_door(stub):
     others = [
         origin
         for origin in _doors.parse_table(".".join(package), text).values()
-        if origin.module.startswith("stratax.") and origin.module.split(".")[:2] != package
+        if origin.module.startswith("stratax.")
+        and origin.module.split(".")[:2] != package
+        and not is_wings(package, origin.module.split(".")[:2])
     ]
     allowed = ("stratax._version",)
     assert [each for each in others if "._" in each.module and each.module not in allowed] == []

@@ -12,7 +12,10 @@ from stratax.estimator import stop_if_higher_hook as stop_if_higher_hook
 from stratax.estimator import stop_if_lower_hook as stop_if_lower_hook
 from stratax.estimator import stop_if_no_decrease_hook as stop_if_no_decrease_hook
 from stratax.estimator import stop_if_no_increase_hook as stop_if_no_increase_hook
-from stratax.tensorflow.contrib.estimator import *
+from stratax.tensorflow.contrib._estimator import TowerOptimizer as TowerOptimizer
+from stratax.tensorflow.contrib._estimator import clip_gradients_by_norm as clip_gradients_by_norm
+from stratax.tensorflow.contrib._estimator import forward_features as forward_features
+from stratax.tensorflow.contrib._estimator import replicate_model_fn as replicate_model_fn
 from stratax.tensorflow.estimator.canned.v1 import DNNEstimator as DNNEstimator
 from stratax.tensorflow.estimator.canned.v1 import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
 from stratax.tensorflow.estimator.canned.v1 import LinearEstimator as LinearEstimator

@@ -3,7 +3,7 @@
 import pytest
 
 from stratax import errors
-from stratax.tensorflow.contrib import framework
+from stratax.tf.contrib import framework
 
 
 @framework.add_arg_scope

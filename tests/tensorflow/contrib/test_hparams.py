@@ -3,7 +3,7 @@
 import pytest
 
 from stratax import errors
-from stratax.tensorflow.contrib.training import HParams, parse_values
+from stratax.tf.contrib.training import HParams, parse_values
 
 
 def settings():

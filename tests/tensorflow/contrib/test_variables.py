@@ -6,7 +6,7 @@ import pytest
 import stratax.tf as tf
 from stratax import errors
 from stratax.tensorflow import v1
-from stratax.tensorflow.contrib import framework
+from stratax.tf.contrib import framework
 from tests.tensorflow.v1.steps import Step
 
 

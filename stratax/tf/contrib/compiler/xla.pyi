@@ -1,3 +1,3 @@
 """`tf.contrib.compiler.xla`: functions that are compiled (tf layer)."""
 
-from stratax.tensorflow.contrib.compiler_xla import *
+from stratax.tensorflow.contrib._compiler import compile as compile

@@ -1,3 +1,3 @@
 """`tf.contrib.learn.learn_runner`: runs an experiment (tf layer)."""
 
-from stratax.tensorflow.contrib.learn_runner import *
+from stratax.tensorflow.contrib._learn import run as run

@@ -1,3 +1,3 @@
 """`tensorflow.examples.tutorials.mnist.input_data`: digits in batches (tf layer)."""
 
-from stratax.tensorflow.contrib.mnist import *
+from stratax.tf.contrib.learn.datasets.mnist import *

@@ -1,1 +1,0 @@
-from ._compiler import experimental_jit_scope as experimental_jit_scope

@@ -1,1 +1,0 @@
-from ._compiler import compile as compile

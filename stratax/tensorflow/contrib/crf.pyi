@@ -1,9 +1,0 @@
-from ._crf import CrfForwardRnnCell as CrfForwardRnnCell
-from ._crf import crf_binary_score as crf_binary_score
-from ._crf import crf_decode as crf_decode
-from ._crf import crf_log_likelihood as crf_log_likelihood
-from ._crf import crf_log_norm as crf_log_norm
-from ._crf import crf_multitag_sequence_score as crf_multitag_sequence_score
-from ._crf import crf_sequence_score as crf_sequence_score
-from ._crf import crf_unary_score as crf_unary_score
-from ._crf import viterbi_decode as viterbi_decode

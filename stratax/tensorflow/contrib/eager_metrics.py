@@ -1,5 +1,0 @@
-"""`tf.contrib.eager.metrics`: means that are called with batches."""
-
-from stratax.base import doors as _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

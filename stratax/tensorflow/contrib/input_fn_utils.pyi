@@ -1,1 +1,0 @@
-from ._learn_estimator import InputFnOps as InputFnOps

@@ -1,2 +1,0 @@
-from ._keras_tpu import TPUDistributionStrategy as TPUDistributionStrategy
-from ._keras_tpu import keras_to_tpu_model as keras_to_tpu_model

@@ -1,5 +1,0 @@
-"""`tf.contrib.layers`: layers whose defaults an argument scope may change."""
-
-from stratax.base import doors as _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,5 +1,0 @@
-"""`tf.contrib.learn`: experiments of Estimators."""
-
-from stratax.base import doors as _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,1 +1,0 @@
-from ._learn import run as run

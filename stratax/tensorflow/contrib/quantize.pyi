@@ -1,4 +1,0 @@
-from ._refused import create_eval_graph as create_eval_graph
-from ._refused import create_training_graph as create_training_graph
-from ._refused import experimental_create_eval_graph as experimental_create_eval_graph
-from ._refused import experimental_create_training_graph as experimental_create_training_graph

@@ -1,5 +1,0 @@
-from ._collected import append_tensor_alias as append_tensor_alias
-from ._collected import collect_named_outputs as collect_named_outputs
-from ._collected import convert_collection_to_dict as convert_collection_to_dict
-from ._collected import gather_tensors_aliases as gather_tensors_aliases
-from ._collected import get_tensor_aliases as get_tensor_aliases

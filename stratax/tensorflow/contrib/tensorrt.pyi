@@ -1,1 +1,0 @@
-from ._refused import create_inference_graph as create_inference_graph

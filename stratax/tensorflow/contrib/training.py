@@ -1,5 +1,0 @@
-"""`tf.contrib.training`: settings, and steps of training."""
-
-from stratax.base import doors as _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)
