@@ -9,9 +9,8 @@ make sense in an input pipeline answer NumPy arrays with NumPy arrays, on the ho
 `Dataset.map` start no device; everything else computes on a device.
 """
 
-from stratax.tf import _generation, _names, _stubs, _tensors
+from stratax.tf import _generation, _names, _tensors
 
-_stubs.install()
 _tensors.install()
 __getattr__, __dir__, __all__ = _names.attach(__name__, __file__)
 __getattr__ = _generation.telling(__getattr__)

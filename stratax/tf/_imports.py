@@ -1,9 +1,9 @@
 """What `import stratax.tf.x` and `import tensorflow.x` give (tf layer).
 
 Names of `stratax.tf` that are modules can be imported as such, wherever they are made: `stratax.tf.keras.layers` is a
-door, `stratax.tf.keras.applications` is Keras' own module. Where a process takes Stratax for TensorFlow, `tensorflow`
-and what is below it are the same modules. What is not there is refused with the sentence that the attribute would
-have.
+door, which is a stub alone, `stratax.tf.keras.applications` is Keras' own module. Where a process takes Stratax for
+TensorFlow, `tensorflow` and what is below it are the same modules. What is not there is refused with the sentence that
+the attribute would have.
 """
 
 import importlib
@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from stratax.base.shown import shown
 from stratax.errors import BackendError
 from stratax.startup import backend
+from stratax.tf import _stubs
 
 _OWN = "stratax.tf"
 _TENSORFLOW = "tensorflow"
@@ -149,7 +150,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return a spec that gives another module's object, or None where files decide.
+        """Return a spec of a stub or one that gives another module's object, or None where files of Python decide.
 
         Raises:
             ModuleNotFoundError: If TensorFlow has this module and Stratax does not.
@@ -164,7 +165,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         inside = fullname.removeprefix(f"{_TENSORFLOW}.").removeprefix(f"{_OWN}.").split(".")
         if inside[0].startswith("_"):
             # Our own, which files decide.
-            return None
+            return _stubs.find_spec(fullname, path)
         from stratax.tf import _private
 
         if _private.is_private(".".join(inside)):
@@ -172,7 +173,11 @@ class _Finder(importlib.abc.MetaPathFinder):
         if parent.__name__ != place:
             # The parent is known by several names, and its modules are imported by its own.
             return _as_spec(fullname, importlib.import_module(f"{parent.__name__}.{name}"))
-        if not place.startswith(_OWN) or importlib.machinery.PathFinder.find_spec(fullname, path):
+        if not place.startswith(_OWN):
+            return None
+        if (stub := _stubs.find_spec(fullname, path)) is not None:
+            return stub
+        if importlib.machinery.PathFinder.find_spec(fullname, path) is not None:
             return None
         found = getattr(parent, name, None)
         if isinstance(found, types.ModuleType):
