@@ -88,15 +88,15 @@ def _apply(layer: Any, inputs: Any, collections: Collections) -> Any:
     return outputs
 
 
-def _finish(
+def finish(
     outputs: Any,
     entered: v1.VariableScope,
-    normalizer_fn: _Function | None,
-    normalizer_params: Mapping[str, Any] | None,
     activation_fn: _Function | None,
     outputs_collections: Any,
+    normalizer_fn: _Function | None = None,
+    normalizer_params: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Normalize and activate what a layer gives, and collect it."""
+    """Normalize and activate what a layer gives, and collect it under the name of its variable scope."""
     if normalizer_fn is not None:
         outputs = normalizer_fn(outputs, **(normalizer_params or {}))
     if activation_fn is not None:
@@ -155,7 +155,7 @@ def fully_connected(
             _reuse=reuse,
         )
         outputs = _apply(layer, inputs, variables_collections)
-        return _finish(outputs, entered, normalizer_fn, normalizer_params, activation_fn, outputs_collections)
+        return finish(outputs, entered, activation_fn, outputs_collections, normalizer_fn, normalizer_params)
 
 
 @add_arg_scope
@@ -228,7 +228,7 @@ def convolution(
             _reuse=reuse,
         )
         outputs = _apply(layer, inputs, variables_collections)
-        return _finish(outputs, entered, normalizer_fn, normalizer_params, activation_fn, outputs_collections)
+        return finish(outputs, entered, activation_fn, outputs_collections, normalizer_fn, normalizer_params)
 
 
 def _of_rank(kinds: Mapping[int, Any], inputs: Any) -> Any:
@@ -298,8 +298,8 @@ def _make_transposed(rank: int, name: str) -> _Function:
                 _reuse=reuse,
             )
             outputs = _apply(layer, inputs, variables_collections)
-            return _finish(
-                outputs, entered, normalizer_fn, normalizer_params, activation_fn, outputs_collections
+            return finish(
+                outputs, entered, activation_fn, outputs_collections, normalizer_fn, normalizer_params
             )
 
     function.__name__ = function.__qualname__ = name
@@ -388,7 +388,7 @@ def separable_convolution2d(
                 _reuse=reuse,
             )
         outputs = _apply(layer, inputs, variables_collections)
-        return _finish(outputs, entered, normalizer_fn, normalizer_params, activation_fn, outputs_collections)
+        return finish(outputs, entered, activation_fn, outputs_collections, normalizer_fn, normalizer_params)
 
 
 class _Depthwise(v1.layers.Layer, keras.layers.DepthwiseConv2D):

@@ -11,8 +11,8 @@ from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.tensorflow import v1
 from stratax.tensorflow.contrib._arg_scope import add_arg_scope
-from stratax.tensorflow.contrib._collected import Collections, collect_named_outputs, collect_variables
-from stratax.tensorflow.contrib._layers import enter, is_channels_first
+from stratax.tensorflow.contrib._collected import Collections, collect_variables
+from stratax.tensorflow.contrib._layers import enter, finish, is_channels_first
 from stratax.tensorflow.ops.calls.creation import on_device
 
 _Function = Callable[..., Any]
@@ -117,9 +117,7 @@ def batch_norm(
         outputs = layer.apply(given, training=is_training).reshape(array.shape)
         names = ["moving_mean", "moving_variance", *["beta"] * center, *["gamma"] * scale]
         collect_variables({name: getattr(layer, name) for name in names}, variables_collections)
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
-        return collect_named_outputs(outputs_collections, entered.name, outputs)
+        return finish(outputs, entered, activation_fn, outputs_collections)
 
 
 def _affine(
@@ -208,9 +206,7 @@ def layer_norm(
         sizes = array.shape[params:]
         outputs = _normalize(array, range(begin, array.ndim), epsilon)
         outputs = _affine(outputs, sizes, sizes, center, scale, None, variables_collections, trainable)
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
-        return collect_named_outputs(outputs_collections, entered.name, outputs)
+        return finish(outputs, entered, activation_fn, outputs_collections)
 
 
 @add_arg_scope
@@ -245,9 +241,7 @@ def instance_norm(
             variables_collections,
             trainable,
         )
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
-        return collect_named_outputs(outputs_collections, entered.name, outputs)
+        return finish(outputs, entered, activation_fn, outputs_collections)
 
 
 @add_arg_scope
@@ -315,9 +309,7 @@ def group_norm(
             variables_collections,
             trainable,
         )
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
-        return collect_named_outputs(outputs_collections, entered.name, outputs)
+        return finish(outputs, entered, activation_fn, outputs_collections)
 
 
 def _axis(name: str, axis: int, rank: int) -> int:

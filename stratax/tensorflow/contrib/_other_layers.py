@@ -12,7 +12,7 @@ from stratax.base.typing import TensorLike
 from stratax.tensorflow import v1
 from stratax.tensorflow.contrib._arg_scope import add_arg_scope
 from stratax.tensorflow.contrib._collected import Collections, collect_named_outputs, collect_variables
-from stratax.tensorflow.contrib._layers import ZEROS, enter, is_channels_first
+from stratax.tensorflow.contrib._layers import ZEROS, enter, finish, is_channels_first
 from stratax.tensorflow.ops.calls.creation import on_device
 
 _Function = Callable[..., Any]
@@ -127,9 +127,7 @@ def bias_add(
         )
         collect_variables({"biases": biases}, variables_collections)
         outputs = array + on_device(biases).reshape(shape)
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
-        return collect_named_outputs(outputs_collections, entered.name, outputs)
+        return finish(outputs, entered, activation_fn, outputs_collections)
 
 
 @add_arg_scope

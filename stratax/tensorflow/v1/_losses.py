@@ -21,6 +21,7 @@ from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.described import docstring, make_function, parameter, parameters_of
 from stratax.tensorflow.ops.nn import nn
 from stratax.tensorflow.v1._current import current, current_or_none
+from stratax.tensorflow.v1._metric import ratio
 from stratax.tensorflow.v1._weights import check_broadcastable, check_same_shape, squeeze
 
 _LOSSES = "losses"
@@ -479,10 +480,10 @@ def _reduce(losses: Array, weights: Array, reduction: str, is_constant: bool) ->
     count = jnp.sum(jnp.broadcast_to(counted, losses.shape))
     replicas = _find_averaged_replicas()
     if replicas is None or is_constant:
-        return _ratio_of_any(total, count)
+        return ratio(total, count)
     # The mean over replicas of these is the quotient of all replicas' sums; its gradient, too.
     count = sum_over_replicas(count)
-    return _ratio_of_any(total, count) * replicas.num_replicas_in_sync
+    return ratio(total, count) * replicas.num_replicas_in_sync
 
 
 def _scale(total: Any) -> Any:
@@ -507,13 +508,7 @@ def _present(losses: Array, weights: Array) -> Any:
 
 def _ratio(numerator: Any, denominator: Any) -> Any:
     """Divide; by 0 and less, 0."""
-    return _ratio_of_any(numerator, jnp.maximum(denominator, 0))
-
-
-def _ratio_of_any(numerator: Any, denominator: Any) -> Any:
-    """Divide; by 0, 0, also in gradients."""
-    is_zero = denominator == 0
-    return jnp.where(is_zero, 0, numerator / jnp.where(is_zero, 1, denominator))
+    return ratio(numerator, jnp.maximum(denominator, 0))
 
 
 def _floats(labels: TensorLike, predictions: TensorLike, name: str = "predictions") -> tuple[Any, Any]:

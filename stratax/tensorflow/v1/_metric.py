@@ -262,7 +262,7 @@ def _make_metric(
 
 
 def ratio(numerator: Any, denominator: Any) -> Any:
-    """Return the quotient; 0 where the divisor is 0."""
+    """Return the quotient; 0 where the divisor is 0, also in gradients."""
     is_zero = denominator == 0
     return jnp.where(is_zero, 0, numerator / jnp.where(is_zero, 1, denominator))
 
