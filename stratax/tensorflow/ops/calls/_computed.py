@@ -63,7 +63,10 @@ def call_with_library_alike(function: Callable[..., Any], *operands: object, **o
 
 def with_lists_alike(*operands: object) -> tuple[Any, ...]:
     """Return operands, of which lists take the first array's dtype, as a tensor is made of them in TensorFlow."""
-    if not any(isinstance(operand, list | tuple) for operand in operands):
+    for operand in operands:
+        if isinstance(operand, list | tuple):
+            break
+    else:
         return operands
     dtype = next((operand.dtype for operand in operands if hasattr(operand, "dtype")), None)
     if dtype is None or any(map(holds_text, operands)):

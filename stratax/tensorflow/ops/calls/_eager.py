@@ -27,14 +27,22 @@ class _NotComputed:
 NOT_COMPUTED: Final = _NotComputed()
 
 
-class _Jax:
-    # Known once JAX is imported: without it nobody has an array of it.
+class Jax:
+    """What is taken from JAX once it is imported: without it nobody has an array of it.
+
+    Attributes:
+        array: The class of its arrays that have values.
+        is_top_level: Tells whether nothing is traced.
+        floatx: Gives the default dtype of Keras.
+    """
+
     array: Any = None
     is_top_level: Callable[[], bool] = staticmethod(lambda: False)
     floatx: Callable[[], str] = staticmethod(str)
 
     @classmethod
     def find(cls) -> None:
+        """Look for JAX."""
         if "jax" in sys.modules and "keras" in sys.modules:
             from keras.config import floatx
 
@@ -69,13 +77,13 @@ class EagerPrograms:
                 return NOT_COMPUTED
             kwargs = kwargs.copy()
             args = (*args, *map(kwargs.pop, self._arrays[len(args) :]))
-        if _Jax.array is None:
-            _Jax.find()
+        if Jax.array is None and "jax" in sys.modules:
+            Jax.find()
         operands = args[: self._count]
         for operand in operands:
-            if type(operand) is not _Jax.array or operand.dtype.itemsize == _SIZE_OF_HALVES:
+            if type(operand) is not Jax.array or operand.dtype.itemsize == _SIZE_OF_HALVES:
                 return NOT_COMPUTED
-        if TRACING.get() or PIPELINE.get() is not None or not _Jax.is_top_level():
+        if TRACING.get() or PIPELINE.get() is not None or not Jax.is_top_level():
             return NOT_COMPUTED
         try:
             return self._program(args[self._count :], kwargs)(*operands)
@@ -83,7 +91,7 @@ class EagerPrograms:
             return NOT_COMPUTED
 
     def _program(self, options: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
-        key: Hashable = _Jax.floatx()
+        key: Hashable = Jax.floatx()
         if options or named:
             # Of 1, 1.0 and True each is another option.
             key = (

@@ -5,6 +5,7 @@ far more than the cast; so the functions of this layer that make sense in a pipe
 arrays, tracers, Keras variables and symbolic Keras tensors go to `keras.ops`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from stratax.base.tracing import is_symbolic_size
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_array
 from stratax.data.vectorise import in_pipeline
-from stratax.tensorflow.ops.calls._text import holds_text
+from stratax.tensorflow.ops.calls._text import TEXT_KINDS, holds_text
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -24,6 +25,8 @@ def is_on_host(*operands: object) -> bool:
     Lists and tuples count as what they hold, NumPy's scalars as arrays. What poses as a NumPy array (the batched
     stand-ins of `Dataset.map`) is one. Text is never one (see `stratax.tensorflow.ops.calls._text`).
     """
+    if _are_arrays(operands):
+        return True
     leaves = [leaf for operand in operands for leaf in leaves_of(operand)]
     # Text has functions of its own.
     if any(map(holds_text, leaves)):
@@ -31,6 +34,18 @@ def is_on_host(*operands: object) -> bool:
     arrays = [leaf for leaf in leaves if isinstance(leaf, np.generic) or not isinstance(leaf, _NUMBERS)]
     # Numbers alone say nothing about where to compute.
     return bool(arrays) and all(is_numpy(array) for array in arrays)
+
+
+def _are_arrays(operands: Sequence[Any]) -> bool:
+    """Return whether operands are arrays of numbers on the host, as they nearly always are, or lists of such."""
+    for operand in operands:
+        kind = type(operand)
+        if kind is np.ndarray:
+            if operand.dtype.kind in TEXT_KINDS:
+                return False
+        elif (kind is not list and kind is not tuple) or not _are_arrays(operand):
+            return False
+    return len(operands) > 0
 
 
 def is_made_on_host(value: object) -> bool:
@@ -66,6 +81,8 @@ def is_numpy(value: object) -> bool:
 
 def is_of_sizes(*operands: object) -> bool:
     """Return whether operands are made of sizes, with one at least that is JAX' symbol."""
+    if _are_arrays(operands):
+        return False
     leaves = [leaf for operand in operands for leaf in leaves_of(operand)]
     return any(map(is_symbolic_size, leaves)) and all(
         isinstance(leaf, int | np.integer | np.ndarray) or is_symbolic_size(leaf) for leaf in leaves

@@ -18,6 +18,9 @@ from stratax.data.elements import as_array
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.calls.labels import TextSymbol
 
+# Of NumPy's arrays that may be text.
+TEXT_KINDS = "OSU"
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 

@@ -14,6 +14,7 @@ from stratax.base.typing import DTypeLike, TensorLike
 from stratax.core import storage
 from stratax.data.elements import Composite, TensorMethods, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.tensorflow.ops.calls import _eager
 from stratax.tensorflow.ops.calls._host import host_array, in_pipeline, is_made_on_host, is_on_host, leaves_of
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls._text import as_text, holds_text
@@ -28,11 +29,12 @@ def lengths_of(name: str, shape: TensorLike) -> tuple[int, ...]:
         BadArgumentError: A size is negative.
     """
     sizes = sizes_of(name, shape)
-    # A symbolic size is never negative.
-    if any(type(size) is int and size < 0 for size in sizes):
-        raise BadArgumentError(
-            f"An array has no negative sizes. Received: {name}={shown(sizes)}. Pass sizes of at least 0."
-        )
+    for size in sizes:
+        # A symbolic size is never negative.
+        if type(size) is int and size < 0:
+            raise BadArgumentError(
+                f"An array has no negative sizes. Received: {name}={shown(sizes)}. Pass sizes of at least 0."
+            )
     return sizes
 
 
@@ -119,6 +121,8 @@ def on_device(value: Any, dtype: Any = None) -> Any:
         BadTypeError: If `value` is text, which devices do not hold.
         BadArgumentError: If a whole number of 64 bits does not fit into the 32 that it has there.
     """
+    if dtype is None and type(value) is _eager.Jax.array:
+        return value
     value = as_numbers(value)
     if holds_text(value) or getattr(getattr(value, "dtype", None), "kind", "") == "O":
         raise BadTypeError(

@@ -55,8 +55,10 @@ def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name
     return op(name=name, doc=f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}", arrays=["x", "y"])(function)
 
 
-def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -> Any:
+def _or_text(function: Any, numpy_function: Callable[..., Any]) -> Any:
     """Return the same function, which takes two operands of text as well."""
+    # What `op` made of it is made once, of the function below.
+    compute = function.__wrapped__
 
     def with_text(x: TensorLike, y: TensorLike) -> Any:
         for operand in (x, y):
@@ -65,7 +67,7 @@ def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -
                 return operand.applied(numpy_function.__name__, numpy_function, others)
         if holds_text(x) or holds_text(y):
             return numpy_function(as_text("x", x), as_text("y", y))
-        return function(x, y)
+        return compute(x, y)
 
     doc = (function.__doc__ or "").replace("number.", "number, or text.", 1)
     return op(name=function.__name__, doc=doc, arrays=["x", "y"])(with_text)

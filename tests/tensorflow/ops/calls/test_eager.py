@@ -28,11 +28,11 @@ OF_FEATURES = [
 
 def called_as_always(function, *args, **kwargs):
     """What a function gives if no program computes it, and the error that it raises otherwise."""
-    array, _eager._Jax.array = _eager._Jax.array, type(None)
+    array, _eager.Jax.array = _eager.Jax.array, type(None)
     try:
         return result_of(function, *args, **kwargs)
     finally:
-        _eager._Jax.array = array
+        _eager.Jax.array = array
 
 
 def result_of(function, *args, **kwargs):
