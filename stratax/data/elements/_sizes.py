@@ -18,7 +18,7 @@ def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
         BadTypeError: It is none of these, or known only when a compiled program runs.
     """
     # Nearly all calls: no array is made for them.
-    if type(shape) in (tuple, list) and set(map(type, shape)) <= {int}:
+    if isinstance(shape, (tuple, list)) and set(map(type, shape)) <= {int}:
         return tuple(shape)
     parts = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(_check_known(name, shape))
     return tuple(size if is_symbolic_size(size) else int(_check_known(name, size)) for size in parts)
