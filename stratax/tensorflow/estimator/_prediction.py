@@ -92,6 +92,8 @@ def predictions(
             if before is not None:
                 for rows in _give(*before, scalars, treedef, single=single):
                     yield from rows
+        if not joints.is_stop_asked:
+            joints.end_of_pass(loop)
         if ahead is not None:
             for rows in _give(*ahead, scalars, treedef, single=single):
                 yield from rows

@@ -180,13 +180,10 @@ class SessionHooks(engine.Hook):
 
     def before_dispatch(self, loop: RunningLoop, steps: int) -> None:
         self._asked.clear()
-        self.session.global_step, self.session.steps = loop.step, steps
-        self._context = SessionRunContext(None, self.session)
-        with self._reading():
-            for hook in self._before:
-                arguments = hook.before_run(self._context)
-                if arguments is not None and arguments.fetches is not None:
-                    self._asked[id(hook)] = self._keys_of(arguments.fetches)
+        self.session.steps = steps
+        for hook, arguments in self._call_before(loop):
+            if arguments is not None and arguments.fetches is not None:
+                self._asked[id(hook)] = self._keys_of(arguments.fetches)
         if self._wanted is None:
             self._wanted = [(hook, *self._keys_of(hook.fetches)) for hook in self._results]
         self._stop_if_asked(loop)
@@ -207,6 +204,17 @@ class SessionHooks(engine.Hook):
             for hook in self._after:
                 hook.after_run(self._context, self._values(hook, outputs))
         self._stop_if_asked(loop)
+
+    def end_of_pass(self, loop: RunningLoop) -> None:
+        # As in TensorFlow, where the step that finds no batch begins like all others.
+        self._call_before(loop)
+
+    def _call_before(self, loop: RunningLoop) -> list[tuple[SessionRunHook, Any]]:
+        """Call the hooks' `before_run`, and return what each of them asks for."""
+        self.session.global_step = loop.step
+        self._context = SessionRunContext(None, self.session)
+        with self._reading():
+            return [(hook, hook.before_run(self._context)) for hook in self._before]
 
     @property
     def is_stop_asked(self) -> bool:

@@ -60,7 +60,8 @@ class Training:
         # Others train the same variables in loops of their own, and only the chief saves them.
         self._has_others = strategy.extended.membership.num_others > 0
         spec = model.spec
-        given = [*hooks, *spec.training_hooks, *(spec.training_chief_hooks if chief else ())]
+        # In TensorFlow's order.
+        given = [*(spec.training_chief_hooks if chief else ()), *hooks, *spec.training_hooks]
         session = Session(model, config.model_dir or "", chief, self._save)
         saving = _saving(given, config, spec.scaffold, listeners)
         if self._has_others and not chief:

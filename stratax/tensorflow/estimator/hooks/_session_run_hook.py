@@ -131,6 +131,8 @@ class SessionRunHook:
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Return what to fetch in the coming dispatch, or None.
 
+        Called once more where the input has ended, for the dispatch that finds no batch.
+
         Args:
             run_context: The dispatch; `run_context.session.global_step` steps are done.
         """
