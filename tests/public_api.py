@@ -43,6 +43,11 @@ def is_for_users(module: str) -> bool:
     return not (is_private or is_room or top in _FOR_OTHER_PACKAGES)
 
 
+def is_shown_to_users(cls: type) -> bool:
+    """Whether the module that a class says it is of is a door for users, or what one names."""
+    return cls.__module__ == "stratax" or is_for_users(cls.__module__)
+
+
 def public_names(module: types.ModuleType) -> list[str]:
     """The names that `module` makes public."""
     if hasattr(module, "__all__"):

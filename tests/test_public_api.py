@@ -1,5 +1,6 @@
 import enum
 import inspect
+import pickle
 import types
 
 import pytest
@@ -166,3 +167,35 @@ def test_a_difference_from_the_snapshot_is_shown_as_a_diff(tmp_path, monkeypatch
     monkeypatch.setattr(public_api, "SNAPSHOT", snapshot)
     assert public_api.difference(["a", "b"]) == ""
     assert public_api.difference(["a", "c"]).splitlines()[-2:] == ["-b", "+c"]
+
+
+def test_classes_show_the_door_that_users_take_them_from():
+    """In their `repr` and in errors; they are pickled by that path."""
+    # Keras looks for what it has saved in the `__dict__` of a module, where a door has only what was used.
+    shown = {
+        value: path
+        for path, value in public_values()
+        if isinstance(value, type)
+        and value.__module__.split(".")[0] == "stratax"
+        and not hasattr(value, "get_config")
+    }
+    assert len(shown) > 300
+    inner = [f"{path}: {cls!r}" for cls, path in shown.items() if not public_api.is_shown_to_users(cls)]
+    # A door that has a class by another name than its own can't be where it is found.
+    assert [
+        each for each in inner if each.partition(":")[0].endswith(f".{each.rpartition('.')[2][:-2]}")
+    ] == []
+    assert len(inner) < 10
+    assert [path for cls, path in shown.items() if pickle.loads(pickle.dumps(cls)) is not cls] == []
+
+
+def test_of_several_doors_a_class_shows_the_one_of_the_reference():
+    import stratax as sx
+    import stratax.tf as tf
+
+    assert repr(tf.data.Dataset) == "<class 'stratax.data.Dataset'>"
+    assert repr(tf.TensorSpec) == "<class 'stratax.data.TensorSpec'>"
+    assert repr(tf.estimator.Estimator) == "<class 'stratax.estimator.Estimator'>"
+    assert repr(tf.TensorArray) == "<class 'stratax.tf.TensorArray'>"
+    assert repr(sx.errors.DataError) == "<class 'stratax.errors.DataError'>"
+    assert repr(sx.Variable) == "<class 'stratax.Variable'>"

@@ -13,10 +13,12 @@ forms and no others::
     load = stratax.image.decode_image       a name that is another one there; needs an `import stratax.image`
 """
 
+import functools
 import importlib
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -86,6 +88,8 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
         module = importlib.import_module(origin.module)
         # Imported at the first use: `import stratax` stays quick, and the stub is the only list of names.
         value = getattr(module, origin.attribute) if origin.attribute else module
+        if isinstance(value, type):
+            _places.show(value, origin)
         # Found without this function from now on.
         vars(sys.modules[door])[name] = value
         return value
@@ -96,6 +100,61 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
 
     # A copy: `__all__` may be changed by who gets it.
     return __getattr__, __dir__, names.copy()
+
+
+class _Places:
+    """Has classes say of themselves that they are made where users find them, and not in the module with their text.
+
+    That is what their `repr` and errors call them, and by which they are pickled, as NumPy and JAX do it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # Doors of which nothing was read yet: nobody has asked for a class since they were named.
+        self._named: list[str] = []
+        self._open: set[str] = set()
+        self._doors: dict[NameOrigin, str] = {}
+
+    def open(self, *doors: str) -> None:
+        """Have classes show doors that users take them from: these, and those that they name; the first that has it."""
+        with self._lock:
+            self._named += doors
+
+    def show(self, cls: type, origin: NameOrigin) -> None:
+        """Have a class that a door has found show the door that users take it from, if there is one."""
+        # What Keras has saved it looks for in the `__dict__` of a module, where a door has only what was used.
+        if not _is_own(cls.__module__) or hasattr(cls, "get_config"):
+            return
+        with self._lock:
+            self._read_named()
+            if cls.__module__ in self._open:
+                return
+            door = self._doors.get(NameOrigin(cls.__module__, cls.__qualname__))
+            if door is None and cls.__qualname__ == origin.attribute:
+                door = self._doors.get(_find_made(origin))
+            if door is not None:
+                cls.__module__ = door
+
+    def _read_named(self) -> None:
+        # Doors that a door names come behind all others.
+        for door in self._named:
+            if door in self._open:
+                continue
+            self._open.add(door)
+            table = _find_table(door)
+            for name, origin in sorted(table.items()):
+                if origin == NameOrigin(f"{door}.{name}", ""):
+                    self._named.append(origin.module)
+                elif _is_own(origin.module) and (made := _find_made(origin)).attribute == name:
+                    # By another name it could not be pickled.
+                    self._doors.setdefault(made, door)
+        self._named.clear()
+
+
+_places = _Places()
+
+
+open_to_users = _places.open
 
 
 def _no_attribute(door: str, name: str, names: list[str]) -> AttributeError:
@@ -202,6 +261,22 @@ def _stubs(folder: str, module: str) -> Iterator[tuple[str, str]]:
 def _table_of(door: str) -> dict[str, NameOrigin]:
     path = _folder(door)
     return read_table(door, os.path.join(path, "__init__.pyi") if os.path.isdir(path) else f"{path}.pyi")
+
+
+@functools.cache
+def _find_table(module: str) -> dict[str, NameOrigin]:
+    """Return the table of a module; an empty one if it is no door."""
+    try:
+        return _table_of(module)
+    except FileNotFoundError:
+        return {}
+
+
+def _find_made(origin: NameOrigin) -> NameOrigin:
+    """Return where a name is made that one door may have from another."""
+    while (further := _find_table(origin.module).get(origin.attribute)) is not None:
+        origin = further
+    return origin
 
 
 def _folder(module: str) -> str:

@@ -9,8 +9,10 @@ make sense in an input pipeline answer NumPy arrays with NumPy arrays, on the ho
 `Dataset.map` start no device; everything else computes on a device.
 """
 
+from stratax.base import doors as _doors
 from stratax.tf import _generation, _names, _tensors
 
+_doors.open_to_users(__name__)
 _tensors.install()
 __getattr__, __dir__, __all__ = _names.attach(__name__, __file__)
 __getattr__ = _generation.telling(__getattr__)

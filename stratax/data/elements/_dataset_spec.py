@@ -40,11 +40,6 @@ class DatasetBatch(Composite):
         return self._rows
 
     @property
-    def element_spec(self) -> Any:
-        """Structure of the specs of the elements of each Dataset."""
-        return self._row_spec.element_spec
-
-    @property
     def spec(self) -> "DatasetSpec":
         """What describes it."""
         return self._row_spec.batched(len(self._rows))
@@ -53,11 +48,6 @@ class DatasetBatch(Composite):
     def shape(self) -> TensorShape:
         """How many Datasets it holds, along each of its dimensions."""
         return TensorShape(self.spec.dataset_shape)
-
-    @property
-    def ndim(self) -> int:
-        """The number of its dimensions."""
-        return len(self.spec.dataset_shape or ())
 
     def numpy(self) -> NoReturn:
         """Refuse: Datasets are no numbers.
@@ -75,11 +65,11 @@ class DatasetBatch(Composite):
         return self
 
     def __repr__(self) -> str:
-        return f"<DatasetBatch shape={self.shape}, element_spec={self.element_spec!r}>"
+        return f"<DatasetBatch shape={self.shape}, element_spec={self._row_spec.element_spec!r}>"
 
 
 def _to_parts(batch: DatasetBatch) -> tuple[tuple[Any, ...], "DatasetSpec"]:
-    return batch.rows, batch._row_spec
+    return batch._rows, batch._row_spec
 
 
 def _of_parts(spec: "DatasetSpec", rows: Sequence[Any]) -> DatasetBatch:

@@ -26,6 +26,11 @@ from stratax.errors import OutOfRangeError, TracingError
 
 # Shape and dtype of each component.
 _Kind = tuple[tuple[tuple[int, ...], Any], ...]
+_TEXT_FIX = "Leave it out, or turn it into numbers, in a `map` before the iterator."
+_DATASET_FIX = (
+    "Flatten the windows before: ds.flat_map(lambda window: window.batch(n)); or loop over them outside of the "
+    "function, which takes a window as its argument."
+)
 
 
 def tracing_region() -> Any:
@@ -121,13 +126,11 @@ def _kind(block: Block, structure: Structure) -> _Kind:
     row = block.row(0)
     for name, leaf in zip(leaf_names(structure), row, strict=True):
         if not isinstance(leaf, (np.ndarray, np.generic)) or leaf.dtype.kind not in "biufcV":
-            what = (
-                "text" if isinstance(leaf, bytes) or getattr(leaf, "dtype", None) is not None else "a Dataset"
-            )
+            is_text = isinstance(leaf, bytes) or getattr(leaf, "dtype", None) is not None
+            what, fix = ("text", _TEXT_FIX) if is_text else ("a Dataset", _DATASET_FIX)
             raise TracingError(
                 "A compiled function takes numbers from a dataset, which devices compute with. Expected: components "
-                f"of numbers or booleans. Received: {name} is {what}. Leave it out, or turn it into numbers, in a "
-                "`map` before the iterator."
+                f"of numbers or booleans. Received: {name} is {what}. {fix}"
             )
     return tuple((leaf.shape, leaf.dtype) for leaf in row)
 
