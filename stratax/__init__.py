@@ -18,17 +18,9 @@ from stratax.startup.backend import choose_backend as _choose_backend
 from stratax.startup.backend import hook_keras as _hook_keras
 
 # As the reference has them; those of TensorFlow's names open with it.
-_doors.open_to_users(
-    *(
-        "stratax.data",
-        "stratax",
-        "stratax.train",
-        "stratax.cli",
-        "stratax.feature_column",
-        "stratax.rehearsal",
-    ),
-    *("stratax.servers", "stratax.serving", "stratax.v1", "stratax.convert.beam"),
-)
+_doors.open_to_users("stratax.data", "stratax", "stratax.train", "stratax.cli", "stratax.rehearsal")
+_doors.open_to_users("stratax.feature_column", "stratax.servers", "stratax.serving", "stratax.v1")
+_doors.open_to_users("stratax.convert.beam")
 _malloc.install()
 with _command.tell_without_a_traceback():
     _choose_backend()

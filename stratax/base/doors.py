@@ -103,10 +103,7 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
 
 
 class _Places:
-    """Has classes say of themselves that they are made where users find them, and not in the module with their text.
-
-    That is what their `repr` and errors call them, and by which they are pickled, as NumPy and JAX do it.
-    """
+    """Has classes say that they are made where users find them, as NumPy's do, and not in a module of a room."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -127,13 +124,11 @@ class _Places:
             return
         with self._lock:
             self._read_named()
-            if cls.__module__ in self._open:
-                return
-            door = self._doors.get(NameOrigin(cls.__module__, cls.__qualname__))
-            if door is None and cls.__qualname__ == origin.attribute:
-                door = self._doors.get(_find_made(origin))
-            if door is not None:
-                cls.__module__ = door
+            found = self._doors.get(NameOrigin(cls.__module__, cls.__qualname__))
+            if found is None and cls.__qualname__ == origin.attribute:
+                found = self._doors.get(_find_made(origin))
+            if found is not None and cls.__module__ not in self._open:
+                cls.__module__ = found
 
     def _read_named(self) -> None:
         # Doors that a door names come behind all others.
@@ -141,8 +136,7 @@ class _Places:
             if door in self._open:
                 continue
             self._open.add(door)
-            table = _find_table(door)
-            for name, origin in sorted(table.items()):
+            for name, origin in sorted(_find_table(door).items()):
                 if origin == NameOrigin(f"{door}.{name}", ""):
                     self._named.append(origin.module)
                 elif _is_own(origin.module) and (made := _find_made(origin)).attribute == name:
@@ -152,8 +146,6 @@ class _Places:
 
 
 _places = _Places()
-
-
 open_to_users = _places.open
 
 
@@ -273,7 +265,6 @@ def _find_table(module: str) -> dict[str, NameOrigin]:
 
 
 def _find_made(origin: NameOrigin) -> NameOrigin:
-    """Return where a name is made that one door may have from another."""
     while (further := _find_table(origin.module).get(origin.attribute)) is not None:
         origin = further
     return origin

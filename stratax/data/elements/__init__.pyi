@@ -28,7 +28,7 @@ from ._composite import is_composites as is_composites
 from ._composite import map_parts as map_parts
 from ._composite import parts_of as parts_of
 from ._composite import refuse_numpy as refuse_numpy
-from ._dataset_spec import DatasetBatch as DatasetBatch
+from ._dataset_batch import DatasetBatch as DatasetBatch
 from ._dataset_spec import DatasetSpec as DatasetSpec
 from ._dtype import DType as DType
 from ._element_spec import check_same as check_same

@@ -1,83 +1,16 @@
-"""Datasets that are components of elements, and `DatasetSpec`, which describes one or a batch of them (data layer)."""
+"""`DatasetSpec`: what describes a component that is a Dataset, or a batch of them (data layer)."""
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
-import optree
-
-from stratax.base import pytrees
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
-from stratax.data.elements._composite import NAMESPACE, Composite, merge_shapes
+from stratax.data.elements._composite import Composite, merge_shapes
 from stratax.data.elements._spec import Nested
 from stratax.data.elements._structure import flatten, unflatten
 from stratax.data.elements._tensor_shape import Shape, TensorShape, as_shape
-from stratax.errors import BadTypeError, DataError
-
-
-class DatasetBatch(Composite):
-    """A batch of Datasets, as `batch` makes it of the windows of `window`, for those who take it apart again.
-
-    `unbatch` gives the Datasets one by one, and so does `Dataset.from_tensor_slices`. There is nothing else to do with
-    it, as in TensorFlow.
-
-    Args:
-        rows: The Datasets, or the batches of them.
-        spec: What describes each of them.
-    """
-
-    __slots__ = ("_row_spec", "_rows")
-
-    def __init__(self, rows: Sequence[Any], spec: "DatasetSpec") -> None:
-        pytrees.tell_jax()
-        self._rows = tuple(rows)
-        self._row_spec = spec
-
-    @property
-    def rows(self) -> tuple[Any, ...]:
-        """The Datasets, or the batches of them."""
-        return self._rows
-
-    @property
-    def spec(self) -> "DatasetSpec":
-        """What describes it."""
-        return self._row_spec.batched(len(self._rows))
-
-    @property
-    def shape(self) -> TensorShape:
-        """How many Datasets it holds, along each of its dimensions."""
-        return TensorShape(self.spec.dataset_shape)
-
-    def numpy(self) -> NoReturn:
-        """Refuse: Datasets are no numbers.
-
-        Raises:
-            BadTypeError: Always.
-        """
-        raise BadTypeError(
-            f"Datasets can't be converted to an array of NumPy. Received: {shown(self)}. Take the elements out of "
-            "them first: ds.unbatch().flat_map(lambda window: window)."
-        )
-
-    def on_host(self) -> "DatasetBatch":
-        """Return it as it is."""
-        return self
-
-    def __repr__(self) -> str:
-        return f"<DatasetBatch shape={self.shape}, element_spec={self._row_spec.element_spec!r}>"
-
-
-def _to_parts(batch: DatasetBatch) -> tuple[tuple[Any, ...], "DatasetSpec"]:
-    return batch._rows, batch._row_spec
-
-
-def _of_parts(spec: "DatasetSpec", rows: Sequence[Any]) -> DatasetBatch:
-    return DatasetBatch(rows, spec)
-
-
-optree.register_pytree_node(DatasetBatch, _to_parts, _of_parts, namespace=NAMESPACE)
-pytrees.register(DatasetBatch, _to_parts, _of_parts)
+from stratax.errors import DataError
 
 
 class DatasetSpec:
@@ -113,7 +46,7 @@ class DatasetSpec:
     @property
     def value_type(self) -> type:
         """The class of what it describes: something made of elements, as a Dataset is, or a batch of such."""
-        return Nested if self._dataset_shape == () else DatasetBatch
+        return Nested if self._dataset_shape == () else Composite
 
     @staticmethod
     def from_value(value: Nested) -> "DatasetSpec":
@@ -142,7 +75,7 @@ class DatasetSpec:
         made._dataset_shape = shape
         return made
 
-    def join(self, values: Sequence[Any]) -> DatasetBatch:
+    def join(self, values: Sequence[Any]) -> Any:
         """Return a batch of such components.
 
         Raises:
@@ -155,15 +88,18 @@ class DatasetSpec:
                 "Batches of Datasets that become one batch need one size. "
                 f"Received: sizes={shown(shapes)}. Use unbatch before batch, or drop_remainder=True."
             )
+        # Few programs make one.
+        from stratax.data.elements._dataset_batch import DatasetBatch
+
         return DatasetBatch(values, functools.reduce(DatasetSpec.merged, specs) if specs else self)
 
-    def split(self, value: DatasetBatch) -> list[Any]:
+    def split(self, value: Any) -> list[Any]:
         """Return the parts of such a component."""
         return list(value.rows)
 
     def is_compatible_with(self, other: object) -> bool:
         """Return whether a Dataset, a batch of them, or the spec of one, is described by this spec."""
-        other = _spec_of(other) if isinstance(other, Nested | DatasetBatch) else other
+        other = _spec_of(other) if isinstance(other, Nested | Composite) else other
         return (
             isinstance(other, DatasetSpec)
             and TensorShape(self._dataset_shape).is_compatible_with(other._dataset_shape)
@@ -214,8 +150,8 @@ class DatasetSpec:
         return f"DatasetSpec({self._element_spec!r}, {TensorShape(self._dataset_shape)!r})"
 
 
-def _spec_of(value: Any) -> DatasetSpec:
-    return value.spec if isinstance(value, DatasetBatch) else DatasetSpec(value.element_spec)
+def _spec_of(value: Any) -> Any:
+    return value.spec if isinstance(value, Composite) else DatasetSpec(value.element_spec)
 
 
 def _is_within(sizes: Shape | None, others: Shape | None) -> bool:

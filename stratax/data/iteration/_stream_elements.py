@@ -28,8 +28,7 @@ from stratax.errors import OutOfRangeError, TracingError
 _Kind = tuple[tuple[tuple[int, ...], Any], ...]
 _TEXT_FIX = "Leave it out, or turn it into numbers, in a `map` before the iterator."
 _DATASET_FIX = (
-    "Flatten the windows before: ds.flat_map(lambda window: window.batch(n)); or loop over them outside of the "
-    "function, which takes a window as its argument."
+    "Flatten windows before: ds.flat_map(lambda window: window.batch(n)); or loop outside, and pass each."
 )
 
 
