@@ -10,7 +10,7 @@ import sys
 
 from stratax.base import doors
 from stratax.base.shown import shown
-from stratax.tf import _imports, _missing
+from stratax.tf import _imports, _missing, _stubs
 
 _ROOT = "stratax.tf"
 _NUM_SUGGESTIONS = 3
@@ -79,3 +79,4 @@ def _tensorflow_name(path: str) -> str:
 
 
 _imports.describe_missing_by(describe)
+_stubs.attach_by(attach)

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 
 from stratax.base import doors
@@ -35,16 +35,29 @@ def find_spec(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
     return None
 
 
+class _Attaching:
+    """How modules become doors: what tells errors about missing names has it set."""
+
+    attach: Callable[[str, str], doors.Attached]
+
+
+def attach_by(function: Callable[[str, str], doors.Attached]) -> None:
+    """Have a function make modules doors.
+
+    Args:
+        function: It takes the module's name and its file.
+    """
+    _Attaching.attach = staticmethod(function)
+
+
 class _Loader(SourceFileLoader):
     """Makes a door of a module, with the stub as its text."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Give the module the stub's docstring and names."""
-        from stratax.tf import _names
-
         docstring = _DOCSTRING.match(self.get_source(module.__name__) or "")
         module.__doc__ = docstring and docstring[1]
         # What stands in for TensorFlow's own private modules has nothing to suggest.
-        attach = doors.attach if "._" in module.__name__ else _names.attach
+        attach = doors.attach if "._" in module.__name__ else _Attaching.attach
         names = ("__getattr__", "__dir__", "__all__")
         vars(module).update(zip(names, attach(module.__name__, self.path), strict=True))
