@@ -37,6 +37,7 @@ WEIGHTS = "weights.safetensors"
 PROGRAMS = "programs"
 ASSETS = "assets"
 _CHUNK_BYTES = 1 << 20
+# It is read whole before its checksum is known: what is larger is no manifest, and would only fill memory.
 _MOST_MANIFEST_BYTES = 64 << 20
 # How often a folder is put in the place of one that other processes keep writing.
 _MOST_ATTEMPTS = 20
@@ -76,11 +77,14 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
         raise _not_written(target, error) from error
     try:
         yield made
+        # On the disk before the name is: a name that outlives a power failure must not stand for files that don't.
         for file in made.rglob("*"):
             if file.is_file():
                 _flush(file)
+        # Again: compiling takes minutes, in which somebody may have written there.
         _check_free(target, replace=replace)
         _put(made, target)
+        # The new name is an entry of the folder around it.
         _flush(target.parent)
     except OSError as error:
         if error.errno not in _NO_SPACE:
@@ -101,6 +105,7 @@ def _not_written(target: pathlib.Path, error: OSError) -> FileAccessError:
 def _put(made: pathlib.Path, target: pathlib.Path) -> None:
     """Give a folder its name; what has it, goes."""
     for attempt in range(_MOST_ATTEMPTS):
+        # `rename` takes the place of an empty folder only, so what is there steps aside first.
         old = made.with_suffix(f".{attempt}.old")
         with contextlib.suppress(FileNotFoundError):
             os.rename(target, old)
@@ -117,6 +122,7 @@ def _put(made: pathlib.Path, target: pathlib.Path) -> None:
 
 
 def _check_free(target: pathlib.Path, *, replace: bool) -> None:
+    # Anything else stays: `replace` is for exports, not for a folder that was named by mistake.
     if replace and contains(target):
         return
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
@@ -127,6 +133,7 @@ def _check_free(target: pathlib.Path, *, replace: bool) -> None:
 
 
 def _flush(path: pathlib.Path) -> None:
+    # Only to read: folders can't be opened otherwise.
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -136,6 +143,7 @@ def _flush(path: pathlib.Path) -> None:
 
 def write_manifest(folder: pathlib.Path, manifest: Manifest) -> None:
     """Write what the folder is, with the checksums of all of its files; called last."""
+    # The manifest itself is not there yet, and is sealed with a checksum of its own.
     files = {
         str(file.relative_to(folder).as_posix()): {"bytes": file.stat().st_size, "sha256": _digest(file)}
         for file in sorted(folder.rglob("*"))
@@ -192,6 +200,7 @@ class Folder:
             raise _make_damage_error(self.path, f"its {MANIFEST} has {file.stat().st_size} bytes")
         content = file.read_bytes()
         try:
+            # The version first: a newer format that is sealed otherwise would look like damage.
             found = json.loads(content)
             version = found.get("format") if isinstance(found, dict) else None
             if isinstance(version, int) and version > FORMAT:
@@ -217,6 +226,7 @@ class Folder:
             DataLossError: It is not there, is another file, or lies outside of the folder.
         """
         entry = self._files.get(name)
+        # Names come out of the folder, and none of them may lead out of it.
         parts = pathlib.PurePosixPath(name).parts
         if not isinstance(entry, dict) or ".." in parts or pathlib.PurePosixPath(name).is_absolute():
             raise _make_damage_error(self.path, f"it names no file {shown(name)}")

@@ -66,6 +66,7 @@ class Export:
         programs: dict[str, Any] = {}
         self.signatures: dict[str, LoadedSignature] = {}
         for name, info in manifest.signatures.items():
+            # Signatures of one function share its file.
             file = info.program.files.get(here, "")
             if file not in programs:
                 programs[file] = deserialize(folder, file)
@@ -170,6 +171,8 @@ class LoadedSignature:
         self.inputs = dict(info.inputs)
         self.outputs = dict(info.outputs)
         self._before, self._after = info.before, info.after
+        # The usual call of a server, an array for the only input, is taken without a look at names. Text is always
+        # converted.
         self._single: tuple[str, Any, tuple[int | None, ...]] | None = None
         if len(self.inputs) == 1:
             ((only, what),) = self.inputs.items()
@@ -177,6 +180,7 @@ class LoadedSignature:
                 self._single = only, what.numpy_dtype, what.shape
         self.has_host_part = info.before is not None or info.after is not None
         self._check(info)
+        # What arguments are that the host makes, its plan says.
         infos = self.inputs if self._before is None else {**self.inputs, **self._before.infos}
         arguments = {name: infos[name] for name in info.program.arguments}
         self.program = LoadedProgram(name, info.program, arguments, exported, weights)
@@ -190,6 +194,7 @@ class LoadedSignature:
         arguments, outputs = set(self.inputs), set(info.program.results)
         if self.has_host_part:
             check_plan = host_part().check_plan
+            # Ids of values: `in/` for inputs, `out/` for what the program gives; plans add those that they make.
             known = {f"in/{name}" for name in self.inputs}
             if self._before is not None:
                 known = check_plan(self._before, known)
@@ -238,6 +243,7 @@ class LoadedSignature:
             values.update((f"in/{name}", array) for name, array in arrays.items())
         if self._before is not None:
             arrays.update(host_part().run(self._before, values))
+        # An input that the host alone needs is no argument of the program.
         return PreparedCall({name: arrays[name] for name in self.program.arguments}, values)
 
     def finish(self, prepared: PreparedCall, results: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -275,6 +281,7 @@ class LoadedSignature:
                     f"Signature {shown(self.name)} takes arrays by name, or one mapping of them. Received: "
                     f"{len(args)} positional arguments."
                 )
+            # A bare array means the only input, whatever its name is.
             given = args[0] if isinstance(args[0], Mapping) else dict.fromkeys(self.inputs, args[0])
             if not isinstance(args[0], Mapping) and len(self.inputs) != 1:
                 raise BadArgumentError(
@@ -300,8 +307,10 @@ def _check_program(program: LoadedProgram, num_results: int, exported: Any, weig
     import jax
 
     def kind(dtype: object, num_dims: int) -> tuple[Any, int]:
+        # Without sizes, which may be symbols in the program; and 64 bits are 32 where JAX is not told otherwise.
         return jax.dtypes.canonicalize_dtype(dtype), num_dims
 
+    # Manifest and program are two files: one that was exchanged would fail deep inside of XLA, or give nonsense.
     says = [
         *(kind(each.dtype, each.ndim) for each in weights),
         *(kind(each.numpy_dtype, len(each.shape)) for each in program.arguments.values()),
@@ -347,6 +356,7 @@ def as_input(name: str, value: object, info: TensorInfo) -> np.ndarray:
                 limits = np.iinfo(wanted)
                 if array.min() < limits.min or array.max() > limits.max:
                     raise _other_dtype(name, info, "a number that does not fit")
+            # Truth values are no numbers, as in TensorFlow.
             if (array.dtype.kind == "b") == (wanted.kind == "b"):
                 array = array.astype(wanted)
     if info.dtype == STRING:
@@ -361,6 +371,7 @@ def as_input(name: str, value: object, info: TensorInfo) -> np.ndarray:
 
 
 def _as_text(name: str, array: np.ndarray, info: TensorInfo) -> np.ndarray:
+    # NumPy pads its own strings to one length; as objects each has its own.
     if array.dtype.kind in "SU":
         array = array.astype(object)
     if array.dtype != object or not all(isinstance(each, str | bytes) for each in array.flat):
@@ -399,6 +410,7 @@ def platform_of(folder: Folder) -> str:
 
 def find_platform(platform: str) -> str:
     """Return what exports call a platform of JAX."""
+    # JAX' name of the default backend does not say whose GPU it is.
     return {"gpu": "cuda"}.get(platform, platform)
 
 

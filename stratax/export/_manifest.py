@@ -160,6 +160,7 @@ def find_dtype(name: str) -> np.dtype[Any]:
     Raises:
         TypeError: There is none of numbers or truth values.
     """
+    # NumPy knows these names only once `ml_dtypes` was imported, which exports without them don't need.
     if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"):
         import ml_dtypes
 
@@ -211,6 +212,7 @@ def _infos(values: Mapping[str, Any]) -> dict[str, TensorInfo]:
     found = {}
     for name, each in values.items():
         shape = tuple(each["shape"])
+        # By type: JSON's `true` is an `int` in Python, too.
         if any(size is not None and (type(size) is not int or size < 0) for size in shape):
             raise ValueError(f"a shape {shown(shape)}")
         found[name] = TensorInfo(str(each["dtype"]), shape)

@@ -39,6 +39,7 @@ def signatures_of(obj: object, signatures: object = None) -> dict[str, ExportedF
     if isinstance(obj, ExportedFunction | Function | ConcreteFunction):
         return {DEFAULT: _of_function(DEFAULT, obj)}
     methods = _methods(obj)
+    # A method of that name is what the program wants to be served, and takes the model's place.
     if isinstance(obj, keras.Model) and DEFAULT not in methods:
         return {DEFAULT: _of_model(obj), **methods}
     if len(methods) == 1 and DEFAULT not in methods:
@@ -55,6 +56,7 @@ def signatures_of(obj: object, signatures: object = None) -> dict[str, ExportedF
 def _methods(obj: object) -> dict[str, ExportedFunction]:
     """Return the functions with an `input_signature` among an object's public attributes."""
     found = {}
+    # Properties are passed over without being asked: they may compute, or raise.
     for name in dir(type(obj)) + list(getattr(obj, "__dict__", ())):
         if name.startswith("_") or isinstance(inspect.getattr_static(obj, name, None), property):
             continue
@@ -90,6 +92,7 @@ def _of_concrete(concrete: ConcreteFunction) -> ExportedFunction:
     bound = inspect.signature(concrete.function.python_function).bind(*args, **kwargs)
 
     def call(given: dict[str, Any]) -> Any:
+        # By parameter, so that what stood in `*args`, or was given by keyword, gets there again.
         filled = inspect.BoundArguments(bound.signature, given)  # type: ignore[arg-type]
         return concrete.function(*filled.args, **filled.kwargs)
 
@@ -108,6 +111,7 @@ def of_arguments(arguments: Mapping[str, Any], call: Callable[[dict[str, Any]], 
     inputs = {name: info_of(leaf) for name, leaf in zip(names, leaves, strict=True) if is_spec(leaf)}
 
     def call_with_arrays(arrays: dict[str, Any]) -> Any:
+        # Leaves that are no specs are constants of the function.
         parts = [arrays.get(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
         return call(dict(zip(arguments, jax.tree.unflatten(structure, parts), strict=True)))
 
@@ -133,6 +137,7 @@ def _names(specs: Any, parameters: list[str], leaves: list[Any]) -> list[str]:
     paths = jax.tree_util.tree_flatten_with_path(list(specs), is_leaf=is_spec)[0]
     names = []
     for (path, _), spec in zip(paths, leaves, strict=True):
+        # JAX' path: the parameter's place, then keys and places within it: `x_a_0` for `x["a"][0]`.
         first, *rest = path
         parts = [
             parameters[first.idx],
@@ -184,6 +189,7 @@ def inputs_of_model(model: keras.Model) -> Any:
             "function as signatures: tf.function(model, input_signature=[tf.TensorSpec((None, 10), tf.float32)])."
         )
     parameter = next(iter(inspect.signature(model.call).parameters))
+    # The first size is that of the batch which built the model.
     return TensorSpec((None, *shapes[0][1:]), _spec_dtype(model.input_dtype), parameter)
 
 
@@ -195,6 +201,7 @@ def is_functional(model: keras.Model) -> bool:
 def _structure_of(model: keras.Model) -> Any:
     structure = getattr(model, "_inputs_struct", None)
     if structure is None:
+        # A Sequential keeps a functional model inside of itself.
         structure = getattr(getattr(model, "_functional", None), "_inputs_struct", None)
     return structure
 
@@ -236,4 +243,5 @@ def _dtype_name(dtype: Any) -> str:
     name = str(dtype)
     if name == STRING or (not isinstance(dtype, str) and np.dtype(dtype).hasobject):
         return STRING
+    # As devices have it: int64 is int32 where JAX is not told otherwise.
     return np.dtype(jax.dtypes.canonicalize_dtype(dtype)).name

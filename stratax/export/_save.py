@@ -101,6 +101,7 @@ def write(
                     continue
                 files = {}
                 for platform, payload in made.payloads.items():
+                    # By number: a signature's name may have slashes, or be too long for a file.
                     files[platform] = f"{_folder.PROGRAMS}/{len(done)}.{platform}.bin"
                     (folder / files[platform]).write_bytes(payload)
                 done[id(signature)] = SignatureInfo(
@@ -117,6 +118,7 @@ def write(
                     after=made.after,
                 )
             infos[name] = done[id(signature)]
+        # Behind the last trace, since each may have met further variables.
         values = read_all(list(names.variables.values()))
         _folder.write_weights(
             folder, {name: np.asarray(value) for name, value in zip(names.variables, values, strict=True)}
@@ -135,6 +137,7 @@ class VariableNames:
     def of(self, variable: keras.Variable) -> str:
         """Return a variable's name."""
         if id(variable) not in self._of:
+            # Keras lets several variables have one path.
             name, count = variable.path, 1
             while name in self.variables:
                 count += 1

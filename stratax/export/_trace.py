@@ -106,6 +106,7 @@ def trace_function(name: str, signature: ExportedFunction, platforms: Sequence[s
             f"Signature {shown(name)} calls Python while it runs (tf.py_function, tf.print or an assertion), which an "
             "export has not. Expected: a function of arrays alone. Leave that out of the exported function."
         )
+    # What the function read of variables comes first among the arguments of `flat`.
     flat = jaxprs.lift_inputs(closed, len(region.inputs))
 
     # What is drawn differs in each call: the host gives the states of generators. Layers of Keras draw what only
@@ -116,14 +117,17 @@ def trace_function(name: str, signature: ExportedFunction, platforms: Sequence[s
     variables = [each for each in region.inputs if not is_seed(each)]
     own_ids = list(specs)
     unused = {id for id, used in zip(own_ids, is_used[len(region.inputs) :], strict=True) if not used}
+    # An input on which nothing depends is no argument, unless a size that others need is known by it alone.
     left_out = _find_left_out(specs, unused & trace.recorder.calls.find_unfed(specs))
     blanks = {id: specs.pop(id) for id in left_out}
+    # Behind the other arguments, in the order in which `run` takes them.
     for seed in seeds:
         specs[trace.recorder.calls.new_seed()] = spec_of(seed)
 
     def run(weights: list[Any], arguments: list[Any]) -> list[Any]:
         given, kept = iter(arguments), iter(weights)
         own = [
+            # Any values do: nothing that is wanted depends on them.
             jax.numpy.zeros(blanks[id].shape, blanks[id].dtype) if id in blanks else next(given)
             for id in own_ids
         ]
@@ -141,6 +145,7 @@ def trace_function(name: str, signature: ExportedFunction, platforms: Sequence[s
     before = trace.recorder.calls.plan_before(specs, trace.host_outputs.values())
     after = trace.recorder.calls.plan_after(trace.host_outputs)
     trace.recorder.calls.check_fed(specs, (before, after))
+    # What profilers and XLA's dumps show.
     run.__name__ = name if name.isidentifier() else "signature"
     weights = list(map(spec_of, variables))
     payloads = {}
@@ -169,6 +174,7 @@ def trace_function(name: str, signature: ExportedFunction, platforms: Sequence[s
 
 def _find_left_out(specs: Mapping[str, jax.ShapeDtypeStruct], unwanted: set[str]) -> list[str]:
     """Return which arguments a program can do without: those whose sizes others have, too."""
+    # JAX finds what a symbol for a size stands for in the shapes of the arguments that have it.
     kept = {str(size) for id, spec in specs.items() if id not in unwanted for size in spec.shape}
     return [
         id
@@ -223,6 +229,7 @@ class _Trace:
                 }
                 return self._divide_results(_name_results(self._name, self._signature.function(inputs)))
 
+        # In the first trace nobody knows what the program takes: one traced number stands in for all of it.
         given = [jax.ShapeDtypeStruct((), np.int32)] if specs is None else list(specs.values())
         with naming_sizes(f"Signature {shown(self._name)}"):
             made: tuple[Any, Any] = jax.make_jaxpr(body, return_shape=True)(given)
@@ -259,6 +266,7 @@ def _name_results(name: str, result: object) -> dict[str, Any]:
     """Return results by name, as TensorFlow names those of a signature."""
     if isinstance(result, Mapping):
         found = {str(key): value for key, value in result.items()}
+        # TensorFlow's signatures give flat dicts alone; what is nested gets its path as its name.
         if any(isinstance(value, Mapping | list | tuple) for value in found.values()):
             found = _flatten(found)
     else:
@@ -313,6 +321,7 @@ def _check_region(name: str, region: regions.ProgramRegion) -> None:
 
 def is_seed(variable: Any) -> bool:
     """Return whether a variable is the state of one of Keras' generators of random numbers."""
+    # Keras makes a plain variable for it, which can be told by its path and form only.
     is_state = getattr(variable, "path", "").endswith("seed_generator_state")
     return is_state and tuple(variable.shape) == (2,) and np.dtype(variable.dtype) == np.uint32
 

@@ -43,6 +43,7 @@ class _OfOneFeature(CategoricalColumn):
         return True
 
     def arrays(self, features: HostFeatures) -> dict[str, np.ndarray]:
+        # A string's id is computed when it comes for the first time; from then on it is taken from a table.
         coded = features.encode_feature(self.key)
         if coded is None:
             return super().arrays(features)
@@ -52,6 +53,7 @@ class _OfOneFeature(CategoricalColumn):
         }
 
     def _ids_of(self, strings: list[Any], known: KnownStrings) -> np.ndarray:
+        # One column of strings, as rows of a batch, and not an array of their characters or of fixed length.
         values = np.empty((len(strings), 1), object)
         values[:, 0] = strings
         return super().arrays(HostFeatures({self.key: values}, known))["ids"].reshape(-1)
@@ -75,6 +77,7 @@ class HashedCategoricalColumn(_OfOneFeature):
 
     def cells(self, features: HostFeatures) -> Cells:
         cells = _cells_of_dtype(self.key, self.dtype, features)
+        # Also where there is no value: the mask says which of them count.
         return dataclasses.replace(
             cells, values=hash_buckets(features.words(self.key), self.hash_bucket_size)
         )
@@ -175,6 +178,7 @@ def categorical_column_with_vocabulary_list(
             f"vocabulary_list must not be empty. Received: vocabulary_list={shown(vocabulary_list)}, key={shown(key)}."
         )
     if len(set(entries)) != len(entries):
+        # Slow, and only for the message.
         twice = next(entry for index, entry in enumerate(entries) if entry in entries[:index])
         raise errors.BadArgumentError(
             f"vocabulary_list has {shown(twice)} more than once, key={shown(key)}. Leave repeated entries out."
@@ -259,8 +263,10 @@ def categorical_column_with_vocabulary_file(
             f"vocabulary_file is missing, key={shown(key)}. Pass the path of a file with one entry in each line."
         )
     path = str(vocabulary_file)
+    # As TensorFlow finds it out.
     if file_format is None and path.endswith("tfrecord.gz"):
         file_format = "tfrecord_gzip"
+    # The number of buckets is a variable's shape, so that it has to be known now; the entries are read on first use.
     size = count_lines(path, file_format) if vocabulary_size is None else vocabulary_size
     if size < 1:
         raise errors.BadArgumentError(
@@ -323,6 +329,7 @@ class IdentityCategoricalColumn(_OfOneFeature):
 
     def _in_range(self, values: np.ndarray) -> np.ndarray:
         ids = values.astype(np.int64)
+        # Ids that are too large are refused later, where the column's name is known.
         if self.default_value is None:
             return ids
         return np.where((ids < 0) | (ids >= self.number_buckets), self.default_value, ids)
@@ -337,6 +344,7 @@ class IdentityCategoricalColumn(_OfOneFeature):
             raise _wrong_dtype(self.key, np.dtype("int64"), values.dtype)
         ids = values.reshape(-1, num_elements(values.shape[1:])).astype(jnp.int32)
         if self.default_value is not None:
+            # -1 is no value, and not one out of range: it stays.
             known = (ids >= 0) & (ids < self.number_buckets)
             ids = jnp.where(known | (ids == -1), ids, self.default_value)
         return ids, None
@@ -412,6 +420,7 @@ class WeightedCategoricalColumn(CategoricalColumn):
             self.dtype.kind == "f"
         ):
             raise _wrong_dtype(self.weight_feature_key, self.dtype, weights.values.dtype)
+        # A dense weight of 0 is a cell that a SparseTensor would not have, as TensorFlow converts it.
         weights = weights.without(0)
         _check_weights(self, ids, weights)
         return dataclasses.replace(ids, weights=np.where(weights.mask, weights.values, 0).astype(np.float32))
@@ -439,6 +448,7 @@ def weighted_categorical_column(
 
 def _find_parsed_dtype(dtype: np.dtype) -> str:
     """Return the dtype that a feature of a column has in Examples."""
+    # The three dtypes that an Example can hold.
     return {"O": "string", "f": "float32"}.get(dtype.kind, "int64")
 
 
@@ -488,6 +498,7 @@ def _wrong_dtype(key: str, expected: np.dtype, found: object) -> errors.BadArgum
 def _check_weights(column: WeightedCategoricalColumn, ids: Cells, weights: Cells) -> None:
     if ids.values.shape == weights.values.shape and (ids.mask == weights.mask).all():
         return
+    # Per example, for the message.
     counts, given = (
         [int(row.sum()) for row in cells.mask[: len(weights.values)]] for cells in (ids, weights)
     )

@@ -38,6 +38,7 @@ class Cells:
     @property
     def lengths(self) -> np.ndarray:
         """How many cells each row has up to its last value, int32."""
+        # 1, 2, 3... where there is a value, else 0: the largest is the length, gaps included.
         places = np.arange(1, self.values.shape[1] + 1) * self.mask
         return np.asarray(places.max(axis=1, initial=0), np.int32)
 
@@ -51,6 +52,7 @@ class Cells:
         if self.present is None:
             flat = compute(self.values.reshape(-1))
             return self.with_values(flat.reshape(self.values.shape))
+        # What is absent is not looked up: it would be a miss, or a number out of range.
         ids = np.full(self.values.shape, absent, np.int64)
         ids[self.present] = compute(self.values[self.present])
         return self.with_values(ids)
@@ -61,6 +63,7 @@ class Cells:
 
     def without(self, ignored: object) -> "Cells":
         """Return the cells with those of a value left out."""
+        # What stands in a SparseTensor was given on purpose, empty strings too.
         if self.is_sparse:
             return self
         # Most features have a value everywhere, and strings are compared one by one.
@@ -76,6 +79,7 @@ class Cells:
 
 def missing_value(dtype: np.dtype) -> Any:
     """Return what stands for no value in a dense feature."""
+    # As in TensorFlow's `_to_sparse_input_and_drop_ignore_values`.
     return b"" if dtype.kind == "O" else -1 if dtype.kind in "iu" else 0
 
 
@@ -99,6 +103,7 @@ def cells_of(key: str, value: object) -> Cells:
             f"Feature {shown(key)} has no dimension for the batch. Expected: shape (batch,) or (batch, n). Received: "
             f"{shown(value)}. Batch the dataset, or reshape the feature."
         )
+    # An empty batch has no size that -1 could be found from.
     return Cells(array.reshape(len(array), -1) if array.size or array.ndim > 1 else array.reshape(-1, 1))
 
 
@@ -110,6 +115,7 @@ def texts(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind == "O" and str not in set(map(type, flat)):
         return array
     flat = [value.encode() if isinstance(value, str) else value for value in flat]
+    # NumPy would make an array of fixed length of a list of `bytes`, and cut off zero bytes at the end.
     made = np.empty(len(flat), object)
     made[:] = flat
     return made.reshape(array.shape)
@@ -123,6 +129,7 @@ def _of_ragged(rows: Any) -> Cells:
     lengths = np.array([len(row) for row in rows])
     values = [value for row in rows for value in row]
     flat = texts(np.asarray(values))
+    # Of shape (batch, longest): the cells that each row fills from its beginning.
     mask = np.arange(max(1, lengths.max())) < lengths[:, None]
     return _scatter(flat, mask.nonzero(), mask.shape)
 
@@ -132,6 +139,7 @@ def _of_sparse(value: SparseTensor) -> Cells:
     width = int(np.prod(others, dtype=np.int64))
     indices = np.asarray(value.indices, np.int64).reshape(-1, len(others) + 1)
     columns = (
+        # Dimensions behind the batch are one: columns know rows and cells alone.
         np.ravel_multi_index(tuple(indices[:, 1:].T), tuple(others))
         if others
         else np.zeros(len(indices), np.int64)

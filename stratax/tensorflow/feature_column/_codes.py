@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+# A feature with more different strings, such as names of users, would fill memory, and few of them come again.
 _MOST_KEPT = 2**16
 _FIRST_ROOM = 64
 
@@ -61,6 +62,7 @@ class Coded:
         """
         with self._lock:
             table = self._strings.table(key, compute)
+        # Outside of the lock: tables only grow behind the codes that this array has.
         found: np.ndarray = table.take(self._codes)
         return found
 
@@ -75,6 +77,7 @@ class _Strings(dict[Any, int]):
         self._tables: dict[Hashable, tuple[np.ndarray, int]] = {}
 
     def __missing__(self, string: object) -> int:
+        # Called by `dict` for what it does not have, so that known strings never leave C.
         code = self[string] = len(self._listed)
         self._listed.append(string)
         return code
@@ -86,6 +89,8 @@ class _Strings(dict[Any, int]):
         if table is None or count < total:
             made = compute(self._listed[count:])
             if table is None or len(table) < total:
+                # Twice the room each time: as many copies as doublings. Older arrays stay as they are for whoever reads
+                # them.
                 room = np.zeros(max(_FIRST_ROOM, 2 * total), made.dtype)
                 if table is not None:
                     room[:count] = table[:count]

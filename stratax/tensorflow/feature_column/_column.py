@@ -212,6 +212,7 @@ def sort_columns(feature_columns: Any) -> list[FeatureColumn]:
                 f"{shown(column)}. Leave one of them out, or give the feature under another key, too."
             )
         found[column.name] = column
+    # Names decide, so that a model's inputs and checkpoints don't depend on how a program lists its columns.
     return [found[name] for name in sorted(found)]
 
 
@@ -228,6 +229,7 @@ def _id_arrays(column: CategoricalColumn, cells: Cells) -> dict[str, np.ndarray]
             f"Column {shown(column.name)} got an id out of its range. Expected: 0 to {num_buckets - 1}. "
             f"Received: {largest}. Give the column more buckets or a default_value."
         )
+    # Each new width compiles a program: that of a SparseTensor, which differs between batches, is rounded up.
     width = round_width(ids.shape[1]) if cells.is_sparse else ids.shape[1]
     # Far below 0 an id of 64 bits could become one that there is.
     made = {"ids": pad_rows(np.maximum(ids, -1).astype(np.int32), width, -1)}

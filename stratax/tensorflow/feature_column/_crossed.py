@@ -27,12 +27,14 @@ class CrossedColumn(CategoricalColumn):
 
     @property
     def name(self) -> str:
+        # Sorted, as in TensorFlow: the order of keys changes the hashes, but no variable's name.
         return "_X_".join(sorted(key if isinstance(key, str) else key.name for key in self.leaves()))
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
         spec: dict[str, Any] = {}
         for key in self.keys:
+            # TensorFlow parses a key that is a name as text, also where the feature has numbers.
             spec.update({key: VarLenFeature("string")} if isinstance(key, str) else key.parse_example_spec)
         return spec
 
@@ -66,9 +68,12 @@ class CrossedColumn(CategoricalColumn):
                     )
                 # TensorFlow crosses what a column gives before what is a dense feature itself, in whatever order the
                 # keys are.
+                # Ids take part as the words that they are, and are not hashed first; -1 becomes the largest word.
                 sparse.append(cells.with_values(cells.values.astype(np.int64).view(np.uint64)))
         first, *others = [*sparse, *dense]
+        # Where nothing is sparse the first leaf is a dense feature, whose strings may be known by their codes.
         crossed = functools.reduce(_cross, others, self._begin(first, None if sparse else features))
+        # Once, at the end: what is chained are fingerprints of 64 bits, as in TensorFlow's SparseCrossHashed.
         ids = hash_buckets(crossed.values, self.hash_bucket_size)
         return _compact(crossed.with_values(ids))
 
@@ -82,11 +87,13 @@ class CrossedColumn(CategoricalColumn):
 
     def _begin(self, first: Cells, features: HostFeatures | None) -> Cells:
         """Return the hashes after the first leaf; `features` are given where that is a dense feature."""
+        # 0 counts as no key, as in TensorFlow.
         hash_key = np.uint64(self.hash_key or DEFAULT_KEY)
         coded = None if features is None else features.encode_feature(next(self.leaves()))
         if features is None or coded is None:
             return first.with_values(fingerprint_cat(hash_key, first.values))
         words_of = features.words_of
+        # Known by the hash key alone: several crosses begin with the same feature.
         return Cells(
             coded.map_strings(
                 ("begun", int(hash_key)), lambda strings: fingerprint_cat(hash_key, words_of(strings))
@@ -153,6 +160,7 @@ def crossed_column(keys: Sequence[Any], hash_bucket_size: int, hash_key: int | N
 def _cross(one: Cells, other: Cells) -> Cells:
     """Return the cells of all pairs in each row, the last varying fastest."""
     first, second = one.values[:, :, None], other.values[:, None, :]
+    # Of shape (batch, width of one, width of the other), before it is made flat.
     words: Words = fingerprint_cat(first, second)
     shape = (len(words), words.shape[1] * words.shape[2])
     present = None
@@ -165,6 +173,7 @@ def _compact(cells: Cells) -> Cells:
     """Return cells whose values stand one after another from the beginning of each row."""
     if cells.present is None or cells.present.all():
         return cells
+    # Absent cells last; stable, since the order of values is that of TensorFlow's SparseTensor.
     order = np.argsort(~cells.present, axis=1, kind="stable")
     width = max(1, int(cells.present.sum(axis=1).max(initial=0)))
     order = order[:, :width]

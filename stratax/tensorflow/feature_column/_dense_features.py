@@ -73,6 +73,7 @@ class _FeaturesLayer(keras.layers.Layer):
     def build(self, input_shape: object) -> None:
         """Make the columns' variables."""
         del input_shape
+        # By owner: columns that share a table make it once.
         tables = {table.owner: table for column in self._columns for table in column.tables}
         self._tables = [_TableLayer(table) for table in tables.values()]
         for layer in self._tables:
@@ -135,6 +136,7 @@ class DenseFeatures(_FeaturesLayer):
         del training
         result = super().__call__(features)
         if cols_to_output_tensors is not None:
+            # Where each column's part of the second dimension ends.
             ends = np.cumsum([flat_size(column) for column in self._columns])
             parts = jnp.split(result, ends[:-1], axis=1)
             cols_to_output_tensors.update(zip(self._columns, parts, strict=True))
@@ -205,6 +207,7 @@ class SequenceFeatures(_FeaturesLayer):
         given, weights = DeviceFeatures(features), _LayerWeights(self._tables)
         parts, lengths = zip(*(column.steps(given, weights) for column in self._columns), strict=True)
         _check_lengths(self._columns, parts, lengths)
+        # They have been compared: all columns of an example are equally long.
         return jnp.concatenate(parts, axis=2), lengths[0]
 
 

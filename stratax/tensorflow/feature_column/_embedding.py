@@ -310,6 +310,7 @@ class IndicatorColumn(_OfCategories):
         self.check_no_sequence()
         found = features.ids(self.categorical_column)
         hot = self._hot(found)
+        # (batch, width, ids) to (batch, 1, ids): counts of an example's values, in the shape that TensorFlow's has.
         return jnp.sum(hot, axis=1)[:, None, :]
 
     def steps(self, features: DeviceFeatures, weights: Weights) -> tuple[Any, Any]:
@@ -353,6 +354,7 @@ def combine_embeddings(
     is_there = found.ids >= 0
     if found.weights is not None and is_safe and combiner != "sum":
         is_there = is_there & (found.weights > 0)
+    # Shape (batch, width): how much each id counts.
     scales = is_there.astype(table.dtype)
     if found.weights is not None:
         scales = scales * found.weights
@@ -362,21 +364,26 @@ def combine_embeddings(
         # In TensorFlow an example without any id looks up the first row, and does not use it.
         is_empty = ~jnp.any(is_there, axis=1)
         ids = ids.at[:, 0].set(jnp.where(is_empty, 0, ids[:, 0]))
+    # Without an array of weighted rows, (batch, width, dimension).
     sums = jnp.einsum("bn,bnd->bd", scales, _look_up(table, ids, max_norm))
     if combiner == "sum":
         return sums
     total = jnp.sum(scales if combiner == "mean" else scales**2, axis=1, keepdims=True)
+    # "mean" divides by the sum of the weights, "sqrtn" by the root of the sum of their squares.
     total = total if combiner == "mean" else jnp.sqrt(total)
     # Divided by 1 where it is 0, so that gradients are numbers there, too.
     return jnp.where(total == 0, 0, sums / jnp.where(total == 0, 1, total))
 
 
 def _look_up(table: Any, ids: Any, max_norm: float | None) -> Any:
+    # Ids behind the table's end give zeros, and no gradient.
     rows = jnp.take(table, ids, axis=0, mode="fill", fill_value=0)
     if max_norm is None:
         return rows
     squares = jnp.sum(rows**2, axis=-1, keepdims=True)
+    # The root of 0 has an infinite gradient, which the outer `where` alone would turn into NaN.
     norms = jnp.where(squares == 0, 0, jnp.sqrt(jnp.where(squares == 0, 1, squares)))
+    # TensorFlow's `clip_by_norm`: rows within the limit are divided by what they were multiplied with.
     return rows * max_norm / jnp.maximum(norms, max_norm)
 
 
@@ -403,7 +410,9 @@ def _make_shared(
     columns = [check_categorical(column, "Each of categorical_columns") for column in categorical_columns]
     if not columns:
         raise errors.BadArgumentError("categorical_columns must not be empty. Pass one column at least.")
+    # The name of the variable must not depend on the order in which a program lists its columns.
     ordered = sorted(columns, key=lambda column: column.name)
+    # Weights and sequences change how a column is used, but not the ids that it has.
     first = _innermost(ordered[0])
     for column in map(_innermost, ordered[1:]):
         if type(column) is not type(first) or column.num_buckets != first.num_buckets:
@@ -479,4 +488,5 @@ def _initializer(
             f"The embeddings in a checkpoint have another shape. Expected: {shape}. Received: "
             f"{tuple(value.shape)} of {shown(tensor)} in {shown(checkpoint)}. Use as many buckets and dimensions."
         )
+    # What a variable's initializer is called with is the shape that was compared above.
     return lambda shape, dtype=None: jnp.asarray(value, dtype)

@@ -61,6 +61,7 @@ def export_arrays(column: HostColumn, features: dict[str, Any]) -> dict[str, Any
             "weights": given if present is None else _argument(arrays.where(present, given, 0.0), 0.0),
         }
     if isinstance(column, CrossedColumn):
+        # Else numbers and text of one cross would end on two sides.
         with current_recorder().staying_on_host():
             inputs = [_crossing(leaf, features) for leaf in column.leaves()]
             crossed = sparse.cross_hashed(inputs, column.hash_bucket_size, column.hash_key)
@@ -97,10 +98,12 @@ def _crossing(leaf: object, features: dict[str, Any]) -> Any:
     if not isinstance(feature, SparseTensor):
         rows = _rows(feature)
         feature = _sparse(rows, _missing(leaf))
+    # The same places with ids in place of values.
     return SparseTensor.of_parts((feature.indices, _ids(leaf, feature.values), feature.dense_shape))
 
 
 def _rows(feature: Any) -> Any:
+    # Sizes that are not known count as 1: -1 is taken by the batch.
     return arrays.reshape(feature, [-1, math.prod(size or 1 for size in feature.shape[1:])])
 
 
@@ -111,6 +114,7 @@ def _buckets(column: BucketizedColumn, feature: object) -> Any:
     limits = np.asarray(column.boundaries, np.float32)
     found = ordering.searchsorted(limits, arrays.reshape(rows, [-1]), "right")
     width = math.prod(column.source_column.shape)
+    # As `BucketizedColumn.cells` makes ids: each place in the feature has buckets of its own.
     offsets = np.arange(width, dtype=np.int64) * (len(limits) + 1)
     return elementwise.add(arrays.cast(arrays.reshape(found, [-1, width]), "int64"), offsets)
 
@@ -141,6 +145,7 @@ def _cells(feature: object, missing: object) -> tuple[Any, Any]:
     if not isinstance(feature, SparseTensor):
         return _rows(feature), None
     values = sparse_to_dense(feature, default_value=missing)
+    # A value may equal what means "missing", so a second matrix says where there is one.
     ones = SparseTensor.of_parts(
         (feature.indices, creation.ones_like(feature.indices[:, 0]), feature.dense_shape)
     )
@@ -149,6 +154,7 @@ def _cells(feature: object, missing: object) -> tuple[Any, Any]:
 
 
 def _hash(column: HashedCategoricalColumn, values: Any) -> Any:
+    # Whole numbers are hashed as decimal text, as in TensorFlow.
     texts = values if np.dtype(values.dtype).hasobject else strings.as_string(values)
     return strings.to_hash_bucket_fast(texts, column.hash_bucket_size)
 
@@ -156,6 +162,7 @@ def _hash(column: HashedCategoricalColumn, values: Any) -> Any:
 def _look_up(
     column: VocabularyListCategoricalColumn | VocabularyFileCategoricalColumn, values: object
 ) -> Any:
+    # The export holds the vocabulary itself, and needs no file.
     entries = np.array(column.entries, np.dtype(column.dtype))
     given = KeyValueTensorInitializer(entries, np.arange(len(entries)), value_dtype=np.int64)
     if column.num_oov_buckets:

@@ -39,6 +39,7 @@ class _ScopeWeights(Weights):
 
     def __init__(self, trainable: bool, collections: Iterable[str] | None) -> None:
         self._trainable = trainable
+        # TensorFlow's columns add their variables to the model's, whatever else is asked for.
         self._collections = list(dict.fromkeys([*(collections or ()), _MODEL_VARIABLES]))
 
     def get(self, table: ColumnTable) -> Any:
@@ -68,6 +69,8 @@ class _ScopeWeights(Weights):
         if table.is_scoped:
             made = self.variable(table.name, table.shape, table.initializer, table.trainable)
         else:
+            # By its full name, outside of the scope that is entered: TensorFlow 2's shared tables stand beside the
+            # layers.
             made = scope.make_variable(
                 table.owner,
                 table.shape,
@@ -131,6 +134,7 @@ def input_layer(
         parts = []
         with v1.variable_scope(None, default_name="input_layer"):
             for column in columns:
+                # Made unique below the layer, as in TensorFlow.
                 with v1.variable_scope(None, default_name=column.var_scope_name) as scope:
                     parts.append(_as_one(functools.partial(_flat, column, given[column], weights)))
                     if cols_to_vars is not None:
@@ -152,6 +156,7 @@ def _prepare_features(columns: Sequence[Any], features: Mapping[str, Any]) -> di
             for number, names in enumerate(groups)
             if all(names.get(name, each) == each for name, each in needed.items())
         )
+        # Columns of one name that differ would write the same keys, and come into different groups.
         number = next(fitting, len(groups))
         if number == len(groups):
             groups.append({})

@@ -67,6 +67,7 @@ class NumericColumn(DenseColumn):
                 f"{', '.join(map(str, self.shape))}). Received: {tuple(value.shape)}. Pass "
                 f"numeric_column({shown(self.key)}, shape={tuple(value.shape[1:])}), or reshape the feature."
             )
+        # Before it has the column's shape: TensorFlow calls the function with the feature as it was parsed.
         value = value if self.normalizer_fn is None else self.normalizer_fn(value)
         return value.reshape(value.shape[0], *self.shape)
 
@@ -102,6 +103,7 @@ def numeric_column(
     check_key(key)
     sizes = _sizes(key, shape)
     kind = as_dtype(dtype)
+    # NumPy's kind of bfloat16 is V.
     if kind.kind not in "iufV":
         raise errors.BadArgumentError(
             f"dtype must be of whole or floating-point numbers. Received: dtype={shown(dtype)}, key={shown(key)}."
@@ -146,13 +148,16 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
 
     @property
     def num_buckets(self) -> int:
+        # Each of a feature's values has buckets of its own.
         return (len(self.boundaries) + 1) * self.source_column.shape[0]
 
     def dense(self, features: DeviceFeatures, weights: Weights) -> Any:
+        # Shape (batch, *shape, buckets), which is `variable_shape` behind the batch.
         return jax.nn.one_hot(self._buckets(features, weights), len(self.boundaries) + 1, dtype=jnp.float32)
 
     @property
     def is_by_row(self) -> bool:
+        # A user's function may look at the whole batch.
         return self.source_column.normalizer_fn is None
 
     @property
@@ -169,16 +174,19 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
     def _buckets(self, features: DeviceFeatures, weights: Any) -> Any:
         numbers = self.source_column.dense(features, weights)
         # A comparison with each boundary is quicker than a search of few, and vectorised.
+        # No comparison with NaN holds, while TensorFlow searches, and finds it behind all boundaries.
         return jnp.sum(numbers[..., None] >= self._limits, axis=-1, dtype=jnp.int32) + jnp.where(
             jnp.isnan(numbers), len(self.boundaries), 0
         )
 
     @property
     def _limits(self) -> np.ndarray:
+        # As the numbers are: a boundary of 0.1 has to be the 0.1 of a float32.
         return np.asarray(self.boundaries, np.float32)
 
     @property
     def _offsets(self) -> np.ndarray:
+        # The first id of each place in the feature.
         return np.arange(self.source_column.shape[0], dtype=np.int32) * (len(self.boundaries) + 1)
 
 
@@ -231,6 +239,7 @@ def _default(key: str, value: object, shape: tuple[int, ...], dtype: np.dtype) -
     if value is None:
         return None
     array = np.asarray(value)
+    # As TensorFlow: a fraction is no default of whole numbers, the other way round is fine.
     if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and dtype.kind != "f"):
         raise errors.BadTypeError(
             f"default_value must be of the column's dtype, {dtype}. Received: default_value={shown(value)}, "
@@ -241,6 +250,7 @@ def _default(key: str, value: object, shape: tuple[int, ...], dtype: np.dtype) -
             f"default_value must be one number, or have the column's shape, {shape}. Received: default_value="
             f"{shown(value)}, key={shown(key)}."
         )
+    # Columns are keys of dicts, which arrays can't be.
     return _tuples(np.broadcast_to(array, shape).tolist())
 
 

@@ -102,6 +102,7 @@ class HostFeatures:
 
     def words_of(self, strings: list[Any]) -> Words:
         """Return the fingerprints of strings."""
+        # Fingerprints are of bytes; a program may give text.
         return self.known.fingerprints.of(
             [each.encode() if isinstance(each, str) else each for each in strings]
         )
@@ -110,6 +111,7 @@ class HostFeatures:
         """Return a dense feature of strings as codes, of shape `(batch, width)`; None for another one."""
         if key not in self._coded:
             value = feature_of(self._features, key)
+            # Of strings only: to compute with numbers is quicker than to look them up.
             is_coded = isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim and value.size
             self._coded[key] = self.known.codes[key].of(value.reshape(len(value), -1)) if is_coded else None
         return self._coded[key]
@@ -157,6 +159,7 @@ class DeviceFeatures:
                 f"Feature {shown(key)} has no dimension for the batch. Expected: shape (batch,) or (batch, n). "
                 f"Received: {shown(array)}. Batch the dataset, or reshape the feature."
             )
+        # A feature of one number for each example may be parsed without a dimension of its own.
         return array[:, None] if array.ndim == 1 else array
 
     def part(self, column: ReadsFeatures, part: str) -> Any:
@@ -175,6 +178,7 @@ class DeviceFeatures:
         if f"{column.name}/ids" in self._arrays:
             parts = (self._arrays.get(f"{column.name}/{part}") for part in ID_PARTS)
             return ColumnIds(*(None if part is None else jnp.asarray(part) for part in parts))
+        # The host has left them to the step, as for numbers that the step computes.
         made = column.device_ids(self)
         if made is None:
             raise _not_on_host(column)
@@ -256,6 +260,7 @@ class Transformation:
         self._named = [(column, column.name) for column in self.columns]
         names: dict[str, Any] = {}
         for column in self.columns:
+            # Their arrays would have one key.
             if names.setdefault(column.name, column) != column:
                 raise errors.BadArgumentError(
                     f"Two different columns have the name {shown(column.name)}. Received: {shown(column)} and "
@@ -297,6 +302,7 @@ class Transformation:
         on_host = []
         for column in self.columns:
             given = [f"{column.name}/{part}" for part in column.parts]
+            # The first part is always there: somebody has run the host's half already, in `Dataset.map` for instance.
             if given[0] in features:
                 made.update({key: features[key] for key in given if key in features})
             elif _needs_host(column, features):
@@ -337,12 +343,14 @@ def _is_of_step(value: object) -> bool:
 def _needs_host(column: Any, features: Mapping[str, Any]) -> bool:
     """Return whether the ids of a column are computed on the host: else they are computed in the step."""
     values = [feature_of(features, key) for key in column.keys_read]
+    # All values are at hand, as in eager calls.
     if not any(map(_is_of_step, values)):
         return True
     if RECORDER.get() is not None:
         # What the step can't compute, an export's host does: it knows all that the program is given.
         return column.needs_host or not all(map(_is_of_step, values))
     scope = v1.current_or_none()
+    # Traced, but a feature as it came: the host has it too. What the model_fn computed is known to the step only.
     return scope is not None and all(scope.features.name_of(value) is not None for value in values)
 
 
@@ -388,6 +396,7 @@ def _before_each_step(columns: list[Any], features: Mapping[str, Any]) -> dict[s
             f"Columns read features on the host that were computed in the model_fn: {shown(unknown)}. Expected: the "
             "features as the input_fn gives them. Compute them in the input_fn's dataset.map."
         )
+    # By what they read, too: two layers of equal columns share what the host computes, if it is of the same features.
     asked = [(column, tuple(names[key] for key in column.keys_read)) for column in columns]
     found = scope.features.compute_shared(
         asked,
@@ -409,6 +418,7 @@ def _on_host(columns: list[Any], names: Mapping[str, str | None]) -> tuple[Compu
     def compute(batch: dict[str, Any]) -> dict[str, np.ndarray]:
         return transformation.ids_on_host({key: batch[str(name)] for key, name in names.items()})
 
+    # Then it may be given the examples of several batches in one call.
     is_by_row = all(column.is_by_row for column in columns)
     return ByRow(compute) if is_by_row else compute, {
         f"{each.name}/{part}": fill for each in columns for part, fill in each.fills.items()

@@ -165,6 +165,7 @@ def piecewise_constant(
     if not boundaries:
         return on_device(values[0])
     ends = jnp.stack([on_device(boundary) for boundary in boundaries])
+    # As many boundaries as lie below the step are behind it.
     return jnp.stack([on_device(value) for value in values])[jnp.sum(on_device(x) > ends)]
 
 
@@ -229,8 +230,10 @@ def cosine_decay_restarts(
     # Periods of one length are counted; else the sum of a geometric series is solved for how many have ended.
     growth = jnp.where(is_constant, 2, longer)
     period = jnp.floor(jnp.log(1 - passed * (1 - growth)) / jnp.log(growth))
+    # Where this period began, in lengths of the first one.
     start = (1 - growth**period) / (1 - growth)
     fraction = jnp.where(is_constant, passed - jnp.floor(passed), (passed - start) / growth**period)
+    # The same power as of the length: once for each period that has ended.
     height = higher ** jnp.where(is_constant, jnp.floor(passed), period)
     return rate * _cosine(fraction, _like(rate, alpha), height)
 
@@ -305,6 +308,7 @@ def noisy_linear_cosine_decay(
 
 def _rate(learning_rate: TensorLike) -> Any:
     rate = on_device(learning_rate)
+    # A rate of 1 is meant as 1.0.
     return rate if jnp.issubdtype(rate.dtype, jnp.floating) else rate.astype(jnp.float32)
 
 
@@ -341,5 +345,6 @@ def _common_normal(dtype: DTypeLike) -> Any:
     replicas = syncing_replicas()
     if replicas is None:
         return own
+    # The sum of the first replica's number and of zeros: whatever the others have drawn.
     is_first = replicas.replica_id_in_sync_group == 0
     return replicas.all_reduce(ReduceOp.SUM, jnp.where(is_first, own, jnp.zeros_like(own)))

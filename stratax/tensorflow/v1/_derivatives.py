@@ -47,6 +47,7 @@ class Derivatives:
             watched: Arrays whose gradients may be asked for; others than floating point are passed over.
         """
         with contextlib.ExitStack() as stack:
+            # The outer ones first, so that they see what inner ones compute.
             for tape in reversed(self._tapes):
                 stack.enter_context(tape)
             for leaf in watched:
@@ -84,6 +85,7 @@ class Derivatives:
             )
         targets, sources = _as_list(ys), _as_list(xs)
         given = None if grad_ys is None else _as_list(grad_ys)
+        # The first tape that nobody's gradients lie in the way of: further ones record more, and cost more.
         for level, tape in enumerate(self._tapes):
             found, is_whole = self._find_gradients(level, targets, sources, given)
             if not is_whole:
@@ -97,6 +99,7 @@ class Derivatives:
                     rows = functools.partial(rows_of_gradient, tape, targets, source)
                     self._rows[id(gradient)] = gradient, rows
             return made
+        # The model's state outlives the trace, so that the next one has a tape more.
         self._state.derivatives += 1
         raise DerivativesError(
             "A gradient was asked for of something that is computed of gradients. Expected: a trace that follows "
@@ -137,6 +140,7 @@ class Derivatives:
             gradient: A gradient that this trace has given, or something else.
         """
         found = self._rows.get(id(gradient))
+        # Ids come again: the object says whether it is the one that was noted.
         return None if found is None or found[0] is not gradient else found[1]()
 
     def note_whole(self, gradient: TensorLike) -> None:

@@ -90,6 +90,7 @@ class HostTensor(labels.TextSymbol):
 
 
 # Those of two operands have a reflected one, too.
+# Python looks operators up in the class, so that each has to be set there.
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
 _OTHERS = (
     "eq",
@@ -186,6 +187,7 @@ class HostInputs:
             BadArgumentError: A feature is missing.
         """
         # What is made of strings once is there for all functions.
+        # Strings are added below; the batch itself stays as it was.
         known = dict(batch)
         return {key: self._compute(key, known) for key in (self._functions if keys is None else keys)}
 
@@ -195,6 +197,7 @@ class HostInputs:
         Args:
             names: The features that can be joined.
         """
+        # A function of the whole batch, such as one with a user's normalizer, must see one batch at a time.
         by_row = [
             key
             for key, (function, read) in self._functions.items()
@@ -213,6 +216,7 @@ class HostInputs:
     def _values(self, names: tuple[str, ...], known: dict[str, Any]) -> dict[str, Any]:
         """Return features by name, and strings that are made of them, which are noted."""
         for name in names:
+            # Made where they are wanted for the first time: of strings, which may be made of others again.
             if name not in known and name in self._strings:
                 function, sources = self._strings[name]
                 known[name] = function(self._values(sources, known))
@@ -270,6 +274,7 @@ class HostTrace:
         """Return the name under which a batch on the host has a value of this trace; None for what was computed."""
         if isinstance(value, HostTensor):
             return value.name
+        # By identity: what was computed of a feature has another value on the host, or none.
         return next((name for name, each in self._placeholders.items() if each is value), None)
 
     def example_of(self, value: object) -> Any:
@@ -303,6 +308,7 @@ class HostTrace:
             # What functions of JAX compute in it has values, although the model_fn is being traced.
             with jax.ensure_compile_time_eval():
                 made = self._inputs.compute(key, {} if self._example is None else self._example)
+            # Placeholders are made at each call, since a tensor belongs to the block in which it was made.
             return lambda: {part: self._placeholder(array) for part, array in made.items()}
         if key not in self._given:
             raise errors.ModelScopeError(
@@ -369,6 +375,7 @@ class Kept:
         """Keep the values of a batch; return the numbers of its rows."""
         values = np.asarray(batch[self._name])
         with self._lock:
+            # Numbers begin anew before int32 ends.
             if self._next + len(values) > _MOST_ROWS:
                 self._next = 0
             start = self._next
@@ -385,6 +392,7 @@ class Kept:
                 self._blocks[start][rows[of_block == start] - start]
                 for start in dict.fromkeys(of_block.tolist())
             ]
+            # Steps end in the order in which they began, so that older blocks are no longer asked for.
             for start in list(itertools.takewhile(lambda start: start != of_block[0], self._blocks)):
                 del self._blocks[start]
         return np.concatenate(parts)

@@ -104,11 +104,13 @@ class Layer(keras.layers.Layer):
                 it.
         """
         scope = kwargs.pop("scope", None)
+        # TensorFlow 1's layers take their inputs' dtype, where Keras 3's have the global one.
         if not self.built and not self._is_dtype_given:
             self.dtype_policy = keras.DTypePolicy(self._infer_dtype(inputs))
         if current_or_none() is None:
             return super().__call__(inputs, *args, **kwargs)
         own = self._scope_of_call(scope)
+        # A second call shares the variables of the first.
         with variable_scope(own, reuse=self.built or self._reuse):
             result = super().__call__(inputs, *args, **kwargs)
             operation = self._last_operation()
@@ -181,6 +183,7 @@ class Layer(keras.layers.Layer):
                 constraint=constraint,
                 name=name,
             )
+        # A variable that is shared has its regularizer's loss already.
         present = {id(variable) for variable in scope.global_variables()}
         with variable_scope(self._scope_of_call(), reuse=self.built or self._reuse):
             variable = get_variable(
@@ -236,6 +239,7 @@ class Layer(keras.layers.Layer):
 
 def _snake_case(name: str) -> str:
     """Return `Conv2DTranspose` as `conv2d_transpose` and `BasicLSTMCell` as `basic_lstm_cell`."""
+    # A word that begins with a capital is set apart first, then what is left between small letters and capitals.
     apart = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", apart).lower()
 

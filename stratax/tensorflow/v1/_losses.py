@@ -98,6 +98,7 @@ def compute_weighted_loss(
     _check_given(weights=weights)
     with _enter_name_scope(scope, "weighted_loss"):
         given = on_device(losses)
+        # As in TensorFlow: losses of half precision are added up in float32.
         values, factors = given.astype(jnp.float32), on_device(weights).astype(jnp.float32)
         check_broadcastable(factors, values)
         graph, is_constant = current_or_none(), _is_constant(weights)
@@ -190,6 +191,7 @@ def huber_loss(labels: TensorLike, predictions: TensorLike, delta: float = 1.0) 
     """Return Huber's loss, as `tf.compat.v1.losses.huber_loss`."""
     labels, predictions = _floats(labels, predictions)
     difference = jnp.abs(predictions - labels)
+    # What of the difference is squared; the rest counts linearly, so that both have one slope where they meet.
     quadratic = jnp.minimum(difference, delta)
     return 0.5 * quadratic * quadratic + delta * (difference - quadratic)
 
@@ -211,6 +213,7 @@ def log_loss(labels: TensorLike, predictions: TensorLike, epsilon: float = 1e-7)
 def hinge_loss(labels: TensorLike, logits: TensorLike) -> Any:
     """Return the hinge loss, as `tf.compat.v1.losses.hinge_loss`."""
     labels, logits = _floats(labels, logits, "logits")
+    # Labels of 0 and 1 are signs.
     return jax.nn.relu(1 - (2 * labels - 1) * logits)
 
 
@@ -274,8 +277,10 @@ def mean_pairwise_squared_error(
         differences = predictions - labels
         axes = tuple(range(1, differences.ndim))
         count = jnp.sum(_present(differences, factors), axes, keepdims=True)
+        # The sum over all pairs of (d_i - d_j)^2 is 2 * n * sum(d^2) - 2 * sum(d)^2, so that no pairs are made.
         squares = jnp.sum(jnp.square(differences), axes, keepdims=True)
         square = jnp.square(jnp.sum(differences, axes, keepdims=True))
+        # Divided by the number of pairs, n * (n - 1).
         losses = 2 * _ratio(squares, count - 1) - 2 * _ratio(square, count * (count - 1))
         return _collect(_scale(jnp.sum(losses * factors)), loss_collection, "value")
 
@@ -294,6 +299,7 @@ def sigmoid_cross_entropy(
     """Return the cross entropy of independent yes-or-no answers, as `tf.compat.v1.losses.sigmoid_cross_entropy`."""
     labels, logits = _of_logits("multi_class_labels", multi_class_labels, logits)
     if label_smoothing > 0:
+        # Towards a half: each class is a question of its own.
         labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
     return nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
@@ -311,6 +317,7 @@ def softmax_cross_entropy(onehot_labels: TensorLike, logits: TensorLike, label_s
     """Return the cross entropy of classes, as `tf.compat.v1.losses.softmax_cross_entropy`."""
     labels, logits = _of_logits("onehot_labels", onehot_labels, logits)
     if label_smoothing > 0:
+        # Towards an even distribution over the classes.
         labels = labels * (1 - label_smoothing) + label_smoothing / labels.shape[-1]
     return nn.softmax_cross_entropy_with_logits(labels=jax.lax.stop_gradient(labels), logits=logits)
 
@@ -349,6 +356,7 @@ def sparse_softmax_cross_entropy(
                 "softmax_cross_entropy."
             )
         factors: Any = weights
+        # Weights lose a dimension of size 1 as labels do.
         if np.ndim(factors) == classes.ndim + 1 and np.shape(factors)[-1] == 1:
             factors = factors[..., 0] if hasattr(factors, "ndim") else on_device(factors)[..., 0]
         losses = nn.sparse_softmax_cross_entropy_with_logits(labels=classes, logits=logits)

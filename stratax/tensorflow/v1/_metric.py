@@ -105,6 +105,7 @@ class MetricValue:
         return iter(self.result())
 
     def _with(self, other: TensorLike, combine: Callable[[Any, Any], Any]) -> Any:
+        # With a tensor of the step the value is one of the step, too.
         if isinstance(other, jax.core.Tracer):
             return combine(jnp.asarray(self), other)
         if isinstance(other, MetricValue):
@@ -225,7 +226,9 @@ def _make_metric(
                 f"Collections must be a list or a tuple of names. Received: {shown(collections)}."
             )
     scope = current()
+    # Variables and operation of a second metric of one name have `_1` behind it, as in TensorFlow.
     path = scope.names.unique(name)
+    # Each replica adds up its own examples, and the sums are added when they are read.
     variables = {
         key: scope.make_variable(
             f"{path}/{key}", jnp.shape(part), "float32", aggregation="sum", synchronization="on_read"
@@ -263,6 +266,7 @@ def _make_metric(
 
 def ratio(numerator: Any, denominator: Any) -> Any:
     """Return the quotient; 0 where the divisor is 0, also in gradients."""
+    # Divided by 1 there, since a NaN would reach what `where` does not choose by its gradient.
     is_zero = denominator == 0
     return jnp.where(is_zero, 0, numerator / jnp.where(is_zero, 1, denominator))
 

@@ -250,11 +250,13 @@ class Optimizer(OwnRules, regions.KeepsSlots):
         if not pairs:
             raise BadArgumentError("No variables provided. Expected: pairs of gradient and variable.")
         _check_gradients(pairs)
+        # A program's own subclass says what a gradient does to a variable in methods of TensorFlow's names.
         own_rule = None if self._rule is not None else self._find_rule()
         if own_rule is None:
             self._require_rule()
         scope = self._enter_scope()
         present = [pair for pair in pairs if pair[0] is not None]
+        # What `compute_gradients` has combined must not be added up over the replicas again.
         reduced = {id(gradient) for gradient in self._reduced}
         is_reduced = all(id(gradient) in reduced for gradient, _ in present)
         gradients, variables = [on_device(pair[0]) for pair in present], [pair[1] for pair in present]
@@ -265,6 +267,8 @@ class Optimizer(OwnRules, regions.KeepsSlots):
             for pair in present
         ]
         self._make_slots(scope, variables)
+        # Here, where the program calls the optimizer, and not where the operation runs: a rate may be a tensor of this
+        # place.
         numbers = {key: on_device(_call(number)) for key, number in self._numbers.items()}
 
         def update() -> None:
@@ -274,6 +278,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
         if scope is None:
             update()
             return None
+        # Updates of batch statistics, for instance, that gradients were computed behind.
         inputs = operations_of([gradients, list(numbers.values())])
         operation = scope.operation(update, name=name or self._name, inputs=inputs)
         scope.collections.add("train_op", operation)
@@ -330,6 +335,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
     def _enter_scope(self) -> Scope | None:
         """Return the scope of the trace, if any; in another one than before, the optimizer starts without slots."""
         scope = current_or_none()
+        # Slots are found again by their names, in the model's state.
         if scope is not self._scope:
             self._scope, self._slots, self._shared, self._reduced = scope, {}, {}, []
         return scope
@@ -340,6 +346,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
             return
         for key, number in self._powers.items():
             if f"{key}_power" not in self._shared:
+                # `beta1_power`, and `beta1_power_1` of a second optimizer, as in TensorFlow's checkpoints.
                 path = scope.names.unique(f"{key}_power")
                 self._shared[f"{key}_power"] = scope.make_variable(
                     path, (), initializer=_constant(_call(number))

@@ -117,8 +117,10 @@ def make_slot(
 def _make(beside: keras.Variable, value: Any, name: str, *, is_slot: bool) -> keras.Variable:
     scope = current_or_none()
     if callable(value):
+        # A first value belongs to no trace: what makes it runs now.
         with outside_scopes():
             value = value()
+    # TensorFlow's would be a node of the graph; here it has to be known when the slot is made.
     if isinstance(value, jax.core.Tracer):
         value = _value_now(scope, value, name)
     array = np.asarray(value, beside.dtype)
@@ -128,6 +130,7 @@ def _make(beside: keras.Variable, value: Any, name: str, *, is_slot: bool) -> ke
     def initializer(shape: Any, dtype: Any) -> np.ndarray:
         return array
 
+    # A slot's name is made of its variable's, and unique with it.
     path = name if is_slot else scope.names.unique(name)
     return make_slot(scope, beside, path, initializer, array.shape)
 

@@ -61,6 +61,7 @@ def dynamic_rnn(
     """
     check_cell("cell", cell)
     with variable_scope(scope or "rnn"):
+        # Time first from here on: the loop takes row by row.
         rows = jax.tree.map(on_device if time_major else transpose_batch_time, inputs)
         first = jax.tree.leaves(rows)[0]
         batch_size = first.shape[1]
@@ -99,6 +100,7 @@ def first_state(cell: Any, given: object, batch_size: Any, dtype: Any) -> Any:
         raise errors.BadArgumentError(
             "If there is no initial_state, you must give a dtype. Received: neither."
         )
+    # Keras' cells begin in their own dtype.
     if _is_of_keras(cell):
         return jax.tree.map(lambda each: each.astype(dtype), cell.get_initial_state(batch_size=batch_size))
     if hasattr(cell, "get_initial_state"):
@@ -114,6 +116,7 @@ def _step_of(cell: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
     """Return a function of inputs and a state that runs a cell and gives a state of the same structure."""
 
     def step(inputs: Any, state: Any) -> tuple[Any, Any]:
+        # Keras' cells take and give lists of states, also of one.
         is_bare = _is_of_keras(cell) and not isinstance(state, list | tuple)
         output, new = cell(inputs, [state] if is_bare else state)
         leaves, treedef = jax.tree.flatten(state)
@@ -141,15 +144,18 @@ def _unroll(
     step: Callable[[Any, Any], tuple[Any, Any]], rows: Any, state: Any, lengths: Any
 ) -> tuple[Any, Any]:
     """Return the outputs of all steps, stacked, and the last state."""
+    # The first step is traced once outside of the loop: variables are made there, and the outputs' shapes are learned.
     with _again(is_sharing=False):
         trial, _ = step(jax.tree.map(lambda row: row[0], rows), state)
     blank = jax.tree.map(jnp.zeros_like, trial)
 
     def body(carried: Any, row: Any) -> tuple[Any, Any]:
         time, before = carried
+        # In the loop the same variables, by the same names.
         with _again(is_sharing=True):
             output, after = step(row, before)
         if lengths is not None:
+            # Behind a sequence's end outputs are zeros, and the state is that of its last step, as in TensorFlow.
             output = _choose(time < lengths, output, blank)
             after = _choose(time < lengths, after, before)
         return (time + 1, after), output
@@ -164,6 +170,7 @@ def _choose(condition: Any, values: Any, others: Any) -> Any:
     def choose(value: Any, other: Any) -> Any:
         if value.ndim == 0:
             return value
+        # One condition for each example, whatever dimensions a state has.
         return jnp.where(condition.reshape(-1, *[1] * (value.ndim - 1)), value, other)
 
     return jax.tree.map(choose, values, others)
@@ -219,6 +226,7 @@ def bidirectional_dynamic_rnn(
                 cell_fw, inputs, sequence_length, initial_state_fw, dtype, time_major=time_major, scope=around
             )
         with variable_scope("bw") as around:
+            # Each example from its own last step on, so that padding comes last this way, too.
             turned = reverse_in_time(inputs, sequence_length, time_major=time_major)
             backward, state_bw = dynamic_rnn(
                 cell_bw, turned, sequence_length, initial_state_bw, dtype, time_major=time_major, scope=around
@@ -264,6 +272,7 @@ def static_rnn(
         lengths = lengths_of(sequence_length, batch_size)
         state = first_state(cell, initial_state, batch_size, dtype)
         for time, given in enumerate(inputs):
+            # The first step has made the variables.
             if time:
                 around.reuse_variables()
             output, after = step(given, state)
@@ -319,6 +328,7 @@ def static_bidirectional_rnn(
 def _reverse_list(values: Any, lengths: Any) -> list[Any]:
     if lengths is None:
         return list(reversed(values))
+    # The list as one array with time first: sequences of different lengths turn around different steps.
     stacked = jax.tree.map(lambda *each: jnp.stack([on_device(part) for part in each]), *values)
     turned = reverse_in_time(stacked, lengths, time_major=True)
     return [jax.tree.map(lambda value, at=time: value[at], turned) for time in range(len(values))]

@@ -137,6 +137,7 @@ class GRUCell(LayerRNNCell):
         gates, gates_bias, candidate, candidate_bias = self._names
         kernels, biases = self._kernel_initializer, self._bias_initializer
         self._gate_kernel = self.add_variable(gates, [rows, 2 * units], initializer=kernels)
+        # TensorFlow's 1.0 has both gates let the old state through at first.
         self._gate_bias = self.add_variable(
             gates_bias, [2 * units], initializer=Constant(1.0) if biases is None else biases
         )
@@ -149,6 +150,7 @@ class GRUCell(LayerRNNCell):
         """Return the output of one step, and the state behind it."""
         gates = jax.nn.sigmoid(affine([inputs, state], self._gate_kernel, self._gate_bias))
         reset, update = jnp.split(gates, 2, axis=1)
+        # The gate comes before the product: TensorFlow's cell, and not the one of cuDNN.
         candidate = affine([inputs, reset * state], self._candidate_kernel, self._candidate_bias)
         output = update * state + (1 - update) * self._activation(candidate)
         return output, output
@@ -235,11 +237,13 @@ class LSTMCell(LayerRNNCell):
         """Return the output of one step, and the state behind it."""
         before, hidden = self._parts_of(state)
         gates = affine([inputs, hidden], self._kernel, self._bias)
+        # In the order of TensorFlow's matrix, which checkpoints have: input, candidate, forget, output.
         i, j, f, o = jnp.split(gates, 4, axis=1)
         new = jax.nn.sigmoid(f + self._forget_bias + self._peep("f", before)) * before + jax.nn.sigmoid(
             i + self._peep("i", before)
         ) * self._activation(j)
         new = self._clip(new)
+        # The output gate sees the new state, the others the one before.
         output = jax.nn.sigmoid(o + self._peep("o", new)) * self._activation(new)
         if self._num_proj:
             output = clip(jnp.matmul(output, on_device(self._proj_kernel)), self._proj_clip)

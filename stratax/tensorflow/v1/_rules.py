@@ -37,6 +37,7 @@ def nesterov_momentum(
     """Step against the gradient and the decaying sum that contains it (Sutskever et al., 2013)."""
     rate = numbers["learning_rate"]
     total = slots["momentum"] * numbers["momentum"] + gradient
+    # What the next step's momentum would do is done already.
     return value - (gradient * rate + total * numbers["momentum"] * rate), {"momentum": total}
 
 
@@ -45,7 +46,10 @@ def adam(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tu
 
     `beta1_power` and `beta2_power` are the betas to the power of this step's number.
     """
+    # Both moments begin with 0. What corrects that is part of the rate, so that epsilon is one of the uncorrected
+    # moment.
     rate = numbers["learning_rate"] * jnp.sqrt(1 - numbers["beta2_power"]) / (1 - numbers["beta1_power"])
+    # m * beta1 + gradient * (1 - beta1), in the form of TensorFlow's kernel.
     m = slots["m"] + (gradient - slots["m"]) * (1 - numbers["beta1"])
     v = slots["v"] + (jnp.square(gradient) - slots["v"]) * (1 - numbers["beta2"])
     return value - m * rate / (jnp.sqrt(v) + numbers["epsilon"]), {"m": m, "v": v}
@@ -67,6 +71,7 @@ def adagrad_da(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers)
     total = slots["gradient_accumulator"] + gradient
     squares = slots["gradient_squared_accumulator"] + jnp.square(gradient)
     rate, step = numbers["learning_rate"], numbers["global_step"]
+    # The variable does not enter: it follows from the sums since the first step.
     shrunk = _shrink(total, numbers["l1_regularization_strength"] * step)
     divisor = numbers["l2_regularization_strength"] * step * rate + jnp.sqrt(squares)
     return -rate * shrunk / divisor, {"gradient_accumulator": total, "gradient_squared_accumulator": squares}
@@ -76,6 +81,7 @@ def adadelta(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -
     """Step by the gradient times the ratio of past steps to past gradients (Zeiler, 2012)."""
     rho, epsilon = numbers["rho"], numbers["epsilon"]
     squares = slots["accum"] * rho + jnp.square(gradient) * (1 - rho)
+    # Has the unit of the variable: the root mean square of steps over that of gradients.
     step = jnp.sqrt(slots["accum_update"] + epsilon) * jax.lax.rsqrt(squares + epsilon) * gradient
     updates = slots["accum_update"] * rho + jnp.square(step) * (1 - rho)
     return value - step * numbers["learning_rate"], {"accum": squares, "accum_update": updates}
@@ -91,6 +97,7 @@ def rms_prop(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -
 
 def rms_prop_centered(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step as :func:`rms_prop`, by the gradients' variance instead of their mean square (Graves, 2013)."""
+    # The variance is the mean of squares less the square of the mean; epsilon keeps rounding from making it negative.
     squares = slots["rms"] + (jnp.square(gradient) - slots["rms"]) * (1 - numbers["decay"])
     mean = slots["mg"] + (gradient - slots["mg"]) * (1 - numbers["decay"])
     step = numbers["learning_rate"] * gradient * jax.lax.rsqrt(squares - mean * mean + numbers["epsilon"])
@@ -105,11 +112,14 @@ def ftrl(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tu
     """
     rate, power = numbers["learning_rate"], -numbers["learning_rate_power"]
     l1 = numbers["l1_regularization_strength"]
+    # As if each coordinate's rate were rate / (beta + sqrt(accum)), which McMahan et al. have.
     l2 = numbers["l2_regularization_strength"] + numbers["beta"] / (2 * jnp.maximum(rate, 1e-36))
     shrunk = gradient + 2 * numbers["l2_shrinkage_regularization_strength"] * value
     accum = slots["accum"] + jnp.square(gradient)
     new, old = accum**power, slots["accum"] ** power
+    # The sum of gradients less what the variable's way so far says: from it alone the next value follows.
     linear = slots["linear"] + shrunk - (new - old) / rate * value
+    # 0 where the sum is no larger than the L1 regularization, so that weights become exactly 0.
     return (jnp.clip(linear, -l1, l1) - linear) / (new / rate + 2 * l2), {"accum": accum, "linear": linear}
 
 

@@ -381,6 +381,7 @@ class ModelScope(Creator):
             return Operation(
                 None, self.names.unique(name or "op"), (), len(self._operations), value, is_done=True
             )
+        # What runs first: what it is computed of, and what the blocks around it depend on.
         before = [*inputs, *self._controlling()]
         made = Operation(update, self.names.unique(name or "op"), before, len(self._operations), value)
         self._operations.append(made)
@@ -403,6 +404,7 @@ class ModelScope(Creator):
     def depending_on(self, operations: list[Operation] | None) -> Iterator[None]:
         """Have the operations of a block run behind others, and its reads see what those assign."""
         before = self._controls
+        # None clears the control dependencies around the block, as in TensorFlow.
         self._controls = [] if operations is None else [*before, operations]
         try:
             with self._trial(operations or []), self.values.marking(self._controlling()):
@@ -487,6 +489,7 @@ class ModelScope(Creator):
         try:
             # Updates are no part of what gradients are asked of.
             with self.derivatives.not_recorded(), self.values.marking(()):
+                # In the order in which they were written, whatever asks for them: as a program in Python would run.
                 for order in sorted(reached):
                     reached[order].make()
                     self._in_effect |= {order}

@@ -178,6 +178,7 @@ def at_thresholds(
         on_device(predictions).astype(jnp.float32), on_device(labels).astype(bool), weights
     )
     factors = jnp.ones_like(scores) if factors is None else broadcast(factors, scores)
+    # Shape (thresholds, examples).
     is_positive = scores.ravel() > jnp.asarray(thresholds, jnp.float32)[:, None]
     of_truth, of_rest = (truth * factors).ravel(), (~truth * factors).ravel()
     parts = {
@@ -198,11 +199,13 @@ def _area(sums: Sums, curve: str, summation: str) -> Any:
     tp, fn, tn, fp = (sums[kind] for kind in _KINDS)
     if curve == "PR" and summation == "careful_interpolation":
         return _interpolate_area(tp, fp, fn)
+    # As TensorFlow keeps divisors from 0: a curve of no examples ends at 1.
     recall = (tp + _AREA_EPSILON) / (tp + fn + _AREA_EPSILON)
     if curve == "ROC":
         x, y = fp / (fp + tn + _AREA_EPSILON), recall
     else:
         x, y = recall, (tp + _AREA_EPSILON) / (tp + fp + _AREA_EPSILON)
+    # Thresholds rise, so that x falls.
     return jnp.sum((x[:-1] - x[1:]) * _SUMMATIONS[summation](y[:-1], y[1:]))
 
 
@@ -224,6 +227,7 @@ def _interpolate_area(tp: Any, fp: Any, fn: Any) -> Any:
     positives = tp + fp
     steps = tp[:-1] - tp[1:]
     slope = ratio(steps, jnp.maximum(positives[:-1] - positives[1:], 0))
+    # tp = intercept + slope * positives between two thresholds.
     intercept = tp[1:] - slope * positives[1:]
     is_there = (positives[:-1] > 0) & (positives[1:] > 0)
     growth = jnp.where(is_there, positives[:-1] / jnp.where(is_there, positives[1:], 1), 1)
@@ -232,6 +236,7 @@ def _interpolate_area(tp: Any, fp: Any, fn: Any) -> Any:
 
 def _sensitivity_at(sums: Sums, specificity: float) -> Any:
     tp, fn, tn, fp = (sums[kind] for kind in _KINDS)
+    # The first of those that are equally near, as in TensorFlow.
     index = jnp.argmin(jnp.abs(tn / (tn + fp + _EDGE) - specificity))
     return tp[index] / (tp[index] + fn[index] + _EDGE)
 

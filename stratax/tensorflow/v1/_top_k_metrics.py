@@ -151,6 +151,7 @@ def _set_sizes(labels: TensorLike, predictions_idx: TensorLike, class_id: int | 
     """Return how many classes an example has in both labels and predictions, in labels only, in predictions only."""
     indices = on_device(predictions_idx).astype(jnp.int32)
     truth = _labels_of(labels, indices)
+    # Shape (..., labels, k). A class that is there twice counts once.
     is_equal = truth[..., :, None] == indices[..., None, :]
     of_truth, of_indices = _is_first(truth), _is_first(indices)
     if class_id is not None:
@@ -181,6 +182,8 @@ def _average_precision(labels: TensorLike, indices: Array, num_classes: int) -> 
     is_label = (truth >= 0) & (truth < num_classes)
     is_equal = (truth[..., :, None] == indices[..., None, :]) & is_label[..., :, None]
     is_right = jnp.any(is_equal, -2).astype(jnp.float32)
+    # The precision at each place, of which those with a true class are averaged.
     precision_of = jnp.cumsum(is_right, -1) / jnp.arange(1, indices.shape[-1] + 1)
+    # No more than k labels can be found.
     num_labels = jnp.minimum(jnp.sum(is_label.astype(jnp.float32), -1), indices.shape[-1])
     return jnp.sum(precision_of * is_right, -1) / num_labels

@@ -244,6 +244,7 @@ def get_variable(
     """
     scope = current()
     around = scope.variable_scope
+    # A getter gets all arguments by name, as in TensorFlow, and calls the plain one with what it makes of them.
     getter = custom_getter or around.custom_getter
     arguments: dict[str, Any] = {
         "shape": shape,
@@ -314,6 +315,7 @@ def _plain_getter(
             f"Variable {full} does not exist, or was not created with tf.get_variable(). Did you mean to set "
             "reuse=tf.AUTO_REUSE in VarScope?"
         )
+    # The scope's dtype is a default, which an initializer that is an array overrides with its own below.
     kind = keras.backend.standardize_dtype(dtype if dtype is not None else around.dtype)
     initializer = initializer if initializer is not None else around.initializer
     with scope.sharing(full, is_local=is_local(collections)):
@@ -347,11 +349,13 @@ def _plain_getter(
                 name=full.rpartition("/")[2],
             )
     made.constraint = constraint if constraint is not None else around.constraint
+    # In these two every variable is, by what it is.
     for key in collections or ():
         if key not in ("variables", "trainable_variables"):
             scope.collections.add(key, made)
     regularizer = regularizer if regularizer is not None else around.regularizer
     if regularizer is not None:
+        # May be None: `no_regularizer` keeps the scope's away.
         loss = regularizer(made.value)
         if loss is not None:
             scope.collections.add(_REGULARIZATION_LOSSES, loss)
@@ -372,6 +376,7 @@ def _first_values(initializer: Any, dtype: str) -> Callable[..., Any]:
     made = initializer() if isinstance(initializer, type) else initializer
 
     def values(shape: Sequence[int], dtype: object = None) -> Any:
+        # Initializers of Keras take a dtype, a program's own function may not.
         try:
             given = made(shape, dtype=dtype)
         except TypeError:

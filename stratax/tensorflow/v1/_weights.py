@@ -67,6 +67,7 @@ def squeeze(labels: TensorLike, predictions: TensorLike, expected_rank_diff: int
         Labels and predictions, as arrays on a device.
     """
     labels, predictions = on_device(labels), on_device(predictions)
+    # Only a rank that differs by one is TensorFlow's to mend: `(batch, 1)` where `(batch,)` was meant.
     too_many = predictions.ndim - labels.ndim - expected_rank_diff
     if too_many == 1 and predictions.shape[-1] == 1:
         predictions = predictions[..., 0]
@@ -97,6 +98,7 @@ def align(predictions: TensorLike, labels: TensorLike, weights: TensorLike) -> t
     if weights is None:
         return predictions, labels, None
     weights = on_device(weights)
+    # Scalars weigh everything, and have no dimension to lose.
     if weights.ndim and weights.ndim == predictions.ndim + 1 and weights.shape[-1] == 1:
         weights = weights[..., 0]
     elif weights.ndim and weights.ndim == predictions.ndim - 1:

@@ -131,6 +131,7 @@ def split(
     given = np.asarray(num_or_size_splits)
     if given.ndim:
         sizes = given.tolist()
+        # Less the sum without the -1 itself.
         sizes = [total - sum(sizes) - 1 if size == -1 else size for size in sizes]
     else:
         sizes = [total // int(given)] * int(given)
@@ -164,6 +165,7 @@ def gather_nd(
         return found[0]
     is_number = not isinstance(found[0], RaggedTensor) and not np.ndim(found[0]) if found else False
     made = as_element(np.asarray(found)) if is_number else ragged.stack(found)
+    # The other dimensions of the places, from the innermost, around the rows that were found.
     for size in reversed(places.shape[1:-1]):
         made = RaggedTensor.from_uniform_row_length(made, size)
     return made
@@ -194,6 +196,7 @@ def bincount(
         return segments.bincount(
             arr.flat_values, flat, minlength, maxlength, dtype, axis=axis, binary_output=binary_output
         )
+    # All rows get as many bins as the largest number of any of them asks for.
     count = len(segments.bincount(arr.flat_values, None, minlength, maxlength))
     parts = list(arr)
     own_weights = [None] * len(parts) if weights is None else list(weights)

@@ -50,6 +50,7 @@ def space_to_depth(input: TensorLike, block_size: int, data_format: str = "NHWC"
         raise BadArgumentError(
             f"Height and width must be multiples of block_size={block}. Received: images of {height} x {width} pixels."
         )
+    # (batch, rows, rows of a block, columns, columns of a block, channels); a block's pixels go behind its place.
     cut = array.reshape(batch, height // block, block, width // block, block, channels)
     whole = cut.transpose(0, 1, 3, 2, 4, 5).reshape(batch, height // block, width // block, -1)
     return whole if data_format == "NHWC" else whole.transpose(0, 3, 1, 2)
@@ -70,6 +71,7 @@ def depth_to_space(input: TensorLike, block_size: int, data_format: str = "NHWC"
         raise BadArgumentError(
             f"The number of channels must be a multiple of block_size ** 2 = {block**2}. Received: {channels} channels."
         )
+    # Channels count a block's rows first, then its columns, then its own channels.
     cut = array.reshape(batch, height, width, block, block, channels // block**2)
     whole = cut.transpose(0, 1, 3, 2, 4, 5).reshape(batch, height * block, width * block, -1)
     return whole if data_format == "NHWC" else whole.transpose(0, 3, 1, 2)
@@ -118,6 +120,7 @@ def space_to_batch(input: TensorLike, block_shape: TensorLike, paddings: TensorL
     num = len(block)
     cut = [part for size, step in zip(sizes, block, strict=True) for part in (size // step, step)]
     pieces = array.reshape([array.shape[0], *cut, *array.shape[1 + num :]])
+    # The places in a block become the leading dimensions, before the batch: examples of one place lie together.
     order = [*range(2, 2 * num + 1, 2), 0, *range(1, 2 * num + 1, 2), *range(2 * num + 1, pieces.ndim)]
     shape = [size // step for size, step in zip(sizes, block, strict=True)]
     return pieces.transpose(order).reshape(
@@ -162,6 +165,7 @@ def batch_to_space(input: TensorLike, block_shape: TensorLike, crops: TensorLike
             f"Received: input of shape {array.shape}, crops={shown(crops)}."
         )
     pieces = array.reshape([*block, examples // _product(block), *array.shape[1:]])
+    # Each dimension's blocks, followed by the places in them, which come from the front.
     between = [dim for step in range(num) for dim in (num + 1 + step, step)]
     whole = pieces.transpose([num, *between, *range(2 * num + 1, pieces.ndim)])
     whole = whole.reshape([examples // _product(block), *sizes, *array.shape[1 + num :]])

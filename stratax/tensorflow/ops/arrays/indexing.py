@@ -200,6 +200,7 @@ def _gather_nd(xp: ModuleType, params: Array, indices: Array, *, batch_dims: int
             f"batch_dims={batch_dims}."
         )
     rank = indices.ndim - 1
+    # Each batch dimension is indexed by its own number, so that an example finds its own part of params.
     batch = [_counter(xp, indices.shape[:rank], dim) for dim in range(batch_dims)]
     index = (*batch, *(indices[..., part] for part in range(depth)))
     if not index:
@@ -217,6 +218,7 @@ def _counter(xp: ModuleType, shape: Sequence[int], dim: int) -> Any:
 
 def _take(xp: ModuleType, params: Array, index: tuple[Any, ...]) -> Any:
     check_indices(index, params.shape)
+    # Without both, JAX takes a negative index for one from the end, and clips one that is too large.
     return params[index] if xp is np else params.at[index].get(mode="fill", wrap_negative_indices=False)
 
 
@@ -235,6 +237,7 @@ def _gather_batches(xp: ModuleType, params: Array, indices: Array, *, axis: int,
             f"batch_dims={batch_dims}."
         )
     batch = [_counter(xp, indices.shape, dim) for dim in range(batch_dims)]
+    # NumPy puts what arrays index in front where slices stand between them: so `axis` comes right behind the batch.
     taken = _take(xp, xp.moveaxis(params, axis, batch_dims), (*batch, indices))
     # Behind the batch come the indices' own dimensions, then those of params that stood before `axis`.
     own, before = range(batch_dims, indices.ndim), range(indices.ndim, indices.ndim + axis - batch_dims)
@@ -272,6 +275,7 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
 
 
 def _mask(xp: ModuleType, array: Array, *, places: np.ndarray, first: int, last: int) -> Any:
+    # The masked dimensions as one, which the flat places count.
     flat = array.reshape((*array.shape[:first], int(np.prod(array.shape[first:last])), *array.shape[last:]))
     return xp.take(flat, places, axis=first)
 
@@ -312,6 +316,7 @@ def _scatter_nd(xp: ModuleType, tensor: Array, indices: Array, updates: Array, *
         )
     index = tuple(indices[..., part] for part in range(depth))
     check_indices(index, tensor.shape)
+    # Vectors of no indices: each update is of the whole array.
     return scatter_at(xp, tensor, index or Ellipsis, updates, how)
 
 
@@ -405,6 +410,7 @@ def sequence_mask(lengths: TensorLike, maxlen: TensorLike | None = None, dtype: 
     if maxlen is None:
         found = naming.longest_of(lengths)
         longest = (
+            # A result's shape can't depend on values that are traced.
             int(require_known("lengths", lengths, "Pass maxlen.").max(initial=0)) if found is None else found
         )
     else:
@@ -446,6 +452,7 @@ def dynamic_partition(data: Any, partitions: TensorLike, num_partitions: int) ->
 
 def _whole(data: Array, is_here: Any) -> Any:
     array = data if hasattr(data, "shape") else _array(data)
+    # A scalar is one slice, or none.
     return array[None][: int(is_here)]
 
 
@@ -472,6 +479,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any]) -> Any:
             f"{[place.shape for place in places]}, data of shapes {[np.shape(part) for part in data]}."
         )
     count = max((int(each.max(initial=-1)) + 1 for each in places), default=0)
+    # The place in the result of each row of `rows` below.
     flat = np.concatenate([each.ravel() for each in places])
     # The last one for a place counts, which a parallel scatter does not promise.
     last = {int(place): position for position, place in enumerate(flat)}
@@ -519,8 +527,10 @@ def reverse_sequence(
                 f"seq_axis={seq_axis}, batch_axis={batch}, seq_lengths of shape {tuple(seq_lengths.shape)}, input of "
                 f"shape {tuple(input.shape)}."
             )
+        # Shape (batch, steps): within a sequence counted from its end, behind it as it was.
         steps = xp.arange(input.shape[along])
         order = xp.where(steps < seq_lengths[:, None], seq_lengths[:, None] - 1 - steps, steps)
+        # `order` as an array of input's rank, of size 1 in all other dimensions.
         order = order if over < along else order.T
         shape = [input.shape[dim] if dim in (along, over) else 1 for dim in range(input.ndim)]
         return xp.take_along_axis(input, order.reshape(shape), axis=along)

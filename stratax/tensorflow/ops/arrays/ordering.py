@@ -154,6 +154,7 @@ def top_k(
                 f"{tuple(input.shape)}."
             )
         if xp is np:
+            # Sorted as a whole: NumPy's partition leaves equal elements in no order.
             places = _order(np, input, input.ndim - 1, "DESCENDING")[..., :count]
             return TopKV2(np.take_along_axis(input, places, -1), places.astype(as_dtype(index_type)))
         from jax import lax
@@ -230,6 +231,7 @@ def searchsorted(
                 "All dimensions but the last must be equal. Received: sorted_sequence of shape "
                 f"{tuple(sequences.shape)}, values of shape {tuple(values.shape)}."
             )
+        # NumPy and JAX search in one sequence at a time.
         rows = sequences.reshape(-1, sequences.shape[-1]), values.reshape(-1, values.shape[-1])
         if xp is np:
             found = np.array([np.searchsorted(row, wanted, side) for row, wanted in zip(*rows, strict=True)])
@@ -285,6 +287,7 @@ def _unique(x: TensorLike, dtype: DTypeLike) -> list[Any]:
             f"Expected: a vector. Received: x of shape {values.shape}. Use tf.reshape(x, [-1])."
         )
     _, firsts, places, counts = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
+    # NumPy's are in order of values, TensorFlow's in that of their first places: `ranks` leads from one to the other.
     order = np.argsort(firsts)
     ranks = np.empty_like(order)
     ranks[order] = np.arange(len(order))
@@ -326,6 +329,7 @@ def invert_permutation(x: TensorLike) -> Any:
     def inverse(xp: ModuleType, x: Array) -> Any:
         if is_known(x) and not np.array_equal(np.sort(np.asarray(x)), np.arange(x.size)):
             raise BadArgumentError(f"Expected: each of 0 to {x.size - 1} once. Received: x={shown(x)}.")
+        # What sorts a permutation is its inverse.
         return xp.argsort(x).astype(x.dtype)
 
     return call_with_library(inverse, x)

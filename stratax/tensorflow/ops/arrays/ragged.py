@@ -60,6 +60,7 @@ def constant(
         if ragged_rank or inner_shape:
             raise BadArgumentError(f"A single value has no rows. Received: pylist={shown(pylist)}.")
         return _array(nested, dtype)
+    # Both are the same unless some values lie less deep than others.
     depth, least = _depths(nested)
     if least is not None and least != depth:
         raise BadArgumentError(
@@ -73,6 +74,7 @@ def constant(
             f"ragged_rank is less than the depth of the lists, {depth}. Received: ragged_rank={shown(ragged_rank)}."
         )
     lengths, values = [], list(nested)
+    # Level by level: the lengths of this one's lists, and the lists inside of them one behind another.
     for _ in builtins.range(ragged_rank):
         lengths.append(np.array([len(part) for part in values], as_dtype(row_splits_dtype)))
         values = list(itertools.chain.from_iterable(values))
@@ -103,6 +105,7 @@ def _depths(nested: Any) -> tuple[int, int | None]:
         return 0, 0
     inner = [_depths(part) for part in nested]
     found = [least for _, least in inner if least is not None]
+    # An empty list is as deep as any: it has a depth, but no value that could lie elsewhere.
     depth = 1 + max((depth for depth, _ in inner), default=0)
     return depth, 1 + min(found) if found else None
 
@@ -132,6 +135,7 @@ def range(
         >>> tf.ragged.range([3, 5, 2])
         <tf.RaggedTensor [[0, 1, 2], [0, 1, 2, 3, 4], [0, 1]]>
     """
+    # As Python's `range`: a single argument is the end.
     if limits is None:
         starts, limits = 0, starts
     given = [np.asarray(as_array(each)) for each in (starts, limits, deltas)]
@@ -223,6 +227,7 @@ def boolean_mask(data: TensorLike, mask: TensorLike) -> Any:
         )
     if not isinstance(data, RaggedTensor):
         data = RaggedTensor.from_tensor(data, ragged_rank=mask.ragged_rank)
+    # Dimension by dimension from the outside: at the innermost the mask's own values count what stays in each row.
     inner = boolean_mask(data.values, mask.values)
     kept = (
         segment(np.add, np.asarray(mask.flat_values, np.int64), mask.nested_row_splits[0], 0)
@@ -265,6 +270,7 @@ def stack(values: Sequence[Any], axis: int = 0) -> Any:
         # TensorFlow counts the elements of single rows with 32 bits.
         lengths = np.array([len(row) for row in rows], np.int64 if rank > 1 else np.int32)
         return RaggedTensor(concat_rows(rows), splits_of_lengths(lengths))
+    # Beside one another along a new dimension is one behind another along one of size 1.
     widened = [expand_dims(_as_ragged(part) if rank > 1 else part, axis) for part in parts]
     return concat(widened, axis)
 

@@ -44,6 +44,7 @@ def _totals(xp: Any, data: Any, ids: Any, count: int, how: str) -> Any:
     if xp is np:
         is_inside = flat_ids >= 0
         flat_ids, flat = flat_ids[is_inside], flat[is_inside]
+    # With what each segment begins, which is also what an empty one has.
     start, combine = {
         "prod": (1, "multiply"),
         "max": (_limit(data.dtype, is_lowest=True) if how == "max" else 0, "max"),
@@ -55,6 +56,7 @@ def _totals(xp: Any, data: Any, ids: Any, count: int, how: str) -> Any:
     if how not in ("mean", "sqrt_n"):
         return totals
     sizes = _sizes(xp, flat_ids, count).reshape((count,) + (1,) * (len(shape) - 1))
+    # The mean of no elements is 0, as in TensorFlow, and no 0 / 0.
     sizes = xp.maximum(sizes, 1)
     if np.dtype(data.dtype).kind in "iu":
         return totals // sizes.astype(data.dtype)
@@ -76,6 +78,8 @@ def _products(data: Array, ids: Array, count: int) -> Any:
     def _(primals: Array, tangents: Array) -> Any:
         (data,) = primals
         is_zero = data == 0
+        # For each element, how many zeros its segment has: with one, only that one has a derivative; with two, none
+        # has.
         zeros = _totals(jnp, is_zero.astype(data.dtype), ids, count, "sum")[ids]
         # The product of the segment's other elements: without zeros the product divided by the element.
         rest = product(jnp.where(is_zero, 1, data))
@@ -150,6 +154,7 @@ def _make_sorted(name: str, how: str, what: str) -> Any:
                 f"{_REMEDY.format(how)}"
             )
         count = int(numbers[-1]) + 1 if numbers.size else 0
+        # An unsorted segment without elements has the dtype's limit, a sorted one 0.
         is_empty = np.bincount(numbers, minlength=count)[:count] == 0
 
         def combine(xp: ModuleType, data: TensorLike, ids: TensorLike) -> Any:
@@ -235,6 +240,7 @@ def bincount(
         # What is in no bin goes to one that is cut off.
         numbers = xp.where(numbers < length, numbers, length)
         shape = (*numbers.shape[:-1], length + 1)
+        # Of rows: each number goes into a bin of its own row.
         index = (xp.arange(shape[0])[:, None], numbers) if len(shape) > 1 else numbers
         bins = scatter_at(xp, xp.zeros(shape, kind), index, amounts, "max" if binary_output else "add")
         return bins[..., :length]
@@ -245,6 +251,7 @@ def bincount(
 def _num_bins(arr: TensorLike, minlength: object, maxlength: object) -> int:
     least = 0 if minlength is None else whole_number("minlength", minlength)
     most = None if maxlength is None else whole_number("maxlength", maxlength)
+    # The number of bins is given: nothing has to be known of the numbers, which may be traced.
     if most is not None and (most == least or (is_traced(arr) and least >= most)):
         return most
     numbers = require_known("arr", arr, "Pass the number of bins as minlength and as maxlength.")

@@ -63,6 +63,7 @@ def ctc_loss(
         )
     scores = on_device(logits)
     scores = ops.swapaxes(scores, 0, 1) if logits_time_major else scores
+    # TensorFlow's default here is the first class, in `tf.compat.v1.nn.ctc_loss` the last.
     blank = dim_of(0 if blank_index is None else blank_index, scores.shape[-1], "blank_index")
     return ops.ctc_loss(
         on_device(labels), scores, on_device(label_length), on_device(logit_length), mask_index=blank
@@ -123,10 +124,13 @@ def ctc_greedy_decoder(
     logits, lengths = _require_known("ctc_greedy_decoder", inputs, sequence_length)
     _check_lengths(logits, lengths)
     blank = dim_of(-1 if blank_index is None else blank_index, logits.shape[2], "blank_index")
+    # Shape (steps, batch): the best class, and whether the step counts.
     best, counts = logits.argmax(2), np.arange(len(logits))[:, None] < lengths
     rows = []
     for number, length in enumerate(lengths):
         classes = best[:length, number].tolist()
+        # A blank between two equal classes makes them two labels, so that each is compared with its neighbour of
+        # before.
         before = [None, *classes[:-1]]
         rows.append(
             [
@@ -173,6 +177,7 @@ def ctc_beam_search_decoder(
             f"top_paths is from 1 to beam_width. Received: top_paths={shown(top_paths)}, "
             f"beam_width={shown(beam_width)}."
         )
+    # Logarithms of probabilities are added up over all steps.
     wide = logits.astype(np.float64)
     scores = wide - np.logaddexp.reduce(wide, axis=2, keepdims=True)
     found = [_paths(scores[:length, number], beam_width, top_paths) for number, length in enumerate(lengths)]
@@ -182,17 +187,20 @@ def ctc_beam_search_decoder(
 
 def _paths(scores: np.ndarray, beam_width: int, top_paths: int) -> list[tuple[tuple[int, ...], float]]:
     """Return beginnings with their scores after all steps: of each the sums of those that end with a blank or not."""
+    # By beginning: the logarithms of its probability with a blank at the end, and without.
     blank, never = scores.shape[1] - 1, -np.inf
     beams: dict[tuple[int, ...], tuple[float, float]] = {(): (0.0, never)}
     for step in scores:
         after: dict[tuple[int, ...], tuple[float, float]] = {}
         for labels, (with_blank, without) in beams.items():
+            # A blank leaves the labels as they are, whatever stood at the end.
             total = np.logaddexp(with_blank, without)
             _add(after, labels, total + step[blank], never)
             if labels:
                 # The last label goes on.
                 _add(after, labels, never, without + step[labels[-1]])
             for label in range(blank):
+                # The same label again is a new one only behind a blank: without, it is the last one that goes on.
                 is_repeated = bool(labels) and labels[-1] == label
                 _add(after, (*labels, label), never, (with_blank if is_repeated else total) + step[label])
         beams = dict(sorted(after.items(), key=lambda item: -np.logaddexp(*item[1]))[:beam_width])
@@ -234,6 +242,7 @@ def collapse_repeated(labels: TensorLike, seq_length: TensorLike) -> tuple[Any, 
                 f"{tuple(lengths.shape)}."
             )
         size = rows.shape[1]
+        # Whether a label differs from the one before it; the first one does.
         is_new = library.concatenate(
             [library.ones((len(rows), min(size, 1)), bool), rows[:, 1:] != rows[:, :-1]], axis=1
         )
@@ -243,6 +252,7 @@ def collapse_repeated(labels: TensorLike, seq_length: TensorLike) -> tuple[Any, 
         counts = library.sum(is_kept, axis=1).astype(lengths.dtype)
         kept = library.take_along_axis(rows, order, axis=1)
         kept = library.where(library.arange(size) < counts[:, None], kept, 0).astype(rows.dtype)
+        # The width depends on values, which a compiled function does not know.
         return (kept if is_traced(counts) else kept[:, : int(counts.max(initial=0))]), counts
 
     return call_with_library(compute, labels, seq_length)

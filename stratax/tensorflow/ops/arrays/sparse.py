@@ -74,12 +74,14 @@ def from_dense(tensor: TensorLike) -> SparseTensor:
     """
     check_known("from_dense", tensor)
     array = array_of(tensor)
+    # In row-major order, as a SparseTensor's indices are by convention.
     places = np.argwhere(array != empty_value(array.dtype))
     return SparseTensor(places.astype(np.int64), array[tuple(places.T)], np.array(array.shape, np.int64))
 
 
 def _places(indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
     """Return the number of each index in row-major order."""
+    # Horner's scheme: one number for each index, by which indices are compared and sorted.
     made = np.zeros(len(indices), np.int64)
     for column, size in zip(indices.T, shape.tolist(), strict=True):
         made = made * size + column
@@ -90,6 +92,7 @@ def _of_places(places: np.ndarray, values: np.ndarray, shape: np.ndarray) -> Spa
     indices = np.zeros((len(places), len(shape)), np.int64)
     rest = places
     for axis in range(len(shape) - 1, -1, -1):
+        # A dimension without elements has no indices, and must not divide.
         rest, indices[:, axis] = np.divmod(rest, max(int(shape[axis]), 1))
     return SparseTensor(indices, values, shape)
 
@@ -129,6 +132,7 @@ def reshape(sp_input: SparseTensor, shape: TensorLike) -> SparseTensor:
     wanted, total = np.asarray(shape, np.int64).copy(), int(np.prod(old))
     if (wanted == -1).any():
         known = int(np.prod(wanted[wanted != -1]))
+        # One size may be left to what is there.
         wanted[wanted == -1] = total // known if known else 0
     if int(np.prod(wanted)) != total or (wanted < 0).any():
         raise BadArgumentError(
@@ -157,6 +161,7 @@ def transpose(sp_input: SparseTensor, perm: TensorLike | None = None) -> SparseT
         BadArgumentError: If `perm` does not name each dimension once.
     """
     indices, values, shape = parts_of("transpose", sp_input)
+    # All dimensions turned around, as of a matrix.
     order = np.arange(len(shape))[::-1] if perm is None else np.asarray(perm)
     if not np.array_equal(np.sort(order), np.arange(len(shape))):
         raise BadArgumentError(
@@ -186,6 +191,7 @@ def concat(axis: int, sp_inputs: Sequence[SparseTensor], expand_nonconcat_dims: 
             f"SparseTensors that are joined have the same other sizes. Received: shapes {shapes.tolist()}. Pass "
             "expand_nonconcat_dims=True."
         )
+    # Where each part begins in the joined dimension.
     starts = np.concatenate([[0], np.cumsum(shapes[:, place])])
     made = shapes.max(axis=0)
     made[place] = starts[-1]
@@ -212,6 +218,7 @@ def slice(sp_input: SparseTensor, start: TensorLike, size: TensorLike) -> Sparse
             f"start and size have a number for each of the {len(shape)} dimensions, and sizes are not negative. "
             f"Received: start={shown(start)}, size={shown(size)}."
         )
+    # What reaches beyond the end is cut off, as in TensorFlow: an array's slice would be refused.
     sizes = np.maximum(np.minimum(wanted, shape - first), 0)
     inside = ((indices >= first) & (indices < first + sizes)).all(axis=1)
     return SparseTensor(indices[inside] - first, values[inside], sizes)
@@ -256,11 +263,13 @@ def fill_empty_rows(sp_input: SparseTensor, default_value: TensorLike) -> tuple[
     is_empty = np.ones(int(shape[0]), bool)
     is_empty[indices[:, 0]] = False
     rows = np.flatnonzero(is_empty)
+    # The first cell of each empty row.
     added = np.zeros((len(rows), len(shape)), np.int64)
     added[:, 0] = rows
     fill = np.empty(len(rows), values.dtype)
     fill[:] = array_of(default_value).item()
     joined = SparseTensor(np.concatenate([indices, added]), np.concatenate([values, fill]), shape)
+    # Rows in order; within a row values stay as they were.
     order = np.argsort(joined.indices[:, 0], kind="stable")
     return SparseTensor(joined.indices[order], joined.values[order], shape), as_element(is_empty)
 
@@ -270,6 +279,7 @@ def to_indicator(sp_input: SparseTensor, vocab_size: int) -> Any:
     """Return booleans that hold at the values, in the place of the last dimension; as `tf.sparse.to_indicator`."""
     indices, values, shape = parts_of("to_indicator", sp_input)
     made = np.zeros((*shape[:-1].tolist(), int(vocab_size)), bool)
+    # The values are the last index: which of the vocabulary are there.
     made[(*indices[:, :-1].T, values)] = True
     return as_element(made)
 
@@ -287,6 +297,7 @@ def map_values(op: Callable[..., Any], *args: object, **kwargs: object) -> Spars
         raise BadArgumentError(
             f"map_values takes SparseTensors of the same indices. Received: {shown(sparse)}."
         )
+    # TensorFlow calls the function once, with the values in the places of their SparseTensors.
     values = [
         as_element(np.asarray(each.values)) if isinstance(each, SparseTensor) else each for each in given
     ]
@@ -317,6 +328,7 @@ def _unite(name: str, combine: np.ufunc, a: SparseTensor, b: SparseTensor) -> Sp
     )
     kind = np.result_type(mine, theirs)
     left, right = np.zeros(len(places), kind), np.zeros(len(places), kind)
+    # Not by assignment: an index that is there twice counts twice.
     np.add.at(left, inverse[: len(mine)], mine)
     np.add.at(right, inverse[len(mine) :], theirs)
     return _of_places(places, combine(left, right).astype(kind), shape)
@@ -379,6 +391,7 @@ def _reduction(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
         kept = [each for each in range(len(shape)) if each not in gone]
         places, inverse = np.unique(_places(indices[:, kept], shape[kept]), return_inverse=True)
         order = np.argsort(inverse, kind="stable")
+        # Sorted by what is kept, values that are reduced together lie together; `reduceat` takes where each run begins.
         starts = np.flatnonzero(np.diff(inverse[order], prepend=-1))
         made = ufunc.reduceat(values[order], starts) if len(values) else values
         found = _of_places(places, made, shape[kept])
@@ -416,6 +429,7 @@ def softmax(sp_input: SparseTensor) -> SparseTensor:
     indices, values, shape = parts_of("softmax", sp_input)
     _, rows = np.unique(_places(indices[:, :-1], shape[:-1]), return_inverse=True)
     count = int(rows.max(initial=-1)) + 1
+    # Subtracted before the exponentials, which would overflow.
     largest = np.full(count, -np.inf, values.dtype)
     np.maximum.at(largest, rows, values)
     exponents = np.exp(values - largest[rows])

@@ -136,6 +136,8 @@ def case(
         raise BadArgumentError(
             f"None of the {len(pairs)} conditions holds, and there is no default. Pass default=, a function."
         )
+    # Conditions as branches of one another, from the last to the first: what is known is decided now, the rest in the
+    # program.
     otherwise = pairs[-1][1] if default is None else default
     rest = pairs[:-1] if default is None else pairs
     for truth, (_, function) in reversed(list(zip(truths, rest, strict=False))):
@@ -255,6 +257,7 @@ def while_loop(
         raise BadArgumentError(
             f"loop_vars must be a list of the loop's variables. Received: loop_vars={shown(loop_vars)}."
         )
+    # Numbers would be constants of the program, and not what the loop carries.
     first = as_tensors(tuple(loop_vars))
     limit = _limit(maximum_iterations)
     # What the last values stand in: what the first ones did, until a call of the body says otherwise.
@@ -263,6 +266,7 @@ def while_loop(
     def step(values: PyTree) -> Any:
         nonlocal given
         made = body(*values)
+        # Eagerly TensorFlow gives back what the last call of the body did; in a pipeline it is a graph's.
         if isinstance(made, list | tuple) and not hasattr(made, "_fields") and not in_pipeline():
             given = made
         return as_tensors(_next(made, values))
@@ -304,6 +308,7 @@ def _repeat_counting(
 
         return jnp.logical_and(counted[0] < limit, cond(*counted[1]))
 
+    # `limit * 0` is a zero of the limit's dtype, which the counter keeps.
     counted, _ = _repeat(go_on, lambda counted: (counted[0] + 1, step(counted[1])), (limit * 0, first), None)
     return counted[1]
 

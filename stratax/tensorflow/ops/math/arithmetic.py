@@ -38,6 +38,7 @@ def _divide_truncating(xp: ModuleType, x: Array, y: Array) -> Any:
     _check_divisor("truncatediv", x, y)
     if np.dtype(x.dtype).kind not in "iu":
         return xp.trunc(x / y)
+    # Without its remainder x is a multiple of y, so that rounding down, Python's way, changes nothing.
     return (x - xp.fmod(x, y)) // y
 
 
@@ -47,12 +48,14 @@ def _take_remainder(xp: ModuleType, x: TensorLike, y: TensorLike) -> Any:
 
 
 def _log_sigmoid(xp: ModuleType, x: Array) -> Any:
+    # log(1 / (1 + exp(-x))), without an exponential that overflows.
     return -xp.logaddexp(xp.zeros_like(x), -x)
 
 
 def _angle(xp: ModuleType, x: Array) -> Any:
     if np.dtype(x.dtype).kind == "c":
         return xp.angle(x)
+    # A negative number lies at half a turn, and so TensorFlow says of real ones.
     return xp.where(x < 0, np.float32(np.pi), np.float32(0)).astype(x.dtype)
 
 
@@ -95,6 +98,7 @@ def complex(real: TensorLike, imag: TensorLike) -> Any:
                     f"The parts of complex numbers are float32 or float64. Received: dtype {part.dtype}. Use tf.cast."
                 )
         if xp is np:
+            # Of 64 bits each only where a part has them.
             return real + 1j * imag.astype(np.result_type(imag, np.complex64))
         from jax import lax
 

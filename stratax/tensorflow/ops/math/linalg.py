@@ -66,6 +66,7 @@ def matmul(
     """
     left = _operand(a, "a", transpose_a, adjoint_a)
     right = _operand(b, "b", transpose_b, adjoint_b)
+    # Both or none: a product with an array of a device is computed there.
     if is_numpy(left) and is_numpy(right):
         product = np.matmul(left, right)
         return product if output_type is None else product.astype(output_type)
@@ -156,6 +157,7 @@ def _check_terms(equation: object, arrays: Sequence[Any]) -> None:
         )
     sizes: dict[str, int | None] = {}
     for place, (term, array) in enumerate(zip(terms, arrays, strict=True)):
+        # Dimensions for which dots stand are left out of the comparison: they may broadcast.
         before, dots, behind = term.partition("...")
         labels, rank = len(before) + len(behind), len(array.shape)
         if rank < labels or (not dots and rank != labels):
@@ -217,9 +219,11 @@ def _norm(library: ModuleType, array: Array, ord: Any, axes: Axis, keepdims: boo
             array.dtype
         )
     if isinstance(axes, tuple):
+        # Norms of operators: largest sums of columns, of rows, or the largest singular value.
         return library.linalg.norm(array, ord=ord, axis=axes, keepdims=keepdims)
     if ord == np.inf:
         return library.max(sizes, axis=axes, keepdims=keepdims)
+    # Of any other order: the root of the sum of powers.
     return library.sum(sizes**ord, axis=axes, keepdims=keepdims) ** (1 / ord)
 
 
@@ -246,6 +250,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None) -> A
     squares = ops.sum(ops.square(array), axis=axes, keepdims=True)
     # A norm of 0 has no gradient; its own square root is never used.
     norm = ops.sqrt(ops.where(squares > 0, squares, 1.0))
+    # A negative limit clips to 0.
     most = ops.maximum(clip_norm, 0)
     return of_same_rows(array * (most / ops.maximum(norm, most)), t)
 

@@ -74,6 +74,7 @@ def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike) -
         check_matrices(matrix)
         _check_band("num_lower", num_lower, matrix.shape[-2])
         _check_band("num_upper", num_upper, matrix.shape[-1])
+        # Shape (m, n): the number of each element's diagonal, 0 for the main one.
         above = library.arange(matrix.shape[-1]) - library.arange(matrix.shape[-2])[:, None]
         is_low = library.asarray(num_lower) < 0
         is_high = library.asarray(num_upper) < 0
@@ -112,14 +113,18 @@ class _Band:
                     f"Received: k={shown(k)}, align={shown(align)}."
                 )
         self.is_one = np.ndim(k) == 0
+        # The longest of the diagonals: the one that is nearest to the main one.
         self.width = min(rows + min(self.high, 0), columns - max(self.low, 0))
         row, column = np.indices((rows, columns))
         above = column - row
         self.is_inside = (above >= self.low) & (above <= self.high)
+        # For each element, how long its diagonal is.
         lengths = np.minimum(rows + np.minimum(above, 0), columns - np.maximum(above, 0))
         upper, lower = (side == "LEFT" for side in align.split("_"))
+        # The main diagonal is as long as the array is wide if it is in the band, so that both sides may claim it.
         is_left = ((above >= 0) & upper) | ((above <= 0) & lower)
         first = np.where(is_left, 0, self.width - lengths)
+        # The compact array's row and column of each element; anything where there is none, as it is not used.
         self.number = np.where(self.is_inside, self.high - above, 0)
         self.place = np.where(self.is_inside, np.minimum(row, column) + first, 0)
 
@@ -132,6 +137,7 @@ class _Band:
     def gather(self, library: ModuleType, matrix: Array, padding: Any) -> Any:
         """Return the diagonals of matrices, with `padding` where they are shorter than the longest."""
         shape = (self.high - self.low + 1, max(self.width, 0))
+        # `number` and `place` turned round: for each element of the compact array, where it is in the matrix.
         rows, columns = np.zeros(shape, int), np.zeros(shape, int)
         is_there = np.zeros(shape, bool)
         row, column = np.nonzero(self.is_inside)
@@ -176,11 +182,13 @@ def diag(
     def compute(library: ModuleType, array: Array) -> Any:
         low, high = _diagonals(k)
         longest = array.shape[-1] if array.ndim else 0
+        # A diagonal below the main one begins that many rows further down, one above it as many columns to the right.
         least_rows, least_columns = longest - min(high, 0), longest + max(low, 0)
         rows, columns = int(num_rows), int(num_cols)
         if rows == columns == -1:
             rows = columns = max(least_rows, least_columns)
         rows, columns = (least_rows if rows == -1 else rows), (least_columns if columns == -1 else columns)
+        # Whether the sizes that were asked for leave room for diagonals of just this length.
         band = _Band(k, rows, columns, align)
         if not array.ndim or band.width != longest or (not band.is_one and _count(array) != high - low + 1):
             raise BadArgumentError(

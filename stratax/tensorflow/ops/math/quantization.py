@@ -92,6 +92,7 @@ def _round(inputs: TensorLike, low: TensorLike, high: TensorLike, num_bits: int,
     first, last = int(narrow_range), 2**num_bits - 1
 
     def round_inputs(xp: ModuleType, x: Array, low: TensorLike, high: TensorLike) -> Any:
+        # The range itself is a constant; its ends get gradients by `passed` alone.
         stop = _stop_gradient if xp is not np else np.asarray
         start, end = stop(low), stop(high)
         scale = (end - start) / np.float32(last - first)
@@ -104,6 +105,7 @@ def _round(inputs: TensorLike, low: TensorLike, high: TensorLike, num_bits: int,
         result = xp.floor((clipped - smallest) / scale + np.float32(0.5)) * scale + smallest
         is_empty = (start == 0) & (end == 0)
         held = xp.where(is_empty, xp.zeros_like(result), result)
+        # The value of `held` with the gradient of `passed`.
         return (passed + stop(held - passed)).astype(x.dtype) if xp is not np else held.astype(x.dtype)
 
     return call_with_library(round_inputs, inputs, low, high)

@@ -126,6 +126,7 @@ def _or_limit(function: Any, limit: str) -> Callable[..., Any]:
         dims = range(len(sizes)) if axis is None else np.atleast_1d(axis).tolist()
         if all(sizes[dim] != 0 for dim in dims):
             return function(x, axis=axis, keepdims=keepdims)
+        # NumPy says which dimensions are left, also with `keepdims` and several axes.
         shape = np.sum(np.empty(sizes, bool), axis=axis, keepdims=keepdims).shape
         return (np if is_on_host(x) else ops).full(shape, _limit_of(x.dtype, limit), dtype=x.dtype)
 
@@ -187,6 +188,7 @@ def argmin(input: TensorLike, axis: int | None = None, output_type: DTypeLike = 
 
 
 def _arg(numpy_function: Any, device_function: Any, x: TensorLike, axis: int | None, dtype: DTypeLike) -> Any:
+    # NumPy would look for the largest of all elements.
     axis = 0 if axis is None else axis
     if is_on_host(x):
         return numpy_function(x, axis=axis).astype(as_dtype(dtype))
@@ -204,6 +206,7 @@ def _cumulative(
         # From the end is from the beginning of the reversed array.
         ordered = library.flip(x, axis=dim) if reverse else x
         results = (numpy_function if is_host else device_function)(ordered, dim)
+        # Small whole numbers are summed in 64 bits by NumPy, and in 32 by Keras.
         results = results.astype(x.dtype) if is_host else _keep_dtype(x, results)
         if exclusive:
             # Moved on by one, and not reduced by its own element: that could be infinite, or 0.

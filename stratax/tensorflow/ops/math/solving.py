@@ -60,6 +60,7 @@ def _of_squares(name: str, what: str, compute: Callable[..., Any]) -> Callable[.
 
 def _cholesky(library: ModuleType, matrix: Array) -> Any:
     if library is np:
+        # One by one: NumPy's own raises for a whole batch if one matrix has no factor.
         return np.vectorize(_cholesky_of_one, signature="(n,n)->(n,n)")(matrix) if matrix.size else matrix
     return library.linalg.cholesky(matrix)
 
@@ -120,6 +121,7 @@ def _check_invertible(library: Any, result: TensorLike, matrix: Any) -> None:
     Raises:
         BadArgumentError: As TensorFlow on a CPU.
     """
+    # The factors are computed a second time only where something went wrong.
     if library is np or not is_known(result) or bool(library.isfinite(result).all()):
         return
     import jax
@@ -171,9 +173,11 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False) -> Any:
 def _triangular(library: ModuleType, matrix: Array, rhs: Array, *, lower: bool, adjoint: bool) -> Any:
     _check_system(matrix, rhs)
     batch = np.broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
+    # JAX' solver takes operands of one batch shape only.
     matrix = library.broadcast_to(matrix, (*batch, *matrix.shape[-2:]))
     rhs = library.broadcast_to(rhs, (*batch, *rhs.shape[-2:]))
     if library is np:
+        # What stands in the other half counts for nothing, as in LAPACK.
         half = np.tril(matrix) if lower else np.triu(matrix)
         with _solvable("triangular_solve"):
             return np.linalg.solve(_adjoint(np, half) if adjoint else half, rhs)
@@ -247,6 +251,8 @@ def lstsq(matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: 
             return _pinv(library, left, None) @ right
         rows, columns = left.shape[-2:]
         other = _adjoint(library, left)
+        # Of the smaller size: the normal equations of a wide matrix are those of its rows, and give the shortest
+        # solution.
         small = library.asarray(l2_regularizer, left.dtype) * library.eye(
             min(rows, columns), dtype=left.dtype
         )
@@ -262,8 +268,10 @@ def _pinv(library: Any, matrix: Any, rcond: Any) -> Any:
     check_matrices(matrix, "a")
     if rcond is None:
         rcond = 10.0 * max(matrix.shape[-2:]) * np.finfo(matrix.dtype).eps
+    # Shapes (..., m, r), (..., r) and (..., r, n), r being the smaller size.
     u, sizes, vh = library.linalg.svd(matrix, full_matrices=False)
     cutoff = library.asarray(rcond, sizes.dtype)[..., None] * library.max(sizes, axis=-1, keepdims=True)
+    # Divided by 1 where it is cut off, so that gradients are no NaN.
     inverses = library.where(sizes > cutoff, 1 / library.where(sizes > cutoff, sizes, 1), 0).astype(
         sizes.dtype
     )
@@ -298,6 +306,7 @@ def matrix_rank(a: TensorLike, tol: TensorLike | None = None, validate_args: boo
     def compute(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix, "a")
         sizes = library.linalg.svd(matrix, compute_uv=False)
+        # Singular values are as precise as the largest one is.
         least = np.finfo(sizes.dtype).eps * max(matrix.shape[-2:]) * library.max(sizes, -1, keepdims=True)
         return library.sum(sizes > (least if tol is None else tol), axis=-1).astype("int32")
 
@@ -334,6 +343,7 @@ def _lu_of_one(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     import scipy.linalg  # type: ignore[import-untyped]
 
     factors, pivots = scipy.linalg.lu_factor(matrix, check_finite=False)
+    # LAPACK says which rows were exchanged in each step; here is asked where each row came from.
     order = np.arange(len(pivots), dtype=np.int32)
     for row, pivot in enumerate(pivots):
         order[[row, pivot]] = order[[pivot, row]]
@@ -354,8 +364,10 @@ def lu_solve(lower_upper: TensorLike, perm: TensorLike, rhs: TensorLike, validat
     def compute(library: ModuleType, factors: Array, order: Array, right: Array) -> Any:
         _check_system(factors, right)
         right = library.broadcast_to(right, (*factors.shape[:-2], *right.shape[-2:]))
+        # The factors are those of the matrix with its rows in this order.
         right = library.take_along_axis(right, order[..., None], axis=-2)
         lower = library.tril(factors, -1) + library.eye(factors.shape[-1], dtype=factors.dtype)
+        # First for `upper @ solution`, then for the solution.
         half = _triangular(library, lower, right, lower=True, adjoint=False)
         return _triangular(library, factors, half, lower=False, adjoint=False)
 
@@ -380,6 +392,7 @@ def lu_reconstruct(lower_upper: TensorLike, perm: TensorLike, validate_args: boo
 
     def compute(library: ModuleType, factors: Array, order: Array) -> Any:
         lower = library.tril(factors, -1) + library.eye(factors.shape[-1], dtype=factors.dtype)
+        # The inverse of a permutation is what sorts it.
         return library.take_along_axis(
             lower @ library.triu(factors), library.argsort(order, axis=-1)[..., None], axis=-2
         )
@@ -400,6 +413,7 @@ def _tridiagonal(library: ModuleType, diagonals: Array, form: str) -> tuple[Any,
         check_matrices(diagonals, "diagonals", is_square=True)
         edges = [(0, 0)] * (diagonals.ndim - 2)
         main, above, below = (library.diagonal(diagonals, k, axis1=-2, axis2=-1) for k in (0, 1, -1))
+        # The diagonal above lacks an element at its end, the one below at its beginning.
         return library.pad(above, [*edges, (0, 1)]), main, library.pad(below, [*edges, (1, 0)])
     if diagonals.ndim < 2 or diagonals.shape[-2] != 3:
         raise BadArgumentError(
@@ -441,6 +455,7 @@ def tridiagonal_matmul(diagonals: TensorLike, rhs: TensorLike, diagonals_format:
     def compute(library: ModuleType, three: Array, right: Array) -> Any:
         above, main, below = _tridiagonal(library, three, diagonals_format)
         edges = [(0, 0)] * (right.ndim - 2)
+        # Row i of the product is above[i] * right[i + 1] + main[i] * right[i] + below[i] * right[i - 1].
         after = library.pad(right[..., 1:, :], [*edges, (0, 1), (0, 0)])
         before = library.pad(right[..., :-1, :], [*edges, (1, 0), (0, 0)])
         return above[..., None] * after + main[..., None] * right + below[..., None] * before
@@ -494,5 +509,6 @@ def tridiagonal_solve(
 def _solve_banded(above: np.ndarray, main: np.ndarray, below: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     import scipy.linalg  # type: ignore[import-untyped]
 
+    # SciPy has elements of one column below one another, TensorFlow those of one row.
     bands = np.stack([np.roll(above, 1), main, np.roll(below, -1)])
     return scipy.linalg.solve_banded((1, 1), bands, rhs)

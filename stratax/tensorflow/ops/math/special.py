@@ -40,8 +40,10 @@ def _special(
     """
 
     def compute(library: ModuleType, *arrays: Array) -> Any:
+        # A path is imported at the first call: SciPy's functions take long to import.
         of = host if library is np else device
         function = library_function(of) if isinstance(of, str) else of
+        # SciPy computes in 64 bits, what it gives has the operands' dtype again.
         dtype = library.result_type(*arrays)
         if dtype.name in _HALF:
             arrays = tuple(array.astype("float32") for array in arrays)
@@ -85,6 +87,7 @@ digamma = _special("digamma", "x", _S + "psi", _J + "digamma", "The derivative o
 erf = _special("erf", "x", _S + "erf", _J + "erf", "The error function")
 erfc = _special("erfc", "x", _S + "erfc", _J + "erfc", "1 - erf(x), exact where that is small")
 erfcinv = _special(
+    # Of the normal distribution's quantiles: erfcinv(x) = -ndtri(x / 2) / sqrt(2). JAX has none of its own.
     "erfcinv", "x", _S + "erfcinv", lambda x: library_function(_J + "ndtri")(x / 2) * -np.sqrt(0.5).item(),
     "The inverse of :func:`erfc`",
 )  # fmt: skip

@@ -38,6 +38,7 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
         if not compute_uv:
             return library.linalg.svd(matrix, compute_uv=False)
         u, sizes, vh = library.linalg.svd(matrix, full_matrices=full_matrices)
+        # TensorFlow's `v` has a vector in each column, NumPy's a conjugated one in each row.
         return sizes, u, library.conj(library.swapaxes(vh, -1, -2))
 
     return call_with_library(compute, tensor)
@@ -97,6 +98,7 @@ def _complex(array: Array) -> Any:
 
 def _lower(library: ModuleType, matrix: Array) -> Any:
     """Return the matrices whose lower halves these are: the upper ones don't count."""
+    # JAX averages both halves, TensorFlow looks at the lower one.
     low = library.tril(matrix, -1)
     main = library.tril(matrix) - low
     return low + main + library.conj(library.swapaxes(low, -1, -2))
@@ -162,12 +164,14 @@ def eigh_tridiagonal(
                 f"{tuple(main.shape)}, beta of shape {tuple(above.shape)}."
             )
         edges = [(0, 0)] * (main.ndim - 1)
+        # Shape (..., n, n): row i has beta[i] behind the main diagonal.
         after = library.pad(above, [*edges, (0, 1)])[..., None] * np.eye(size, k=1, dtype=main.dtype)
         matrix = main[..., None] * np.eye(size, dtype=main.dtype) + after
         matrix = matrix + library.conj(library.swapaxes(after, -1, -2))
         values, vectors = library.linalg.eigh(matrix)
         if select == "i":
             first, last = (int(number) for number in select_range)
+            # Both ends belong to the range.
             values, vectors = values[..., first : last + 1], vectors[..., first : last + 1]
         return values if eigvals_only else (values, vectors)
 
@@ -180,6 +184,7 @@ def _matrix_function(name: str, what: str) -> Callable[..., Any]:
         if 0 in matrix.shape:
             return matrix
         result = (_on_host if library is np else _on_device)(name, matrix)
+        # A real matrix may have a complex logarithm or root; TensorFlow gives the dtype of the matrix.
         return (result if matrix.dtype.kind == "c" else result.real).astype(matrix.dtype)
 
     def function(input: TensorLike) -> Any:

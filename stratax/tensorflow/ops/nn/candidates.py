@@ -68,12 +68,16 @@ def _sample(
     generator = source_of(seed)
     if unique:
         uniform = keras.random.uniform(chances.shape, minval=1e-30, seed=generator)
+        # Each class comes after an exponentially distributed time: the first ones are drawn without repetition, by
+        # chances.
         times = -jnp.log(uniform) / chances
         first, classes = jax.lax.top_k(-times, num_sampled)
+        # The time of the last one stands for the number of draws with repetition, which TensorFlow counts.
         draws = -first[-1]
         counts = lambda chance: -jnp.expm1(draws * jnp.log1p(-jnp.minimum(chance, 1 - 1e-7)))  # noqa: E731
     else:
         uniform = keras.random.uniform((num_sampled,), seed=generator)
+        # By their sum, which rounding keeps from being 1.
         classes = jnp.searchsorted(jnp.cumsum(chances), uniform * jnp.sum(chances), side="right")
         classes = jnp.minimum(classes, chances.shape[0] - 1)
         counts = lambda chance: chance * num_sampled  # noqa: E731
@@ -120,6 +124,7 @@ def log_uniform_candidate_sampler(
     The arguments are those of :func:`uniform_candidate_sampler`.
     """
     ranks = np.arange(int(range_max), dtype=np.float64)
+    # Zipf's law: log((rank + 2) / (rank + 1)) / log(range_max + 1).
     chances = jnp.asarray((np.log1p(1 / (ranks + 1)) / np.log(int(range_max) + 1)).astype(np.float32))
     return _sample(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
 
@@ -169,6 +174,7 @@ def fixed_unigram_candidate_sampler(
             f"The table must have {range_max} classes, the reserved ones among them. Received: {len(weights)}."
         )
     weights = np.where(weights > 0, weights, 0) ** float(distortion) * (weights > 0)
+    # Classes of other shards are never drawn here.
     weights *= np.arange(len(weights)) % int(num_shards) == int(shard)
     chances = jnp.asarray((weights / weights.sum()).astype(np.float32))
     return _sample(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
@@ -244,16 +250,19 @@ def _logits(
     true = true.reshape(-1, num_true)
     if sampled_values is None:
         sampled_values = log_uniform_candidate_sampler(true, num_true, num_sampled, True, num_classes, seed)
+    # What was drawn is a constant of the loss.
     sampled, true_counts, sampled_counts = (jax.lax.stop_gradient(on_device(part)) for part in sampled_values)
     features = on_device(inputs)
     true_rows = rows_of(weights, true, None, "div")
     true_biases, sampled_biases = rows_of(biases, true, None, "div"), rows_of(biases, sampled, None, "div")
+    # Less the logarithm of how often a class is expected, so that classes that are drawn often weigh no more.
     true_logits = jnp.einsum("bd,btd->bt", features, true_rows) + true_biases - jnp.log(true_counts)
     sampled_rows = rows_of(weights, sampled, None, "div")
     sampled_logits = features @ sampled_rows.T + sampled_biases - jnp.log(sampled_counts)
     if remove_accidental_hits:
         is_hit = jnp.any(true[:, :, None] == sampled, axis=1)
         sampled_logits = jnp.where(is_hit, _NEVER, sampled_logits)
+    # The true classes of an example are equally likely.
     shares = jnp.full(true_logits.shape, 1 / num_true, true_logits.dtype)
     return (
         jnp.concatenate([true_logits, sampled_logits], axis=1),

@@ -53,6 +53,7 @@ def inner(name: str, given: Any, layout: str) -> tuple[Any, ...]:
         return tuple(values * num)
     if len(values) == num:
         return tuple(values)
+    # TensorFlow says it of all dimensions, and 1 of batch and channels.
     if len(values) == num + 2:
         return tuple(value for dim, value in zip(layout, values, strict=True) if dim not in "NC")
     raise BadArgumentError(
@@ -86,6 +87,7 @@ def _convolve(
     groups: int | None = None,
 ) -> Any:
     channels, num = image.shape[layout.index("C")], len(layout) - 2
+    # Kernels with a part of the channels convolve them in groups.
     if kernel.ndim != num + 2 or not kernel.shape[-2] or channels % kernel.shape[-2]:
         raise BadArgumentError(
             f"The filters must have the shape [{'size, ' * num}input channels, output channels], and the input's "
@@ -122,6 +124,7 @@ def _convolution(
     data_format: Any,
     dilations: Any,
 ) -> Any:
+    # TensorFlow takes any number of leading dimensions for the batch.
     image, batch = _flatten_batch(on_device(input), num)
     layout = layout_of(data_format, num)
     result = _convolve(image, on_device(filters), strides, padding, layout, dilations)
@@ -230,9 +233,11 @@ def _convolve_transposed(
         _convolve, kernel=kernel, strides=strides, padding=padding, layout=layout, dilations=dilations
     )
     if len(sizes) == num:
+        # The sizes of space alone are enough: batch and channels follow from the operands.
         around = (image.shape[0], *sizes, kernel.shape[-2])
         sizes = around if layout[-1] == "C" else (around[0], around[-1], *sizes)
     output = jax.ShapeDtypeStruct(sizes, image.dtype)
+    # Several sizes give one of a strided convolution, which is why the output's has to be said, and is checked.
     made = jax.eval_shape(forward, output) if len(sizes) == num + 2 else None
     if made is None or made.shape != image.shape:
         raise BadArgumentError(
@@ -328,6 +333,7 @@ def _depthwise(
             "The filters of a depthwise convolution have the shape [height, width, input channels, multiplier]. "
             f"Received: filters of shape {kernel.shape} for {channels} channels."
         )
+    # As a convolution in groups of one channel.
     each = kernel.reshape([*kernel.shape[:2], 1, channels * kernel.shape[3]])
     return _convolve(image, each, strides, padding, layout, dilations, channels)
 

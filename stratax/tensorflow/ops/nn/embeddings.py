@@ -59,6 +59,8 @@ def rows_of(params: TensorLike, ids: TensorLike, max_norm: float | None, partiti
             f"Rows are looked up by whole numbers. Received: ids of dtype {numbers.dtype}. Cast them to tf.int32."
         )
     if len(parts) > 1 and partition_strategy == "mod":
+        # "mod" deals ids to the parts in turn: id 7 of three parts is row 2 of part 1. The parts lie one behind another
+        # here.
         begins = np.cumsum([0, *(np.shape(part)[0] for part in parts[:-1])])
         numbers = jnp.asarray(begins)[numbers % len(parts)] + numbers // len(parts)
     whole = on_device(parts[0]) if len(parts) == 1 else jnp.concatenate([on_device(part) for part in parts])
@@ -108,6 +110,7 @@ def _entries(sp_ids: Any, sp_weights: object) -> tuple[Any, Any, Any, int]:
     """Return the rows, ids and weights of the entries, and the number of rows."""
     if not hasattr(sp_ids, "dense_shape"):
         ids = on_device(sp_ids)
+        # The row of each id, flat as the ids are.
         segments = jnp.broadcast_to(jnp.arange(ids.shape[0])[:, None], ids.shape).ravel()
         weights = None if sp_weights is None else on_device(sp_weights).ravel()
         return segments, ids.ravel(), weights, ids.shape[0]
@@ -134,6 +137,7 @@ def _combine(rows: Any, segments: Any, weights: Any, num_rows: int, combiner: st
     power = powers[combiner]
     if power is None:
         return total
+    # The sum of weights, or the root of the sum of their squares.
     divisor = add(shares**power) ** (1 / power)
     # As in TensorFlow a row without ids is 0, not NaN.
     return jnp.where(
@@ -172,6 +176,7 @@ def safe_embedding_lookup_sparse(
     places, ids = on_device(sparse_ids.indices), on_device(sparse_ids.values)
     num_rows = int(np.prod(sizes[:-1]))
     segments = jnp.zeros(places.shape[:1], "int32")
+    # All dimensions but the last are rows, counted as one.
     for dim, size in enumerate(sizes[:-1]):
         segments = segments * size + places[:, dim]
     weights = None if sparse_weights is None else on_device(sparse_weights.values)

@@ -240,6 +240,7 @@ def weighted_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, p
     truth = ops.cast(truth, x.dtype)
     weight = 1 + (on_device(pos_weight) - 1) * truth
     is_positive = x >= 0
+    # log(1 + exp(-x)), as in `sigmoid_cross_entropy_with_logits`.
     rest = ops.log1p(ops.exp(ops.where(is_positive, -x, x))) + ops.where(is_positive, 0, -x)
     return (1 - truth) * x + weight * rest
 
@@ -287,4 +288,5 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: int) -> Any:
     # By comparison rather than by index: a target that is no class is among no predictions.
     is_own = classes[:, None] == ops.arange(scores.shape[1], dtype=classes.dtype)
     own = ops.max(ops.where(is_own, scores, -math.inf), axis=1, keepdims=True)
+    # Fewer than k are larger; what is no number is no prediction, as in TensorFlow.
     return ops.isfinite(own[:, 0]) & (ops.sum(scores > own, axis=1) < k)

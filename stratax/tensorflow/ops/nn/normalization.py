@@ -82,6 +82,7 @@ def weighted_moments(
     """
     array, weights = on_device(x), on_device(frequency_weights)
     wide, counts, dims = _wide(array), _wide(weights), axes_of(axes)
+    # So that each element has a weight, and the sum of weights is that of the elements that count.
     counts = jnp.broadcast_to(counts, jnp.broadcast_shapes(counts.shape, wide.shape))
     total = jnp.sum(counts, dims, keepdims=True)
     mean = jnp.sum(counts * wide, dims, keepdims=True) / total
@@ -118,6 +119,7 @@ def normalize_moments(
     share = 1 / on_device(counts)
     moved = on_device(mean_ss) * share
     mean = moved if shift is None else moved + on_device(shift)
+    # About the shifted mean: the shift keeps the difference of two large numbers small.
     return mean, on_device(variance_ss) * share - jnp.square(moved)
 
 
@@ -200,6 +202,8 @@ def fused_batch_norm(
     if is_training:
         own_mean, own_variance = jnp.mean(wide, dims), jnp.var(wide, dims)
         count = array.size // array.shape[channel]
+        # What is normalized with divides by the number of elements, what is kept by one less, as in TensorFlow's
+        # kernel.
         new = own_mean, own_variance * (count / max(count - 1, 1))
     elif mean is None or variance is None:
         raise BadArgumentError(

@@ -151,6 +151,7 @@ def _shift(
 ) -> Iterator[tuple[int, int, Any]]:
     """Yield for each place in a window of images its row, its column and what all windows have there."""
     steps, spread = inner("strides", strides, "NHWC"), inner("dilations", dilations, "NHWC")
+    # How far a window reaches with gaps between its elements.
     wide = [(size - 1) * gap + 1 for size, gap in zip(sizes, spread, strict=True)]
     edges = edges_of(padding, "NHWC")
     if isinstance(edges, str):
@@ -159,6 +160,7 @@ def _shift(
     counts = [
         (size - window) // step + 1 for size, window, step in zip(padded.shape[1:3], wide, steps, strict=True)
     ]
+    # One strided slice for each place in a window, instead of an array of all windows.
     for row, column in itertools.product(*map(range, sizes)):
         first = (row * spread[0], column * spread[1])
         rows, columns = (
@@ -199,6 +201,7 @@ def max_pool_with_argmax(
         )
     sizes = inner("ksize", ksize, "NHWC")
     images = array.shape if include_batch_in_index else (1, *array.shape[1:])
+    # Of each element its place, pooled beside it. One image's numbers do for all where the batch does not count.
     numbers = jnp.arange(images[0] * images[1] * images[2] * images[3], dtype="int32").reshape(images)
     values = _shift(array, sizes, strides, padding, 1, _least(array.dtype))
     places = _shift(numbers, sizes, strides, padding, 1, -1)
@@ -244,6 +247,7 @@ def dilation2d(
         )
     rows, columns = kernel.shape[:2]
     parts = _shift(array, (rows, columns), strides, padding, dilations, _least(array.dtype))
+    # A row for each place in a window, in the order in which `_shift` yields them.
     numbers = kernel.reshape([rows * columns, -1])
     result: Any = None
     for (*_, part), number in zip(parts, numbers, strict=True):
@@ -264,5 +268,6 @@ def erosion2d(
 
     The arguments are those of :func:`dilation2d`; the filters are turned around, as in TensorFlow.
     """
+    # Erosion is dilation of the negative by the filter turned around its middle.
     turned = on_device(filters)[::-1, ::-1]
     return -dilation2d(-on_device(value), turned, strides, padding, data_format, dilations)

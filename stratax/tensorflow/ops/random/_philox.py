@@ -14,13 +14,18 @@ import numpy as np
 
 # Counters that a call reserves for each number: so many words, where one in doubt takes several.
 RESERVED = 256
+# Words of one counter.
 _GROUP = 4
 _ROUNDS = 10
+# The constants of the paper: multipliers of a round, and what is added to the key between rounds.
 _MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 _WEYL = (0x9E3779B9, 0xBB67AE85)
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+# Of a uniform number before its logarithm is taken, as TensorFlow's `BoxMullerFloat` has it.
 _SMALLEST = 1e-7
+# Standard deviations beyond which `truncated_normal` draws again.
 _LIMIT = 2.0
+# TensorFlow's, of `random_seed.py`.
 _DEFAULT_SEED, _MAX = 87654321, 2**31 - 1
 
 Seeds = tuple[int, int]
@@ -36,6 +41,7 @@ def seeds_of(program: int | None, operation: int) -> Seeds:
 
 def _words(seeds: Seeds, counters: np.ndarray) -> np.ndarray:
     """Return four words for each counter, uint64 below 2**32, shape `(counters, 4)`."""
+    # A counter has 128 bits: the lower half counts, the upper one is the seed of the operation.
     counter = counters.astype(np.uint64)
     state = [
         counter & _LOW,
@@ -45,6 +51,7 @@ def _words(seeds: Seeds, counters: np.ndarray) -> np.ndarray:
     ]
     keys = [seeds[0] & 0xFFFFFFFF, seeds[0] >> 32]
     for _ in range(_ROUNDS):
+        # Products of two words of 32 bits, of which both halves are used.
         first, second = _MULTIPLIERS[0] * state[0], _MULTIPLIERS[1] * state[2]
         state = [
             (second >> _HALF) ^ state[1] ^ np.uint64(keys[0]),
@@ -66,10 +73,12 @@ def _fractions(words: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return floats from 0 up to but not 1: random bits become the fraction of a float from 1 to 2."""
     if dtype == np.float64:
         pairs = words.reshape(-1, 2)
+        # 52 bits of fraction: 20 of the first word, all of the second.
         bits = ((pairs[:, 0] & np.uint64(0xFFFFF)) << _HALF) | pairs[:, 1] | np.uint64(1023 << 52)
         return bits.view(np.float64) - 1.0
     if dtype == np.float32:
         return ((words & np.uint64(0x7FFFFF)) | np.uint64(127 << 23)).astype(np.uint32).view(np.float32) - 1
+    # Bits of the fraction, and the exponent of 1, of float16 and of bfloat16.
     mantissa, exponent = (10, 15) if dtype == np.float16 else (7, 127)
     bits = (words & np.uint64((1 << mantissa) - 1)) | np.uint64(exponent << mantissa)
     return bits.astype(np.uint16).view(dtype) - np.ones((), dtype)
@@ -88,6 +97,7 @@ def integers(seeds: Seeds, start: int, shape: Sequence[int], low: int, high: int
     words = _consecutive(seeds, start, count * (2 if is_wide else 1))
     if is_wide:
         words = words[0::2] | (words[1::2] << _HALF)
+    # Not quite even, and TensorFlow's.
     offsets = words % np.uint64(high - low)
     # Wraps around, as the sum of the offset and a negative `low` has to.
     return (offsets + np.uint64(low % (1 << 64))).astype(dtype).reshape(shape)
@@ -95,8 +105,10 @@ def integers(seeds: Seeds, start: int, shape: Sequence[int], low: int, high: int
 
 def _box_muller(words: np.ndarray, dtype: type[np.floating[Any]]) -> np.ndarray:
     """Return two normally distributed numbers for each two uniformly distributed ones, in turns of sine and cosine."""
+    # The first of two gives the radius, the second the angle.
     pairs = _fractions(words, np.dtype(dtype)).reshape(-1, 2)
     radius = np.sqrt(dtype(-2) * np.log(np.maximum(pairs[:, 0], dtype(_SMALLEST))))
+    # In 64 bits: TensorFlow's constant is a double.
     angle = (2 * math.pi * pairs[:, 1].astype(np.float64)).astype(dtype)
     return np.stack([np.sin(angle) * radius, np.cos(angle) * radius], axis=-1).reshape(-1)
 
@@ -105,8 +117,10 @@ def normal(seeds: Seeds, start: int, shape: Sequence[int], dtype: np.dtype) -> n
     """Return normally distributed numbers."""
     count = math.prod(shape)
     if dtype == np.float64:
+        # Two words for each double, so that a counter gives two numbers.
         words = _consecutive(seeds, start, _GROUP * -(-count // 2))
         return _box_muller(words, np.float64)[:count].reshape(shape)
+    # Whole counters: numbers that are left over are drawn, and dropped. bfloat16 and float16 are rounded at the end.
     words = _consecutive(seeds, start, _GROUP * -(-count // _GROUP))
     return _box_muller(words, np.float32)[:count].reshape(shape).astype(dtype)
 
@@ -119,6 +133,7 @@ def truncated_normal(seeds: Seeds, start: int, shape: Sequence[int], dtype: np.d
     size = 2 if is_double else _GROUP
     groups = -(-count // size)
     kind: type[np.floating[Any]] = np.float64 if is_double else np.float32
+    # As far apart as TensorFlow's threads skip for each group.
     counters = start + np.arange(groups) * (size * RESERVED // _GROUP)
     kept = np.empty((groups, 0), kind)
     results = np.empty((groups, size), kind)
@@ -141,6 +156,7 @@ def permutation(seeds: Seeds, start: int, count: int) -> np.ndarray:
     order = np.arange(count)
     words = _consecutive(seeds, start, max(count - 1, 0)).tolist()
     for place, word in enumerate(words):
+        # Fisher and Yates, from the front.
         other = place + word % (count - place)
         order[place], order[other] = order[other], order[place]
     return order

@@ -69,7 +69,9 @@ def source_of(seed: Any) -> Any:
     if turn is None:
         return generator_of(seed)
     seeds = _philox.seeds_of(_drawn.seed, int(seed))
+    # Keras' generators take one number: mixed of all that says which element it is.
     (word,) = np.random.SeedSequence([*seeds, turn.group, turn.position]).generate_state(1)
+    # Keras' seeds are signed numbers of 32 bits.
     return int(word) >> 1
 
 

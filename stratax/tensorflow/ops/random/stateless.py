@@ -46,6 +46,7 @@ def key_of(seed: TensorLike) -> Any:
     if isinstance(numbers, np.ndarray):
         # Of 64 bits the upper half counts, too.
         wide = numbers.astype(np.int64).view(np.uint64)
+        # JAX' keys have 32 bits for each number.
         numbers = ((wide >> np.uint64(32)) ^ wide).astype(np.uint32)
     return jax.random.wrap_key_data(on_device(numbers).astype("uint32"), impl=_IMPL)
 
@@ -132,6 +133,7 @@ def _whole_numbers(sizes: tuple[int, ...], seed: Any, minval: Array, maxval: Arr
 
     def host(numbers: np.random.Generator) -> Any:
         limits = np.iinfo(kind)
+        # The end belongs to it here: behind the largest number of a dtype there is none.
         low, high = (limits.min, limits.max) if is_full else (minval, np.asarray(maxval) - 1)
         return np.asarray(numbers.integers(low, high, sizes, kind, endpoint=True))[()]
 
@@ -140,6 +142,7 @@ def _whole_numbers(sizes: tuple[int, ...], seed: Any, minval: Array, maxval: Arr
 
         narrow = device_dtype(kind)
         if is_full:
+            # `randint` can't be given an end behind the largest number.
             words = jax.random.bits(key, sizes, f"uint{np.dtype(narrow).itemsize * 8}")
             return jax.lax.bitcast_convert_type(words, narrow)
         return jax.random.randint(key, sizes, minval, maxval, narrow)
@@ -223,6 +226,7 @@ def stateless_parameterized_truncated_normal(
             library_function("scipy.special.ndtr")((np.asarray(limit) - means) / stddevs)
             for limit in (minvals, maxvals)
         ]
+        # By the inverse of the distribution: evenly between the shares of both limits.
         shares = ends[0] + numbers.random(sizes) * (ends[1] - ends[0])
         return np.clip(
             library_function("scipy.special.ndtri")(shares) * stddevs + means, minvals, maxvals
@@ -337,6 +341,7 @@ def stateless_categorical(
     kind = as_dtype(dtype)
 
     def host(numbers: np.random.Generator) -> Any:
+        # The largest of scores with Gumbel's noise is drawn with softmax' probabilities, so that nothing is normalized.
         scores = np.asarray(logits, np.float64)[:, None, :]
         noise = numbers.gumbel(size=(scores.shape[0], int(num_samples), scores.shape[2]))
         return np.argmax(scores + noise, -1).astype(kind)
@@ -373,6 +378,7 @@ def index_shuffle(index: Any, seed: TensorLike, max_index: int) -> Any:
         max_index: The largest index. TensorFlow needs no memory for the order, here all of it is made.
     """
     parts = np.asarray(seed).reshape(-1)
+    # TensorFlow takes three numbers here, a key of JAX has room for two.
     pair = [int(parts[0]), int(np.bitwise_xor.reduce(parts[1:]))]
 
     def device(key: Array) -> Any:

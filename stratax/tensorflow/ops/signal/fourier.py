@@ -76,6 +76,7 @@ def _real_transform(name: str, num: int) -> Callable[..., Any]:
             )
         axes = tuple(range(-num, 0))
         if not is_inverse:
+            # Neither library transforms 16 bits.
             wide = array if array.dtype in (np.float32, np.float64) else array.astype("float32")
             return library.fft.rfftn(wide, s=sizes, axes=axes)
         return library.fft.irfftn(array, s=sizes, axes=axes)
@@ -111,6 +112,7 @@ def _general(name: str) -> Callable[..., Any]:
             raise BadArgumentError(f'norm is None or "backward". Received: norm={shown(norm)}.')
         sizes = None if fft_length is None else sizes_of("fft_length", fft_length)
         dims = None if axes is None else sizes_of("axes", axes)
+        # Sizes without dimensions are those of the last ones.
         if sizes is not None and dims is None:
             dims = tuple(range(-len(sizes), 0))
         return call_with_library(compute, input_tensor, sizes=sizes, axes=dims)
@@ -162,6 +164,8 @@ def _fill(library: ModuleType, array: Array, size: int | None) -> Any:
 
 
 def _turns(size: int, sign: int, dtype: DTypeLike) -> np.ndarray:
+    # Twice a quarter turn spread over the whole, which moves samples by a half: what makes a cosine transform of
+    # Fourier's.
     turns = 2 * np.exp(sign * 0.5j * np.pi * np.arange(size) / size)
     return turns.astype("complex128" if dtype == np.float64 else "complex64")
 
@@ -170,10 +174,12 @@ def _dct(library: ModuleType, array: Array, type: int, size: int | None, norm: s
     array = _fill(library, array, size)
     count = array.shape[-1]
     if type == 1:
+        # Even around both ends, so that Fourier's transform has cosines only.
         around = library.concatenate([array, array[..., -2:0:-1]], axis=-1)
         return library.fft.rfft(around).real
     # Numbers of NumPy's own would widen an array of float32.
     root = array.dtype.type(np.sqrt(0.5 / count))
+    # The first row of the matrix is longer than the others by the root of 2.
     first = np.ones(count, array.dtype)
     first[0] = np.sqrt(0.5)
     if type == 2:
@@ -183,6 +189,7 @@ def _dct(library: ModuleType, array: Array, type: int, size: int | None, norm: s
         scaled = array * (array.dtype.type(0.5) / root / first) if norm else array * count
         turned = scaled * _turns(count, 1, array.dtype)
         return library.fft.irfft(turned, 2 * count)[..., :count]
+    # Type 4 has the odd rows of type 2 of twice the size.
     odd = _dct(library, array, 2, 2 * count, None)[..., 1::2]
     return odd * root if norm else odd
 
@@ -227,4 +234,5 @@ def idct(
     name: str | None = None,
 ) -> Any:
     """Return the inverse of the cosine transform but for a factor, as `tf.signal.idct`; arguments as :func:`dct`."""
+    # Types 1 and 4 are their own inverses, 2 and 3 those of one another.
     return dct(input, {2: 3, 3: 2}.get(type, type), n, axis, norm)

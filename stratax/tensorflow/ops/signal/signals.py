@@ -42,9 +42,11 @@ def _frame(library: ModuleType, signal: Array, length: int, step: int, padding: 
     if padding is None:
         num = max(0, 1 + (size - length) // step)
     else:
+        # Each step up to the signal's end begins a frame, of which the last ones hang over it.
         num = -(-size // step)
         more = max(0, length + step * (num - 1) - size) if num else 0
         moved = library.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, more)], constant_values=padding)
+    # Shape (frames, length): where in the signal each sample of a frame is.
     places = np.arange(num)[:, None] * step + np.arange(length)
     axis = axis % signal.ndim
     return library.moveaxis(moved[..., places], (-2, -1), (axis, axis + 1))
@@ -87,6 +89,7 @@ def _overlap(library: ModuleType, signal: Array, step: int) -> Any:
             f"A signal of frames has the shape [..., frames, frame_length]. Received: shape {signal.shape}."
         )
     frames, length = signal.shape[-2:]
+    # As in `_frame`: what lies in several frames is summed.
     places = np.arange(frames)[:, None] * step + np.arange(length)
     size = (frames - 1) * step + length if frames else 0
     silence = library.zeros([*signal.shape[:-2], size], signal.dtype)
@@ -205,6 +208,8 @@ def mdct(
 
 def _fold(library: ModuleType, frames: Array, factor: float) -> Any:
     first, second, third, fourth = library.split(frames, 4, axis=-1)
+    # A frame (a, b, c, d) has the cosine transform of half as long a signal, (-c' - d, a - b'), where ' turns a quarter
+    # around: the other half of the frame follows from the symmetries of cosines.
     halves = [-third[..., ::-1] - fourth, first - second[..., ::-1]]
     return library.concatenate(halves, axis=-1) * frames.dtype.type(factor)
 
@@ -220,12 +225,14 @@ def inverse_mdct(mdcts: TensorLike, window_fn: Window = vorbis_window, norm: str
     """
     halves = dct(mdcts, 4, norm=norm)
     half = halves.shape[-1]
+    # The cosine transform of type 4 is its own inverse but for 2 * half; two halves overlap, each with the window once.
     factor = (1.0 if norm else 0.5 / half) * (1.0 if window_fn else np.sqrt(0.5))
     return overlap_and_add(_weigh(call_with_library(_unfold, halves, factor=factor), window_fn), half)
 
 
 def _unfold(library: ModuleType, halves: Array, factor: float) -> Any:
     first, second = library.split(halves, 2, axis=-1)
+    # The signs and orders that `_fold` has taken away; what is added of the neighbours cancels when frames overlap.
     parts = [second, -second[..., ::-1], -first[..., ::-1], -first]
     return library.concatenate(parts, axis=-1) * halves.dtype.type(factor)
 
@@ -262,9 +269,12 @@ def linear_to_mel_weight_matrix(
             f"num_mel_bins={shown(num_mel_bins)}, sample_rate={shown(sample_rate)}, "
             f"lower_edge_hertz={shown(lower_edge_hertz)}, upper_edge_hertz={shown(upper_edge_hertz)}."
         )
+    # Shape (frequencies - 1, 1), so that it broadcasts with the bands.
     bins = _mel(np.linspace(0, rate / 2, int(num_spectrogram_bins))[1:])[:, None]
     edges = np.linspace(_mel(lower), _mel(upper), int(num_mel_bins) + 2)
     begin, center, end = edges[:-2], edges[1:-1], edges[2:]
+    # Triangles that reach from the center of the band before to that of the one behind, straight in mel and not in
+    # Hertz.
     weights = np.minimum((bins - begin) / (center - begin), (end - bins) / (end - center))
     # No band has frequency 0.
     return convert_to_tensor(np.pad(np.maximum(weights, 0), [(1, 0), (0, 0)]).astype(as_dtype(dtype)))
@@ -289,4 +299,5 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike) -> Any:
 
 
 def _cepstral(library: ModuleType, spectra: Array) -> Any:
+    # TensorFlow scales the cosine transform so, as the HTK toolkit does.
     return spectra * spectra.dtype.type(1 / np.sqrt(2 * spectra.shape[-1]))

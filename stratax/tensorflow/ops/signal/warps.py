@@ -72,14 +72,17 @@ def _transform(
     interpolation: str,
     size: tuple[int, int] | None,
 ) -> Any:
+    # Always (num, height, width, channels) from here on.
     batch: Any = {2: lambda: images[None, :, :, None], 3: lambda: images[None], 4: lambda: images}[rank]()
     rows = transforms.astype("float32").reshape(-1, 8)
     height, width = batch.shape[1:3] if size is None else size
     y, x = library.meshgrid(
         library.arange(height, dtype="float32"), library.arange(width, dtype="float32"), indexing="ij"
     )
+    # Each of shape (num, 1, 1), against x and y of shape (height, width).
     a0, a1, a2, b0, b1, b2, c0, c1 = (rows[:, each, None, None] for each in range(8))
     k = c0 * x + c1 * y + 1
+    # Where k is 0 a pixel comes from infinity: divided by 1, and left out at the end.
     is_finite = k != 0
     k = library.where(is_finite, k, 1)
     place_x, place_y = (a0 * x + a1 * y + a2) / k, (b0 * x + b1 * y + b2) / k
@@ -97,6 +100,7 @@ def _pixels(library: Any, images: Any, rows: Any, columns: Any) -> Any:
     """Return the pixels at whole numbers; 0 where there are none."""
     height, width = images.shape[1:3]
     is_inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    # Any pixel does where there is none: it is replaced by 0.
     rows = library.clip(rows, 0, height - 1).astype("int32")
     columns = library.clip(columns, 0, width - 1).astype("int32")
     numbers = library.arange(images.shape[0])[:, None, None]
@@ -114,6 +118,7 @@ def _round(library: Any, values: Any) -> Any:
 
 
 def _bilinear(library: Any, images: Any, y: Array, x: Array) -> Any:
+    # A pixel between four is mixed first along the rows, then along the columns, as TensorFlow's kernel does.
     top, left = library.floor(y), library.floor(x)
 
     def row(rows: Array) -> Any:
@@ -145,6 +150,7 @@ def angles_to_projective_transforms(
 
 def _make_rotations(library: Any, angles: Array, height: Any, width: Any) -> Any:
     angles = angles.astype("float32").reshape(-1)
+    # The distance between the centers of the outermost pixels, around the middle of which it turns.
     high, wide = height.astype("float32") - 1, width.astype("float32") - 1
     cos, sin = library.cos(angles), library.sin(angles)
     x_offset = (wide - (cos * wide - sin * high)) / 2
@@ -169,6 +175,7 @@ def translations_to_projective_transforms(translations: TensorLike) -> Any:
 def _make_translations(library: ModuleType, translations: Array) -> Any:
     pairs = translations.astype("float32").reshape(-1, 2)
     zeros, ones = library.zeros_like(pairs[:, 0]), library.ones_like(pairs[:, 0])
+    # A projection says where a pixel comes from, so that moving is written backwards.
     return library.stack([ones, zeros, -pairs[:, 0], zeros, ones, -pairs[:, 1], zeros, zeros], 1)
 
 
@@ -284,10 +291,12 @@ def _warp(library: ModuleType, image: Array, flow: Array) -> Any:
     rows, columns = library.meshgrid(library.arange(height), library.arange(width), indexing="ij")
     places = [grid.astype(flow.dtype) - flow[..., each] for each, grid in enumerate((rows, columns))]
     floors = [
+        # The last but one at most: a neighbour on the other side is always there.
         library.clip(library.floor(place), 0, size - 2)
         for place, size in zip(places, (height, width), strict=True)
     ]
     down, right = (
+        # Outside of the image it is all of the edge's pixel.
         library.clip((place - floor).astype(image.dtype), 0, 1)[..., None]
         for place, floor in zip(places, floors, strict=True)
     )

@@ -30,6 +30,7 @@ def _length(window_length: object, dtype: DTypeLike) -> int:
 def _cosine(length: int, is_periodic: bool, share: float) -> np.ndarray:
     if length == 1:
         return np.ones(1)
+    # TensorFlow makes windows of an even length periodic only.
     whole = length + (1 - length % 2) * is_periodic - 1
     return share - (1 - share) * np.cos(2 * np.pi * np.arange(length) / whole)
 
@@ -65,6 +66,7 @@ def _kaiser(length: int, beta: float) -> np.ndarray:
         return np.ones(1)
     half = (length - 1) / 2
     places = np.arange(length) - half
+    # Rounding may leave a little less than 0 at both ends.
     return np.i0(beta * np.sqrt(np.maximum(1 - (places / half) ** 2, 0))) / np.i0(beta)
 
 
@@ -90,6 +92,7 @@ def kaiser_bessel_derived_window(
     The arguments are those of :func:`kaiser_window`.
     """
     sums = np.cumsum(_kaiser(_length(window_length, dtype) // 2 + 1, float(beta)))
+    # Of one number more than half of the window, so that squares of overlapping halves add up to 1.
     half = np.sqrt(sums[:-1] / sums[-1])
     return convert_to_tensor(np.concatenate([half, half[::-1]]).astype(as_dtype(dtype)))
 
@@ -103,6 +106,7 @@ def vorbis_window(window_length: TensorLike, dtype: DTypeLike = "float32", name:
         name: Ignored.
     """
     length = _length(window_length, dtype)
+    # The window of Vorbis I's specification: sin(pi / 2 * sin(pi * (n + 1/2) / length) ** 2).
     inner = np.sin(np.pi / max(length, 1) * (np.arange(length) + 0.5)) ** 2
     return convert_to_tensor(np.sin(np.pi / 2 * inner).astype(as_dtype(dtype)))
 
@@ -131,6 +135,7 @@ def _inverse(step: int, forward_window_fn: Callable[..., Any], frame_length: obj
 def _divide(library: ModuleType, forward: Array, step: int) -> Any:
     """Divide by the sum of squares of all windows that overlap: equation 7 of Griffin and Lim."""
     overlaps = -(-len(forward) // step)
+    # Shape (overlaps, step): in each column stand the weights that meet in one sample.
     squares = library.pad(forward**2, (0, overlaps * step - len(forward))).reshape(overlaps, step)
     total = library.tile(squares.sum(0), overlaps)[: len(forward)]
     return library.where(total == 0, 0, forward / library.where(total == 0, 1, total)).astype(forward.dtype)

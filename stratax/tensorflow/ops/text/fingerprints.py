@@ -15,9 +15,11 @@ import numpy as np
 _K0 = np.uint64(0xC3A5C85C97CB3127)
 _K1 = np.uint64(0xB492B66FBE98F273)
 _K2 = np.uint64(0x9AE16A3B2F90404F)
+# `seed` in FarmHash's `Hash64`, with which long strings begin.
 _SEED = 81
 # Of TensorFlow's FingerprintCat64.
 _CAT = np.uint64(0xC6A4A7935BD1E995)
+# Bytes that a long string is taken in by at a time.
 _BLOCK = 64
 _MASK = 2**64 - 1
 _WORD = 8
@@ -45,7 +47,9 @@ def fingerprint64(strings: Sequence[bytes]) -> Words:
     lengths = np.fromiter(map(len, strings), np.int64, len(strings))
     # Behind the last string: words are read whole, whatever is used of them.
     text = _Text(b"".join(strings) + bytes(_WORD), np.cumsum(lengths) - lengths, lengths)
+    # The fingerprint of an empty string.
     result = np.full(len(strings), _K2)
+    # All arithmetic is that of 64 bits, which wraps around.
     with np.errstate(over="ignore"):
         for shortest, longest, compute in _CLASSES:
             chosen = np.flatnonzero((lengths >= shortest) & (lengths <= longest))
@@ -185,6 +189,7 @@ def sip_hash64(text: bytes, key: Sequence[int]) -> int:
 
 
 def _sip_round(state: list[int]) -> None:
+    # The round of the paper of Aumasson and Bernstein, with v0 to v3 as a to d.
     a, b, c, d = state
     a = (a + b) & _MASK
     b = _turn(b, 13) ^ a
@@ -255,11 +260,13 @@ def _of_16(low: Words, high: Words, factor: Words) -> Words:
 
 
 def _factor(text: _Text) -> Words:
+    # FarmHash's `mul`, which depends on the length in all classes but the longest.
     return _K2 + text.lengths.astype(np.uint64) * np.uint64(2)
 
 
 def _up_to_3(text: _Text) -> Words:
     length = text.lengths
+    # The first, the middle and the last byte, which are the same ones in a string of one.
     low = text.byte(0) + (text.byte(length >> 1) << np.uint64(8))
     high = length.astype(np.uint64) + (text.byte(length - 1) << np.uint64(2))
     return _shift_mix((low * _K2) ^ (high * _K0)) * _K2
@@ -267,6 +274,7 @@ def _up_to_3(text: _Text) -> Words:
 
 def _up_to_7(text: _Text) -> Words:
     low = text.lengths.astype(np.uint64) + (text.half(0) << np.uint64(3))
+    # The first and the last four bytes, which overlap.
     return _of_16(low, text.half(text.lengths - 4), _factor(text))
 
 
@@ -304,6 +312,7 @@ class _State:
         count = len(text.lengths)
         y = np.uint64(_SEED) * _K1 + np.uint64(113)
         self.words = np.zeros((7, count), np.uint64)
+        # x, y, z, then the two words of v and of w, which begin as zeros.
         self.words[0] = np.uint64(_SEED) * _K2 + text.word(0)
         self.words[1] = y
         self.words[2] = _shift_mix(y * _K2 + np.uint64(113)) * _K2
@@ -313,6 +322,7 @@ def _longer(text: _Text) -> Words:
     state = _State(text).words
     last = (text.lengths - 1) // _BLOCK
     for block in range(int(last.max())):
+        # Shorter strings have come to their last block, which `_finish` takes.
         running = np.flatnonzero(last > block)
         part = text.of(running)
         state[:, running] = _mix(state[:, running], part, np.int64(block * _BLOCK), _K1, np.uint64(1))
@@ -336,6 +346,7 @@ def _mix(state: Any, text: _Text, offset: Any, factor: Any, last: np.uint64) -> 
 def _weak(words: list[Words], a: Words, b: Words) -> tuple[Words, Words]:
     a = a + words[0]
     b = _rotate(b + a + words[3], 21)
+    # `WeakHashLen32WithSeeds` of four words.
     c = a
     a = a + words[1] + words[2]
     return a + words[3], b + _rotate(a, 44) + c
@@ -343,6 +354,7 @@ def _weak(words: list[Words], a: Words, b: Words) -> tuple[Words, Words]:
 
 def _finish(state: Any, text: _Text) -> Words:
     _, _, z, v1, _, w1, _ = state
+    # The order of additions is FarmHash's: w1 takes v1 in after it has changed.
     factor = _K1 + ((z & np.uint64(0xFF)) << np.uint64(1))
     w1 = w1 + ((text.lengths - 1) & (_BLOCK - 1)).astype(np.uint64)
     v1 = v1 + w1

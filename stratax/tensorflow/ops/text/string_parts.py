@@ -40,11 +40,13 @@ def each_apart(
     array = array_of(input)
     texts = array.reshape(-1).tolist()
     parts = [function(text) for text in texts]
+    # Element by element: of a list of `bytes` NumPy would make an array of fixed length.
     flat = np.empty(sum(map(len, parts)), dtype)
     flat[:] = [part for found in parts for part in found]
     if not array.ndim:
         return as_result(flat)
     made: Any = RaggedTensor(flat, splits_of_lengths(np.array([len(found) for found in parts], np.int64)))
+    # The strings' own dimensions, around the rows of parts.
     for size in reversed(array.shape[1:]):
         made = RaggedTensor.from_uniform_row_length(made, size, None if size else 0)
     return made
@@ -124,6 +126,7 @@ def string_split(
     def parts(text: bytes) -> list[bytes]:
         if not separators:
             return [text[i : i + 1] for i in range(len(text))]
+        # All separators become the first one, so that one pass splits.
         first = separators[:1]
         found = text.translate(bytes.maketrans(separators, first * len(separators))).split(first)
         return [part for part in found if part] if skip_empty else found
@@ -179,6 +182,7 @@ def reduce_join(
 
 
 def _join(texts: np.ndarray, axis: object, keeps: bool, between: bytes) -> np.ndarray:
+    # TensorFlow puts the first of several dimensions together first, which is the innermost here.
     axes = range(texts.ndim) if axis is None else np.atleast_1d(np.asarray(axis, int)).tolist()[::-1]
     order = [each + texts.ndim if each < 0 else each for each in axes]
     if any(not 0 <= each < texts.ndim for each in order):
@@ -188,6 +192,7 @@ def _join(texts: np.ndarray, axis: object, keeps: bool, between: bytes) -> np.nd
     if not order:
         return texts
     kept = [each for each in range(texts.ndim) if each not in order]
+    # What is put together lies in the last dimension.
     columns = texts.transpose([*kept, *order]).reshape((*[texts.shape[each] for each in kept], -1))
     made = np.empty(columns.shape[:-1], object)
     flat = (
@@ -206,6 +211,7 @@ def _join(texts: np.ndarray, axis: object, keeps: bool, between: bytes) -> np.nd
 def _join_rows(rows: RaggedTensor, axis: object, keeps: bool, between: bytes) -> Any:
     axes = list(range(rows.ndim)) if axis is None else np.atleast_1d(np.asarray(axis)).tolist()
     made: Any = rows
+    # From the inside, so that dimensions further out keep their numbers.
     for each_axis in sorted((a + rows.ndim if a < 0 else a for a in axes), reverse=True):
         if not isinstance(made, RaggedTensor):
             made = _join(array_of(made), each_axis, keeps, between)
@@ -323,6 +329,7 @@ def _grams(
     row: list[bytes], width: int, between: bytes, pads: list[bytes] | None, padding_width: int | None
 ) -> list[bytes]:
     if pads is not None:
+        # More padding would make grams of padding alone.
         count = width - 1 if padding_width is None else min(padding_width, width - 1)
         row = [pads[0]] * count + row + [pads[1]] * count
     return [between.join(row[i : i + width]) for i in range(len(row) - width + 1)]
