@@ -91,6 +91,7 @@ class ExponentialMovingAverage:
             decay = on_device(self._decay).astype(jnp.float32)
             if self._num_updates is not None:
                 count = on_device(self._num_updates).astype(jnp.float32)
+                # Small at first, so that the first values are soon forgotten.
                 decay = jnp.minimum(decay, (1 + count) / (10 + count))
             for each in averaged:
                 self._update(each, decay)
@@ -143,6 +144,7 @@ class ExponentialMovingAverage:
     def _make(self, scope: Scope, averaged: Any) -> keras.Variable:
         if isinstance(averaged, keras.Variable):
             scope.collections.add(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
+            # An average begins where its variable does, also where that follows from constants of the program.
             first = scope.values.value_now(averaged.value)
             path = scope.variable_scope.full_name(f"{averaged.path}/{self._name}")
             return make_slot(scope, averaged, path, _make_initializer(first))
@@ -150,6 +152,8 @@ class ExponentialMovingAverage:
         average = scope.make_variable(path, averaged.shape, averaged.dtype)
         if self._zero_debias:
             self._debiasing[id(averaged)] = (
+                # Of TensorFlow's `assign_moving_average`: the average as it is without the correction, and the number
+                # of updates.
                 scope.make_variable(f"{path}/biased", averaged.shape, averaged.dtype),
                 scope.make_variable(f"{path}/local_step", (), averaged.dtype),
             )
@@ -163,16 +167,19 @@ class ExponentialMovingAverage:
 
     def _update(self, averaged: Any, decay: Any) -> None:
         average = self._averages[id(averaged)][1]
+        # A tensor is each replica's own, a variable the same on all.
         value = averaged.value if isinstance(averaged, keras.Variable) else _over_replicas(averaged)
         part = (1 - decay).astype(average.dtype)
         with equal_on_all_replicas():
             if id(averaged) not in self._debiasing:
+                # As TensorFlow computes it, and not `average * decay + value * part`, which rounds otherwise.
                 keras.Variable.assign(average, average.value - (average.value - value) * part)
                 return
             biased, steps = self._debiasing[id(averaged)]
             moved, step = biased.value - (biased.value - value) * part, steps.value + 1
             keras.Variable.assign(biased, moved)
             keras.Variable.assign(steps, step)
+            # Divided by the share of the average that is not the zero of its beginning.
             keras.Variable.assign(average, moved / (1 - (1 - part) ** step))
 
 

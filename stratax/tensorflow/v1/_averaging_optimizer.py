@@ -55,11 +55,13 @@ class MovingAverageOptimizer(Optimizer):
         if trained is None:
             self._average.apply(variables)
             return None
+        # Averages are of what the step makes of the variables.
         with control_dependencies([trained]):
             averaged = self._average.apply(variables)
         self._swapped = {}
         for variable in variables:
             average = self._average.average(variable)
+            # Both ways: by either name a checkpoint gets the other's value.
             if average is not None:
                 self._swapped |= {variable.path: average, average.path: variable}
         return group(trained, averaged, name="train_with_avg")

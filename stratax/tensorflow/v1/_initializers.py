@@ -95,6 +95,7 @@ class Constant(Initializer):
                 f"A constant does not fit a variable. Expected: {size} elements, of shape {shape}. Received: "
                 f"{given.size}, of shape {given.shape}."
             )
+        # TensorFlow fills up with the last element, and so does a single number.
         flat = np.append(given.ravel(), np.repeat(given.ravel()[-1:], size - given.size))
         return keras.ops.convert_to_tensor(flat.reshape(shape), dtype)
 
@@ -211,6 +212,7 @@ class UniformUnitScaling(_Random):
         self.factor = factor
 
     def _values(self, shape: tuple[int, ...], dtype: str) -> Any:
+        # An even distribution up to sqrt(3 / n) has the variance 1 / n, so that sums over n inputs keep their scale.
         limit = math.sqrt(3 / max(1, math.prod(shape[:-1]))) * self.factor
         return keras.random.uniform(shape, -limit, limit, dtype, seed=self._next_seed())
 
@@ -252,6 +254,7 @@ class VarianceScaling(_Random):
             )
 
     def _values(self, shape: tuple[int, ...], dtype: str) -> Any:
+        # Keras has TensorFlow 1's "normal" as "truncated_normal", corrected for what is cut off.
         distribution = "truncated_normal" if self.distribution == "normal" else self.distribution
         made = keras.initializers.VarianceScaling(self.scale, self.mode, distribution, seed=self._next_seed())
         return made(shape, dtype)

@@ -68,6 +68,7 @@ class MultiRNNCell(RNNCell):
                 )
             states = list(state)
         else:
+            # The states of all cells lie side by side in one tensor.
             ends = list(itertools.accumulate(cell.state_size for cell in self._cells))
             states = jnp.split(state, ends[:-1], axis=1)
         found = []
@@ -186,6 +187,7 @@ class DropoutWrapper(WrapperCell):
         sizes = {"input": input_size, "state": self.cell.state_size, "output": self.cell.output_size}
         for what, size in sizes.items():
             if _loses(self._keep[what]):
+                # One row for the whole batch, which each example and step has alike.
                 self._noise[what] = jax.tree.map(
                     lambda each: uniform((1, *sizes_of(each)), dtype=dtype, seed=self._seed), size
                 )
@@ -213,6 +215,7 @@ class DropoutWrapper(WrapperCell):
     def _of_leaf(self, leaf: Any, keep: Any, noise: Any) -> Any:
         if noise is None:
             return nn.dropout(leaf, 1 - keep, seed=self._seed)
+        # 1 with the chance `keep`, else 0: `noise` is even from 0 to 1.
         return leaf / keep * jnp.floor(keep + noise)
 
 

@@ -94,11 +94,13 @@ class DecoupledWeightDecayExtension(Optimizer):
         decayed = self._decay(decaying)
         if decayed is None:
             return super().apply_gradients(pairs, global_step, name)
+        # First the decay, as in Loshchilov & Hutter's step: gradients were computed before it all the same.
         with control_dependencies([decayed]):
             return super().apply_gradients(pairs, global_step, name)
 
     def _decay(self, pairs: list[tuple[Any, keras.Variable]]) -> Operation | None:
         scope = self._enter_scope()
+        # Of a gradient of looked-up rows only these rows decay, as in TensorFlow's `_resource_scatter_add`.
         rows = [None if scope is None else scope.derivatives.rows_of(gradient) for gradient, _ in pairs]
         variables = [variable for _, variable in pairs]
         if isinstance(self, GradientDescentOptimizer):
@@ -118,6 +120,7 @@ class DecoupledWeightDecayExtension(Optimizer):
                 value = variable.value
                 lost = part.astype(value.dtype) * value
                 if mask is not None:
+                    # The mask of rows, (rows,), against the variable's shape.
                     lost = jnp.where(jnp.reshape(next(left), (-1, *(1,) * (value.ndim - 1))), lost, 0)
                 keras.Variable.assign(variable, value - lost)
 
