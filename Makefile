@@ -69,7 +69,7 @@ contract: setup
 	@$(BIN)/lint-imports --no-logo > $(VENV)/contract.log 2>&1 || { cat $(VENV)/contract.log; exit 1; }
 
 doctest: setup
-	@STRATAX_SIMULATE=cpu:8 $(BIN)/python -m pytest -q --doctest-modules stratax
+	@STRATAX_SIMULATE=cpu:8 $(BIN)/python -m pytest -q -p tools.doctests --doctest-modules stratax
 
 package: setup
 	@$(BIN)/python -m tools.package dist
