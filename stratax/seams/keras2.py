@@ -82,6 +82,19 @@ SIZED = tuple(
         "UpSampling1D",
     )
 )
+# What gives the states that cells begin with.
+CELLS = tuple(
+    f"keras:layers.{name}.get_initial_state"
+    for name in ("GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells")
+)
+# Where Keras has the function that downloads a file or finds it among those that it has.
+DOWNLOADING = (
+    "keras.utils:get_file",
+    *(
+        f"keras.src.datasets.{name}:get_file"
+        for name in ("boston_housing", "california_housing", "imdb", "mnist", "reuters")
+    ),
+)
 WIDENED = (
     *SIZED,
     "keras.src.utils.image_dataset_utils:_load_image_tf",
@@ -106,6 +119,7 @@ WIDENED = (
     "keras:layers.Normalization.adapt",
     "keras:metrics.MeanMetricWrapper.update_state",
     "keras:Sequential.add",
+    "keras:Sequential.call",
     "keras:layers.Discretization.adapt",
     f"{_TRAINER}.compile",
     f"{_TRAINER}.get_compile_config",
@@ -117,6 +131,12 @@ WIDENED = (
     f"{_MODEL}.save_weights",
     f"{_MODEL}.load_weights",
     "keras:callbacks.ModelCheckpoint.__init__",
+    "keras:Layer.__init_subclass__",
+    "keras.utils:to_categorical",
+    "keras.src.losses.losses:LossFunctionWrapper.call",
+    f"{_TRAINER}.__init__",
+    *CELLS,
+    *DOWNLOADING,
 )
 # What has been put in its place: facts of Keras' classes, not of an object.
 _installed: set[str] = set()
@@ -128,6 +148,12 @@ def with_equal_ranks(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
         return y_true, y_pred
     y_pred, y_true = squeeze_or_expand_to_same_rank(y_pred, y_true)
     return y_true, y_pred
+
+
+def takes_one_tensor(model: Any) -> bool:
+    """Return whether a Sequential is built for one tensor, which is in no structure."""
+    functional = model._functional
+    return functional is not None and isinstance(functional._inputs_struct, keras.KerasTensor)
 
 
 def set_input_shape(layer: Any, shape: Any) -> None:

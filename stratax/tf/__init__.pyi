@@ -136,6 +136,9 @@ from stratax.tensorflow.ops.arrays.tensor_class import Tensor as Tensor
 from stratax.tensorflow.ops.arrays.tensor_protos import make_ndarray as make_ndarray
 from stratax.tensorflow.ops.arrays.tensor_protos import make_tensor_proto as make_tensor_proto
 from stratax.tensorflow.ops.arrays.type_specs import type_spec_from_value as type_spec_from_value
+from stratax.tensorflow.ops.calls.conversions import (
+    register_tensor_conversion_function as register_tensor_conversion_function,
+)
 from stratax.tensorflow.ops.calls.creation import constant as constant
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor as convert_to_tensor
 from stratax.tensorflow.ops.calls.creation import eye as eye

@@ -5,6 +5,7 @@
 """
 
 import functools
+import inspect
 import os
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,26 @@ def install() -> None:
     seam.widen(f"{_MODEL}.save_weights", _save_weights)
     seam.widen(f"{_MODEL}.load_weights", _load_weights)
     seam.widen("keras:callbacks.ModelCheckpoint.__init__", _checkpoint)
+    for path in seam.DOWNLOADING:
+        seam.widen(path, _into_folders)
+
+
+def _into_folders(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Take a path for the name of a file: that of one which is there, or of where to put it."""
+
+    @functools.wraps(original)
+    def get_file(fname: Any = None, *args: Any, **kwargs: Any) -> Any:
+        folder, name = os.path.split(os.fspath(fname or ""))
+        if not (folder and name):
+            return original(fname, *args, **kwargs)
+        given = inspect.signature(original).bind(name, *args, **kwargs).arguments
+        if os.path.isabs(folder):
+            given |= {"cache_dir": folder, "cache_subdir": ""}
+        else:
+            given["cache_subdir"] = os.path.join(given.get("cache_subdir", "datasets"), folder)
+        return original(**given)
+
+    return get_file
 
 
 def _has_ending(path: object) -> bool:

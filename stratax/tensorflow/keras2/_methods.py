@@ -27,6 +27,15 @@ _TRAINER = "keras.src.trainers.trainer:Trainer"
 _JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"
 _VARIABLE = "keras.src.backend.common.variables:Variable"
 _OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
+# Losses that compare numbers with numbers, place by place.
+_OF_ERRORS = {
+    "huber",
+    "log_cosh",
+    "mean_absolute_error",
+    "mean_absolute_percentage_error",
+    "mean_squared_error",
+    "mean_squared_logarithmic_error",
+}
 _INPUT_SHAPE = (
     "Do not pass an `input_shape`/`input_dim` argument to a layer: Keras 3 wants a `tf.keras.Input(shape)` as the "
     "first layer of a Sequential model."
@@ -70,8 +79,14 @@ def install() -> None:
     seam.widen("keras:layers.Normalization.adapt", _of_datasets)
     seam.widen("keras:layers.Discretization.adapt", _without_tensorflow)
     seam.widen("keras:Sequential.add", _refusing_host_layers)
+    seam.widen("keras:Sequential.call", _of_named_input)
     seam.widen("keras.src.utils.image_dataset_utils:_load_image_tf", _images.cropping)
     seam.widen(seam.IMAGE_LAYER, _images.taking_lists)
+    seam.widen("keras.utils:to_categorical", _with_labels_by_name)
+    seam.widen("keras.src.losses.losses:LossFunctionWrapper.call", _of_labels_in_a_row)
+    seam.widen(f"{_TRAINER}.__init__", _with_own_methods)
+    for path in seam.CELLS:
+        seam.widen(path, _with_dtype)
     _files.install()
     _shapes.install()
     exported.install()
@@ -411,7 +426,7 @@ def _with_equal_ranks(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def update_state(self: object, y_true: object, y_pred: object, sample_weight: object = None) -> Any:
-        y_true, y_pred = seam.with_equal_ranks(y_true, y_pred)
+        y_true, y_pred = seam.with_equal_ranks(_in_column(self, y_true, y_pred), y_pred)
         return original(self, y_true, y_pred, sample_weight)
 
     return update_state
@@ -500,6 +515,89 @@ def _with_training_by_position(original: Callable[..., Any]) -> Callable[..., An
         return original(self, *args, **kwargs)
 
     return __call__
+
+
+def _of_named_input(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a Sequential take a dict that has its input by name."""
+
+    @functools.wraps(original)
+    def call(self: Any, inputs: Any, training: Any = None, mask: Any = None, **kwargs: object) -> Any:
+        if type(inputs) is dict and len(inputs) == 1 and seam.takes_one_tensor(self):
+            (inputs,) = inputs.values()
+        return original(self, inputs, training=training, mask=mask, **kwargs)
+
+    return call
+
+
+def _with_labels_by_name(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let `to_categorical` take its first argument by the name that it has in Keras 2, and a dtype."""
+
+    @functools.wraps(original)
+    def to_categorical(*args: Any, **kwargs: Any) -> Any:
+        if "y" in kwargs:
+            kwargs["x"] = kwargs.pop("y")
+        dtype = kwargs.pop("dtype", None)
+        made = original(*args, **kwargs)
+        return made if dtype is None else keras.tree.map_structure(lambda each: each.astype(dtype), made)
+
+    return to_categorical
+
+
+def _with_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a cell be asked for states of a dtype, and for those of inputs."""
+
+    @functools.wraps(original)
+    def get_initial_state(
+        self: Any, inputs: Any = None, batch_size: Any = None, dtype: DTypeLike | None = None
+    ) -> Any:
+        # Keras 3 has the size first.
+        if inputs is not None and not getattr(inputs, "shape", ()):
+            inputs, batch_size = None, inputs
+        if inputs is not None:
+            batch_size, dtype = inputs.shape[0], dtype or inputs.dtype
+        made = original(self, batch_size=batch_size)
+        if dtype is None:
+            return made
+        name = keras.backend.standardize_dtype(dtype)
+        return keras.tree.map_structure(lambda each: keras.ops.cast(each, name), made)
+
+    return get_initial_state
+
+
+def _of_labels_in_a_row(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let labels of shape (n,) be compared with outputs of shape (n, m), each with all of a row, by means of errors."""
+
+    @functools.wraps(original)
+    def call(self: Any, y_true: Any, y_pred: Any) -> Any:
+        return original(self, _in_column(self, y_true, y_pred), y_pred)
+
+    return call
+
+
+def _in_column(measure: Any, y_true: Any, y_pred: Any) -> Any:
+    """Return labels in a column, where a loss or metric compares each of them with several numbers."""
+    ranks = [len(getattr(each, "shape", ())) for each in (y_true, y_pred)]
+    is_row = ranks == [1, 2] and y_pred.shape[-1] != 1
+    return keras.ops.expand_dims(y_true, -1) if is_row and _name_of(measure) in _OF_ERRORS else y_true
+
+
+def _name_of(measure: Any) -> str:
+    function = getattr(measure, "fn", None) or getattr(measure, "_fn", None)
+    return getattr(function, "__name__", "")
+
+
+def _with_own_methods(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave a model the methods that it has under a name that Keras 3 sets to None, such as `loss`."""
+
+    @functools.wraps(original)
+    def __init__(self: Any) -> None:
+        original(self)
+        own = vars(self)
+        for name in [name for name, value in own.items() if value is None]:
+            if callable(getattr(type(self), name, None)):
+                del own[name]
+
+    return __init__
 
 
 def _without_tensorflow(original: Callable[..., Any]) -> Callable[..., Any]:

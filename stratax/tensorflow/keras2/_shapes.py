@@ -1,17 +1,25 @@
-"""Shapes of what layers give, where they depend on how sizes that are not known divide (keras2 layer).
+"""Shapes that layers are given, and of what they give (keras2 layer).
 
-Keras 3 finds them with a symbol for these sizes, which JAX can't divide by a number: a layer that makes videos of
-images, `reshape(images, (-1, frames, height, width, 3))`, can't be called. TensorFlow's graphs take it.
+Keras 2 gives `build` shapes that have methods, `input_shape.as_list()`; Keras 3 gives tuples.
+
+What a layer gives Keras 3 finds with a symbol for sizes that are not known, which JAX can't divide by a number: a layer
+that makes videos of images, `reshape(images, (-1, frames, height, width, 3))`, can't be called. TensorFlow's graphs
+take it.
 """
 
 import functools
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
+import numpy as np
 
+from stratax.data.elements import TensorShape
 from stratax.seams import keras2 as seam
 
+# Methods of a layer that take shapes of inputs.
+_OF_SHAPES = ("build", "compute_output_shape")
 _SPEC = "keras.src.backend:compute_output_spec"
 # What Keras calls a size that is not known.
 _SYMBOL = "dynamic_dimension"
@@ -23,6 +31,44 @@ _TRIED = (2 * _DIVISIBLE, 3 * _DIVISIBLE)
 def install() -> None:
     """Put it in place; safe to call again."""
     seam.widen(_SPEC, _wrap_spec)
+    seam.widen("keras:Layer.__init_subclass__", _giving_shapes)
+
+
+def _giving_shapes(original: object) -> Any:
+    """Give layers of programs shapes with the methods of TensorFlow's, where Keras 3 gives tuples."""
+    del original
+
+    def init_subclass(cls: Any, /, **kwargs: object) -> None:
+        super(keras.Layer, cls).__init_subclass__(**kwargs)
+        if cls.__module__.partition(".")[0] in ("keras", "keras_hub", "stratax"):
+            return
+        for name in _OF_SHAPES:
+            own = vars(cls).get(name)
+            # A function, and not what a wrapper of its own or a descriptor is.
+            if isinstance(own, types.FunctionType):
+                setattr(cls, name, _with_shapes(own))
+
+    return classmethod(init_subclass)
+
+
+def _with_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def method(self: object, *args: object, **kwargs: object) -> Any:
+        return function(
+            self, *map(_as_shapes, args), **{name: _as_shapes(each) for name, each in kwargs.items()}
+        )
+
+    return method
+
+
+def _as_shapes(value: Any) -> Any:
+    if isinstance(value, TensorShape) or not isinstance(value, (list, tuple, dict)):
+        return value
+    if isinstance(value, dict):
+        return {name: _as_shapes(each) for name, each in value.items()}
+    if all(each is None or isinstance(each, (int, np.integer)) for each in value):
+        return TensorShape(value)
+    return type(value)(map(_as_shapes, value)) if type(value) in (list, tuple) else value
 
 
 def _wrap_spec(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -384,3 +384,126 @@ def test_steps_of_keras_2_have_the_loss_and_the_metrics_of_compile(
     np.testing.assert_allclose([history["loss"], history["mae"]], [losses, errors_], atol=1e-5)
     found = model.evaluate(x, y, batch_size=4, verbose=0, return_dict=True)
     np.testing.assert_allclose([found["loss"], found["mae"]], evaluated, atol=1e-5)
+
+
+def test_labels_are_given_to_to_categorical_by_their_old_name():
+    found = tf.keras.utils.to_categorical(y=[0, 2], num_classes=3, dtype="int32")
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, [[1, 0, 0], [0, 0, 1]])
+
+
+def test_a_cell_gives_states_of_a_dtype_and_those_of_inputs():
+    cell = tf.keras.layers.LSTMCell(3)
+    for state in (
+        cell.get_initial_state(batch_size=2, dtype=tf.float16),
+        cell.get_initial_state(inputs=tf.ones([2, 5], tf.float16)),
+    ):
+        assert [(part.shape, part.dtype) for part in state] == [((2, 3), np.float16)] * 2
+    stacked = tf.keras.layers.StackedRNNCells([tf.keras.layers.GRUCell(2), tf.keras.layers.SimpleRNNCell(4)])
+    states = keras.tree.flatten(stacked.get_initial_state(batch_size=3, dtype=tf.float32))
+    assert [part.shape for part in states] == [(3, 2), (3, 4)]
+    # Keras 3's own way, and what layers do.
+    assert cell.get_initial_state(2)[0].shape == (2, 3)
+    assert tf.keras.layers.RNN(cell)(tf.ones([2, 4, 5])).shape == (2, 3)
+
+
+def test_labels_of_one_dimension_are_compared_with_all_outputs_of_their_row():
+    # As Keras 2 does (7.5); labels of classes, and outputs of one number, mean what they did.
+    layer = tf.keras.layers.Dense(10, kernel_initializer="zeros", input_shape=(2,))
+    model = tf.keras.Sequential([layer])
+    model.compile("sgd", "mse", metrics=["mae"])
+    np.testing.assert_allclose(
+        model.evaluate(np.ones((4, 2)), np.float32([1, 2, 3, 4]), verbose=0), [7.5, 2.5]
+    )
+    model = tf.keras.Sequential([layer])
+    model.compile("sgd", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    np.testing.assert_allclose(
+        model.evaluate(np.ones((4, 2)), np.arange(4), verbose=0), np.log(10), rtol=1e-6
+    )
+    one = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="zeros", input_shape=(2,))])
+    one.compile("sgd", "mse")
+    assert one.evaluate(np.ones((4, 2)), np.float32([1, 2, 3, 4]), verbose=0) == 7.5
+
+
+def test_a_model_keeps_a_method_called_loss_until_it_is_compiled_with_one():
+    class Own(tf.keras.Model):
+        def loss(self, x):
+            return tf.reduce_sum(x)
+
+        def call(self, x):
+            return x * 2
+
+    model = Own()
+    assert float(model.loss(tf.ones([3]))) == 3
+    assert tf.keras.Sequential([]).loss is None
+    model.compile("sgd", "mse")
+    assert model.loss == "mse"
+
+
+def test_a_sequential_takes_a_dict_with_its_input():
+    layer = tf.keras.layers.Dense(1, kernel_initializer="ones", input_shape=(2,), name="only")
+    model = tf.keras.Sequential([layer])
+    assert float(model({"only_input": tf.ones([1, 2])})[0, 0]) == 2
+    model.compile("sgd", "mse")
+    data = tf.data.Dataset.from_tensors(({"only_input": X}, Y))
+    assert model.evaluate(data, verbose=0) == 1
+    # One whose first layer takes the dict gets it.
+    taking = tf.keras.Sequential([tf.keras.layers.Lambda(lambda features: features["a"] + 1)])
+    assert float(taking({"a": tf.ones([1])})[0]) == 2
+
+
+@pytest.mark.parametrize("name", ["build", "compute_output_shape"])
+def test_layers_of_programs_are_given_shapes_with_tensorflows_methods(name):
+    seen = []
+
+    class Two(tf.keras.layers.Layer):
+        def build(self, input_shape):
+            first, second = input_shape
+            seen.append((first.as_list(), second.as_list()))
+            self.kernel = self.add_weight(shape=(first[-1], second[-1]))
+            super().build(input_shape)
+
+        def call(self, inputs):
+            return tf.matmul(inputs[0], self.kernel)
+
+        def compute_output_shape(self, input_shape):
+            return tf.TensorShape([*input_shape[0].as_list()[:-1], input_shape[1].as_list()[-1]])
+
+    class Named(tf.keras.layers.Layer):
+        def build(self, input_shape):
+            seen.append(input_shape["a"].as_list())
+
+        def call(self, inputs):
+            return inputs["a"]
+
+    layer = Two()
+    if name == "build":
+        assert layer([tf.ones([2, 3]), tf.ones([2, 5])]).shape == (2, 5)
+        assert Named()({"a": tf.ones([2, 3])}).shape == (2, 3)
+        assert seen == [([2, 3], [2, 5]), [2, 3]]
+    else:
+        assert tuple(layer.compute_output_shape([(2, 3), (2, 5)])) == (2, 5)
+
+
+def test_a_model_of_layers_that_see_shapes_is_saved_and_loaded(tmp_path):
+    @keras.saving.register_keras_serializable("tests")
+    class Scaled(tf.keras.layers.Layer):
+        def build(self, input_shape):
+            self.scale = self.add_weight(shape=input_shape.as_list()[1:], initializer="ones")
+
+        def call(self, inputs):
+            return inputs * self.scale
+
+    model = tf.keras.Sequential([tf.keras.layers.Input((2,)), Scaled()])
+    model.save(tmp_path / "model.keras")
+    loaded = tf.keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded(X), X)
+
+
+def test_files_are_found_by_their_paths(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("some words")
+    found = tf.keras.utils.get_file(str(path), "http://localhost:1/words.txt")
+    assert pathlib.Path(found) == path
+    inside = tf.keras.utils.get_file("below/words.txt", path.as_uri(), cache_dir=str(tmp_path))
+    assert pathlib.Path(inside) == tmp_path / "datasets" / "below" / "words.txt"
