@@ -327,7 +327,7 @@ def test_feeds_count_what_was_taken_before_them_and_may_be_given_to_another_stre
         one = region.feed(stream, structure, count=1, block=False)
         block = region.feed(stream, structure, count=3, block=True)
         region.feed(other, structure, count=1, block=False)
-        assert (region.taken(stream), region.taken(other)) == (4, 1)
+        assert (region.count_taken(stream), region.count_taken(other)) == (4, 1)
         assert (one["a"].shape, block["a"].shape, block["b"].shape) == ((2,), (3, 2), (3,))
         return one["a"].sum() + block["a"].sum() + block["b"].sum() + x
 
