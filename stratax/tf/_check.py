@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
-from stratax.tf import _different, _extras, _generation, _modules, _reach, _reader
+from stratax.tf import _constants, _different, _extras, _generation, _modules, _reach, _reader
 
 _Kind = Literal["missing", "uncalled", "different", "unreadable"]
 _NOTEBOOK = ".ipynb"
@@ -180,7 +180,9 @@ def _check_texts(
             message = f"This is no Python 3 that can be read: {getattr(error, 'msg', error)}."
             findings.append(_unreadable(file, text.cell, line, message))
             continue
-        reader = _reader.ProgramReader(space, is_first=is_first)
+        # Another cell may set a name anew.
+        constants = _constants.find_constants(tree) if len(texts) == 1 else {}
+        reader = _reader.ProgramReader(space, is_first=is_first, constants=constants)
         reader.visit(tree)
         read.append((text, reader, _reach.ModuleParts(tree)))
     run = _run_by_program([reader for _, reader, _ in read])

@@ -6,10 +6,10 @@ the text of Stratax and Keras: nothing is imported for it, and the program is no
 
 import ast
 import functools
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from stratax.tf import _missing, _names, _private, _sources
+from stratax.tf import _constants, _missing, _names, _private, _sources
 
 _TENSORFLOW = "tensorflow"
 _OWN = "stratax.tf"
@@ -65,17 +65,21 @@ class ProgramReader(ast.NodeVisitor):
     Args:
         space: What is known by names of earlier cells, which is added to.
         is_first: Whether `import tensorflow` gives the program TensorFlow 1's names.
+        constants: The names that are known to be constants.
 
     Attributes:
         uses: What has been found.
         calls: By the name of each function, and "" for the program itself, the names that it calls.
     """
 
-    def __init__(self, space: dict[str, Meaning], *, is_first: bool = False) -> None:
+    def __init__(
+        self, space: dict[str, Meaning], *, is_first: bool = False, constants: Mapping[str, Any] | None = None
+    ) -> None:
         self.uses: list[Use] = []
         self.calls: dict[str, set[str]] = {}
         self._space = space
         self._function = ""
+        self._constants = constants or {}
         self._tensorflow = _FIRST if is_first else _TF
 
     def visit_Import(self, node: ast.Import) -> None:
@@ -149,9 +153,12 @@ class ProgramReader(ast.NodeVisitor):
             self.visit(other)
 
     def visit_If(self, node: ast.If) -> None:
-        """Read a condition: what `hasattr` asks for is not missed."""
+        """Read a condition: what `hasattr` asks for is not missed, nor what a constant leaves out."""
         before = len(self.uses)
-        self.generic_visit(node)
+        self.visit(node.test)
+        holds = _constants.is_true(node.test, self._constants)
+        for each in (*(node.body if holds is not False else ()), *(node.orelse if holds is not True else ())):
+            self.visit(each)
         asked = {
             call.args[1].value
             for call in ast.walk(node.test)
