@@ -2,5 +2,5 @@
 
 from stratax.data import TFRecordCompressionType as TFRecordCompressionType
 from stratax.data import TFRecordOptions as TFRecordOptions
-from stratax.data import TFRecordWriter as TFRecordWriter
 from stratax.data import tf_record_iterator as tf_record_iterator
+from stratax.tensorflow.v1.record_writers import TFRecordWriter as TFRecordWriter

@@ -1,5 +1,9 @@
 """tf.io, tf.python_io and tf.data: record files under TensorFlow's names."""
 
+import gc
+import os
+import warnings
+
 import pytest
 
 import stratax.tf as tf
@@ -21,6 +25,28 @@ def test_record_files_are_written_and_read_under_the_old_names(tmp_path):
     writer.write(b"x")
     writer.close()
     assert list(tf.python_io.tf_record_iterator(path, options)) == [b"x"]
+
+
+def test_a_writer_that_a_function_forgets_makes_its_file(tmp_path):
+    def forget(name, options=None):
+        writer = tf.python_io.TFRecordWriter(str(tmp_path / name), options)
+        writer.write(b"x")
+
+    def fail():
+        with tf.io.TFRecordWriter(str(tmp_path / "c")) as writer:
+            writer.write(b"x")
+            raise KeyError("mine")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        forget("a")
+        forget("b", tf.io.TFRecordOptions(compression_type="GZIP"))
+        with pytest.raises(KeyError):
+            fail()
+        gc.collect()
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+    assert list(tf.data.TFRecordDataset(str(tmp_path / "a"))) == [b"x"]
+    assert list(tf.data.TFRecordDataset(str(tmp_path / "b"), "GZIP")) == [b"x"]
 
 
 def test_lines_and_records_of_one_length(tmp_path):

@@ -169,6 +169,9 @@ class TFRecordWriter:
         [b'0', b'1', b'2']
     """
 
+    # Whether one that nobody closed makes its file when it is collected, as TensorFlow's.
+    _closes_when_collected = False
+
     def __init__(self, path: FileName, options: TFRecordOptions | str | None = None) -> None:
         self._name = as_file_name(path)
         self._options = as_options(options)
@@ -243,6 +246,11 @@ class TFRecordWriter:
         # Closed by hand: there is nothing to warn of.
         self._finalizer.detach()
         return file
+
+    def __del__(self) -> None:
+        # Not at the end of the process, where the file was abandoned before.
+        if self._closes_when_collected and "_finalizer" in vars(self) and self._finalizer.alive:
+            self.close()
 
     def __enter__(self) -> Self:
         return self

@@ -5,7 +5,6 @@ from stratax.data import FixedLenSequenceFeature as FixedLenSequenceFeature
 from stratax.data import RaggedFeature as RaggedFeature
 from stratax.data import SparseFeature as SparseFeature
 from stratax.data import TFRecordOptions as TFRecordOptions
-from stratax.data import TFRecordWriter as TFRecordWriter
 from stratax.data import VarLenFeature as VarLenFeature
 from stratax.data import decode_csv as decode_csv
 from stratax.data import decode_json_example as decode_json_example
@@ -33,5 +32,6 @@ from stratax.tensorflow.ops.control.whole_files import read_file as read_file
 from stratax.tensorflow.ops.text.encodings import decode_base64 as decode_base64
 from stratax.tensorflow.ops.text.encodings import decode_compressed as decode_compressed
 from stratax.tensorflow.ops.text.encodings import encode_base64 as encode_base64
+from stratax.tensorflow.v1.record_writers import TFRecordWriter as TFRecordWriter
 
 from . import gfile as gfile
