@@ -116,6 +116,7 @@ WIDENED = (
     "keras:layers.AveragePooling1D.__init__",
     "keras:layers.AveragePooling2D.__init__",
     "keras:layers.AveragePooling3D.__init__",
+    "keras:layers.Lambda.__call__",
     "keras:layers.Normalization.adapt",
     "keras:metrics.MeanMetricWrapper.update_state",
     "keras:Sequential.add",

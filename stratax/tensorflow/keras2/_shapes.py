@@ -1,10 +1,10 @@
-"""Shapes that layers are given, and of what they give (keras2 layer).
+"""Shapes that layers are given and give, and symbolic calls that Keras 3 refuses (keras2 layer).
 
 Keras 2 gives `build` shapes that have methods, `input_shape.as_list()`; Keras 3 gives tuples.
 
 What a layer gives Keras 3 finds with a symbol for sizes that are not known, which JAX can't divide by a number: a layer
 that makes videos of images, `reshape(images, (-1, frames, height, width, 3))`, can't be called. TensorFlow's graphs
-take it.
+take it, and a `Lambda` whose function uses a tensor of the model besides its argument.
 """
 
 import functools
@@ -29,9 +29,10 @@ _TRIED = (2 * _DIVISIBLE, 3 * _DIVISIBLE)
 
 
 def install() -> None:
-    """Put it in place; safe to call again."""
+    """Put all in place; safe to call again."""
     seam.widen(_SPEC, _wrap_spec)
     seam.widen("keras:Layer.__init_subclass__", _giving_shapes)
+    seam.widen("keras:layers.Lambda.__call__", _wrap_lambda)
 
 
 def _giving_shapes(original: object) -> Any:
@@ -115,3 +116,30 @@ def _of_both(first: Any, second: Any) -> Any:
     return keras.KerasTensor(
         tuple(one if one == other else None for one, other in sizes), first.dtype, sparse=first.sparse
     )
+
+
+def _wrap_lambda(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _has_symbol((args, kwargs)) and _uses_symbol(self.function):
+            # Its operations belong to the model, as if they stood there without a layer around them.
+            return self.call(*args, **kwargs)
+        return original(self, *args, **kwargs)
+
+    return __call__
+
+
+def _uses_symbol(function: Any) -> bool:
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            found = cell.cell_contents
+        except ValueError:
+            # A variable of the function around it that has no value yet.
+            continue
+        if _has_symbol(found):
+            return True
+    return False
+
+
+def _has_symbol(tree: Any) -> bool:
+    return any(isinstance(each, keras.KerasTensor) for each in keras.tree.flatten(tree))

@@ -37,6 +37,19 @@ def test_layers_give_shapes_that_a_number_of_examples_is_divided_for():
         np.testing.assert_array_equal(made, given.reshape(3, frames, 32))
 
 
+def test_a_lambda_may_use_another_tensor_of_the_model():
+    ids, all_ids = tf.keras.Input((1,), dtype="int32"), tf.keras.Input((4,), dtype="int32")
+    rows = tf.reduce_mean(tf.keras.layers.Embedding(4, 3)(all_ids), axis=0)
+    parts = [rows]
+    found = tf.keras.layers.Lambda(lambda x: tf.squeeze(tf.gather(parts[0], x), axis=1))(ids)
+    assert found.shape == (None, 3)
+    model = tf.keras.Model([ids, all_ids], found)
+    (table,) = model.get_weights()
+    given = model.predict([np.array([[2], [0]]), np.array([[0, 1, 2, 3]] * 2)], verbose=0)
+    np.testing.assert_allclose(given, table[[2, 0]], rtol=1e-6)
+    assert tf.keras.layers.Lambda(lambda x: x * 2)(np.array([1.0])).tolist() == [2.0]
+
+
 def test_shapes_that_no_number_of_examples_has_are_refused():
     inputs = tf.keras.Input((3,))
     with pytest.raises(Exception, match="dynamic_dimension"):
