@@ -226,3 +226,25 @@ def load_mnist(train_dir: str = "MNIST-data") -> Datasets:
         train_dir: The folder; files that are not there are downloaded.
     """
     return read_data_sets(train_dir)
+
+
+# Those of TensorFlow's own package, which has the files of the others, are not there.
+DATASETS = {"mnist": load_mnist}
+
+
+def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = False) -> Datasets:
+    """Return the data of a name, as `tf.contrib.learn.datasets.load_dataset`.
+
+    Args:
+        name: A key of `DATASETS`.
+        size: Ignored: of text.
+        test_with_fake_data: Likewise.
+
+    Raises:
+        BadArgumentError: There is none of this name.
+    """
+    if name not in DATASETS:
+        raise errors.BadArgumentError(
+            f"There are no data of this name. Expected: one of {sorted(DATASETS)}. Received: name={shown(name)}."
+        )
+    return DATASETS[name]()

@@ -1,5 +1,6 @@
 """`tf.data.experimental` (tf layer)."""
 
+import stratax.data.dataset.experimental
 from stratax.data import AUTOTUNE as AUTOTUNE
 from stratax.data import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from stratax.data import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
@@ -50,3 +51,5 @@ from stratax.data.readers.examples import parse_example_dataset as parse_example
 from stratax.tensorflow.ops.tables.dataset_tables import DatasetInitializer as DatasetInitializer
 from stratax.tensorflow.ops.tables.dataset_tables import index_table_from_dataset as index_table_from_dataset
 from stratax.tensorflow.ops.tables.dataset_tables import table_from_dataset as table_from_dataset
+
+map_and_batch_with_legacy_function = stratax.data.dataset.experimental.map_and_batch

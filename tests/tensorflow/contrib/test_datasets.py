@@ -97,3 +97,12 @@ def test_a_server_that_says_nothing_is_not_waited_for_and_nothing_is_left(tmp_pa
         with pytest.raises(OSError, match="timed out"):
             base.maybe_download("a", tmp_path / "folder", f"http://127.0.0.1:{port}/a")
     assert not list(tmp_path.rglob("a*"))
+
+
+def test_data_are_loaded_by_their_name(monkeypatch):
+    datasets = tf.contrib.learn.datasets
+    assert datasets.DATASETS["mnist"] is datasets.load_mnist
+    monkeypatch.setitem(datasets.DATASETS, "mnist", lambda: "loaded")
+    assert datasets.load_dataset("mnist") == "loaded"
+    with pytest.raises(errors.BadArgumentError, match="one of \\['mnist'\\]"):
+        datasets.load_dataset("iris")

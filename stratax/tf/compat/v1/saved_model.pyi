@@ -1,6 +1,8 @@
 """`tf.compat.v1.saved_model` (tf layer)."""
 
 import stratax.tensorflow.exports.saved_model
+from stratax.tensorflow.exports.saved_model_names import signature_constants as signature_constants
+from stratax.tensorflow.exports.saved_model_names import tag_constants as tag_constants
 from stratax.tf.saved_model import *
 
 del LoadOptions
