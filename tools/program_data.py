@@ -175,10 +175,9 @@ def make_keras(folder: Path, home: Path) -> None:
     """Make the datasets of `tf.keras.datasets`, with a few hundred examples each."""
     datasets = home / ".keras" / "datasets"
     datasets.mkdir(parents=True, exist_ok=True)
-    (x, y), (x_test, y_test) = _images(512, 28, 28), _images(128, 28, 28)
+    (x, y), (x_test, y_test) = _images(600, 28, 28), _images(200, 28, 28)
     np.savez(datasets / "mnist.npz", x_train=x, y_train=y, x_test=x_test, y_test=y_test)
-    for name in ("datasets/fashion-mnist", "fashion-mnist"):
-        _write_idx(home / ".keras" / name, packed=True)
+    _write_idx(home / ".keras" / "datasets" / "fashion-mnist", packed=True)
     _write_sequences(datasets, "imdb", 2)
     _write_sequences(datasets, "reuters", 46)
     random = _random()
@@ -203,8 +202,8 @@ def make_keras_cifar(folder: Path, home: Path) -> None:
                 few, few_labels = _images(100, 3072)
                 images, labels = np.tile(few, (count // 100, 1)), np.tile(few_labels, count // 100)
                 content = pickle.dumps(
-                    {b"data": images, **{kind: list(labels % most) for kind, most in kinds.items()}},
-                    protocol=2,
+                    {b"data": images, **{kind: (labels % most).tolist() for kind, most in kinds.items()}},
+                    protocol=4,
                 )
                 about = tarfile.TarInfo(f"{name}/{file}")
                 about.size = len(content)
@@ -262,7 +261,8 @@ def make_mnist(folder: Path, home: Path) -> None:
 
 def _write_idx(folder: Path, *, packed: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, count in (("train", 512), ("t10k", 128)):
+    # TensorFlow 1's reader keeps 5,000 for validation.
+    for name, count in (("train", 5600), ("t10k", 200)):
         images, labels = _images(count, 28, 28)
         for kind, header, values in (
             ("images-idx3", np.array([2051, count, 28, 28], ">i4"), images),
@@ -595,7 +595,7 @@ def make_tokens(folder: Path, home: Path) -> None:
     """Make texts of numbered tokens as GPT-2's, in the TFRecord files that its trainers name, and its settings."""
     random = _random()
     for number in range(93):
-        texts = (example(hash=f"{number}", text=random.integers(0, 300, 40)) for _ in range(6))
+        texts = (example(hash=f"{number}", text=random.integers(0, 300, 40)) for _ in range(20))
         write_records(folder / f"openwebtext-newspaper_{number}.tfrecords", texts)
     settings = {
         "n_head": 2,
@@ -612,7 +612,7 @@ def make_tokens(folder: Path, home: Path) -> None:
         "weight_decay": 0.01,
         "train_batch_size": 2,
         "eval_batch_size": 2,
-        "predict_batch_size": 1,
+        "predict_batch_size": 2,
         "embed_dropout": 0.1,
         "attn_dropout": 0.1,
         "res_dropout": 0.1,
