@@ -20,7 +20,11 @@ def find_constants(tree: ast.Module) -> dict[str, Any]:
     bound: collections.Counter[str] = collections.Counter()
     for node in ast.walk(tree):
         match node:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name) | ast.alias(asname=str() as name):
+            case (
+                ast.Name(id=name, ctx=ast.Store() | ast.Del())
+                | ast.arg(arg=name)
+                | ast.alias(asname=str() as name)
+            ):
                 bound[name] += 1
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 bound[name] += 1

@@ -6,8 +6,8 @@ from stratax import data
 class TFRecordWriter(data.TFRecordWriter):
     """Writes a TFRecord file, as `tf.io.TFRecordWriter`: see :class:`stratax.data.TFRecordWriter`.
 
-    One that a program forgets to close makes its file when it is collected: in CPython where the function ends that made
-    it. If the process ends before, there is no file.
+    One that a program forgets to close makes its file when it is collected: in CPython where the function ends that
+    made it. If the process ends before, there is no file.
 
     Args:
         path: A path, or a URL that fsspec opens.
