@@ -233,6 +233,8 @@ def test_check_agrees_if_it_says_how_the_program_ends(ended, is_there, agrees):
         ("Traceback\n  File\nKeyError: 'a'\nstratax: goodbye", 1, "KeyError: 'a'"),
         ("usage: a.py\na.py: error: no", 2, "a.py: error: no"),
         ("", 3, "exit code 3"),
+        ("ImportError: no 'a' in b (/x/y-1/b/__init__.py)", 1, "ImportError: no 'a' in b (__init__.py)"),
+        ("OSError: https://a.b/c/d and a/b/c", 1, "OSError: https://a.b/c/d and a/b/c"),
         ("working", -11, "ended by SIGSEGV"),
         ("lib.errors.BadArgumentError: " + "x" * 300, 1, "lib.errors.BadArgumentError: " + "x" * 128 + "..."),
     ],

@@ -26,6 +26,7 @@ WELL, STOPPED, LATE, OWN, SKIPPED = "ends well", "stops", "time is up", "of its 
 COUNTED = (WELL, STOPPED, LATE)
 _LONGEST_REASON = 160
 _LARGE = 1 << 20
+_FOLDERS = re.compile(r"(?<![\w/:.])/(?:[\w.+~-]+/)+")
 _ERROR = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Failure|Stop|Warning)\w*)\b(:.*)?$")
 _NOT_COPIED = shutil.ignore_patterns(".git", "__pycache__")
 
@@ -341,7 +342,7 @@ def _ask_check(file: Path, surroundings: _Surroundings) -> dict[str, Any]:
 
 
 def reason(text: str, code: int) -> str:
-    """Return the last line of a program's error, in one line and not too long.
+    """Return the last line of a program's error, in one line and not too long, with no path of this machine.
 
     Args:
         text: What the program wrote.
@@ -355,7 +356,8 @@ def reason(text: str, code: int) -> str:
         found = f"ended by {signal.Signals(-code).name}"
     else:
         found = lines[-1] if lines else f"exit code {code}"
-    found = " ".join(found.split())
+    # Of files the name: the folders are this machine's.
+    found = _FOLDERS.sub("", " ".join(found.split()))
     return found if len(found) <= _LONGEST_REASON else found[: _LONGEST_REASON - 3] + "..."
 
 
