@@ -71,7 +71,7 @@ class ModelInput:
             )
         model.build(_layout.first_rows(element, self._replicas_in_element))
         if model.prepares:
-            model.choose_packing(element)
+            model.choose_packing(element, getattr(self._preparation.dataset, "element_spec", None))
             self._preparation.prepare_by(model.prepare_batches, element)
         return True
 

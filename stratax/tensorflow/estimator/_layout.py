@@ -16,9 +16,11 @@ from stratax.distribute.input import Padded
 from stratax.tensorflow.estimator._packing import PackedBatch, Packing
 from stratax.tensorflow.v1 import HostInputs, HostTensor
 
-# An element as its step gets it: numbers by name, and by key what functions made of the features on the host.
+# An element as its step gets it: numbers by name, by key what functions made of the features on the host, and by name
+# arrays that have the shapes of strings, where these differ from batch to batch.
 Numbers = dict[str, Any]
 Given = dict[str, dict[str, Any]]
+Shapes = dict[str, Any]
 
 
 # What stands for the elements of an input that has neither features nor labels.
@@ -62,6 +64,8 @@ class InputLayout:
         pair = features_and_labels(element)
         leaves, self._treedef = jax.tree_util.tree_flatten_with_path(pair, is_leaf=_is_sparse)
         self._packing = Packing()
+        # The host's features of which steps get the shapes.
+        self._varying: list[_Slot] = []
         # Of whole numbers of 64 bits: what the step computes with, and the first number that 32 bits do not hold.
         self._used: set[str] = set()
         self._too_large: dict[str, int] = {}
@@ -115,15 +119,18 @@ class InputLayout:
             for slot in self._slots
         }
 
-    def placeholders(self, numbers: Mapping[str, Any], rows: int) -> tuple[Any, Any]:
+    def placeholders(
+        self, numbers: Mapping[str, Any], rows: int, shapes: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
         """Return features and labels as a `model_fn` gets them.
 
         Args:
             numbers: What enters the step.
             rows: How many examples there are.
+            shapes: Arrays with the shapes of those that stay on the host, where they are not the first batch's.
         """
         leaves = [
-            HostTensor(slot.name, None if slot.shape is None else (rows, *slot.shape), slot.dtype)
+            HostTensor(slot.name, _shape_of(slot, rows, shapes), slot.dtype)
             if slot.is_host
             else numbers[slot.name]
             for slot in self._slots
@@ -132,17 +139,21 @@ class InputLayout:
         return {} if isinstance(features, dict) and features.keys() == EMPTY.keys() else features, labels
 
     def choose_packing(
-        self, inputs: HostInputs, element: object, gathered: Callable[[bytes], Sequence[bytes]]
+        self, inputs: HostInputs, element: object, spec: object, gathered: Callable[[bytes], Sequence[bytes]]
     ) -> None:
         """Settle in all workers alike which arrays are packed.
 
         Args:
             inputs: What functions of the host there are.
             element: An element of this worker.
+            spec: What is known of all elements, as `Dataset.element_spec`; None if nothing is.
             gathered: Exchanges what each worker says.
         """
+        is_fixed = all(json.loads(text) for text in gathered(json.dumps(_has_known_sizes(spec)).encode()))
+        if not is_fixed:
+            self._varying = [slot for slot in self._slots if slot.is_host and slot.shape]
         leaves = [np.asarray(leaf)[None] for leaf in jax.tree.leaves(element)]
-        own = self._packing.kinds(self._compute(inputs, leaves, 1))
+        own = self._packing.kinds(self._compute(inputs, leaves, 1), is_fixed=is_fixed)
         self._packing.choose([json.loads(text) for text in gathered(json.dumps(own).encode())])
 
     def prepare_batches(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> PackedBatch:
@@ -155,7 +166,9 @@ class InputLayout:
         """
         return self._packing.pack(self._compute(inputs, leaves, count))
 
-    def _compute(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> tuple[Numbers, Given]:
+    def _compute(
+        self, inputs: HostInputs, leaves: list[np.ndarray], count: int
+    ) -> tuple[Numbers, Given, Shapes]:
         joined = {} if count == 1 else self._join(leaves)
         at_once, others = inputs.divided(joined)
         made = [inputs.apply(self.batch([leaf[index] for leaf in leaves]), others) for index in range(count)]
@@ -172,7 +185,8 @@ class InputLayout:
         for slot in self._slots:
             if slot.is_wide:
                 numbers[slot.name] = self._fitting(slot.name, numbers[slot.name])
-        return numbers, given
+        shapes = {slot.name: np.zeros(leaves[slot.start].shape, bool) for slot in self._varying}
+        return numbers, given, shapes
 
     def _join(self, leaves: list[np.ndarray]) -> dict[str, np.ndarray]:
         """Return the features of stacked elements that have one row for each example, by name, as of one batch."""
@@ -256,6 +270,24 @@ def example_of(spec: Any) -> Any:
         return np.full(shape, b"", object) if spec.dtype.kind == "O" else np.zeros(shape, spec.dtype)
 
     return jax.tree.map(leaf, spec)
+
+
+def _shape_of(slot: _Slot, rows: int, shapes: Mapping[str, Any]) -> tuple[int, ...] | None:
+    if slot.shape is None:
+        return None
+    return (rows, *(shapes[slot.name].shape[1:] if slot.name in shapes else slot.shape))
+
+
+def _has_known_sizes(spec: object) -> bool:
+    """Return whether all sizes of elements are known, but for the number of examples."""
+
+    def is_known(leaf: Any) -> bool:
+        # What the host makes of sparse ones is filled up to one width.
+        return isinstance(leaf, SparseTensorSpec) or (
+            getattr(leaf, "shape", None) is not None and None not in tuple(leaf.shape)[1:]
+        )
+
+    return spec is not None and all(map(is_known, jax.tree.leaves(spec)))
 
 
 def _slot(name: str, start: int, stop: int, leaf: Any) -> _Slot:

@@ -129,14 +129,15 @@ class EstimatorModel:
         """Whether batches are prepared on the host before each step."""
         return bool(self._inputs) or self._found_layout.has_host
 
-    def choose_packing(self, element: object) -> None:
+    def choose_packing(self, element: object, spec: object) -> None:
         """Settle in all workers alike how prepared batches travel to the devices; all call it, once.
 
         Args:
             element: A batch of this worker, on the host.
+            spec: What is known of all its batches, as `Dataset.element_spec`; None if nothing is.
         """
         gathered = self._strategy.extended.membership.gather
-        self._found_layout.choose_packing(self._inputs, element, gathered)
+        self._found_layout.choose_packing(self._inputs, element, spec, gathered)
 
     def prepare_batches(
         self, leaves: list[np.ndarray], count: int, treedef: object
@@ -170,18 +171,23 @@ class EstimatorModel:
     def _step(self, then: Callable[[ModelScope, Any], Any], element: PyTree) -> Any:
         """Do what one replica does with its part of a batch."""
         if not self.prepares:
-            numbers, given = self._found_layout.numbers(element), {}
+            numbers, given, shapes = self._found_layout.numbers(element), {}, {}
         else:
-            numbers, given = element.unpack()
+            numbers, given, shapes = element.unpack()
             numbers = self._found_layout.mark(numbers)
         host = HostTrace(self._inputs, numbers, given)
-        return self._run(numbers, host, _layout.rows_of(numbers, given), then)
+        return self._run(numbers, host, _layout.rows_of(numbers, given), then, shapes)
 
     def _run(
-        self, numbers: dict[str, Any], host: HostTrace, rows: int, then: Callable[[ModelScope, Any], Any]
+        self,
+        numbers: dict[str, Any],
+        host: HostTrace,
+        rows: int,
+        then: Callable[[ModelScope, Any], Any],
+        shapes: _layout.Shapes | None = None,
     ) -> Any:
         """Call the `model_fn` in a scope, then something with it and the spec."""
-        features, labels = self._found_layout.placeholders(numbers, rows)
+        features, labels = self._found_layout.placeholders(numbers, rows, shapes or {})
         scope = self._latest = ModelScope(self.state, self.mode)
         scope.features.trace = host
         with scope.entered(numbers):

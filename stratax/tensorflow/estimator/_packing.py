@@ -14,6 +14,8 @@ from stratax.distribute.input import Padded
 
 # Moving an array costs as much as computing with some thousand numbers, whatever its size.
 _FEWEST = 3
+# The dimensions of stacked elements that are one number for each example.
+_SCALARS = 2
 # Larger ones gain nothing by it.
 _MOST_NUMBERS = 64
 
@@ -76,18 +78,25 @@ class Packing:
     def __init__(self) -> None:
         self._kinds: list[str] = []
         self._groups: list[list[int]] = []
-        # Where leaves are, by their shapes: a batch that was padded is as wide as the longest of its own examples.
-        self._places: dict[tuple[tuple[int, ...], ...], tuple[_Place, ...]] = {}
+        self._places: tuple[_Place, ...] | None = None
 
-    def kinds(self, tree: object) -> list[str]:
+    def kinds(self, tree: object, *, is_fixed: bool = True) -> list[str]:
         """Return of which kind each leaf of stacked elements is: those of one can be packed together; empty for none.
 
         Args:
             tree: A structure of arrays `[elements, examples, ...]`, and of :class:`Padded`.
+            is_fixed: Whether all elements have these sizes, but for the number of examples. A batch may be as wide as
+                the longest of its own examples: then only what has no width is packed.
         """
         leaves = _leaves(tree)[0]
         rows = next((_array(leaf).shape[1] for leaf in leaves if _array(leaf).ndim > 1), 0)
-        return [_kind(leaf) if _array(leaf).shape[1:2] == (rows,) else "" for leaf in leaves]
+        return [
+            _kind(leaf)
+            if _array(leaf).shape[1:2] == (rows,)
+            and (is_fixed or isinstance(leaf, Padded) or _array(leaf).ndim == _SCALARS)
+            else ""
+            for leaf in leaves
+        ]
 
     def choose(self, kinds: list[list[str]]) -> None:
         """Settle what is packed.
@@ -96,11 +105,6 @@ class Packing:
             kinds: What :meth:`kinds` has given, in each worker: its first element may differ from the others'.
         """
         self._kinds = [each[0] if len(set(each)) == 1 else "" for each in zip(*kinds, strict=True)]
-        alike: dict[str, list[int]] = collections.defaultdict(list)
-        for index, kind in enumerate(self._kinds):
-            if kind:
-                alike[kind].append(index)
-        self._groups = [group for group in alike.values() if len(group) >= _FEWEST]
 
     def pack(self, tree: object) -> PackedBatch:
         """Pack stacked elements.
@@ -112,21 +116,26 @@ class Packing:
             DataError: If arrays that had one row for each example have not any more.
         """
         leaves, treedef = _leaves(tree)
-        shapes = tuple(_shape_of_example(leaf) for leaf in leaves)
-        places = self._places.get(shapes)
-        if places is None:
-            places = self._places[shapes] = self._place(leaves)
+        if self._places is None:
+            self._places = self._place(leaves)
         packed = [_join([leaves[index] for index in group]) for group in self._groups]
-        alone = [leaf for leaf, place in zip(leaves, places, strict=True) if place.shape is None]
-        return PackedBatch((*packed, *alone), places, treedef)
+        alone = [leaf for leaf, place in zip(leaves, self._places, strict=True) if place.shape is None]
+        return PackedBatch((*packed, *alone), self._places, treedef)
 
     def _place(self, leaves: list[Any]) -> tuple[_Place, ...]:
+        alike: dict[str, list[int]] = collections.defaultdict(list)
+        for index, kind in enumerate(self._kinds):
+            if kind:
+                alike[kind].append(index)
+        self._groups = [group for group in alike.values() if len(group) >= _FEWEST]
         places: dict[int, _Place] = {}
         for number, group in enumerate(self._groups):
             start = 0
             for index in group:
-                shape = _shape_of_example(leaves[index])
-                places[index] = _Place(number, start, shape, isinstance(leaves[index], Padded))
+                is_padded = isinstance(leaves[index], Padded)
+                # How wide a padded one is now says nothing of the next element.
+                shape = (1,) if is_padded else tuple(leaves[index].shape[2:])
+                places[index] = _Place(number, start, shape, is_padded)
                 start += math.prod(shape)
         alone = itertools.count(len(self._groups))
         return tuple(places.get(index) or _Place(next(alone)) for index in range(len(leaves)))
@@ -138,11 +147,6 @@ def _leaves(tree: object) -> tuple[list[Any], Any]:
 
 def _array(leaf: Any) -> np.ndarray:
     return leaf.array if isinstance(leaf, Padded) else leaf
-
-
-def _shape_of_example(leaf: Any) -> tuple[int, ...]:
-    """Return what a leaf has of columns for each example; of padded ones, which lie behind each other, one."""
-    return (1,) if isinstance(leaf, Padded) else tuple(leaf.shape[2:])
 
 
 def _kind(leaf: Any) -> str:

@@ -20,9 +20,9 @@ def element(rows=4, widths=(1, 1, 1), steps=1):
     return numbers, given | {"weights": Padded(array(2), 0.0)}
 
 
-def packing_of(tree, *others):
+def packing_of(tree, *others, is_fixed=True):
     packing = Packing()
-    packing.choose([packing.kinds(each) for each in (tree, *others)])
+    packing.choose([packing.kinds(each, is_fixed=is_fixed) for each in (tree, *others)])
     return packing
 
 
@@ -46,17 +46,23 @@ def test_unpacking_gives_what_was_packed(steps):
             np.testing.assert_array_equal(given[name], expected.array[step])
 
 
-def test_batches_that_are_as_wide_as_their_longest_example_are_packed_as_they_are():
+def test_batches_that_are_as_wide_as_their_longest_example_keep_one_structure():
     def batch(width):
         return {name: RANDOM.normal(size=(1, 4, *shape)) for name, shape in shapes(width).items()}
 
     def shapes(width):
-        return {"words": (width,), "letters": (width, 3), "length": (), "tags": (width,)}
+        numbers = {"length": (), "weight": (), "score": ()}
+        return numbers | {"words": (width,), "letters": (width, 3), "tags": (width,)}
 
-    packing = packing_of(batch(5))
-    for width in (5, 3, 7, 5):
+    packing = packing_of(batch(1), is_fixed=False)
+    # What has no width goes together.
+    structure = jax.tree.structure(packing.pack(batch(1)))
+    assert structure.num_leaves == 4
+    for width in (1, 3, 7, 1):
         tree = batch(width)
-        given = of_step(packing.pack(tree), 0)
+        packed = packing.pack(tree)
+        assert jax.tree.structure(packed) == structure
+        given = of_step(packed, 0)
         for name, shape in shapes(width).items():
             assert given[name].shape == (4, *shape)
             np.testing.assert_array_equal(given[name], tree[name][0])

@@ -231,7 +231,7 @@ def test_numbers_of_64_bits_that_the_step_computes_with_are_refused(tmp_path):
 def test_they_are_refused_whether_the_step_is_traced_before_they_are_read_or_behind(is_read_first):
     layout = InputLayout({"id": IDS})
     inputs = HostInputs()
-    layout.choose_packing(inputs, {"id": IDS[:1]}, lambda own: [own])
+    layout.choose_packing(inputs, {"id": IDS[:1]}, None, lambda own: [own])
     if is_read_first:
         layout.prepare_batches(inputs, [IDS[None]], 1)
         with pytest.raises(errors.BadArgumentError, match="computes with 'id'"):
@@ -281,7 +281,7 @@ def _prepared(count, *, is_by_row):
     layout = InputLayout({"number": numbers[0], "word": words[0]})
     inputs = HostInputs()
     inputs.register("made", ByRow(lengths) if is_by_row else lengths, ["word"], {"lengths": -1})
-    layout.choose_packing(inputs, {"number": numbers[0], "word": words[0]}, lambda own: [own])
+    layout.choose_packing(inputs, {"number": numbers[0], "word": words[0]}, None, lambda own: [own])
     sizes.clear()
     at_once = layout.prepare_batches(inputs, [numbers, words], count)
     of_calls = list(sizes)
@@ -294,9 +294,9 @@ def _prepared(count, *, is_by_row):
 
 @pytest.mark.parametrize(("is_by_row", "of_calls"), [(True, [12]), (False, [3, 3, 3, 3])])
 def test_batches_that_are_prepared_at_once_are_those_that_are_prepared_one_by_one(is_by_row, of_calls):
-    (numbers, given), each, found = _prepared(4, is_by_row=is_by_row)
+    (numbers, given, _), each, found = _prepared(4, is_by_row=is_by_row)
     assert found == of_calls
-    for step, (own_numbers, own_given) in enumerate(each):
+    for step, (own_numbers, own_given, _) in enumerate(each):
         np.testing.assert_array_equal(numbers["number"][step], own_numbers["number"][0])
         np.testing.assert_array_equal(given["made"]["lengths"][step], own_given["made"]["lengths"][0])
 
@@ -358,3 +358,44 @@ def test_a_column_is_looked_up_once_for_all_who_take_it(tmp_path, monkeypatch):
     np.testing.assert_array_equal(found["wide"], np.eye(3)[ids])
     np.testing.assert_array_equal(found["mixed"], np.eye(3)[[1, 0, 2, 1]][:, :2])
     np.testing.assert_array_equal(found["swapped"], np.eye(3)[ids[::-1]])
+
+
+def test_batches_of_words_are_as_wide_as_their_longest_sentence(tmp_path):
+    sentences = [[b"a"], [b"b"], [b"a", b"b", b"c"], [b"c", b"c"], [b"b", b"a"], [b"c"]]
+
+    def elements():
+        for sentence in sentences:
+            number = float(len(sentence))
+            yield {"words": sentence, "tags": [1.0] * len(sentence), "one": number, "two": 2 * number}, number
+
+    def input_fn():
+        types = {"words": tf.string, "tags": tf.float32, "one": tf.float32, "two": tf.float32}, tf.float32
+        shapes = {"words": [None], "tags": [None], "one": [], "two": []}, []
+        dataset = tf.data.Dataset.from_generator(elements, types, shapes)
+        return dataset.padded_batch(2, shapes, ({"words": b"", "tags": 0.0, "one": 0.0, "two": 0.0}, 0.0))
+
+    def model_fn(features, labels, mode):
+        table = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer([b"a", b"b", b"c"], tf.constant([1, 2, 3], tf.int64)), 0
+        )
+        ids = tf.cast(table.lookup(features["words"]), tf.float32)
+        # What it is padded with has no number.
+        assert features["words"].shape == ids.shape == features["tags"].shape
+        there = tf.sequence_mask(features["one"], dtype=tf.float32)
+        sums = tf.reduce_sum(ids * there, 1) + 10 * tf.reduce_sum(features["tags"] * there, 1)
+        total = sums + 100 * features["one"] + 1000 * features["two"]
+        if mode == "infer":
+            return EstimatorSpec(mode, predictions={"total": total})
+        weight = tf.get_variable("weight", [], initializer=tf.zeros_initializer())
+        loss = tf.reduce_mean(weight * total + 0 * labels)
+        step = tf.train.get_or_create_global_step()
+        train_op = tf.train.GradientDescentOptimizer(1.0).minimize(loss, global_step=step)
+        return EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+    made = Estimator(model_fn, str(tmp_path))
+    numbers = {b"a": 1, b"b": 2, b"c": 3}
+    wanted = [sum(numbers[word] for word in sentence) + 2110 * len(sentence) for sentence in sentences]
+    made.train(input_fn)
+    # Each batch's mean, in one pass.
+    assert made.get_variable_value("weight") == -sum(np.mean(wanted[i : i + 2]) for i in (0, 2, 4))
+    assert [each["total"] for each in made.predict(input_fn)] == wanted
