@@ -137,14 +137,14 @@ def write_records(file: Path, records: Iterable[bytes]) -> None:
 
 
 def write_rows(file: Path, rows: Iterable[Sequence[Any]], delimiter: str = ",") -> None:
-    """Write a csv file."""
+    """Write rows as a csv file, whose folder is made."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with open(file, "w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, delimiter=delimiter, lineterminator="\n").writerows(rows)
 
 
 def write_lines(file: Path, lines: Iterable[str]) -> None:
-    """Write a text file."""
+    """Write lines as a text file, whose folder is made."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
@@ -411,6 +411,23 @@ def make_text(folder: Path, home: Path) -> None:
         write_lines(folder / f"{name}.txt", sentences(200, seed=seed))
 
 
+def _bert_of(words: int, *, longest: int) -> dict[str, object]:
+    """Return the settings of a small BERT, as `bert_config.json` has them."""
+    return {
+        "attention_probs_dropout_prob": 0.1,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.1,
+        "hidden_size": 16,
+        "initializer_range": 0.02,
+        "intermediate_size": 32,
+        "max_position_embeddings": longest,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 2,
+        "type_vocab_size": 2,
+        "vocab_size": words,
+    }
+
+
 @maker
 def make_bert(folder: Path, home: Path) -> None:
     """Make a vocabulary, a small network's settings, and the files of GLUE's, SQuAD's and others' tasks."""
@@ -419,19 +436,7 @@ def make_bert(folder: Path, home: Path) -> None:
     pieces = [*special, *".,?!'-()0123456789", *letters, *(f"##{x}" for x in letters), *_WORDS]
     write_lines(folder / "vocab.txt", dict.fromkeys(pieces))
     size = len(dict.fromkeys(pieces))
-    config = {
-        "attention_probs_dropout_prob": 0.1,
-        "hidden_act": "gelu",
-        "hidden_dropout_prob": 0.1,
-        "hidden_size": 16,
-        "initializer_range": 0.02,
-        "intermediate_size": 32,
-        "max_position_embeddings": 512,
-        "num_attention_heads": 2,
-        "num_hidden_layers": 2,
-        "type_vocab_size": 2,
-        "vocab_size": size,
-    }
+    config = _bert_of(size, longest=512)
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
     albert = {
         **config,
@@ -567,18 +572,7 @@ def make_edits(folder: Path, home: Path) -> None:
             for _ in range(24)
         )
         write_records(folder / f"{name}.tfrecord", rows)
-    config = {
-        "attention_probs_dropout_prob": 0.1,
-        "hidden_act": "gelu",
-        "hidden_dropout_prob": 0.1,
-        "hidden_size": 16,
-        "initializer_range": 0.02,
-        "intermediate_size": 32,
-        "max_position_embeddings": 64,
-        "num_attention_heads": 2,
-        "num_hidden_layers": 2,
-        "type_vocab_size": 2,
-        "vocab_size": 400,
+    config = _bert_of(400, longest=64) | {
         "use_t2t_decoder": False,
         "decoder_num_hidden_layers": 1,
         "decoder_hidden_size": 16,

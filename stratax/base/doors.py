@@ -85,7 +85,8 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
                 raise AttributeError(f"module '{door}' has no attribute '{name}'", name=name)
             raise _no_attribute(door, name, names) if missing is None else missing(name)
         origin = table[name]
-        module = importlib.import_module(origin.module)
+        # As `from module import name` does it, which also finds a module below a package.
+        module = __import__(origin.module, fromlist=[origin.attribute or "__name__"])
         # Imported at the first use: `import stratax` stays quick, and the stub is the only list of names.
         value = getattr(module, origin.attribute) if origin.attribute else module
         if isinstance(value, type):

@@ -52,7 +52,7 @@ class DatasetBatch(Composite):
 
     @property
     def spec(self) -> Any:
-        """What describes it."""
+        """The spec of a batch of so many Datasets."""
         return self._row_spec.batched(len(self._rows))
 
     @property

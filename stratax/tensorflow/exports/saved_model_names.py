@@ -1,7 +1,5 @@
 """Constants of `tf.saved_model` (export layer)."""
 
-import sys
-
 ASSETS_DIRECTORY = "assets"
 ASSETS_KEY = "saved_model_assets"
 CLASSIFY_INPUTS = "inputs"
@@ -26,6 +24,3 @@ TPU = "tpu"
 TRAINING = "train"
 VARIABLES_DIRECTORY = "variables"
 VARIABLES_FILENAME = "variables"
-# TensorFlow 1 has some of them in two modules.
-signature_constants = sys.modules[__name__]
-tag_constants = signature_constants

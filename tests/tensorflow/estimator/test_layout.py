@@ -18,7 +18,7 @@ def test_an_element_is_divided_into_numbers_and_what_stays_on_the_host():
     leaves = jax.tree.leaves(element)
     assert list(layout.batch(leaves)) == ["n/deep", "s", "t", "labels"]
     assert list(layout.numbers(element)) == ["n/deep", "labels"]
-    features, labels = layout.placeholders({"n/deep": 5, "labels": 6}, 2)
+    features, labels = layout.placeholders({"n/deep": 5, "labels": 6}, 2, {})
     assert (features["s"].shape, features["t"].shape, features["n"]["deep"], labels) == ((2,), None, 5, 6)
     half = first_rows(element, 2)
     assert half[0]["t"].shape == (2, 2)

@@ -42,7 +42,7 @@ class Jax:
 
     @classmethod
     def find(cls) -> None:
-        """Look for JAX."""
+        """Take them, if JAX and Keras are imported by now."""
         if "jax" in sys.modules and "keras" in sys.modules:
             from keras.config import floatx
 

@@ -11,26 +11,22 @@ from stratax.errors import BadTypeError
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 
 
-class _Conversions:
-    """The functions that make tensors of objects of one class, in the order in which they are asked."""
+# What a class has that a function was registered for: the functions with their priorities, as they came.
+_FUNCTIONS = "_stratax_conversions"
 
-    def __init__(self) -> None:
-        self._functions: list[tuple[int, Callable[..., Any]]] = []
 
-    def add(self, priority: int, function: Callable[..., Any]) -> None:
-        self._functions.append((priority, function))
-        # Stable: of two alike the first that was registered comes first.
-        self._functions.sort(key=lambda each: each[0])
-
-    def convert(self, value: object) -> Any:
-        for _, function in self._functions:
-            made = function(value, dtype=None, name=None, as_ref=False)
-            if made is not NotImplemented:
-                return made
-        raise BadTypeError(
-            f"No function that is registered for objects of {type(value).__qualname__} makes a tensor of this one. "
-            f"Received: {shown(value)}. Convert it before it is computed with."
-        )
+def _convert(value: object) -> Any:
+    """Return the tensor that the first function makes which is registered for a class of the object."""
+    known = [each for cls in type(value).__mro__ for each in vars(cls).get(_FUNCTIONS, ())]
+    # Stable: of two alike that of the nearer class, or which was registered first, is asked first.
+    for _, function in sorted(known, key=lambda each: each[0]):
+        made = function(value, dtype=None, name=None, as_ref=False)
+        if made is not NotImplemented:
+            return made
+    raise BadTypeError(
+        f"No function that is registered for objects of {type(value).__qualname__} makes a tensor of this one. "
+        f"Received: {shown(value)}. Convert it before it is computed with."
+    )
 
 
 def register_tensor_conversion_function(
@@ -44,7 +40,7 @@ def register_tensor_conversion_function(
         base_type: A class of the program's own, or several. Classes that are made of it have the function, too.
         conversion_func: Called as `conversion_func(value, dtype=None, name=None, as_ref=False)`; it gives a tensor, or
             `NotImplemented`, and then the next function is asked.
-        priority: Functions with lower numbers are asked first.
+        priority: Functions with lower numbers are asked first, whichever of an object's classes they are for.
 
     Raises:
         BadTypeError: If `base_type` is no class or one of numbers or NumPy's arrays, or takes no attributes, as
@@ -75,16 +71,12 @@ def register_tensor_conversion_function(
     if not callable(conversion_func):
         raise BadTypeError(f"conversion_func must be a function. Received: {shown(conversion_func)}.")
     for cls in classes:
-        known = vars(cls).get("_tensor_conversions")
-        if known is None:
-            known = _Conversions()
-            try:
-                cls._tensor_conversions = known  # type: ignore[attr-defined]
-                # JAX' own protocol: what computes with arrays asks objects for one by it.
-                cls.__jax_array__ = lambda self: type(self)._tensor_conversions.convert(self)  # type: ignore[attr-defined]
-            except TypeError as error:
-                raise BadTypeError(
-                    f"Python's own classes take no attributes. Received: base_type={shown(cls)}. Make a class of "
-                    "this one, or convert its objects before they are computed with."
-                ) from error
-        known.add(priority, conversion_func)
+        try:
+            setattr(cls, _FUNCTIONS, (*vars(cls).get(_FUNCTIONS, ()), (priority, conversion_func)))
+            # JAX' own protocol: what computes with arrays asks objects for one by it.
+            cls.__jax_array__ = _convert  # type: ignore[attr-defined]
+        except TypeError as error:
+            raise BadTypeError(
+                f"Python's own classes take no attributes. Received: base_type={shown(cls)}. Make a class of "
+                "this one, or convert its objects before they are computed with."
+            ) from error

@@ -37,6 +37,18 @@ def test_functions_are_asked_in_the_order_of_their_priorities():
     assert float(tf.convert_to_tensor(box([1.0]))) == 7
 
 
+def test_a_class_made_of_another_has_the_functions_of_both():
+    box = a_class()
+    made = type("Made", (box,), {})
+    tf.register_tensor_conversion_function(box, of_list)
+    np.testing.assert_array_equal(tf.convert_to_tensor(made([1.0])), [1])
+    tf.register_tensor_conversion_function(made, lambda value, **_: NotImplemented)
+    np.testing.assert_array_equal(tf.convert_to_tensor(made([2.0])), [2])
+    tf.register_tensor_conversion_function(made, lambda value, **_: tf.constant(7.0), priority=50)
+    assert float(tf.convert_to_tensor(made([2.0]))) == 7
+    np.testing.assert_array_equal(tf.convert_to_tensor(box([2.0])), [2])
+
+
 def test_an_object_that_no_function_takes_is_named():
     box = a_class()
     tf.register_tensor_conversion_function(box, lambda value, **_: NotImplemented)
