@@ -2,15 +2,17 @@
 
 import contextlib
 import json
+import os
 import pathlib
 import signal
 import socket
-import subprocess
-import sys
+import tempfile
+import time
 
 from stratax.cluster import SimpleClusterResolver
 from stratax.distribute import ClusterCoordinator, Server
 from stratax.distribute.strategies import ParameterServerStrategy
+from tests.cluster import forks
 
 TASK = pathlib.Path(__file__).with_name("task.py")
 
@@ -61,35 +63,40 @@ class Processes:
     def __init__(self, cluster):
         self.cluster = cluster
         self._tasks = {}
+        self._folder = tempfile.TemporaryDirectory(prefix="stratax-tasks-")
+        self._started = 0
 
     def start(self, job, index, *, wait=True):
         """Start a task, anew if it has run before."""
-        command = [sys.executable, str(TASK), json.dumps(self.cluster), job, str(index)]
-        task = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self._tasks[job, index] = task
+        arguments = [TASK, json.dumps(self.cluster), job, str(index)]
+        out, err = (pathlib.Path(self._folder.name, f"{self._started}.{kind}") for kind in ("out", "err"))
+        self._started += 1
+        self._tasks[job, index] = forks.start(arguments, dict(os.environ), os.getcwd(), out, err), out, err
         if wait:
             self.wait(job, index)
 
     def wait(self, job, index):
         """Wait until a task listens."""
-        assert self._tasks[job, index].stdout.readline() == "ready\n"
+        task, out, err = self._tasks[job, index]
+        while out.read_text() != "ready\n":
+            assert task.poll() is None, err.read_text()
+            time.sleep(0.02)
 
     def signal(self, job, index, number=signal.SIGKILL):
         """Send a task a signal; wait for its end if that is one that ends it."""
-        self._tasks[job, index].send_signal(number)
-        if number in (signal.SIGKILL, signal.SIGTERM):
-            return self._tasks[job, index].wait(30)
-        return None
+        task = self._tasks[job, index][0]
+        task.send_signal(number)
+        return task.wait() if number in (signal.SIGKILL, signal.SIGTERM) else None
 
     def running(self):
         """Give the names and process numbers of the tasks that run."""
-        return [(f"{job} {index}", task.pid) for (job, index), task in self._tasks.items()]
+        return [(f"{job} {index}", task.pid) for (job, index), (task, *_) in self._tasks.items()]
 
     def close(self):
-        for task in self._tasks.values():
-            task.kill()
+        for task, *_ in self._tasks.values():
+            task.send_signal(signal.SIGKILL)
             task.wait()
-            task.stdout.close()
+        self._folder.cleanup()
 
 
 @contextlib.contextmanager
