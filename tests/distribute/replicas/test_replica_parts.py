@@ -261,8 +261,17 @@ def stateful(rows, layer=keras.layers.SimpleRNN):
     )
 
 
-@pytest.mark.parametrize("layer", [keras.layers.SimpleRNN, keras.layers.LSTM])
-@pytest.mark.parametrize(("steps", "built_for"), [(1, 1), (3, 1), (1, 8), (3, 8)])
+# What a layer's state is, one array or two, is nothing to how many steps are dispatched or whose rows it was built for:
+# each of these is tried with one of the layers.
+@pytest.mark.parametrize(
+    ("layer", "steps", "built_for"),
+    [
+        (keras.layers.SimpleRNN, 1, 1),
+        (keras.layers.LSTM, 3, 1),
+        (keras.layers.LSTM, 1, 8),
+        (keras.layers.SimpleRNN, 3, 8),
+    ],
+)
 def test_a_stateful_rnn_under_eight_devices_gives_one_devices_numbers(layer, steps, built_for):
     x = RNG.normal(size=(24, 3, 2)).astype("float32")
     y = RNG.normal(size=(24, 1)).astype("float32")
