@@ -49,6 +49,11 @@ settings.register_profile("reproducible", settings.get_profile("search"), derand
 settings.load_profile("reproducible")
 
 
+def pytest_configure() -> None:
+    """Has nobody look for garbage among tests that are being collected: what is made by then stays."""
+    gc.disable()
+
+
 def pytest_ignore_collect(collection_path: pathlib.Path, config: pytest.Config) -> bool | None:
     """Imports no file that has no test of this half."""
     return halves.leaves_out(config.getoption("markexpr"), collection_path) or None
@@ -58,6 +63,7 @@ def pytest_collection_finish() -> None:
     """Has collections of garbage look no more through what the tests import, which stays, and seldom at the rest."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 20)
 
 
