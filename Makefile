@@ -2,6 +2,7 @@
 #
 #   make demo     a network learns handwritten digits on 8 simulated TPU cores, then with another strategy
 #   make test     the tests, those of what XLA's settings decide first (ARGS="-k name" is handed to pytest; WORKERS=1 for one process)
+#   make programs the tests that run whole programs: of the documents, of the examples, and of clusters that train
 #   make stress   what is done many times because it rarely goes wrong, and further cases of the same
 #   make check    format, lint, types, import contract, doctests
 #   make package  the source distribution and the wheel in dist/, checked, and the wheel tried in a fresh environment
@@ -26,7 +27,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PIP := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test stress check format-check lint types contract doctest package docs bench api names format lock clean
+.PHONY: help setup demo test programs stress check format-check lint types contract doctest package docs bench api names format lock clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -48,6 +49,9 @@ demo: setup
 
 test: setup
 	@tools/test.sh $(BIN)/python -n $(WORKERS) --dist worksteal $(ARGS)
+
+programs: setup
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "programs and not stress" $(ARGS)
 
 # An empty XLA_FLAGS leaves XLA as users have it: tests/conftest.py.
 stress: setup

@@ -44,8 +44,11 @@ def run(tmp_path):
 def test_numbers_run_with_xla_as_users_have_it_and_all_gets_the_arguments(run):
     done = run(0, 0, "-n", "2", "-k", "a name")
     numbers, _, _, rest, *_ = done.stdout.splitlines()
-    assert numbers == "ran XLA_FLAGS=: -m pytest -q -m exact and not stress -n 2 -k a name"
-    assert rest == "ran XLA_FLAGS=unset: -m pytest -q -m not exact and not stress -n 2 -k a name"
+    assert numbers == "ran XLA_FLAGS=: -m pytest -q -m exact and not programs and not stress -n 2 -k a name"
+    assert (
+        rest
+        == "ran XLA_FLAGS=unset: -m pytest -q -m not exact and not programs and not stress -n 2 -k a name"
+    )
     assert done.returncode == 0
 
 
@@ -67,8 +70,9 @@ def test_what_interrupts_the_first_half_ends_both(run, code):
 
 def test_the_gate_runs_the_readmes_command():
     gate = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert gate[-1] == "make --no-print-directory test"
-    assert "make test " in (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert gate[-2:] == [f"make --no-print-directory {name}" for name in ("programs", "test")]
+    assert all(f"\nmake {name} " in readme for name in ("programs", "test"))
     planned = subprocess.run(
         ["make", "-n", f"PYTHON={sys.executable}", "test", "ARGS=-k name", "WORKERS=1"],
         cwd=ROOT,
@@ -80,16 +84,32 @@ def test_the_gate_runs_the_readmes_command():
     assert "tools/test.sh .venv/bin/python -n 1 --dist worksteal -k name" in planned.stdout
 
 
+def test_what_make_test_leaves_out_make_programs_runs():
+    planned = subprocess.run(
+        ["make", "-n", f"PYTHON={sys.executable}", "programs", "ARGS=-k name", "WORKERS=1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert '-n 1 --dist worksteal -m "programs and not stress" -k name' in planned.stdout
+
+
 @pytest.mark.parametrize(
     ("expression", "text", "expected"),
     [
-        ("exact and not stress", "@pytest.mark.exact\n", False),
-        ("exact and not stress", "@pytest.mark.stress\n", True),
-        ("not exact and not stress", "@pytest.mark.stress\n", False),
+        ("exact and not programs", "@pytest.mark.exact\n", False),
+        ("exact and not programs", "@pytest.mark.programs\n", True),
+        ("programs and not stress", "@pytest.mark.programs\n", False),
+        ("programs and not stress", "@pytest.mark.exact\n", True),
+        ("not exact and not programs", "@pytest.mark.stress\n", False),
         ("", "", False),
     ],
 )
-def test_the_half_of_exact_tests_imports_only_files_that_have_some(expression, text, expected, tmp_path):
+def test_exact_tests_and_those_of_programs_import_only_files_that_have_some(
+    expression, text, expected, tmp_path
+):
     path = tmp_path / "test_it.py"
     path.write_text(text)
     assert halves.leaves_out(expression, path) is expected

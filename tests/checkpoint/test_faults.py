@@ -21,6 +21,7 @@ from stratax.train import (
     latest_checkpoint,
     load_checkpoint,
 )
+from tests.cluster import forks
 from tests.cluster.processes import CHECKOUT, run_tasks
 
 WRITER = """
@@ -82,6 +83,7 @@ def check(folder, written):
         load_checkpoint(path)
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.parametrize(
     "part", [0, *(pytest.param(part, marks=pytest.mark.stress) for part in range(1, 10))]
@@ -171,14 +173,7 @@ sx.train.Checkpoint(step=sx.Variable(1)).write(sys.argv[1])
 @pytest.mark.processes
 def test_at_the_end_of_the_program_a_write_is_finished_and_its_failure_reported(tmp_path):
     def run(path):
-        return subprocess.run(
-            [sys.executable, "-c", AT_EXIT, str(path)],
-            capture_output=True,
-            text=True,
-            cwd=CHECKOUT,
-            timeout=240,
-            check=False,
-        )
+        return forks.run(["-c", AT_EXIT, path], dict(os.environ))
 
     assert run(tmp_path / "ckpt").returncode == 0
     assert load_checkpoint(tmp_path / "ckpt").get_tensor("step") == 1
@@ -254,6 +249,7 @@ def together(tmp_path_factory):
     return folder, [result.report for result in results]
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_all_tasks_save_to_one_path_and_there_is_one_whole_checkpoint(together):
     _, reports = together
@@ -261,6 +257,7 @@ def test_all_tasks_save_to_one_path_and_there_is_one_whole_checkpoint(together):
     assert all(report["same"] for report in reports)
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_every_task_gets_the_random_state_that_it_had(together):
     _, reports = together
@@ -268,6 +265,7 @@ def test_every_task_gets_the_random_state_that_it_had(together):
     assert reports[0]["drawn"] != reports[1]["drawn"]
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_what_one_task_can_not_do_raises_in_all(together):
     _, reports = together
@@ -278,6 +276,7 @@ def test_what_one_task_can_not_do_raises_in_all(together):
         assert "could not be written" in report["failed"]
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_saving_in_one_task_only_names_the_missing_one(together):
     folder, reports = together
@@ -286,6 +285,7 @@ def test_saving_in_one_task_only_names_the_missing_one(together):
     assert not (folder / "alone").exists()
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_a_checkpoint_of_two_workers_is_restored_in_one_process(together):
     folder, _ = together
@@ -297,6 +297,7 @@ def test_a_checkpoint_of_two_workers_is_restored_in_one_process(together):
     np.testing.assert_array_equal(strategy.gather(next(whole), axis=0), np.arange(8, 16))
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_input_of_which_two_workers_read_parts_can_not_go_on_in_one(together):
     folder, _ = together

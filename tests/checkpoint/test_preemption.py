@@ -180,6 +180,7 @@ def undisturbed(tmp_path_factory):
     return results[0].report["weights"]
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.parametrize("signalled", [(1,), (0, 1)], ids=["one", "all"])
 def test_at_sigterm_both_tasks_save_one_step_and_resuming_is_exact(tmp_path, undisturbed, signalled):

@@ -45,6 +45,7 @@ checkpoint.sync()
 """
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.parametrize("saved", [(1, 4), (2, 1)])
 def test_the_next_losses_are_the_same_on_other_processes_and_devices(tmp_path, saved):

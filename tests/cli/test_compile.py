@@ -193,6 +193,7 @@ def test_a_report_is_values_of_json():
     assert found["collectives"] == [{"kind": "all-reduce", "bytes": 8, "group": 8, "times": None}]
 
 
+@pytest.mark.programs
 @needs_libtpu
 @pytest.mark.processes
 def test_a_program_is_compiled_for_the_slices_that_are_named(tmp_path):

@@ -29,6 +29,7 @@ def make_plan(**changes):
     return TrainingPlan(**(numbers | changes))
 
 
+@pytest.mark.programs
 def test_processes_interrupted_with_ctrl_c_leave_with_one_line_and_130(tmp_path):
     out, err = tmp_path / "out", tmp_path / "err"
     line = ("-m", "stratax.cli", "demo", "--strategy", "one", "--epochs", "100000")
@@ -46,6 +47,7 @@ def test_processes_interrupted_with_ctrl_c_leave_with_one_line_and_130(tmp_path)
     assert err.read_text().strip() == "Interrupted."
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize(
     ("strategy", "simulate", "plan"),
     [

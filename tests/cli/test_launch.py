@@ -40,6 +40,7 @@ def test_every_line_has_its_tasks_name_before_it(launch):
     assert b"[chief 0]  not well\n" in err
 
 
+@pytest.mark.programs
 def test_tasks_that_say_import_tensorflow_are_run_as_they_are(launch):
     program = "import os, tensorflow as tf; print(tf.__name__, 'worker' in os.environ['TF_CONFIG'])"
     assert launch(program, "--as-tensorflow") == (0, b"[worker 0] stratax.tf True\n", b"")

@@ -93,6 +93,7 @@ def test_a_plan_is_values_of_json():
     assert (found["cheapest"]["topology"], found["cheapest"]["batch"]) == ("v5e:2x4", 64)
 
 
+@pytest.mark.programs
 @needs_libtpu
 @pytest.mark.processes
 def test_a_program_is_planned_for_slices_and_batches(tmp_path):

@@ -54,6 +54,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize("name", FAULTS)
 def test_all_tasks_are_gone_in_seconds_and_the_launcher_tells_who_failed(name, tmp_path):
     fault, victim, code, said = FAULTS[name]

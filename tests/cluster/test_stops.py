@@ -76,6 +76,7 @@ report(reason=cluster.stop_reason)
 )
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_loops_with_a_collective_in_each_step_stop_at_the_same_step_in_all_tasks():
     results = run_tasks(3, MANY_LOOPS, variables={"TEST_LIMITS": '{"step_timeout": 10}'})

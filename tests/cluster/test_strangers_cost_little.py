@@ -55,6 +55,7 @@ while True:
 """
 
 
+@pytest.mark.programs
 def test_workers_join_and_train_in_a_flood_of_strangers():
     cluster = addresses(2)
     host, port = cluster["worker"][0].split(":")

@@ -79,6 +79,7 @@ report(own=own_values(strategy))
 """
 
 
+@pytest.mark.programs
 def test_a_custom_loop_on_two_workers_of_two_devices_gives_one_devices_numbers():
     first, second = run_tasks(2, CUSTOM_LOOP, devices=2)
     assert [first.code, second.code] == [0, 0], first.err + second.err
@@ -116,6 +117,7 @@ def one_by_four():
     return reports(1, 4)
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("layout", but(lambda layout: layout == "two_by_two", ["two_by_two", "one_by_four"]))
 def test_the_layout_of_devices_does_not_change_the_training(layout, case, one_device, request):

@@ -75,6 +75,7 @@ def run(path, folder):
     return forks.run([program], environment, cwd=folder, timeout=280)
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.parametrize("path", guides())
 def test_processes_run_the_code_of_a_guide_and_it_prints_what_the_guide_says(path, tmp_path):

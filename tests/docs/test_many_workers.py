@@ -69,6 +69,7 @@ def test_what_strangers_may_do_is_what_the_page_says():
     )
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.timeout(2 * LIMIT_SECONDS + 20)
 def test_the_pages_program_ends_with_the_same_loss_on_two_workers_one_of_which_is_lost(tmp_path):

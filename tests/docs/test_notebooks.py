@@ -35,6 +35,7 @@ def printed(notebook):
     return lines, sum("image/png" in output.get("data", {}) for output in outputs)
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.parametrize(
     "name", ["first_program", "from_tensorflow", pytest.param("many_workers", marks=pytest.mark.stress)]

@@ -136,6 +136,7 @@ def is_code(line):
 # The guide on distributed training.
 
 
+@pytest.mark.programs
 @everywhere(NEITHER)
 @pytest.mark.processes
 def test_the_guide_on_distributed_training_runs_as_printed(documents, run, simulate):
@@ -163,6 +164,7 @@ print("regressor", {name: round(float(value), 3) for name, value in regressor.ev
 # The guide on TPUs. Its program begins with the TPU; with another strategy, the rest runs on any device, it says.
 
 
+@pytest.mark.programs
 @everywhere(TPU)
 @pytest.mark.processes
 def test_the_guide_on_tpus_runs_as_printed(documents, run, tmp_path, simulate):
@@ -205,6 +207,7 @@ def test_the_articles_gradient_descent_ends_where_it_does(documents, run):
     assert printed.splitlines()[-1] in documents["004"]
 
 
+@pytest.mark.programs
 @everywhere(NEITHER)
 @pytest.mark.processes
 def test_the_articles_classifier_runs_as_printed(documents, run, simulate):
@@ -227,6 +230,7 @@ tf.keras.datasets.cifar10.load_data = lambda: ((images[:32], labels[:32]), (imag
 # The guide on TPUEstimator. It leaves out its imports, flags, and how it begins.
 
 
+@pytest.mark.programs
 @everywhere(GPU)
 @pytest.mark.processes
 def test_the_guide_on_tpuestimator_trains_as_printed(documents, run, tmp_path, simulate):
@@ -319,6 +323,7 @@ def test_the_programs_on_photographs_have_every_line_of_the_article(documents):
     assert set(numbered(documents["002"], parts)) <= set(without_space(ESTIMATOR))
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_the_articles_estimator_trains(run):
     printed, _ = run(ESTIMATOR, NEITHER)
@@ -341,6 +346,7 @@ def write_photographs(path):
             writer.write(tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString())
 
 
+@pytest.mark.programs
 @everywhere(TPU)
 @pytest.mark.processes
 def test_the_articles_program_on_photographs_trains_evaluates_and_exports(run, tmp_path, simulate):

@@ -63,6 +63,7 @@ def reports():
     return [result.report for result in results]
 
 
+@pytest.mark.programs
 def test_workers_train_exactly_as_many_steps_and_go_on_where_they_were(reports):
     for report in reports:
         for name, steps, passes in (("whole", 13, 2), ("resumed", 20, 3)):
@@ -71,6 +72,7 @@ def test_workers_train_exactly_as_many_steps_and_go_on_where_they_were(reports):
             np.testing.assert_allclose(report[name]["weights"], expected_weights(steps), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize("name", ["stop", "blocks", "pass"])
 @pytest.mark.parametrize("who", [0, 1])
 def test_a_stop_that_one_worker_asks_for_ends_all_before_the_same_step(reports, name, who):
@@ -83,6 +85,7 @@ def test_a_stop_that_one_worker_asks_for_ends_all_before_the_same_step(reports, 
     np.testing.assert_allclose(first["weights"], expected_weights(first["step"]), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.programs
 def test_the_chief_is_one_worker_and_its_values_reach_all(reports):
     assert [report["chief"] for report in reports] == [
         [True, {"worker": 0}, [0, 1]],

@@ -10,7 +10,7 @@ import pytest
 from tests.cluster.processes import without_gloo
 from tests.examples.test_programs import CHECKOUT
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.programs]
 
 
 def launched(folder, *arguments):

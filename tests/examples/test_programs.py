@@ -7,8 +7,6 @@ import json
 import os
 import pathlib
 import re
-import subprocess
-import sys
 import zipfile
 
 import numpy as np
@@ -25,7 +23,7 @@ MINIMUM = "0.0022596875205636024 @ [0.01152921 0.04611686]"
 SMALL = ("--limit", "80", "--batch-size", "40", "--width", "2", "--epochs", "1")
 EVERYWHERE = [("one", "cpu:1"), ("mirrored", "gpu:2"), ("central", "cpu:2"), ("tpu", "tpu:4")]
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.programs]
 
 
 def run(program, *arguments, simulate="tpu:2", folder=None):
@@ -58,8 +56,7 @@ def test_a_tpu_that_is_not_attached_is_simulated():
 
 
 def test_data_that_is_not_there_is_said_to_be_missing():
-    command = [sys.executable, CHECKOUT / "examples" / "mnist_records.py", "--data", "nowhere.npz"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    done = forks.run([CHECKOUT / "examples" / "mnist_records.py", "--data", "nowhere.npz"], dict(os.environ))
     assert done.returncode == 2
     assert "argument --data: there is no 'nowhere.npz'" in done.stderr
 
@@ -280,23 +277,12 @@ def test_photographs_are_converted_augmented_and_learned(strategy, simulate, tmp
 
 
 def test_the_program_on_photographs_asks_for_them():
-    done = subprocess.run(
-        [sys.executable, CHECKOUT / "examples" / "flowers.py"],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = forks.run([CHECKOUT / "examples" / "flowers.py"], dict(os.environ))
     assert done.returncode == 1
     assert "--data flowers" in done.stderr
 
 
 def test_a_wrong_option_is_refused_before_anything_starts():
-    done = subprocess.run(
-        [sys.executable, CHECKOUT / "examples" / "use_tpus.py", "--epochs", "0"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forks.run([CHECKOUT / "examples" / "use_tpus.py", "--epochs", "0"], dict(os.environ))
     assert done.returncode == 2
     assert "expected a number of at least 1" in done.stderr

@@ -6,28 +6,21 @@ Those in `docs/programs/originals` are the documents' own; those in `unchanged` 
 import os
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
+
+from tests.cluster import forks
 
 CHECKOUT = pathlib.Path(__file__).parents[2]
 ORIGINALS = CHECKOUT / "docs" / "programs" / "originals"
 UNCHANGED = pathlib.Path(__file__).parent / "unchanged"
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.programs]
 
 
 def run(*arguments, simulate="", command=("run",)):
     """What a program prints that is run as it is."""
-    done = subprocess.run(
-        [sys.executable, "-m", "stratax", *command, *map(str, arguments)],
-        env={**os.environ, "STRATAX_SIMULATE": simulate},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = forks.run(["-m", "stratax", *command, *arguments], {**os.environ, "STRATAX_SIMULATE": simulate})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -47,13 +40,7 @@ def test_the_articles_session_runs_unchanged():
 @pytest.mark.parametrize("program", ["mnist_tpu_estimator.py", "flowers_tpu_estimator.py"])
 def test_programs_with_flags_explain_them_unchanged(program):
     # `--help` ends with an error code, after everything was imported.
-    done = subprocess.run(
-        [sys.executable, "-m", "stratax", "run", str(ORIGINALS / program), "--help"],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = forks.run(["-m", "stratax", "run", ORIGINALS / program, "--help"], dict(os.environ))
     assert "--[no]use_tpu: Whether to train on a TPU." in done.stdout, done.stderr
 
 

@@ -82,10 +82,12 @@ def reports():
     return [result.report for result in results]
 
 
+@pytest.mark.programs
 def test_all_workers_stop_at_the_same_batch_with_the_same_weights(reports):
     assert reports[0] == reports[1]
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize("who", [0, 1])
 def test_a_stop_takes_effect_a_few_batches_later_and_in_the_next_epoch_at_the_latest(reports, who):
     stopped = {name: values[:2] for name, values in reports[0].items() if name.endswith(f" {who}")}
@@ -96,6 +98,7 @@ def test_a_stop_takes_effect_a_few_batches_later_and_in_the_next_epoch_at_the_la
     assert stopped[f"batch 1000000 {who}"] == [150, 3]
 
 
+@pytest.mark.programs
 def test_blocks_of_steps_validation_evaluate_and_predict_stop_together_too(reports):
     report = reports[0]
     assert report["fused 3"][0] <= 17

@@ -99,6 +99,7 @@ def run(tmp_path_factory):
     return folder, results
 
 
+@pytest.mark.programs
 def test_only_the_chief_writes(run):
     folder, _ = run
     assert sorted(path.name for path in folder.iterdir()) == ["events", "log.csv", "new", "worker0"]
@@ -108,6 +109,7 @@ def test_only_the_chief_writes(run):
     assert len((folder / "log.csv").read_text().splitlines()) == 6
 
 
+@pytest.mark.programs
 def test_all_workers_know_what_the_chief_wrote(run):
     _, results = run
     first, second = (result.report for result in results)
@@ -118,6 +120,7 @@ def test_all_workers_know_what_the_chief_wrote(run):
     assert "saving model" not in results[1].out
 
 
+@pytest.mark.programs
 def test_a_backup_is_restored_on_all_workers_from_the_chiefs_disk(run):
     _, results = run
     for result in results:
@@ -126,11 +129,13 @@ def test_a_backup_is_restored_on_all_workers_from_the_chiefs_disk(run):
         assert not result.report["left"]
 
 
+@pytest.mark.programs
 def test_an_interrupted_epoch_goes_on_with_the_next_batch_of_every_workers_own_input(run):
     for result in run[1]:
         assert result.report["in_epoch"]
         assert result.report["in_epoch_state"]
 
 
+@pytest.mark.programs
 def test_the_passes_of_divided_input_are_counted_over_several_fits(run):
     assert [result.report["by_epoch"] for result in run[1]] == [True, True]

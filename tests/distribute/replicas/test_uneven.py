@@ -85,6 +85,7 @@ except sx.errors.StructureError as error:
 """
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_several_workers_tell_one_another_the_sizes_first():
     for result in run_tasks(2, WORKERS, devices=2):

@@ -51,6 +51,7 @@ report(losses=found, accuracy=float(accuracy.result()), weights=[w.tolist() for 
 """
 
 
+@pytest.mark.programs
 @pytest.mark.skipif(not GOLDEN.exists(), reason="the golden numbers are not beside the checkout")
 def test_two_workers_of_two_devices_give_tensorflows_own_numbers():
     results = run_tasks(2, CUSTOM_LOOP, str(GOLDEN), str(SHARED / "data" / "mnist.npz"), devices=2)
@@ -150,6 +151,7 @@ def fitted():
     return [result.report for result in results]
 
 
+@pytest.mark.programs
 def test_input_of_every_kind_is_the_same_on_all_workers(fitted):
     first, second = fitted
     assert first == second
@@ -163,6 +165,7 @@ def alone():
     return result.report
 
 
+@pytest.mark.programs
 def test_fit_of_arrays_equals_one_process(fitted, alone):
     for got in fitted:
         for name in ("history1", "history3"):
@@ -170,6 +173,7 @@ def test_fit_of_arrays_equals_one_process(fitted, alone):
                 np.testing.assert_allclose(got[name][metric], values, rtol=0, atol=1e-5)
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize(
     "name",
     ["sequence", "generator", "iterable", "dataset", "streamed", "grain map", "grain iter", "grain loader"],
@@ -179,12 +183,14 @@ def test_every_kind_of_input_trains_as_in_one_process(name, fitted, alone):
         np.testing.assert_allclose(got[name], alone[name], rtol=0, atol=1e-4)
 
 
+@pytest.mark.programs
 def test_evaluate_and_predict_equal_one_process(fitted, alone):
     for got in fitted:
         for name in ("evaluation", "predictions", "on_batch"):
             np.testing.assert_allclose(got[name], alone[name], rtol=0, atol=1e-3)
 
 
+@pytest.mark.programs
 def test_a_confusion_matrix_and_auc_of_1003_examples_are_those_of_one_process(fitted, alone):
     for got in fitted:
         assert got["counted"] == np.sum(got["matrix"]) == 1003

@@ -45,6 +45,7 @@ def run(*command):
     return forks.run(command, environment)
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_a_process_with_tpu_cores_gives_one_devices_numbers():
     result = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/distribute/test_conformance.py")

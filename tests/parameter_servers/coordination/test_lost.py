@@ -140,6 +140,7 @@ def test_tasks_that_serve_end_with_the_error_of_the_program_that_they_serve():
     }
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.parametrize(
     "program",
@@ -155,6 +156,7 @@ def test_a_server_that_is_killed_is_named_by_every_task(program, tmp_path):
         assert any("leaves with exit code 201 (PEER_LOST)" in line for line in own), out
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.parametrize("victim", but(lambda victim: victim == "chief0", ["ps1", "chief0"]))
 def test_fit_goes_on_from_its_backup_with_restarts(victim, tmp_path):
@@ -173,6 +175,7 @@ def test_fit_goes_on_from_its_backup_with_restarts(victim, tmp_path):
         np.testing.assert_allclose(left.numpy(), right.numpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_a_program_of_a_coordinator_goes_on_from_its_checkpoint_with_restarts(tmp_path):
     code, out = launched(tmp_path, COORDINATOR, "ps1", restarts=1)
@@ -205,6 +208,7 @@ IN_PROCESS = """
 """
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.parametrize("what", but(lambda what: what == "trains", ["trains", "raises"]))
 def test_a_program_ends_that_has_its_cluster_in_its_own_process(what, tmp_path):

@@ -196,6 +196,7 @@ def check_counts(folder, at_least, killed=()):
     assert step in (first.sum(), second.sum())
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_chief_workers_servers_and_evaluator_train_and_evaluate(tmp_path):
     with no_tasks() as running:
@@ -265,6 +266,7 @@ def test_a_server_that_is_killed_is_named_by_every_task(tmp_path):
         assert "/job:ps/task:1" in result.err
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_when_a_hook_of_the_chief_stops_all_tasks_end(tmp_path):
     program = COUNTING.replace(

@@ -51,6 +51,7 @@ def test_training_and_evaluation_are_one_devices(strategy, of_one_device, tmp_pa
     assert found["mixed"] == pytest.approx(2 * max(1 - accuracy, 0.25) / (accuracy + accuracy**0.5))
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path):
     wanted, variables = of_one_device

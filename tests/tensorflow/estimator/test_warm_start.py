@@ -332,6 +332,7 @@ report(seen=[each.tolist() for each in seen[0]])
 """
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_what_is_drawn_for_new_entries_is_the_chiefs_in_every_worker(tmp_path, trained):
     (tmp_path / "old.txt").write_text("a\nb\nc\n")

@@ -4,7 +4,7 @@ import pytest
 
 from tests.cluster.processes import run_tasks
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.programs]
 
 PROGRAM = """
 import logging, time, types

@@ -259,6 +259,7 @@ print(json.dumps([cores, int(found["global_step"]), len(rows), topology.num_task
 """
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_a_program_for_tpus_runs_on_simulated_ones():
     assert run(SIMULATED, STRATAX_SIMULATE="tpu:4") == [4, 4, 100, 1]

@@ -27,6 +27,7 @@ PIPELINES = (
 )
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_two_workers_with_four_cores_are_one_device(tmp_path):
     wanted, kernel = trained(tmp_path / "one", InputPipelineConfig.PER_HOST_V1)
