@@ -18,6 +18,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.surroundings import Surroundings
+from stratax.base.tracing import is_symbolic_size
 from stratax.base.typing import Array, TensorLike
 from stratax.core import Variable, control, regions
 from stratax.core.host import check
@@ -324,6 +325,9 @@ class ModelScope(Creator):
         if not isinstance(lengths, jax.core.Tracer) or len(widths) != 1 or self.values.is_known(lengths):
             return None
         (width,) = widths
+        if is_symbolic_size(width):
+            # An export has nobody to tell: a mask of a batch that was padded further is that of its features.
+            return width  # type: ignore[no-any-return]
         check(
             jax.numpy.max(lengths) == width,
             [jax.numpy.max(lengths)],
