@@ -87,6 +87,12 @@ CELLS = tuple(
     f"keras:layers.{name}.get_initial_state"
     for name in ("GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells")
 )
+# Functions that make known networks.
+APPLICATIONS = tuple(
+    f"keras.applications:{name}"
+    for name, made in vars(keras.applications).items()
+    if inspect.isfunction(made)
+)
 # Where Keras has the function that downloads a file or finds it among those that it has.
 DOWNLOADING = (
     "keras.utils:get_file",
@@ -137,6 +143,7 @@ WIDENED = (
     "keras.src.losses.losses:LossFunctionWrapper.call",
     f"{_TRAINER}.__init__",
     *CELLS,
+    *APPLICATIONS,
     *DOWNLOADING,
 )
 # What has been put in its place: facts of Keras' classes, not of an object.

@@ -29,13 +29,21 @@ _VARIABLE = "keras.src.backend.common.variables:Variable"
 _OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
 # Losses that compare numbers with numbers, place by place.
 _OF_ERRORS = {
+    "binary_crossentropy",
+    "binary_focal_crossentropy",
+    "hinge",
     "huber",
+    "kl_divergence",
     "log_cosh",
     "mean_absolute_error",
     "mean_absolute_percentage_error",
     "mean_squared_error",
     "mean_squared_logarithmic_error",
+    "poisson",
+    "squared_hinge",
 }
+# Those of which Keras 3 refuses arrays of two shapes, of which Keras 2 repeats the smaller one.
+_OF_ONE_SHAPE = {"binary_crossentropy", "binary_focal_crossentropy"}
 _INPUT_SHAPE = (
     "Do not pass an `input_shape`/`input_dim` argument to a layer: Keras 3 wants a `tf.keras.Input(shape)` as the "
     "first layer of a Sequential model."
@@ -87,6 +95,8 @@ def install() -> None:
     seam.widen(f"{_TRAINER}.__init__", _with_own_methods)
     for path in seam.CELLS:
         seam.widen(path, _with_dtype)
+    for path in seam.APPLICATIONS:
+        seam.widen(path, _of_tensors)
     _files.install()
     _shapes.install()
     exported.install()
@@ -124,6 +134,10 @@ def _with_aggregation(original: Any) -> Any:
         skip_gradients_aggregation: bool = False,
         experimental_aggregate_gradients: bool = True,
     ) -> Any:
+        grads_and_vars = list(grads_and_vars)
+        if not grads_and_vars:
+            # As in Keras 2, where a model is not built yet.
+            return self.iterations
         if experimental_aggregate_gradients and not skip_gradients_aggregation:
             return original(self, grads_and_vars)
         from stratax.distribute.keras_hooks import as_given
@@ -569,9 +583,22 @@ def _of_labels_in_a_row(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def call(self: Any, y_true: Any, y_pred: Any) -> Any:
-        return original(self, _in_column(self, y_true, y_pred), y_pred)
+        return original(self, *_in_one_shape(self, _in_column(self, y_true, y_pred), y_pred))
 
     return call
+
+
+def _in_one_shape(measure: Any, y_true: TensorLike, y_pred: TensorLike) -> tuple[Any, Any]:
+    """Return labels and outputs, repeated where a loss wants one shape of both and they have sizes of 1 instead."""
+    if _name_of(measure) not in _OF_ONE_SHAPE or measure._fn_kwargs.get("from_logits"):
+        return y_true, y_pred
+    y_true, y_pred = seam.with_equal_ranks(y_true, y_pred)
+    shapes = [tuple(getattr(each, "shape", ())) for each in (y_true, y_pred)]
+    is_alike = shapes[0] == shapes[1] or len(shapes[0]) != len(shapes[1]) or None in (*shapes[0], *shapes[1])
+    if is_alike or not all(1 in (a, b) or a == b for a, b in zip(*shapes, strict=True)):
+        return y_true, y_pred
+    whole = np.broadcast_shapes(*shapes)
+    return keras.ops.broadcast_to(y_true, whole), keras.ops.broadcast_to(y_pred, whole)
 
 
 def _in_column(measure: Any, y_true: Any, y_pred: Any) -> Any:
@@ -584,6 +611,19 @@ def _in_column(measure: Any, y_true: Any, y_pred: Any) -> Any:
 def _name_of(measure: Any) -> str:
     function = getattr(measure, "fn", None) or getattr(measure, "_fn", None)
     return getattr(function, "__name__", "")
+
+
+def _of_tensors(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a network be made for a tensor that has values, such as a `model_fn`'s feature: it gives the shape."""
+
+    @functools.wraps(original)
+    def application(*args: object, input_tensor: Any = None, **kwargs: object) -> Any:
+        if input_tensor is not None and not isinstance(input_tensor, keras.KerasTensor):
+            shape, dtype = np.shape(input_tensor), keras.backend.standardize_dtype(input_tensor.dtype)
+            input_tensor = keras.Input(shape[1:], dtype=dtype)
+        return original(*args, input_tensor=input_tensor, **kwargs)
+
+    return application
 
 
 def _with_own_methods(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,5 +1,6 @@
 """Layers and functions for models that Keras 3 dropped (keras2 layer)."""
 
+import functools
 import importlib
 from typing import Any
 
@@ -10,9 +11,19 @@ from keras import ops
 from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
+from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 
 # The parent of layers that prepare data; Keras 3 has no class of its own for them.
 PreprocessingLayer = keras.Layer
+
+
+@functools.wraps(keras.Input)
+def Input(*args: object, tensor: TensorLike | None = None, **kwargs: object) -> Any:
+    """Return a symbolic tensor; a tensor that has values is returned as it is."""
+    if tensor is None or isinstance(tensor, keras.KerasTensor):
+        return keras.Input(*args, tensor=tensor, **kwargs)
+    # A `model_fn`'s feature: layers compute with it at once, and nothing else is fed in its place.
+    return convert_to_tensor(tensor)
 
 
 class ThresholdedReLU(keras.Layer):

@@ -18,6 +18,16 @@ def test_layers_of_images_take_lists():
     assert tf.keras.layers.CenterCrop(4, 4)([image.tolist()] * 2).shape == (2, 4, 4, 1)
 
 
+def test_an_input_of_a_tensor_is_the_tensor():
+    features = tf.constant([[1.0, 2.0]])
+    inputs = tf.keras.layers.Input(tensor=features)
+    layer = tf.keras.layers.Dense(1, kernel_initializer="ones")
+    assert layer(inputs).tolist() == [[3.0]]
+    assert tf.function(lambda x: layer(tf.keras.Input(tensor=2 * x)))(features).tolist() == [[6.0]]
+    symbolic = tf.keras.Input((2,), name="x")
+    assert tf.keras.Input(tensor=symbolic).shape == symbolic.shape == (None, 2)
+
+
 def test_layers_give_shapes_that_a_number_of_examples_is_divided_for():
     frames, inputs = 24, tf.keras.Input((24, 4, 4, 2))
     images = tf.keras.layers.Lambda(lambda video: tf.reshape(video, (-1, 4, 4, 2)))(inputs)
