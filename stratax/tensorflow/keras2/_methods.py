@@ -20,7 +20,7 @@ from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core import state
 from stratax.errors import BadArgumentError, FailedPreconditionError
 from stratax.seams import keras2 as seam
-from stratax.tensorflow.keras2 import _files, _images, _shapes, exported
+from stratax.tensorflow.keras2 import _files, _images, _shapes, exported, layer_text
 from stratax.tensorflow.keras2._dtype_names import dtype_name
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
@@ -63,6 +63,13 @@ def install() -> None:
     seam.add(f"{_TRAINER}.compiled_metrics", property(_CompiledMetrics))
     seam.add("keras:Sequential.predict_classes", _predict_classes)
     seam.add("keras:Sequential.predict_proba", _predict_probabilities)
+    seam.add("keras:Layer.apply", _apply)
+    seam.add("keras:Layer.updates", property(lambda self: []))
+    seam.add("keras:Layer.get_updates_for", lambda self, inputs: [])
+    seam.add("keras:Layer.get_losses_for", lambda self, inputs: self.losses)
+    for place, side in enumerate(("input", "output")):
+        seam.add(f"keras:Layer.get_{side}_at", _of_call(place))
+        seam.add(f"keras:Layer.get_{side}_shape_at", _shape_of_call(place))
     seam.add("keras:Layer.input_shape", property(_input_shape))
     seam.add("keras:Layer.output_shape", property(_output_shape))
     seam.widen(f"{_OPTIMIZER}.__init__", _with_lr_and_decay)
@@ -75,7 +82,7 @@ def install() -> None:
         seam.add(f"{_VARIABLE}.{name}", vars(state.VariableMethods)[name])
     for name in ("assign", "assign_add", "assign_sub"):
         seam.widen(f"{_VARIABLE}.{name}", _without_locks)
-    seam.widen("keras:Layer.__call__", _with_training_by_position)
+    seam.widen("keras:Layer.__call__", lambda call: _with_training_by_position(layer_text.with_text(call)))
     seam.widen("keras:Layer.add_weight", _with_name_first)
     seam.widen("keras:Layer.add_variable", _as_add_weight)
     seam.widen("keras:Layer.__init__", _with_batch_input_shape)
@@ -99,6 +106,7 @@ def install() -> None:
         seam.widen(path, _of_tensors)
     _files.install()
     _shapes.install()
+    layer_text.install()
     exported.install()
 
 
@@ -333,6 +341,15 @@ def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
         if given and isinstance(x, keras.utils.PyDataset):
             for name, value in given.items():
                 setattr(x, name, value)
+        for own in getattr(self, "_inputs", None) or ():
+            if own.dtype == "string":
+                x = layer_text.number_inputs(self, x)
+                if isinstance(validation := kwargs.get("validation_data"), tuple) and validation:
+                    kwargs["validation_data"] = (
+                        layer_text.number_inputs(self, validation[0]),
+                        *validation[1:],
+                    )
+                break
         with seam.without_phase():
             return original(self, x, *args, **kwargs)
 
@@ -355,6 +372,32 @@ def _predict_classes(
     if predicted.shape[-1] > 1:
         return predicted.argmax(axis=-1)
     return (predicted > 0.5).astype(np.int32)
+
+
+def _apply(self: keras.Layer, inputs: TensorLike, *args: object, **kwargs: object) -> Any:
+    """Call the layer."""
+    return self(inputs, *args, **kwargs)
+
+
+def _of_call(place: int) -> Callable[..., Any]:
+    """Return a method that gives the inputs (0) or outputs (1) of a layer's call in a functional model."""
+
+    def method(self: keras.Layer, node_index: int) -> Any:
+        """Return the tensor of a call, or a list of several."""
+        found = seam.tensors_of_call(self, node_index)[place]
+        return found[0] if len(found) == 1 else found
+
+    return method
+
+
+def _shape_of_call(place: int) -> Callable[..., Any]:
+    tensors_of = _of_call(place)
+
+    def method(self: keras.Layer, node_index: int) -> Any:
+        """Return the shape of a call's tensor, or shapes of several."""
+        return keras.tree.map_structure(lambda tensor: tensor.shape, tensors_of(self, node_index))
+
+    return method
 
 
 def _input_shape(self: keras.Layer) -> Any:

@@ -24,6 +24,7 @@ from stratax.core import Variable, control, regions
 from stratax.core.host import check
 from stratax.core.state import Creator, creating_by, drawing_from, is_made_now, last_name
 from stratax.seams import keras as seam
+from stratax.seams import keras2 as keras2_seam
 from stratax.summary import forms
 from stratax.tensorflow.ops.calls import labels, naming
 from stratax.tensorflow.v1 import _keras_optimizers, _summaries, _variables
@@ -146,6 +147,7 @@ class ModelScope(Creator):
             entering(self)
             | forms.collecting(_summaries.ScopeCollector())
             | labels.look_up_by(after_step, self.features.apply)
+            | keras2_seam.building_by_calls()
             | creating_by(self)
             | drawing_from(self._find_generator)
             | naming.telling(self._note, self.derivatives.note_same_rows)

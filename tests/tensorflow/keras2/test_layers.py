@@ -133,6 +133,21 @@ def test_a_model_is_made_of_its_configuration():
     assert again.output_shape == (None, 3)
 
 
+def test_a_model_for_several_gpus_has_the_layers_of_the_model():
+    inputs = tf.keras.Input((2,))
+    model = tf.keras.Model(inputs, tf.keras.layers.Dense(1)(inputs))
+    with pytest.warns(UserWarning, match="computes on one device"):
+        parallel = tf.keras.utils.multi_gpu_model(model, gpus=2)
+    parallel.compile("sgd", "mse")
+    x, before = np.ones((4, 2), np.float32), model.get_weights()[0]
+    parallel.fit(x, np.ones(4), verbose=0)
+    assert not np.array_equal(model.get_weights()[0], before)
+    np.testing.assert_array_equal(parallel.predict(x, verbose=0), model.predict(x, verbose=0))
+    for wrong in (None, 1, [0]):
+        with pytest.raises(errors.BadArgumentError, match="gpus >= 2"):
+            tf.keras.utils.multi_gpu_model(model, wrong)
+
+
 def test_ordinal_classes():
     assert tf.keras.utils.to_ordinal([0, 2]).tolist() == [[0.0, 0.0], [1.0, 1.0]]
     assert tf.keras.utils.to_ordinal([[1]], num_classes=4, dtype="int32").tolist() == [[1, 0, 0]]

@@ -260,6 +260,24 @@ def test_a_weight_may_have_one_size_for_a_shape():
     assert layer.factors.shape == (3,)
 
 
+def test_layers_say_what_they_were_called_with():
+    first, second = tf.keras.Input((2,)), tf.keras.Input((2,))
+    layer = tf.keras.layers.Dense(3, kernel_regularizer="l2")
+    outputs = layer.apply(first), layer(second)
+    joined = tf.keras.layers.Concatenate()
+    joined(outputs)
+    assert layer.get_input_at(0) is first
+    assert layer.get_output_at(1) is outputs[1]
+    assert layer.get_input_shape_at(1) == (None, 2)
+    assert layer.get_output_shape_at(0) == (None, 3)
+    assert [each is own for each, own in zip(joined.get_input_at(0), outputs, strict=True)] == [True, True]
+    assert joined.get_input_shape_at(0) == [(None, 3)] * 2
+    assert len(layer.get_losses_for(None)) == 1
+    assert layer.updates == layer.get_updates_for(None) == []
+    with pytest.raises(IndexError):
+        layer.get_output_at(2)
+
+
 def test_a_known_network_is_made_for_a_tensor_with_values():
     images = np.zeros((2, 32, 32, 3), np.float32)
     model = tf.keras.applications.MobileNet(

@@ -140,3 +140,34 @@ def test_a_programs_own_moments_are_asked_for_where_the_kernel_is_not_fused(fuse
     mean, variance = x.mean((0, 1, 2)) * factor, x.var((0, 1, 2)) * factor**2
     np.testing.assert_allclose(result, (x - mean) / np.sqrt(variance + 1e-3), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(step.value("doubled/moving_mean"), mean, rtol=1e-6)
+
+
+class Normalized(keras.Model):
+    """A model of Keras with layers of TensorFlow 1 and no `build`, which counts its calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+        self.dense = layers.Dense(2, use_bias=False, kernel_initializer="ones")
+        self.norm = layers.BatchNormalization(momentum=0.0)
+
+    def call(self, inputs, training=False):
+        self.calls += 1
+        return self.norm(self.dense(inputs), training=training)
+
+
+def test_layers_in_a_model_of_keras_update_once():
+    made = []
+
+    def body(scope, x):
+        made.append(Normalized())
+        result = made[-1](x, training=True)
+        assert len(v1.get_collection("update_ops")) == 1
+        scope.run(None)
+        return result
+
+    step, x = Step(body), np.float32([[1, 2], [3, 4]])
+    np.testing.assert_allclose(step(x), [[-1, -1], [1, 1]], atol=1e-3)
+    (mean,) = [step.value(name) for name in step.names if name.endswith("moving_mean")]
+    assert mean.tolist() == [5, 5]
+    assert {each.calls for each in made} == {1}
