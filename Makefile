@@ -50,8 +50,9 @@ demo: setup
 test: setup
 	@tools/test.sh $(BIN)/python -n $(WORKERS) --dist worksteal $(ARGS)
 
+# File by file: cases of a file often ask one cluster, which a second process of pytest would start again.
 programs: setup
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "programs and not stress" $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "programs and not stress" $(ARGS)
 
 # An empty XLA_FLAGS leaves XLA as users have it: tests/conftest.py.
 stress: setup

@@ -93,7 +93,7 @@ def test_what_make_test_leaves_out_make_programs_runs():
         timeout=60,
         check=True,
     )
-    assert '-n 1 --dist worksteal -m "programs and not stress" -k name' in planned.stdout
+    assert '-n 1 --dist loadfile -m "programs and not stress" -k name' in planned.stdout
 
 
 @pytest.mark.parametrize(
