@@ -72,10 +72,7 @@ def compare(folder, optimizer, count=2, exactly=False):
     np.testing.assert_allclose(*predicted, rtol=1e-5)
 
 
-def test_a_chief_alone_trains_as_one_device(tmp_path):
-    compare(tmp_path, "momentum")
-
-
+# A chief alone. Adam has slots of both kinds, as momentum has of one; FTRL's are begun with a number of their own.
 @pytest.mark.parametrize("optimizer", but(lambda name: name in ("adam", "ftrl"), OPTIMIZERS))
 def test_every_optimizer_gives_one_devices_numbers(optimizer, tmp_path):
     compare(tmp_path, optimizer, exactly=optimizer == "sgd")
