@@ -106,6 +106,7 @@ def call(folder, *arguments):
     return [str(folder), str(folder / "rows.toml"), *map(str, arguments)]
 
 
+@pytest.mark.programs
 def test_programs_are_run_and_the_table_says_how_they_ended(tmp_path, capsys):
     write_tree(tmp_path)
     page = tmp_path / "page.md"

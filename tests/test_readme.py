@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
 TEXT = README.read_text()
 
@@ -21,6 +23,7 @@ def test_every_file_that_the_readme_links_to_is_there():
     assert [link for link in links if not (README.parent / link).exists()] == []
 
 
+@pytest.mark.programs
 def test_a_process_runs_the_readme_with_no_extra_and_learns(tmp_path):
     program = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)[1]
     # What only the extras bring can't be imported.

@@ -12,6 +12,7 @@ from benchmarks import _report
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_figures_are_printed_as_a_table_and_written_as_json(tmp_path):
     path = tmp_path / "results.json"

@@ -271,6 +271,7 @@ def test_every_task_finds_its_cluster_by_tf_config_and_by_the_resolver(job, monk
     assert job.lines("sruns") == ['["--distribution=block", "--kill-on-bad-exit=0", "--cpus-per-task=3"]']
 
 
+@pytest.mark.programs
 def test_two_tasks_train_together(job):
     (port,) = free_ports(1)
     code, out, err = job.run(

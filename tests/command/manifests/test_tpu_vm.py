@@ -309,6 +309,7 @@ os.write(1, f"<{strategy.num_replicas_in_sync} {float(total)}>\\n".encode())
 """
 
 
+@pytest.mark.programs
 def test_the_hosts_of_a_slice_train_together(cloud):
     endpoints = "a:1:127.0.0.1,b:2:127.0.0.2"
     with contextlib.ExitStack() as stack:

@@ -136,6 +136,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_on_cores_of_a_tpu_it_compiles():
     environment = forks.environment_of_a_task() | {"STRATAX_SIMULATE": "tpu:4"}
@@ -157,6 +158,7 @@ if sx.cluster.current().is_chief:
 """
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_what_one_of_two_workers_runs_compiles_for_all_hosts_of_a_slice():
     chief, other = run_tasks(2, ON_WORKERS, devices=2)

@@ -209,6 +209,7 @@ report(outcomes=[outcome(4.0), outcome(3.0), outcome(5.0), outcome(9.0, 2.0)], t
 """
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_an_assertion_that_fails_in_one_worker_ends_the_step_of_all():
     first, second = run_tasks(2, WORKERS, devices=2)

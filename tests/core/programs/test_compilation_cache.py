@@ -70,6 +70,7 @@ def starts(tmp_path_factory):
     return [_start(folder), _start(folder)]
 
 
+@pytest.mark.programs
 def test_a_second_start_compiles_nothing_but_what_calls_the_host(starts):
     first, second = starts
     assert first["cache_misses"] > 10

@@ -52,6 +52,7 @@ report(long=float(some(iterator, np.int32(100))), next=float(some(iterator, np.i
 """
 
 
+@pytest.mark.programs
 def test_two_workers_with_different_amounts_of_data_go_through_them_in_functions():
     first, second = run_tasks(2, PROGRAM, devices=1)
     total = float(np.arange(55).sum() + (np.arange(42) + 1000.0).sum())

@@ -529,6 +529,7 @@ def test_a_function_of_logits_gets_the_arguments_that_it_names():
         call(lambda features: [1.0], LABELS, "eval", None, None)
 
 
+@pytest.mark.programs
 def test_an_estimator_trains_without_tensorboard_in_a_process_of_its_own():
     found = forks.run(["-m", "tests.tensorflow.estimator.without_tensorboard"], dict(os.environ))
     assert found.returncode == 0, found.stderr
