@@ -24,7 +24,7 @@ def launch(tmp_path):
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=subprocess.PIPE,
-            env={**os.environ, **variables},
+            env={**os.environ, "STRATAX_SIMULATE": "", **variables},
             timeout=60,
             check=False,
         )

@@ -108,7 +108,7 @@ class Job:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, "STRATAX_SIMULATE": "", "PYTHONUNBUFFERED": "1"},
             )
 
     @property

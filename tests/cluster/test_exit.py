@@ -58,7 +58,12 @@ sys.stdout.write("half a line")
 leave(201, "stratax: why")
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program],
+        env={**os.environ, "STRATAX_SIMULATE": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (201, "half a line")
     assert done.stderr == "stratax: why\nstratax: this process leaves with exit code 201 (PEER_LOST).\n"
@@ -80,7 +85,9 @@ time.sleep(1)
 _exit.leave(202, "why")
 """
     pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", program], stdout=pipe, stderr=pipe) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", program], env={**os.environ, "STRATAX_SIMULATE": ""}, stdout=pipe, stderr=pipe
+    ) as process:
         try:
             assert process.wait(60) == 202
         finally:

@@ -67,7 +67,7 @@ def test_all_tasks_are_gone_in_seconds_and_the_launcher_tells_who_failed(name, t
         capture_output=True,
         text=True,
         cwd=CHECKOUT,
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        env={**os.environ, "STRATAX_SIMULATE": "", "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
         timeout=200,
         check=False,
     )

@@ -417,6 +417,7 @@ def _command(tmp_path, source, *options):
         stderr=subprocess.PIPE,
         text=True,
         cwd=root,
+        env={**os.environ, "STRATAX_SIMULATE": ""},
         start_new_session=True,
     )
 

@@ -105,6 +105,7 @@ def test_the_command_says_who_was_stopped_and_who_noticed(tmp_path):
     program.write_text(STOPS.format(victim=1, code=201))
     done = subprocess.run(
         [sys.executable, "-m", "stratax.cli", "launch", "--workers", "2", "--restarts", "1", str(program)],
+        env={**os.environ, "STRATAX_SIMULATE": ""},
         capture_output=True,
         text=True,
         timeout=200,

@@ -51,7 +51,9 @@ hold = held.hold({str(folder)!r}, lock_file={lock_file!r})
 print("held", flush=True)
 os.kill(os.getpid(), signal.SIGSTOP)
 """
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", program], env={**os.environ, "STRATAX_SIMULATE": ""}, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout.readline() == b"held\n"
         held.remove_if_abandoned(folder, lock_file=lock_file)
         assert folder.is_dir()

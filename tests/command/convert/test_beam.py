@@ -1,5 +1,6 @@
 """The conversion of images on Beam's local runner."""
 
+import os
 import subprocess
 import sys
 
@@ -96,6 +97,11 @@ except stratax.errors.MissingPackageError as error:
     print(error)
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program],
+        env={**os.environ, "STRATAX_SIMULATE": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     assert "pip install 'stratax-train[beam,images]'" in done.stdout

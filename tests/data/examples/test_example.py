@@ -1,6 +1,7 @@
 """The messages of Examples: what they hold and what they look like on the wire."""
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -91,4 +92,6 @@ from stratax.data import Example
 assert Example.DESCRIPTOR.full_name == "tensorflow.Example"
 assert descriptor_pool.Default().FindMessageTypeByName("tensorflow.Example") is not Example.DESCRIPTOR
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "STRATAX_SIMULATE": ""}, check=True, timeout=120
+    )

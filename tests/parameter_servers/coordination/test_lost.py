@@ -106,7 +106,7 @@ def launched(tmp_path, program, victim, restarts):
         [sys.executable, "-m", "stratax.cli", "launch", *options, str(path), str(tmp_path), victim],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={**os.environ},
+        env={**os.environ, "STRATAX_SIMULATE": ""},
         text=True,
         check=False,
     )
@@ -223,6 +223,7 @@ def test_a_program_ends_that_has_its_cluster_in_its_own_process(what, tmp_path):
     assert "Close() failed" not in done.stderr
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.parametrize(
     "end",
