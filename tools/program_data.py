@@ -104,7 +104,10 @@ def _images(count: int, *shape: int, classes: int = 10) -> tuple[np.ndarray, np.
     labels = np.arange(count) % classes
     noise = random.integers(0, 128, (count, *shape))
     bright = (labels * (127 // max(classes - 1, 1))).reshape(-1, *[1] * len(shape))
-    return (noise + bright).astype(np.uint8), labels.astype(np.int64)
+    images = (noise + bright).astype(np.uint8)
+    # As real ones, which programs check.
+    images.flat[:2] = 0, 255
+    return images, labels.astype(np.int64)
 
 
 def example(**features: Any) -> bytes:
@@ -598,7 +601,7 @@ def make_tokens(folder: Path, home: Path) -> None:
         "n_layer": 2,
         "n_ctx": 32,
         "lr": 0.001,
-        "warmup_steps": 2,
+        "warmup_steps": 1,
         "beta1": 0.9,
         "beta2": 0.98,
         "epsilon": 1e-9,

@@ -15,6 +15,8 @@ import keras
 from keras.src.backend.common import global_state
 from keras.src.losses.loss import squeeze_or_expand_to_same_rank
 
+from stratax.base.surroundings import Slot, Surroundings
+
 _TRAINER = "keras.src.trainers.trainer:Trainer"
 _JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"
 _VARIABLE = "keras.src.backend.common.variables:Variable"
@@ -66,6 +68,14 @@ ADDED = (
     f"{_TRAINER}.compiled_metrics",
     "keras:Sequential.predict_classes",
     "keras:Sequential.predict_proba",
+    "keras:Layer.apply",
+    "keras:Layer.get_input_at",
+    "keras:Layer.get_input_shape_at",
+    "keras:Layer.get_losses_for",
+    "keras:Layer.get_output_at",
+    "keras:Layer.get_output_shape_at",
+    "keras:Layer.get_updates_for",
+    "keras:Layer.updates",
     "keras:Layer.input_shape",
     "keras:Layer.output_shape",
     *(f"{_VARIABLE}.{name}" for name in VARIABLE_METHODS),
@@ -86,6 +96,12 @@ SIZED = tuple(
 CELLS = tuple(
     f"keras:layers.{name}.get_initial_state"
     for name in ("GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells")
+)
+# Functions that make known networks.
+APPLICATIONS = tuple(
+    f"keras.applications:{name}"
+    for name, made in vars(keras.applications).items()
+    if inspect.isfunction(made)
 )
 # Where Keras has the function that downloads a file or finds it among those that it has.
 DOWNLOADING = (
@@ -136,9 +152,15 @@ WIDENED = (
     "keras.utils:to_categorical",
     "keras.src.losses.losses:LossFunctionWrapper.call",
     f"{_TRAINER}.__init__",
+    "keras.src.models.functional:Functional.call",
+    "keras.src.models.functional:Functional._convert_inputs_to_tensors",
+    "keras.src.models.functional:Functional._standardize_inputs",
     *CELLS,
+    *APPLICATIONS,
     *DOWNLOADING,
 )
+# Whether layers that have no `build` are built by the call itself, and not by a symbolic one in front of it.
+_BUILT_BY_CALLS: Slot[bool] = Slot("layers are built by calls", False)
 # What has been put in its place: facts of Keras' classes, not of an object.
 _installed: set[str] = set()
 
@@ -155,6 +177,20 @@ def takes_one_tensor(model: Any) -> bool:
     """Return whether a Sequential is built for one tensor, which is in no structure."""
     functional = model._functional
     return functional is not None and isinstance(functional._inputs_struct, keras.KerasTensor)
+
+
+def tensors_of_call(layer: Any, number: int) -> tuple[list[Any], list[Any]]:
+    """Return the symbolic tensors that a layer was called with, and what it gave.
+
+    Args:
+        layer: The layer.
+        number: Of the call, from 0 on.
+
+    Raises:
+        IndexError: If it was not called as often.
+    """
+    node = layer._inbound_nodes[number]
+    return list(node.input_tensors), list(node.output_tensors)
 
 
 def set_input_shape(layer: Any, shape: Any) -> None:
@@ -271,6 +307,18 @@ def phase() -> bool | None:
 def set_phase(value: bool | None) -> None:
     """Set the learning phase of calls that do not say it, until `clear_session`."""
     global_state.set_global_attribute("stratax_learning_phase", value)
+
+
+def building_by_calls() -> Surroundings:
+    """Have layers of a block be built by their first call alone: what it adds to a graph is added once."""
+    return _BUILT_BY_CALLS.holding(True)
+
+
+def is_built_by_call(arguments: object) -> bool:
+    """Return whether a symbolic call is only made to build a layer, and the layer's call of these arguments does."""
+    return _BUILT_BY_CALLS.get() and not any(
+        isinstance(each, keras.KerasTensor) for each in keras.tree.flatten(arguments)
+    )
 
 
 @contextlib.contextmanager

@@ -209,15 +209,33 @@ def _find_private(fullname: str, path: str) -> importlib.machinery.ModuleSpec:
         return _as_spec(fullname, forms.tensorboard(found.partition(".")[2]))
     if found:
         return _as_spec(fullname, importlib.import_module(found))
-    return importlib.machinery.ModuleSpec(fullname, _Empty(), is_package=True)
+    return importlib.machinery.ModuleSpec(fullname, _Package(_private.public_place(path)), is_package=True)
 
 
-class _Empty(importlib.abc.Loader):
-    """Loads a package with nothing in it but other modules."""
+class _Package(importlib.abc.Loader):
+    """Loads a package of other modules, which has functions and classes of a public one besides.
+
+    Args:
+        public: That one's name; None for none.
+    """
+
+    def __init__(self, public: str | None) -> None:
+        self._public = public
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Say what it is."""
+        """Say what it is, and where its functions are."""
         module.__doc__ = f"What programs import below `{module.__name__}`, and nothing else."
+        if self._public is not None:
+            public = importlib.import_module(self._public)
+
+            def of_public(name: str) -> object:
+                found = None if name.startswith("__") else getattr(public, name, None)
+                # A module of the name is one below the package, which the import system looks for next.
+                if found is None or isinstance(found, types.ModuleType):
+                    raise AttributeError(f"{module.__name__} has no {name}.", name=name, obj=module)
+                return found
+
+            vars(module)["__getattr__"] = of_public
 
 
 def _as_spec(name: str, module: types.ModuleType) -> importlib.machinery.ModuleSpec:

@@ -143,6 +143,16 @@ def place(path: str) -> str | None:
     return _place_of_python(after[:-1])
 
 
+def public_place(path: str) -> str | None:
+    """Return the module of `tf.contrib` whose functions and classes a package below it has, too; None elsewhere.
+
+    Args:
+        path: The package's path below `tensorflow`, as `contrib.framework.python.ops`.
+    """
+    before, inside, _ = f"{path}.".partition("python.")
+    return f"stratax.tf.{before[:-1]}" if before and inside else None
+
+
 def _place_of_python(path: str) -> str | None:
     if path in _PACKAGES:
         return ""

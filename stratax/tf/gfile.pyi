@@ -1,16 +1,16 @@
 """`tf.gfile`: files and folders, under TensorFlow 1's names (tf layer)."""
 
-import stratax.data
 import stratax.io.gfile
+import stratax.tensorflow.checkpoints.listing
 from stratax.io.gfile import GFile as GFile
 
 Copy = stratax.io.gfile.copy
 DeleteRecursively = stratax.io.gfile.rmtree
-Exists = stratax.io.gfile.exists
+Exists = stratax.tensorflow.checkpoints.listing.exists
 FastGFile = stratax.io.gfile.GFile
-Glob = stratax.data.glob
+Glob = stratax.tensorflow.checkpoints.listing.glob
 IsDirectory = stratax.io.gfile.isdir
-ListDirectory = stratax.io.gfile.listdir
+ListDirectory = stratax.tensorflow.checkpoints.listing.listdir
 MakeDirs = stratax.io.gfile.makedirs
 MkDir = stratax.io.gfile.mkdir
 Open = stratax.io.gfile.GFile

@@ -21,17 +21,18 @@ def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
     if isinstance(shape, (tuple, list)) and set(map(type, shape)) <= {int}:
         return tuple(shape)
     parts = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(_check_known(name, shape))
-    return tuple(size if is_symbolic_size(size) else int(_check_known(name, size)) for size in parts)
+    return tuple(size if is_symbolic_size(size) else int(_check_known(name, size, "iuf")) for size in parts)
 
 
-def _check_known(name: str, value: object) -> Any:
+def _check_known(name: str, value: object, kinds: str = "iu") -> Any:
     # `tf.shape` of an array with a symbolic size, and what is computed from it.
     if is_symbolic_size(value) or (isinstance(value, np.ndarray) and any(map(is_symbolic_size, value.flat))):
         return np.asarray(value, object)
     # Shapes are part of a program: what is computed of its arguments comes too late.
     value = if_constant(value)
     array = None if is_traced(value) or value is None else np.asarray(value)
-    if array is None or (array.dtype.kind not in "iu" and array.size):
+    # Of a list's parts TensorFlow casts tensors of fractions, and refuses Python's.
+    if array is None or type(value) is float or (array.dtype.kind not in kinds and array.size):
         raise BadTypeError(
             f"`{name}` must be whole numbers that are known while a program is traced. "
             f"Received: {name}={shown(value)}. Compute it from shapes, which are always known, and not from arrays."

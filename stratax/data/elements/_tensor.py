@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.tracing import PIPELINE
 from stratax.data.elements._reference import Reference
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.errors import BadArgumentError, UnimplementedError
@@ -20,10 +21,12 @@ def check_shape(have: tuple[int, ...], want: object) -> None:
         )
 
 
-def _make_undefined(name: str) -> property:
-    """Return an attribute that only tensors of TensorFlow's graphs have."""
+def _make_undefined(name: str, in_pipelines: str | None = None) -> property:
+    """Return an attribute that only tensors of TensorFlow's graphs have; in a Dataset's functions it may be a text."""
 
-    def refuse(self: object) -> NoReturn:
+    def refuse(self: object) -> str:
+        if in_pipelines is not None and PIPELINE.get() is not None:
+            return in_pipelines
         # An AttributeError, so that `hasattr` says that it is not there.
         raise AttributeError(
             f"Only the tensors of a graph have `{name}`. Expected: a tensor that a model_fn has named. Received: an "
@@ -88,7 +91,7 @@ class TensorMethods:
         """Return what :meth:`ref` returns."""
         return Reference(self)
 
-    name = _make_undefined("name")
+    name = _make_undefined("name", in_pipelines="tensor:0")
     op = _make_undefined("op")
     graph = _make_undefined("graph")
 

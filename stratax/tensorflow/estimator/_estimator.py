@@ -397,11 +397,7 @@ class Estimator:
                 f"An export has models of some modes. Expected: at least one of {', '.join(modes)}. Received: "
                 f"{shown(list(input_receiver_fn_map))}."
             )
-        servings = {
-            mode: _exporting.Serving(input_receiver_fn_map[mode], mode)
-            for mode in modes
-            if mode in input_receiver_fn_map
-        }
+        functions = {mode: input_receiver_fn_map[mode] for mode in modes if mode in input_receiver_fn_map}
         files = _exporting.extra_files(assets_extra)
         path = checkpoint_path or self.latest_checkpoint()
         if path is None and not self._has_values:
@@ -409,18 +405,22 @@ class Estimator:
         with tracebacks.shortened:
             # A program of one device, whatever the strategy: a server has its own.
             strategy = default_strategy()
-            signatures = {}
-            state = self._state(path, trains=ModeKeys.TRAIN in servings)
-            for mode, serving in servings.items():
-                element, infos = serving.blank()
-                # Their variables are in the export once.
-                model = EstimatorModel(
-                    self._calling(mode, exports=True), mode, strategy, state, self._compiled
-                )
-                model.build(element)
-                self._read(model, strategy, path)
-                signatures.update(_exporting.signatures_of(model, serving, infos))
-            folder = _exporting.write_export(signatures, export_dir_base, files)
+
+            def write(servings: Mapping[str, "_exporting.Serving"]) -> str:
+                signatures: dict[str, Any] = {}
+                state = self._state(path, trains=ModeKeys.TRAIN in servings)
+                for mode, serving in servings.items():
+                    element, infos = serving.blank()
+                    # Their variables are in the export once.
+                    model = EstimatorModel(
+                        self._calling(mode, exports=True), mode, strategy, state, self._compiled
+                    )
+                    model.build(element)
+                    self._read(model, strategy, path)
+                    signatures.update(_exporting.signatures_of(model, serving, infos))
+                return _exporting.write_export(signatures, export_dir_base, files)
+
+            folder = _exporting.write_with_sizes(write, functions)
         _logger.info("Export written to: %s", folder)
         return os.fsencode(folder)
 

@@ -41,9 +41,15 @@ class Serving:
     Args:
         function: The function of the user's.
         mode: The mode of the model that gets it.
+        shares_sizes: Whether inputs have sizes that are not known in common, dimension by dimension.
+
+    Attributes:
+        may_share_sizes: Whether several inputs have such, once `blank` was called.
     """
 
-    def __init__(self, function: Callable[[], Any], mode: str = ModeKeys.PREDICT) -> None:
+    def __init__(
+        self, function: Callable[[], Any], mode: str = ModeKeys.PREDICT, *, shares_sizes: bool = False
+    ) -> None:
         if not callable(function):
             raise errors.BadTypeError(
                 "serving_input_receiver_fn must be a function without arguments. Received: "
@@ -51,6 +57,8 @@ class Serving:
             )
         self._function = function
         self._mode = mode
+        self._shares_sizes = shares_sizes
+        self.may_share_sizes = False
 
     def receive(self, alternative: str | None = None) -> tuple[Any, Any, dict[str, Any]]:
         """Return features, labels, and what is fed, by name; called while an export is traced.
@@ -71,6 +79,7 @@ class Serving:
                 name: {key: info_of(value) for key, value in tensors.items()} for name, tensors in fed.items()
             }
             recorder.inputs.give_names(fed[None])
+            self.may_share_sizes = recorder.inputs.may_share_sizes
             element = jax.tree.map(recorder.blank, (features, labels), is_leaf=recorder.is_value)
             found.extend((element, infos))
 
@@ -80,6 +89,7 @@ class Serving:
 
     def _parts(self) -> tuple[Any, Any, dict[str | None, dict[str, Any]]]:
         """Return features, labels, and what may be fed: the usual tensors under None, and others by their names."""
+        current_recorder().inputs.shares_sizes = self._shares_sizes
         receiver = self._function()
         if self._mode != ModeKeys.PREDICT:
             if not isinstance(receiver, SupervisedInputReceiver):
@@ -96,6 +106,37 @@ class Serving:
             )
         others = receiver.receiver_tensors_alternatives or {}
         return receiver.features, None, {None: dict(receiver.receiver_tensors), **others}
+
+
+def write_with_sizes(
+    write: Callable[[Mapping[str, Serving]], str], functions: Mapping[str, Callable[[], Any]]
+) -> str:
+    """Write an export whose inputs have any sizes; if the model combines them, any that are the same in all inputs.
+
+    TensorFlow's placeholders do not say which of their sizes have to be equal: that shows where a model computes with
+    several. An export with sizes in common checks them when it is called.
+
+    Args:
+        write: Writes it of what makes inputs, by mode; returns its path.
+        functions: The user's functions, by mode.
+    """
+    servings = {mode: Serving(function, mode) for mode, function in functions.items()}
+    try:
+        return write(servings)
+    except Exception as error:
+        if not any(serving.may_share_sizes for serving in servings.values()):
+            raise
+        _logger.info(
+            "The export's inputs can't have sizes that are independent of one another (%s). It is tried with sizes "
+            "that are the same in all inputs, dimension by dimension.",
+            error,
+        )
+        try:
+            return write(
+                {mode: Serving(function, mode, shares_sizes=True) for mode, function in functions.items()}
+            )
+        except Exception:
+            raise error from None
 
 
 def signatures_of(
@@ -153,7 +194,7 @@ def _function(
             current_recorder().inputs.give_names(given)
         else:
             current_recorder().inputs.feed(given)
-        spec = model.call_for_export(features, labels)
+        spec = model.call_for_export(features, labels, shapes=_shapes_of(features))
         _forget_changes()
         return outputs_of(spec.predictions, spec.export_outputs)[name].tensors()
 
@@ -167,9 +208,15 @@ def _make_supervised(model: EstimatorModel, serving: Serving) -> ExportedFunctio
         del inputs
         features, labels, fed = serving.receive()
         current_recorder().inputs.give_names(fed)
-        return model.call_for_export(features, labels, _with_metrics).tensors()  # type: ignore[no-any-return]
+        made = model.call_for_export(features, labels, _with_metrics, shapes=_shapes_of((features, labels)))
+        return made.tensors()  # type: ignore[no-any-return]
 
     return ExportedFunction(call_model, {}, model.mode, has_placeholders=True)
+
+
+def _shapes_of(features: object) -> list[tuple[Any, ...]]:
+    recorder = current_recorder()
+    return [recorder.shape_of(each) for each in jax.tree.leaves(features, is_leaf=recorder.is_value)]
 
 
 def _forget_changes() -> None:

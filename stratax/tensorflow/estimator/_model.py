@@ -7,7 +7,7 @@ makes the variables; and once more within the compiled step for each shape and e
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -207,6 +207,8 @@ class EstimatorModel:
         features: object,
         labels: object = None,
         then: Callable[[ModelScope, Any], Any] = lambda scope, spec: spec,
+        *,
+        shapes: Sequence[tuple[Any, ...]] = (),
     ) -> Any:
         """Return the spec of what an export is fed, or what is made of it; called while the export is traced.
 
@@ -214,8 +216,10 @@ class EstimatorModel:
             features: Arrays of the program, and values of the host.
             labels: Likewise; None for predictions.
             then: Called in the scope, with it and the spec.
+            shapes: Those of features and labels, with symbols for sizes that are not known.
         """
         scope = self._latest = ModelScope(self.state, self.mode)
+        scope.names.input_shapes = list(shapes)
         with scope.entered({}):
             scope.global_step()
             return then(scope, self._call(features, labels))

@@ -116,7 +116,7 @@ class RecordedValue(labels.TextSymbol):
         """What it is, as signatures say it."""
         return TensorInfo(STRING if self.dtype.hasobject else self.dtype.name, self.shape)
 
-    def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
+    def apply(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
         """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
         return self._recorder.applied(function, operands, name, None)
 

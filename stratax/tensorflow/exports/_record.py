@@ -82,6 +82,12 @@ class HostRecorder:
         self.calls.note(f"in/{name}", info)
         return made
 
+    def shape_of(self, value: object) -> tuple[Any, ...]:
+        """Return the sizes of a feature as the program has them: numbers, and symbols for those that are not known."""
+        if isinstance(value, RecordedValue):
+            return self.arguments.symbolic(value.dims)
+        return tuple(getattr(value, "shape", None) or ())
+
     def placeholder(self, dtype: Any, shape: Any, name: str | None) -> Any:
         """Return what stands for an input that `tf.placeholder` makes.
 

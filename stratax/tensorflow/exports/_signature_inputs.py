@@ -26,12 +26,16 @@ class SignatureInputs:
         infos: What the inputs are, by name.
         fed: The names of values that are inputs although the host could make them, by id.
         takes_fed_only: Whether the signature takes what it is fed, and no other input.
+        shares_sizes: Whether sizes that are not known are one size in all inputs that have them in the same dimension.
+        may_share_sizes: Whether some inputs have sizes that are not known in the same dimension.
     """
 
     def __init__(self, arguments: HostArguments) -> None:
         self.infos: dict[str, TensorInfo] = {}
         self.fed: dict[str, str] = {}
         self.takes_fed_only = False
+        self.shares_sizes = False
+        self.may_share_sizes = False
         self._arguments = arguments
         self._made: list[tuple[Any, str]] = []
         self._names: dict[str, str] = {}
@@ -46,11 +50,15 @@ class SignatureInputs:
         self.infos[name] = info
         index = list(self.infos).index(name)
         sizes: list[int | str] = [
-            size if size is not None else BATCH if axis == 0 else f"size{index}_{axis}"
+            size if size is not None else BATCH if axis == 0 else self._name_size(index, axis)
             for axis, size in enumerate(info.shape)
         ]
         self._sizes.update(size for size in sizes if isinstance(size, str) and size != BATCH)
         return sizes
+
+    def _name_size(self, index: int, axis: int) -> str:
+        self.may_share_sizes |= any(size.endswith(f"_{axis}") for size in self._sizes)
+        return f"size_{axis}" if self.shares_sizes else f"size{index}_{axis}"
 
     def has_size(self, size: int | str) -> bool:
         """Return whether an input has a size that is not known, by its name."""

@@ -20,7 +20,7 @@ from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core import state
 from stratax.errors import BadArgumentError, FailedPreconditionError
 from stratax.seams import keras2 as seam
-from stratax.tensorflow.keras2 import _files, _images, _shapes, exported
+from stratax.tensorflow.keras2 import _files, _images, _shapes, exported, layer_text
 from stratax.tensorflow.keras2._dtype_names import dtype_name
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
@@ -29,13 +29,21 @@ _VARIABLE = "keras.src.backend.common.variables:Variable"
 _OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
 # Losses that compare numbers with numbers, place by place.
 _OF_ERRORS = {
+    "binary_crossentropy",
+    "binary_focal_crossentropy",
+    "hinge",
     "huber",
+    "kl_divergence",
     "log_cosh",
     "mean_absolute_error",
     "mean_absolute_percentage_error",
     "mean_squared_error",
     "mean_squared_logarithmic_error",
+    "poisson",
+    "squared_hinge",
 }
+# Those of which Keras 3 refuses arrays of two shapes, of which Keras 2 repeats the smaller one.
+_OF_ONE_SHAPE = {"binary_crossentropy", "binary_focal_crossentropy"}
 _INPUT_SHAPE = (
     "Do not pass an `input_shape`/`input_dim` argument to a layer: Keras 3 wants a `tf.keras.Input(shape)` as the "
     "first layer of a Sequential model."
@@ -55,6 +63,13 @@ def install() -> None:
     seam.add(f"{_TRAINER}.compiled_metrics", property(_CompiledMetrics))
     seam.add("keras:Sequential.predict_classes", _predict_classes)
     seam.add("keras:Sequential.predict_proba", _predict_probabilities)
+    seam.add("keras:Layer.apply", _apply)
+    seam.add("keras:Layer.updates", property(lambda self: []))
+    seam.add("keras:Layer.get_updates_for", lambda self, inputs: [])
+    seam.add("keras:Layer.get_losses_for", lambda self, inputs: self.losses)
+    for place, side in enumerate(("input", "output")):
+        seam.add(f"keras:Layer.get_{side}_at", _of_call(place))
+        seam.add(f"keras:Layer.get_{side}_shape_at", _shape_of_call(place))
     seam.add("keras:Layer.input_shape", property(_input_shape))
     seam.add("keras:Layer.output_shape", property(_output_shape))
     seam.widen(f"{_OPTIMIZER}.__init__", _with_lr_and_decay)
@@ -67,7 +82,7 @@ def install() -> None:
         seam.add(f"{_VARIABLE}.{name}", vars(state.VariableMethods)[name])
     for name in ("assign", "assign_add", "assign_sub"):
         seam.widen(f"{_VARIABLE}.{name}", _without_locks)
-    seam.widen("keras:Layer.__call__", _with_training_by_position)
+    seam.widen("keras:Layer.__call__", lambda call: _with_training_by_position(layer_text.with_text(call)))
     seam.widen("keras:Layer.add_weight", _with_name_first)
     seam.widen("keras:Layer.add_variable", _as_add_weight)
     seam.widen("keras:Layer.__init__", _with_batch_input_shape)
@@ -87,8 +102,11 @@ def install() -> None:
     seam.widen(f"{_TRAINER}.__init__", _with_own_methods)
     for path in seam.CELLS:
         seam.widen(path, _with_dtype)
+    for path in seam.APPLICATIONS:
+        seam.widen(path, _of_tensors)
     _files.install()
     _shapes.install()
+    layer_text.install()
     exported.install()
 
 
@@ -124,6 +142,10 @@ def _with_aggregation(original: Any) -> Any:
         skip_gradients_aggregation: bool = False,
         experimental_aggregate_gradients: bool = True,
     ) -> Any:
+        grads_and_vars = list(grads_and_vars)
+        if not grads_and_vars:
+            # As in Keras 2, where a model is not built yet.
+            return self.iterations
         if experimental_aggregate_gradients and not skip_gradients_aggregation:
             return original(self, grads_and_vars)
         from stratax.distribute.keras_hooks import as_given
@@ -319,6 +341,15 @@ def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
         if given and isinstance(x, keras.utils.PyDataset):
             for name, value in given.items():
                 setattr(x, name, value)
+        for own in getattr(self, "_inputs", None) or ():
+            if own.dtype == "string":
+                x = layer_text.number_inputs(self, x)
+                if isinstance(validation := kwargs.get("validation_data"), tuple) and validation:
+                    kwargs["validation_data"] = (
+                        layer_text.number_inputs(self, validation[0]),
+                        *validation[1:],
+                    )
+                break
         with seam.without_phase():
             return original(self, x, *args, **kwargs)
 
@@ -341,6 +372,32 @@ def _predict_classes(
     if predicted.shape[-1] > 1:
         return predicted.argmax(axis=-1)
     return (predicted > 0.5).astype(np.int32)
+
+
+def _apply(self: keras.Layer, inputs: TensorLike, *args: object, **kwargs: object) -> Any:
+    """Call the layer."""
+    return self(inputs, *args, **kwargs)
+
+
+def _of_call(place: int) -> Callable[..., Any]:
+    """Return a method that gives the inputs (0) or outputs (1) of a layer's call in a functional model."""
+
+    def method(self: keras.Layer, node_index: int) -> Any:
+        """Return the tensor of a call, or a list of several."""
+        found = seam.tensors_of_call(self, node_index)[place]
+        return found[0] if len(found) == 1 else found
+
+    return method
+
+
+def _shape_of_call(place: int) -> Callable[..., Any]:
+    tensors_of = _of_call(place)
+
+    def method(self: keras.Layer, node_index: int) -> Any:
+        """Return the shape of a call's tensor, or shapes of several."""
+        return keras.tree.map_structure(lambda tensor: tensor.shape, tensors_of(self, node_index))
+
+    return method
 
 
 def _input_shape(self: keras.Layer) -> Any:
@@ -569,9 +626,22 @@ def _of_labels_in_a_row(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def call(self: Any, y_true: Any, y_pred: Any) -> Any:
-        return original(self, _in_column(self, y_true, y_pred), y_pred)
+        return original(self, *_in_one_shape(self, _in_column(self, y_true, y_pred), y_pred))
 
     return call
+
+
+def _in_one_shape(measure: Any, y_true: TensorLike, y_pred: TensorLike) -> tuple[Any, Any]:
+    """Return labels and outputs, repeated where a loss wants one shape of both and they have sizes of 1 instead."""
+    if _name_of(measure) not in _OF_ONE_SHAPE or measure._fn_kwargs.get("from_logits"):
+        return y_true, y_pred
+    y_true, y_pred = seam.with_equal_ranks(y_true, y_pred)
+    shapes = [tuple(getattr(each, "shape", ())) for each in (y_true, y_pred)]
+    is_alike = shapes[0] == shapes[1] or len(shapes[0]) != len(shapes[1]) or None in (*shapes[0], *shapes[1])
+    if is_alike or not all(1 in (a, b) or a == b for a, b in zip(*shapes, strict=True)):
+        return y_true, y_pred
+    whole = np.broadcast_shapes(*shapes)
+    return keras.ops.broadcast_to(y_true, whole), keras.ops.broadcast_to(y_pred, whole)
 
 
 def _in_column(measure: Any, y_true: Any, y_pred: Any) -> Any:
@@ -584,6 +654,19 @@ def _in_column(measure: Any, y_true: Any, y_pred: Any) -> Any:
 def _name_of(measure: Any) -> str:
     function = getattr(measure, "fn", None) or getattr(measure, "_fn", None)
     return getattr(function, "__name__", "")
+
+
+def _of_tensors(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a network be made for a tensor that has values, such as a `model_fn`'s feature: it gives the shape."""
+
+    @functools.wraps(original)
+    def application(*args: object, input_tensor: Any = None, **kwargs: object) -> Any:
+        if input_tensor is not None and not isinstance(input_tensor, keras.KerasTensor):
+            shape, dtype = np.shape(input_tensor), keras.backend.standardize_dtype(input_tensor.dtype)
+            input_tensor = keras.Input(shape[1:], dtype=dtype)
+        return original(*args, input_tensor=input_tensor, **kwargs)
+
+    return application
 
 
 def _with_own_methods(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,7 +16,9 @@ import keras
 import numpy as np
 
 from stratax.data.elements import TensorShape
+from stratax.errors import TracingError
 from stratax.seams import keras2 as seam
+from stratax.tensorflow.keras2 import layer_text
 
 # Methods of a layer that take shapes of inputs.
 _OF_SHAPES = ("build", "compute_output_shape")
@@ -75,6 +77,10 @@ def _as_shapes(value: Any) -> Any:
 def _wrap_spec(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if seam.is_built_by_call((args, kwargs)):
+            # Keras goes on with the call then.
+            raise TracingError("The layers of a model_fn are built when they are called.")
+        fn, args, kwargs = layer_text.spec_of(fn, args, kwargs)
         try:
             return original(fn, *args, **kwargs)
         except Exception as error:

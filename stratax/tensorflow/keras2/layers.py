@@ -1,6 +1,9 @@
 """Layers and functions for models that Keras 3 dropped (keras2 layer)."""
 
+import functools
 import importlib
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -10,9 +13,19 @@ from keras import ops
 from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
+from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 
 # The parent of layers that prepare data; Keras 3 has no class of its own for them.
 PreprocessingLayer = keras.Layer
+
+
+@functools.wraps(keras.Input)
+def Input(*args: object, tensor: TensorLike | None = None, **kwargs: object) -> Any:
+    """Return a symbolic tensor; a tensor that has values is returned as it is."""
+    if tensor is None or isinstance(tensor, keras.KerasTensor):
+        return keras.Input(*args, tensor=tensor, **kwargs)
+    # A `model_fn`'s feature: layers compute with it at once, and nothing else is fed in its place.
+    return convert_to_tensor(tensor)
 
 
 class ThresholdedReLU(keras.Layer):
@@ -94,6 +107,40 @@ def model_from_config(config: dict[str, Any], custom_objects: dict[str, Any] | N
         custom_objects: Classes and functions that it names.
     """
     return keras.saving.deserialize_keras_object(config, custom_objects=custom_objects)
+
+
+def multi_gpu_model(
+    model: keras.Model,
+    gpus: int | Sequence[int] | None = None,
+    cpu_merge: bool = True,
+    cpu_relocation: bool = False,
+) -> keras.Model:
+    """Return a model with the layers of another one, as TensorFlow 2.3's `tf.keras.utils.multi_gpu_model`.
+
+    What it computes of a batch is what the parts of the batch would give on several GPUs. It is computed on one device,
+    which a warning says: a strategy makes use of several.
+
+    Args:
+        model: A Functional or Sequential model.
+        gpus: How many GPUs, or their numbers: at least two.
+        cpu_merge: No effect.
+        cpu_relocation: No effect.
+
+    Raises:
+        BadArgumentError: If it is for less than two GPUs.
+    """
+    count = len(gpus) if isinstance(gpus, Sequence) else gpus
+    if count is None or count < 2:
+        raise BadArgumentError(
+            "For multi-gpu usage to be effective, call `multi_gpu_model` with `gpus >= 2`. Received: "
+            f"gpus={shown(gpus)}."
+        )
+    warnings.warn(
+        "multi_gpu_model gives a model that computes on one device. Make the model under the scope of a "
+        "tf.distribute.MirroredStrategy to use several.",
+        stacklevel=2,
+    )
+    return keras.Model(model.inputs, model.outputs[0] if len(model.outputs) == 1 else model.outputs)
 
 
 def to_ordinal(y: TensorLike, num_classes: int | None = None, dtype: DTypeLike = "float32") -> np.ndarray:

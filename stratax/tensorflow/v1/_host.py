@@ -71,7 +71,7 @@ class HostTensor(labels.TextSymbol):
         """The graph of the `model_fn`."""
         return self.op.graph
 
-    def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
+    def apply(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
         """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
         return _apply(function, operands, name)
 
@@ -419,7 +419,7 @@ class HostResult(labels.TextSymbol):
         self.function = function
         self.tensors = tensors
 
-    def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
+    def apply(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
         """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
         return _apply(function, operands, name)
 

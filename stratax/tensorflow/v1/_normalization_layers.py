@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.tensorflow.v1._core_layers import as_known
 from stratax.tensorflow.v1._current import current
 from stratax.tensorflow.v1._layer import Layer, functional
@@ -129,7 +129,7 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
         mean, variance = self.moving_mean.value, self.moving_variance.value
         is_training = as_known(training)
         if is_training is not False:
-            batch = self._moments(x, None)
+            batch = self._moments_of_batch(x)
             if self.trainable:
                 self._add_update(
                     batch, x.size // batch[0].size, self._is_fused(x.ndim), is_training, training
@@ -148,6 +148,19 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
         if self.center:
             result = result + self.beta.value.reshape(shape)
         return result.astype(array.dtype)
+
+    def _moments_of_batch(self, x: Array) -> Any:
+        # TensorFlow's fused kernel has them by itself: a program's own `_moments` is not asked.
+        if self._is_fused(x.ndim):
+            return BatchNormalization._moments(self, x, self._reduction_axes)
+        return self._moments(x, self._reduction_axes, keep_dims=False)
+
+    def _moments(
+        self, inputs: TensorLike, reduction_axes: Sequence[int], keep_dims: bool = False, mask: object = None
+    ) -> Any:
+        """Return the batch's mean and variance; programs override it to have those of several replicas."""
+        del mask
+        return keras.ops.moments(inputs, axes=list(reduction_axes), keepdims=keep_dims)
 
     def _is_fused(self, rank: int) -> bool:
         return self.fused is not False and (rank, self.axis % rank) in ((4, 1), (4, 3), (5, 1), (5, 4))

@@ -18,11 +18,13 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.surroundings import Surroundings
+from stratax.base.tracing import is_symbolic_size
 from stratax.base.typing import Array, TensorLike
 from stratax.core import Variable, control, regions
 from stratax.core.host import check
 from stratax.core.state import Creator, creating_by, drawing_from, is_made_now, last_name
 from stratax.seams import keras as seam
+from stratax.seams import keras2 as keras2_seam
 from stratax.summary import forms
 from stratax.tensorflow.ops.calls import labels, naming
 from stratax.tensorflow.v1 import _keras_optimizers, _summaries, _variables
@@ -145,6 +147,7 @@ class ModelScope(Creator):
             entering(self)
             | forms.collecting(_summaries.ScopeCollector())
             | labels.look_up_by(after_step, self.features.apply)
+            | keras2_seam.building_by_calls()
             | creating_by(self)
             | drawing_from(self._find_generator)
             | naming.telling(self._note, self.derivatives.note_same_rows)
@@ -324,6 +327,9 @@ class ModelScope(Creator):
         if not isinstance(lengths, jax.core.Tracer) or len(widths) != 1 or self.values.is_known(lengths):
             return None
         (width,) = widths
+        if is_symbolic_size(width):
+            # An export has nobody to tell: a mask of a batch that was padded further is that of its features.
+            return width  # type: ignore[no-any-return]
         check(
             jax.numpy.max(lengths) == width,
             [jax.numpy.max(lengths)],

@@ -2,6 +2,8 @@
 
 from keras import *
 
+from stratax.tensorflow.keras2.layers import Input as Input
+
 from . import backend as backend
 from . import callbacks as callbacks
 from . import estimator as estimator

@@ -146,6 +146,58 @@ def test_words_that_the_host_looks_up_make_sentences_of_any_length(tmp_path):
     assert signature(words=[["c"]], count=[1])["tags"].shape == (1, 1)
 
 
+def speller(features, labels, mode):
+    (words, counts), (letters, lengths) = features["words"], features["letters"]
+    table = tf.contrib.lookup.index_table_from_tensor(tf.constant(["a", "b", "c"]), num_oov_buckets=1)
+    spelled = tf.nn.embedding_lookup(tf.get_variable("letters", [4, 3]), table.lookup(letters))
+    # Behind a word's end, and a sentence's, there are no letters.
+    sizes = tf.shape(spelled)
+    mask = tf.reshape(tf.to_float(tf.sequence_mask(lengths)), [sizes[0] * sizes[1], sizes[2], 1])
+    spelled = tf.reduce_sum(tf.reshape(spelled, [-1, sizes[2], 3]) * mask, axis=1)
+    spelled = tf.reshape(spelled, [-1, sizes[1], 3])
+    rows = tf.nn.embedding_lookup(tf.get_variable("words", [4, 2]), table.lookup(words))
+    joined = tf.transpose(tf.concat([rows, spelled], axis=-1), [1, 0, 2])
+    outputs, _ = tf.contrib.rnn.LSTMBlockFusedCell(2)(joined, dtype=tf.float32, sequence_length=counts)
+    found = tf.reduce_sum(outputs, axis=[0, 2])
+    if mode == tf.estimator.ModeKeys.PREDICT:
+        return tf.estimator.EstimatorSpec(mode, predictions={"sum": found})
+    loss = tf.reduce_mean(tf.square(found - 1.0))
+    train_op = tf.train.AdamOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+
+def test_inputs_that_a_model_combines_have_sizes_in_common(tmp_path):
+    def input_fn():
+        words = np.array([["a", "bc"], ["c", ""]], object)
+        letters = np.array([[["a", ""], ["b", "c"]], [["c", ""], ["", ""]]], object)
+        given = {"words": (words, np.int32([2, 1])), "letters": (letters, np.int32([[1, 2], [1, 0]]))}
+        return tf.data.Dataset.from_tensors((given, np.zeros(2, np.int32)))
+
+    def receiver():
+        fed = {
+            "words": tf.placeholder(tf.string, [None, None]),
+            "counts": tf.placeholder(tf.int32, [None]),
+            "letters": tf.placeholder(tf.string, [None, None, None]),
+            "lengths": tf.placeholder(tf.int32, [None, None]),
+        }
+        features = {"words": (fed["words"], fed["counts"]), "letters": (fed["letters"], fed["lengths"])}
+        return tf.estimator.export.ServingInputReceiver(features, fed)
+
+    made = tf.estimator.Estimator(speller, str(tmp_path / "model"))
+    made.train(input_fn, steps=1)
+    signature = load(made.export_saved_model(tmp_path, receiver).decode()).signatures["serving_default"]
+    expected = [each["sum"] for each in made.predict(input_fn)]
+    letters = [[["a", ""], ["b", "c"]], [["c", ""], ["", ""]]]
+    whole = signature(
+        words=[["a", "bc"], ["c", ""]], counts=[2, 1], letters=letters, lengths=[[1, 2], [1, 0]]
+    )
+    np.testing.assert_allclose(whole["sum"], expected, rtol=1e-5)
+    one = signature(words=[["c"]], counts=[1], letters=[[["c"]]], lengths=[[1]])
+    np.testing.assert_allclose(one["sum"], expected[1:], rtol=1e-5)
+    with pytest.raises(ValueError, match="can't be computed for these shapes together"):
+        signature(words=[["c"]], counts=[1], letters=[[["c"]]], lengths=[[1, 0]])
+
+
 def test_updates_that_a_model_only_writes_down_are_no_part_of_an_export(tmp_path):
     def model_fn(features, labels, mode):
         weight = tf.get_variable("weight", [], initializer=tf.ones_initializer())

@@ -18,6 +18,16 @@ def test_layers_of_images_take_lists():
     assert tf.keras.layers.CenterCrop(4, 4)([image.tolist()] * 2).shape == (2, 4, 4, 1)
 
 
+def test_an_input_of_a_tensor_is_the_tensor():
+    features = tf.constant([[1.0, 2.0]])
+    inputs = tf.keras.layers.Input(tensor=features)
+    layer = tf.keras.layers.Dense(1, kernel_initializer="ones")
+    assert layer(inputs).tolist() == [[3.0]]
+    assert tf.function(lambda x: layer(tf.keras.Input(tensor=2 * x)))(features).tolist() == [[6.0]]
+    symbolic = tf.keras.Input((2,), name="x")
+    assert tf.keras.Input(tensor=symbolic).shape == symbolic.shape == (None, 2)
+
+
 def test_layers_give_shapes_that_a_number_of_examples_is_divided_for():
     frames, inputs = 24, tf.keras.Input((24, 4, 4, 2))
     images = tf.keras.layers.Lambda(lambda video: tf.reshape(video, (-1, 4, 4, 2)))(inputs)
@@ -121,6 +131,21 @@ def test_a_model_is_made_of_its_configuration():
     model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(3)])
     again = tf.keras.models.model_from_config(keras.saving.serialize_keras_object(model))
     assert again.output_shape == (None, 3)
+
+
+def test_a_model_for_several_gpus_has_the_layers_of_the_model():
+    inputs = tf.keras.Input((2,))
+    model = tf.keras.Model(inputs, tf.keras.layers.Dense(1)(inputs))
+    with pytest.warns(UserWarning, match="computes on one device"):
+        parallel = tf.keras.utils.multi_gpu_model(model, gpus=2)
+    parallel.compile("sgd", "mse")
+    x, before = np.ones((4, 2), np.float32), model.get_weights()[0]
+    parallel.fit(x, np.ones(4), verbose=0)
+    assert not np.array_equal(model.get_weights()[0], before)
+    np.testing.assert_array_equal(parallel.predict(x, verbose=0), model.predict(x, verbose=0))
+    for wrong in (None, 1, [0]):
+        with pytest.raises(errors.BadArgumentError, match="gpus >= 2"):
+            tf.keras.utils.multi_gpu_model(model, wrong)
 
 
 def test_ordinal_classes():

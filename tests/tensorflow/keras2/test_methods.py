@@ -260,6 +260,35 @@ def test_a_weight_may_have_one_size_for_a_shape():
     assert layer.factors.shape == (3,)
 
 
+def test_layers_say_what_they_were_called_with():
+    first, second = tf.keras.Input((2,)), tf.keras.Input((2,))
+    layer = tf.keras.layers.Dense(3, kernel_regularizer="l2")
+    outputs = layer.apply(first), layer(second)
+    joined = tf.keras.layers.Concatenate()
+    joined(outputs)
+    assert layer.get_input_at(0) is first
+    assert layer.get_output_at(1) is outputs[1]
+    assert layer.get_input_shape_at(1) == (None, 2)
+    assert layer.get_output_shape_at(0) == (None, 3)
+    assert [each is own for each, own in zip(joined.get_input_at(0), outputs, strict=True)] == [True, True]
+    assert joined.get_input_shape_at(0) == [(None, 3)] * 2
+    assert len(layer.get_losses_for(None)) == 1
+    assert layer.updates == layer.get_updates_for(None) == []
+    with pytest.raises(IndexError):
+        layer.get_output_at(2)
+
+
+def test_a_known_network_is_made_for_a_tensor_with_values():
+    images = np.zeros((2, 32, 32, 3), np.float32)
+    model = tf.keras.applications.MobileNet(
+        input_tensor=tf.constant(images), alpha=0.25, weights=None, classes=3
+    )
+    assert model.input_shape == (None, 32, 32, 3)
+    assert model(images).shape == (2, 3)
+    other = tf.keras.Input((32, 32, 3))
+    assert tf.keras.applications.MobileNet(input_tensor=other, alpha=0.25, weights=None).inputs[0] is other
+
+
 def test_metrics_compare_rows_of_labels_with_columns():
     inputs = keras.Input((1,))
     model = keras.Model(inputs, keras.layers.Activation("sigmoid")(inputs))
@@ -507,3 +536,40 @@ def test_files_are_found_by_their_paths(tmp_path):
     assert pathlib.Path(found) == path
     inside = tf.keras.utils.get_file("below/words.txt", path.as_uri(), cache_dir=str(tmp_path))
     assert pathlib.Path(inside) == tmp_path / "datasets" / "below" / "words.txt"
+
+
+@pytest.mark.parametrize(
+    ("loss", "of_one", "of_rows"),
+    [
+        # As TensorFlow 2.15 gives them.
+        ("BinaryCrossentropy", 0.92154, 0.8770294),
+        ("BinaryFocalCrossentropy", 0.404, 0.4794359),
+        ("Hinge", 0.9, 0.8166667),
+        ("SquaredHinge", 0.89, 0.945),
+        ("Poisson", 1.1026484, 1.1225101),
+        ("KLDivergence", 0.8026481, 1.2783531),
+    ],
+)
+def test_losses_repeat_what_has_sizes_of_1(loss, of_one, of_rows):
+    labels, outputs = np.float32([0, 1, 1]), np.float32([[0.2, 0.7], [0.4, 0.9], [0.6, 0.1]])
+    measure = getattr(keras.losses, loss)()
+    assert float(measure(labels[:, None], np.float32([[0.3]]))) == pytest.approx(of_one, rel=1e-4)
+    # Labels in a row are those of rows, each with all of it.
+    assert float(measure(labels, outputs)) == pytest.approx(of_rows, rel=1e-4)
+    assert float(measure(labels[:, None], outputs)) == pytest.approx(of_rows, rel=1e-4)
+
+
+def test_shapes_of_a_crossentropy_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="must have the same shape"):
+        keras.losses.BinaryCrossentropy()(np.ones((3, 2), np.float32), np.full((3, 3), 0.5, np.float32))
+    with pytest.raises(ValueError, match="must have the same shape"):
+        keras.losses.BinaryCrossentropy(from_logits=True)(np.ones((3, 1)), np.ones((1, 1), np.float32))
+
+
+def test_no_gradients_are_no_step():
+    optimizer = tf.keras.optimizers.Adam()
+    assert int(optimizer.apply_gradients([])) == 0
+    variable = tf.Variable([1.0])
+    optimizer.apply_gradients(zip([tf.constant([2.0])], [variable], strict=True))
+    optimizer.apply_gradients(zip([], [], strict=True))
+    assert int(optimizer.iterations) == 1

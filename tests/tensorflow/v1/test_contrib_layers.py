@@ -33,3 +33,7 @@ def test_regularizers():
 
     second, total = Step(body)(np.ones((2, 3), np.float32))
     assert (float(second), float(total)) == (1.5, 6)
+
+
+def test_the_initializer_of_convolutions_is_that_of_layers():
+    assert tf.contrib.layers.xavier_initializer_conv2d is tf.contrib.layers.xavier_initializer

@@ -117,3 +117,57 @@ def test_replicas_share_variables_and_average_statistics():
     np.testing.assert_allclose(
         many.value("batch_normalization/moving_variance"), 0.5 + 0.5 * parts.var(1).mean(0), rtol=1e-5
     )
+
+
+class Doubled(layers.BatchNormalization):
+    """Has moments of its own, as those that take them of several replicas."""
+
+    def _moments(self, inputs, reduction_axes, keep_dims, mask=None):
+        mean, variance = super()._moments(inputs, reduction_axes, keep_dims=keep_dims, mask=mask)
+        assert (tuple(reduction_axes), mean.shape) == ((0, 1, 2), (3,))
+        return 2 * mean, 4 * variance
+
+
+@pytest.mark.parametrize(("fused", "factor"), [(False, 2), (None, 1)])
+def test_a_programs_own_moments_are_asked_for_where_the_kernel_is_not_fused(fused, factor):
+    def body(scope, x):
+        result = Doubled(fused=fused, momentum=0.0)(x, training=True)
+        scope.run(None)
+        return result
+
+    step, x = Step(body), np.arange(24, dtype=np.float32).reshape(2, 2, 2, 3)
+    result = step(x)
+    mean, variance = x.mean((0, 1, 2)) * factor, x.var((0, 1, 2)) * factor**2
+    np.testing.assert_allclose(result, (x - mean) / np.sqrt(variance + 1e-3), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(step.value("doubled/moving_mean"), mean, rtol=1e-6)
+
+
+class Normalized(keras.Model):
+    """A model of Keras with layers of TensorFlow 1 and no `build`, which counts its calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+        self.dense = layers.Dense(2, use_bias=False, kernel_initializer="ones")
+        self.norm = layers.BatchNormalization(momentum=0.0)
+
+    def call(self, inputs, training=False):
+        self.calls += 1
+        return self.norm(self.dense(inputs), training=training)
+
+
+def test_layers_in_a_model_of_keras_update_once():
+    made = []
+
+    def body(scope, x):
+        made.append(Normalized())
+        result = made[-1](x, training=True)
+        assert len(v1.get_collection("update_ops")) == 1
+        scope.run(None)
+        return result
+
+    step, x = Step(body), np.float32([[1, 2], [3, 4]])
+    np.testing.assert_allclose(step(x), [[-1, -1], [1, 1]], atol=1e-3)
+    (mean,) = [step.value(name) for name in step.names if name.endswith("moving_mean")]
+    assert mean.tolist() == [5, 5]
+    assert {each.calls for each in made} == {1}

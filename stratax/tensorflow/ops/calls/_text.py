@@ -129,7 +129,7 @@ def _of_symbols(
             own.arguments[name] = take_operand(name, value)
         return function(*own.args, **own.kwargs)
 
-    return symbols[0].applied(function.__name__, compute, list(symbols))
+    return symbols[0].apply(function.__name__, compute, list(symbols))
 
 
 def _operand(name: str, value: Any, is_text: bool) -> Any:

@@ -16,7 +16,7 @@ from stratax.base.surroundings import Slot, Surroundings
 class TextSymbol:
     """Strings that have no values while a step is traced: features, and what is made of results."""
 
-    def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
+    def apply(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
         """Return what a function makes of operands of which it is one.
 
         Args:
@@ -32,6 +32,8 @@ Lookup = Callable[[Callable[[np.ndarray], np.ndarray], Any], Any]
 Apply = Callable[[Callable[..., np.ndarray], Sequence[Any], str, Any], Any]
 
 
+# The arrays that are numbers of texts in the call of a layer, by id, with themselves so that no other gets theirs.
+NUMBERED: Slot[dict[int, Any] | None] = Slot("numbers of texts", None)
 _LOOKUP: Slot[Lookup | None] = Slot("lookup of labels", None)
 _APPLY: Slot[Apply | None] = Slot("functions of labels", None)
 

@@ -55,8 +55,10 @@ def not_known(name: str, symbol: object) -> BadTypeError:
 
 
 def is_symbol(value: object) -> bool:
-    """Return whether a value is known later only: a feature, or what a compiled function computes."""
-    return isinstance(value, labels.TextSymbol) or is_traced(value)
+    """Return whether a value is known later only: a feature, what a compiled function computes, or a text's number."""
+    return (
+        isinstance(value, labels.TextSymbol) or is_traced(value) or id(value) in (labels.NUMBERED.get() or ())
+    )
 
 
 def _of_sparse(

@@ -64,7 +64,7 @@ def _or_text(function: Any, numpy_function: Callable[..., Any]) -> Any:
         for operand in (x, y):
             if isinstance(operand, TextSymbol):
                 others = [each if isinstance(each, TextSymbol) else as_text("y", each) for each in (x, y)]
-                return operand.applied(numpy_function.__name__, numpy_function, others)
+                return operand.apply(numpy_function.__name__, numpy_function, others)
         if holds_text(x) or holds_text(y):
             return numpy_function(as_text("x", x), as_text("y", y))
         return compute(x, y)

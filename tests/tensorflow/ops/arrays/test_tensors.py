@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax.errors import BadArgumentError, StrategyError, UnimplementedError
+from stratax.errors import BadArgumentError, BadTypeError, StrategyError, UnimplementedError
 from stratax.tensorflow.ops.arrays import tensors
 
 
@@ -80,6 +80,30 @@ def test_what_only_tensors_of_graphs_have_is_refused(name):
         with pytest.raises(AttributeError, match=f"Only the tensors of a graph have `{name}`"):
             use(tf.ones([2]))
     assert not hasattr(tf.ones([2]), name)
+
+
+def test_tensors_of_a_datasets_functions_have_names():
+    def named(x):
+        message = f"{x.name} is wrong"
+        with tf.control_dependencies([tf.debugging.Assert(x > 0, [message, tf.sqrt(x).name])]):
+            return tf.identity(x)
+
+    (found,) = tf.data.Dataset.from_tensors(4.0).map(named)
+    assert float(found) == 4
+    assert not hasattr(found, "name")
+
+
+def test_sizes_in_a_list_may_be_computed_with_fractions():
+    x = tf.zeros([12])
+
+    def squared(x):
+        side = tf.sqrt(tf.shape(x)[0] / 3)
+        return tf.reshape(x, [side, side, -1])
+
+    assert squared(x).shape == tf.function(squared)(x).shape == (2, 2, 3)
+    for wrong in ([2.0, 6], np.float32([2, 6])):
+        with pytest.raises(BadTypeError, match="must be whole numbers"):
+            tf.reshape(x, wrong)
 
 
 def test_sessions_and_consumers_are_refused():
