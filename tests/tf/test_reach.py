@@ -85,3 +85,49 @@ def test_a_module_that_calls_nothing_is_there_for_others(tmp_path):
 def test_a_name_of_tensorflow_that_is_computed_names_no_own_function(tmp_path):
     text = f"def f():\n    {MISSING}\ndef main():\n    getattr(tf.nn, 'relu'), getattr(tf, name)\nmain()\n"
     assert kinds(tmp_path, program=text) == {(3, "uncalled")}
+
+
+def test_what_a_module_does_as_a_program_is_not_done_where_it_is_imported(tmp_path):
+    found = kinds(
+        tmp_path,
+        program="""
+        import parts
+
+        if __name__ == "__main__":
+            parts.build()
+        """,
+        parts=f"""
+        def build():
+            pass
+
+        def clean():
+            {MISSING}
+
+        if __name__ == '__main__':
+            {MISSING}
+            clean()
+        """,
+    )
+    assert found == {(7, "uncalled"), (10, "uncalled")}
+    assert kinds(tmp_path, program=f'if __name__ == "__main__":\n    {MISSING}\n') == {(3, "missing")}
+
+
+def test_errors_are_handled_where_something_is_missing(tmp_path):
+    def found(tried):
+        return kinds(
+            tmp_path,
+            program=f"""
+            try:
+                {tried}
+            except AttributeError:
+                try:
+                    tf.abs(1)
+                except ValueError:
+                    {MISSING}
+                {MISSING}
+            """,
+        )
+
+    assert found("tf.abs(1)") == {(9, "uncalled"), (10, "uncalled")}
+    # What is tried, and is not there, is expected.
+    assert found("tf.lite") == {(9, "uncalled"), (10, "missing")}
