@@ -25,8 +25,8 @@ def check(paths: tuple[str, ...], as_json: bool) -> int:
     it all.
 
     The exit code is 0 if all that the programs use is there, also where something is different, or where something is
-    not there in a function that nothing calls, or in what handles an error; 1 if something is not there, or a file can't be read as a program; 2 if
-    there is no such file.
+    not there in a function that nothing calls, or in what handles an error; 1 if something is not there, or a file
+    can't be read as a program; 2 if there is no such file.
     """
     from stratax.tf.migration import check as find
 

@@ -85,7 +85,7 @@ def check(paths: Sequence[str | pathlib.Path]) -> list[Finding]:
 
 def _find_called(files: Sequence[pathlib.Path]) -> set[str] | None:
     """Return the functions and classes that a program calls; None if that is not known."""
-    modules = []
+    modules: list[_reach.ModuleParts] = []
     for file in files:
         try:
             tree = ast.parse(file.read_text("utf-8", errors="replace"))

@@ -97,7 +97,9 @@ def _evaluate(node: ast.expr, constants: Mapping[str, Any], find: Find) -> Any:
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
             return _compute(_COMPARISONS[type(op)], [left, right], constants, find)
         case ast.Call(func=ast.Attribute(value=text, attr=method), args=args) if method in _METHODS:
-            return _compute(operator.methodcaller(method, *_values(args)), [text, *args], constants, find, taken=1)
+            return _compute(
+                operator.methodcaller(method, *_values(args)), [text, *args], constants, find, taken=1
+            )
         case ast.Call(func=ast.Name(id="int"), args=[value]):
             return _compute(int, [value], constants, find)
         case ast.Subscript(value=value, slice=index):

@@ -81,7 +81,7 @@ class ModuleParts:
         return next((part.owner for part in self._parts if part.first <= line <= part.last), None)
 
     def find_tried(self, line: int) -> tuple[int, int] | None:
-        """Return the lines that a line of an error's handler waits for, the first and the last; None of another line."""
+        """Return the first and last line of what a line handles errors of; None of a line that handles none."""
         found = [each for each in self._handlers if each.first <= line <= each.last]
         return max(found, key=lambda each: each.first).tried if found else None
 

@@ -15,7 +15,9 @@ _TENSORFLOW = "tensorflow"
 _OWN = "stratax.tf"
 # What programs compare with the versions that they are for.
 _VERSIONS = {
-    f"{place}.{name}" for place in ("tf", "tf.compat.v1") for name in ("VERSION", "__version__", "version.VERSION")
+    f"{place}.{name}"
+    for place in ("tf", "tf.compat.v1")
+    for name in ("VERSION", "__version__", "version.VERSION")
 }
 # What `stratax.tensorflow.keras2` lets classes of Keras take besides: those that have the first argument.
 _KERAS2 = (
