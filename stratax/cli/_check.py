@@ -25,8 +25,8 @@ def check(paths: tuple[str, ...], as_json: bool) -> int:
     it all.
 
     The exit code is 0 if all that the programs use is there, also where something is different, or where something is
-    not there in a function that nothing calls, or in what handles an error; 1 if something is not there, or a file
-    can't be read as a program; 2 if there is no such file.
+    not there in a function that nothing calls; 1 if something is not there, or a file can't be read as a program; 2 if
+    there is no such file.
     """
     from stratax.tf.migration import check as find
 
@@ -38,7 +38,7 @@ def check(paths: tuple[str, ...], as_json: bool) -> int:
     else:
         _tell("Not there", [finding for finding in findings if finding.kind not in _HARMLESS])
         uncalled = [finding for finding in findings if finding.kind == "uncalled"]
-        _tell("Not there, in functions that nothing calls, or for errors", uncalled)
+        _tell("Not there, in functions that nothing calls", uncalled)
         _tell("Different", [finding for finding in findings if finding.kind == "different"])
         click.echo(_verdict(findings))
     return 0 if works else 1

@@ -77,19 +77,18 @@ def check(paths: Sequence[str | pathlib.Path]) -> list[Finding]:
                 yield from _check_file(program, is_first=is_of_first)
                 continue
             called = None if path.suffix == _NOTEBOOK else _find_called(own)
-            for place, file in enumerate(own):
-                yield from _check_file(file, is_first=is_of_first, called=called, is_imported=place > 0)
+            for file in own:
+                yield from _check_file(file, is_first=is_of_first, called=called)
 
     return [finding for path in paths for finding in check_path(pathlib.Path(path))]
 
 
 def _find_called(files: Sequence[pathlib.Path]) -> set[str] | None:
     """Return the functions and classes that a program calls; None if that is not known."""
-    modules: list[_reach.ModuleParts] = []
+    modules = []
     for file in files:
         try:
-            tree = ast.parse(file.read_text("utf-8", errors="replace"))
-            modules.append(_reach.ModuleParts(tree, is_imported=bool(modules)))
+            modules.append(_reach.ModuleParts(ast.parse(file.read_text("utf-8", errors="replace"))))
         except (SyntaxError, ValueError):
             if not modules:
                 return None
@@ -135,13 +134,10 @@ def check_source(text: str, file: str = "<program>") -> list[Finding]:
     return _check_texts([_Text(text, None)], file, is_first=_generation.is_of_the_first(text))
 
 
-def _check_file(
-    path: pathlib.Path, *, is_first: bool, called: set[str] | None = None, is_imported: bool = False
-) -> list[Finding]:
+def _check_file(path: pathlib.Path, *, is_first: bool, called: set[str] | None = None) -> list[Finding]:
     text = path.read_text("utf-8", errors="replace")
     if path.suffix != _NOTEBOOK:
-        texts = [_Text(text, None)]
-        return _check_texts(texts, str(path), is_first=is_first, called=called, is_imported=is_imported)
+        return _check_texts([_Text(text, None)], str(path), is_first=is_first, called=called)
     try:
         cells = list(_cells(json.loads(text)))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -170,12 +166,7 @@ def _without_commands(cell: str) -> str:
 
 
 def _check_texts(
-    texts: Sequence[_Text],
-    file: str,
-    *,
-    is_first: bool,
-    called: set[str] | None = None,
-    is_imported: bool = False,
+    texts: Sequence[_Text], file: str, *, is_first: bool, called: set[str] | None = None
 ) -> list[Finding]:
     """Return what the parts of a program use, of which a name of one is known in those that follow."""
     findings = []
@@ -193,29 +184,23 @@ def _check_texts(
         constants = _constants.find_constants(tree) if len(texts) == 1 else {}
         reader = _reader.ProgramReader(space, is_first=is_first, constants=constants)
         reader.visit(tree)
-        read.append((text, reader, _reach.ModuleParts(tree, is_imported=is_imported)))
+        read.append((text, reader, _reach.ModuleParts(tree)))
     run = _run_by_program([reader for _, reader, _ in read])
     for text, reader, parts in read:
-        told: dict[tuple[int, str], tuple[_Kind, str]] = {}
+        told: set[tuple[int, str]] = set()
         for use in reader.uses:
             if (use.line, use.name) not in told and (judged := _judge(use, in_graph=use.function not in run)):
-                told[use.line, use.name] = judged
-        lacking = reader.expected | {line for (line, _), (kind, _) in told.items() if kind == "missing"}
-        for (line, name), (kind, message) in told.items():
-            owner = parts.owner_of(line)
-            is_uncalled = called is not None and owner is not None and owner not in called
-            if kind == "missing" and (is_uncalled or _is_idle(line, parts, lacking)):
-                kind = "uncalled"
-            findings.append(
-                Finding(file=file, cell=text.cell, line=line, kind=kind, name=name, message=message)
-            )
+                told.add((use.line, use.name))
+                kind, message = judged
+                owner = parts.owner_of(use.line)
+                if kind == "missing" and called is not None and owner is not None and owner not in called:
+                    kind = "uncalled"
+                findings.append(
+                    Finding(
+                        file=file, cell=text.cell, line=use.line, kind=kind, name=use.name, message=message
+                    )
+                )
     return sorted(findings, key=lambda each: each.cell or 0)
-
-
-def _is_idle(line: int, parts: _reach.ModuleParts, lacking: set[int]) -> bool:
-    """Return whether a line handles errors of lines in which nothing is missing."""
-    tried = parts.find_tried(line)
-    return tried is not None and not any(tried[0] <= each <= tried[1] for each in lacking)
 
 
 def _run_by_program(readers: Sequence[_reader.ProgramReader]) -> set[str]:

@@ -1,34 +1,14 @@
 """Conditions that are known from a program's text (tf layer).
 
-Programs for several ways begin with `eager = True`, and have the other way behind an `else`: it is not run. Those for
-several versions of TensorFlow ask for its version.
+Programs for several ways begin with `eager = True`, and have the other way behind an `else`: it is not run.
 """
 
 import ast
 import collections
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-# What finds the value of an attribute, such as `tf.__version__`, or returns this.
-UNKNOWN = object()
-Find = Callable[[ast.Attribute], Any]
-
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-# Of text, with constants as arguments.
-_METHODS = ("startswith", "split")
-
-
-def _find_nothing(node: ast.Attribute) -> Any:
-    del node
-    return UNKNOWN
+_UNKNOWN = object()
 
 
 def find_constants(tree: ast.Module) -> dict[str, Any]:
@@ -61,68 +41,35 @@ def find_constants(tree: ast.Module) -> dict[str, Any]:
     return found
 
 
-def is_true(test: ast.expr, constants: Mapping[str, Any], find: Find = _find_nothing) -> bool | None:
+def is_true(test: ast.expr, constants: Mapping[str, Any]) -> bool | None:
     """Return whether a condition holds; None if that is not known.
 
     Args:
         test: The condition.
         constants: The names that are known.
-        find: Returns the value of an attribute, or `UNKNOWN`.
     """
-    found = _evaluate(test, constants, find)
-    return None if found is UNKNOWN else bool(found)
+    found = _evaluate(test, constants)
+    return None if found is _UNKNOWN else bool(found)
 
 
-def _evaluate(node: ast.expr, constants: Mapping[str, Any], find: Find) -> Any:
+def _evaluate(node: ast.expr, constants: Mapping[str, Any]) -> Any:
     match node:
         case ast.Constant(value=value):
             return value
         case ast.Name(id=name):
-            return constants.get(name, UNKNOWN)
-        case ast.Attribute():
-            return find(node)
+            return constants.get(name, _UNKNOWN)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            found = _evaluate(operand, constants, find)
-            return found if found is UNKNOWN else not found
+            found = _evaluate(operand, constants)
+            return found if found is _UNKNOWN else not found
         case ast.BoolOp(op=op, values=values):
-            found = [is_true(each, constants, find) for each in values]
+            found = [is_true(each, constants) for each in values]
             decides = isinstance(op, ast.Or)
             if decides in found:
                 return decides
-            return UNKNOWN if None in found else not decides
-        case ast.Call(func=ast.Name(id="hasattr"), args=[owner, ast.Constant(value=str() as name)]):
-            # What is not there may be asked for since it is not: that is left open.
-            given = find(ast.Attribute(value=owner, attr=name, ctx=ast.Load()))
-            return UNKNOWN if given is UNKNOWN else True
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
-            return _compute(_COMPARISONS[type(op)], [left, right], constants, find)
-        case ast.Call(func=ast.Attribute(value=text, attr=method), args=args) if method in _METHODS:
-            return _compute(
-                operator.methodcaller(method, *_values(args)), [text, *args], constants, find, taken=1
-            )
-        case ast.Call(func=ast.Name(id="int"), args=[value]):
-            return _compute(int, [value], constants, find)
-        case ast.Subscript(value=value, slice=index):
-            return _compute(operator.getitem, [value, index], constants, find)
-    return UNKNOWN
-
-
-def _values(nodes: list[ast.expr]) -> list[Any]:
-    return [each.value for each in nodes if isinstance(each, ast.Constant)]
-
-
-def _compute(
-    function: Callable[..., Any],
-    nodes: list[ast.expr],
-    constants: Mapping[str, Any],
-    find: Find,
-    taken: int | None = None,
-) -> Any:
-    """Return what a function gives for the values of nodes, of which it takes the first, if all are known."""
-    values = [_evaluate(each, constants, find) for each in nodes]
-    if any(each is UNKNOWN for each in values):
-        return UNKNOWN
-    try:
-        return function(*values[:taken])
-    except (TypeError, ValueError, IndexError):
-        return UNKNOWN
+            return _UNKNOWN if None in found else not decides
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[right]):
+            one, other = _evaluate(left, constants), _evaluate(right, constants)
+            if one is _UNKNOWN or other is _UNKNOWN:
+                return _UNKNOWN
+            return (one == other) == isinstance(op, ast.Eq)
+    return _UNKNOWN

@@ -83,7 +83,6 @@ def install_as_tensorflow() -> None:
         return
     _tell_what_is_hidden()
     sys.modules[_TENSORFLOW] = own
-    backend.after_import("keras", _take_old_keras)
     # TensorBoard's own way to be told not to use TensorFlow.
     sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
     backend.after_import("keras", _hide_from_keras)
@@ -131,12 +130,6 @@ def _take_keras2() -> None:
     install()
     if importlib.util.find_spec(_TENSORFLOW) is None:
         _hide_from_keras()
-
-
-def _take_old_keras() -> None:
-    from stratax.tf import _old_keras
-
-    _old_keras.install()
 
 
 def _take_training_of_keras2() -> None:

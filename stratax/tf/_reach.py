@@ -2,8 +2,7 @@
 
 A program's module often has a function for another day: for a quick look, for another kind of model. What it uses does
 not keep the program from running. A function or class counts as called if its name stands anywhere in what is run: in
-the modules' own lines, and in what counts as called. What a module does as a program is not done where it is imported,
-and errors are handled if there are some.
+the modules' own lines, and in what counts as called.
 """
 
 import ast
@@ -14,8 +13,6 @@ from typing import NamedTuple
 _BY_ANY_NAME = frozenset({"eval", "exec", "globals", "locals", "vars"})
 # In these nobody looks for a function of the program.
 _LIBRARIES = frozenset({"absl", "keras", "numpy", "stratax", "tensorflow"})
-# Whose lines are those behind `if __name__ == "__main__"`: no name, so that nothing calls it.
-_AS_PROGRAM = "<main>"
 
 
 class _Part(NamedTuple):
@@ -34,31 +31,14 @@ class _Part(NamedTuple):
     names: frozenset[str]
 
 
-class _Handler(NamedTuple):
-    """Lines that run only if something goes wrong in other lines.
-
-    Attributes:
-        tried: The first of the others, and the last.
-        first: The first line.
-        last: The last line.
-    """
-
-    tried: tuple[int, int]
-    first: int
-    last: int
-
-
 class ModuleParts:
     """What of a module runs when it is imported, and what when it is called.
 
     Args:
         tree: The module, or a cell of a notebook.
-        is_imported: Whether it is not the program itself.
     """
 
-    def __init__(self, tree: ast.Module, *, is_imported: bool = False) -> None:
-        self._is_imported = is_imported
-        self._handlers = list(_find_handlers(tree))
+    def __init__(self, tree: ast.Module) -> None:
         self._own_names: set[str] = set()
         self._parts: list[_Part] = []
         self._kept: set[str] = set()
@@ -80,11 +60,6 @@ class ModuleParts:
         """Return the function or class that a line belongs to; None if it runs when the module is imported."""
         return next((part.owner for part in self._parts if part.first <= line <= part.last), None)
 
-    def find_tried(self, line: int) -> tuple[int, int] | None:
-        """Return the first and last line of what a line handles errors of; None of a line that handles none."""
-        found = [each for each in self._handlers if each.first <= line <= each.last]
-        return max(found, key=lambda each: each.first).tried if found else None
-
     def _read(self, node: ast.AST, owner: str | None = None) -> None:
         """Read a statement of the module, or of a class of it."""
         match node:
@@ -105,11 +80,6 @@ class ModuleParts:
                     self._kept.add(owner or node.name)
                 for each in node.body:
                     self._read(each, owner or node.name)
-            case ast.If() if self._is_imported and _is_for_programs(node.test):
-                last = node.body[-1].end_lineno or node.lineno
-                self._parts.append(_Part(_AS_PROGRAM, node.body[0].lineno, last, frozenset()))
-                for each in node.orelse:
-                    self._read(each, owner)
             case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
                 for each in ast.iter_child_nodes(node):
                     self._read(each, owner)
@@ -137,19 +107,6 @@ def find_called(modules: Sequence[ModuleParts]) -> set[str] | None:
     own = modules[0].owners
     # A module that calls none of its own functions is there for others, which may call any.
     return called if not own or own & called else None
-
-
-def _is_for_programs(test: ast.expr) -> bool:
-    return isinstance(test, ast.Compare) and ast.unparse(test).replace('"', "'") == "__name__ == '__main__'"
-
-
-def _find_handlers(tree: ast.Module) -> Iterator[_Handler]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Try):
-            tried = node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno
-            for handler in node.handlers:
-                last = handler.body[-1]
-                yield _Handler(tried, handler.body[0].lineno, last.end_lineno or last.lineno)
 
 
 def _names_in(node: ast.AST) -> Iterator[str]:

@@ -9,16 +9,10 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stratax.tf import _constants, _missing, _names, _private, _sources, _version
+from stratax.tf import _constants, _missing, _names, _private, _sources
 
 _TENSORFLOW = "tensorflow"
 _OWN = "stratax.tf"
-# What programs compare with the versions that they are for.
-_VERSIONS = {
-    f"{place}.{name}"
-    for place in ("tf", "tf.compat.v1")
-    for name in ("VERSION", "__version__", "version.VERSION")
-}
 # What `stratax.tensorflow.keras2` lets classes of Keras take besides: those that have the first argument.
 _KERAS2 = (
     ("Layer", "input_shape", frozenset({"batch_input_shape", "dynamic"})),
@@ -76,7 +70,6 @@ class ProgramReader(ast.NodeVisitor):
     Attributes:
         uses: What has been found.
         calls: By the name of each function, and "" for the program itself, the names that it calls.
-        expected: The lines of what is missing and tried, so that something else is done.
     """
 
     def __init__(
@@ -84,7 +77,6 @@ class ProgramReader(ast.NodeVisitor):
     ) -> None:
         self.uses: list[Use] = []
         self.calls: dict[str, set[str]] = {}
-        self.expected: set[int] = set()
         self._space = space
         self._function = ""
         self._constants = constants or {}
@@ -156,7 +148,6 @@ class ProgramReader(ast.NodeVisitor):
         for each in node.body:
             self.visit(each)
         if any(catches_missing(handler.type) for handler in node.handlers):
-            self.expected.update(use.line for use in self.uses[before:] if use.complaint is not None)
             self.uses[before:] = [use for use in self.uses[before:] if use.complaint is None]
         for other in (*node.handlers, *node.orelse, *node.finalbody):
             self.visit(other)
@@ -165,7 +156,7 @@ class ProgramReader(ast.NodeVisitor):
         """Read a condition: what `hasattr` asks for is not missed, nor what a constant leaves out."""
         before = len(self.uses)
         self.visit(node.test)
-        holds = _constants.is_true(node.test, self._constants, self._find_value)
+        holds = _constants.is_true(node.test, self._constants)
         for each in (*(node.body if holds is not False else ()), *(node.orelse if holds is not True else ())):
             self.visit(each)
         asked = {
@@ -179,17 +170,6 @@ class ProgramReader(ast.NodeVisitor):
         self.uses[before:] = [
             use for use in self.uses[before:] if use.complaint is None or not asked & set(use.name.split("."))
         ]
-
-    def _find_value(self, node: ast.Attribute) -> Any:
-        """Return the value of TensorFlow's version, or True for a module that is there."""
-        parent = self._infer(node.value)
-        if parent is None or not isinstance(parent.what, _sources.SourceModule):
-            return _constants.UNKNOWN
-        if f"{parent.path}.{node.attr}" in _VERSIONS:
-            return _version.VERSION
-        found = _get(parent, node.attr)
-        is_module = found is not None and isinstance(found.what, _sources.SourceModule)
-        return True if is_module else _constants.UNKNOWN
 
     def visit_For(self, node: ast.For | ast.comprehension) -> None:
         """Read a loop, whose variables hide other names."""

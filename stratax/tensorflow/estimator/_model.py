@@ -40,6 +40,7 @@ from stratax.tensorflow.v1.train import Saver
 
 LOSS = "loss"
 FETCHED = "fetched"
+_LOSSES = "losses"
 # Each one more takes a trace, and makes it as long again.
 _MOST_DERIVATIVES = 4
 GLOBAL_STEP = "global_step"
@@ -198,6 +199,8 @@ class EstimatorModel:
             if self.mode == ModeKeys.TRAIN:
                 # As in TensorFlow, where nobody runs their updates: they would compute, and grow, for nothing.
                 _forget_updates(spec.eval_metric_ops.values())
+                # As in TensorFlow: hooks find it there.
+                scope.collections.add(_LOSSES, spec.loss)
             if self.mode == ModeKeys.PREDICT:
                 spec = spec._replace(predictions=self._with_results(scope, spec.predictions))
             return then(scope, spec)

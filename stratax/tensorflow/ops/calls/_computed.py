@@ -23,8 +23,6 @@ from stratax.tensorflow.ops.calls.described import describe, docstring, paramete
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.op import op
 
-_PAST_INT32 = 2**31
-
 
 def is_host_call(*operands: object) -> bool:
     """Return whether a function of these operands computes on the host, where text and NumPy's arrays are."""
@@ -68,8 +66,6 @@ def with_lists_alike(*operands: object) -> tuple[Any, ...]:
     for operand in operands:
         if isinstance(operand, list | tuple):
             break
-        if type(operand) is int and not -_PAST_INT32 <= operand < _PAST_INT32:
-            return _with_wide_numbers(operands)
     else:
         return operands
     dtype = next((operand.dtype for operand in operands if hasattr(operand, "dtype")), None)
@@ -80,15 +76,6 @@ def with_lists_alike(*operands: object) -> tuple[Any, ...]:
         _like(operand, np.dtype(dtype), on_host=on_host) if isinstance(operand, list | tuple) else operand
         for operand in operands
     )
-
-
-def _with_wide_numbers(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return operands, of which numbers that 32 bits do not hold are fractions beside an array of fractions."""
-    kinds = [np.dtype(each.dtype).kind for each in operands if hasattr(each, "dtype")]
-    # bfloat16 is no kind of NumPy's own.
-    if not kinds or not set(kinds) <= set("fV"):
-        return operands
-    return tuple(float(each) if type(each) is int else each for each in operands)
 
 
 def _like(operand: object, dtype: np.dtype, *, on_host: bool) -> Any:

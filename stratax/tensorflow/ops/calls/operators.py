@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jax import dtypes
 
 from stratax.base.indices import Bound, check_bound, is_known
 from stratax.base.shown import cut, shown
@@ -82,11 +81,6 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
             check_divisor(*((self, other) if is_reflected else (other, self)))
         try:
             return compute(self, other)
-        except OverflowError:
-            # As in TensorFlow, a number of Python takes the dtype of the tensor beside it.
-            if type(other) is not int or not dtypes.issubdtype(self.dtype, np.floating):
-                raise
-            return compute(self, float(other))
         except (TypeError, ValueError) as error:
             # What derives from them tells of tracing.
             if type(error) not in (TypeError, ValueError):

@@ -70,6 +70,36 @@ def make(tmp_path, steps):
     return make
 
 
+def test_a_hook_finds_the_loss_in_its_collection_as_in_tensorflow(make):
+    class Finding(es.SessionRunHook):
+        def begin(self):
+            *self.others, self.loss = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.LOSSES)
+
+        def before_run(self, run_context):
+            return es.SessionRunArgs(self.loss)
+
+        def after_run(self, run_context, run_values):
+            found.append(float(run_values.results))
+
+    given, found = [], []
+
+    class Given(Finding):
+        def __init__(self, loss):
+            self.loss = loss
+
+        def begin(self):
+            pass
+
+        def after_run(self, run_context, run_values):
+            given.append(float(run_values.results))
+
+    hook = Finding()
+    make(Given).train(features(), hooks=[hook], max_steps=9)
+    assert hook.others == []
+    assert found == given
+    assert len(found) == len(set(found)) > 1
+
+
 def test_tensors_of_the_model_are_printed_with_their_steps_values(make, steps, lines):
     class Noting(es.SessionRunHook):
         def __init__(self, loss):

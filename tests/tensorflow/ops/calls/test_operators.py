@@ -43,29 +43,6 @@ def test_a_list_beside_an_array_is_an_array_of_its_dtype(compute, expected):
         )
 
 
-WIDE = -(2**32) + 1
-
-
-@pytest.mark.parametrize(
-    "compute",
-    [
-        lambda x: x * WIDE,
-        lambda x: WIDE + x - 1,
-        lambda x: tf.multiply(x, WIDE),
-        lambda x: tf.add(WIDE, x) - 1,
-        lambda x: tf.where(x < 0, x, WIDE),
-        lambda x: tf.maximum(x, -WIDE) * -1,
-    ],
-)
-def test_a_number_that_32_bits_do_not_hold_is_a_fraction_beside_fractions(compute):
-    x = tf.ones([2])
-    for function in (compute, tf.function(compute)):
-        assert function(x).tolist() == [float(np.float32(WIDE))] * 2
-    # Beside whole numbers it is none that a device has.
-    with pytest.raises((OverflowError, ValueError), match=r"overflow|too large"):
-        tf.ones([2], tf.int32) * WIDE
-
-
 @pytest.mark.parametrize(
     "compute",
     [
