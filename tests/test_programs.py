@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools import program_data, programs
+from tools.losses import Compared
 from tools.program_runs import OWN, STOPPED, WELL, Outcome, Program, read_programs, reason
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -210,7 +211,22 @@ def test_the_list_is_read_and_each_row_is_there_once():
 
 def test_a_page_without_markers_is_refused():
     with pytest.raises(ValueError, match="has to have the lines <!-- programs -->"):
-        programs.page("text", [])
+        programs.page("text", [], {})
+
+
+def test_the_table_says_how_losses_differ_from_those_of_tensorflow():
+    outcomes = [Outcome(key=key, repository="b/c", kind="loop", ended=WELL, seconds=1) for key in "abcd"]
+    losses = {
+        "a": Compared(steps=9, difference=1.2e-7, version="2.15"),
+        "b": Compared(steps=2, difference=0.03, version="1.15"),
+        "c": Compared(why="computes | no loss"),
+    }
+    page = programs.page(f"{programs.BEGIN}{programs.END}", outcomes, losses)
+    assert "losses of 2 programs were compared with TensorFlow's; of 1 none" in page
+    assert "| `a` | loop | ends well | 1 |  | 1e-07 in 9 |" in page
+    assert "| `b` | loop | ends well | 1 |  | 3e-02 in 2 |" in page
+    assert "| `c` | loop | ends well | 1 |  | computes \\| no loss |" in page
+    assert "| `d` | loop | ends well | 1 |  |  |" in page
 
 
 @pytest.mark.parametrize(

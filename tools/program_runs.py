@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -187,13 +187,23 @@ class Runs:
         lacking = [name for name in program.needs if importlib.util.find_spec(name) is None]
         if lacking:
             return Outcome(**common, ended=SKIPPED, why=f"needs {', '.join(lacking)}, not installed")
+        with self.prepared(program) as run:
+            said = _ask_check(run.folders["tree"] / program.file, run)
+            ended = run.run_in_front(program, timeout=self._timeout)
+            if ended.ended == WELL:
+                ended = run.run(program, timeout=self._timeout)
+            return Outcome(**common, **said, ended=ended.ended, why=ended.why, seconds=ended.seconds)
+
+    @contextlib.contextmanager
+    def prepared(self, program: Program) -> Iterator["Surroundings"]:
+        """Lay a copy of a program's tree, with its data, for one run."""
         copy, out = self._scratch / "tree", self._scratch / "out"
         try:
-            _copy_tree(tree, copy)
+            _copy_tree(self._trees / program.tree, copy)
             out.mkdir()
             for name in program.data:
                 self._data.make(name)
-            return Outcome(**common, **self._ask_and_run(program, copy, out))
+            yield self._surround(program, copy, out)
         finally:
             self._keep_log(program, out / "log")
             shutil.rmtree(copy, ignore_errors=True)
@@ -205,7 +215,7 @@ class Runs:
             name = re.sub(r"[^\w.-]+", "_", program.key).strip("_")
             shutil.copyfile(log, self._logs / f"{name}.log")
 
-    def _ask_and_run(self, program: Program, copy: Path, out: Path) -> dict[str, Any]:
+    def _surround(self, program: Program, copy: Path, out: Path) -> "Surroundings":
         folders = {
             "data": self._data.folder,
             "home": self._data.home,
@@ -216,22 +226,8 @@ class Runs:
         for place, source in program.files.items():
             _place(Path(_fill(source, folders)), copy / place)
         cwd = copy / (os.path.dirname(program.file) if program.cwd is None else program.cwd)
-        surroundings = _Surroundings(cwd, self._environment(program, copy, folders), out / "log")
-        said = _ask_check(copy / program.file, surroundings)
-        for line in program.before:
-            ended = surroundings.run(shlex.split(_fill(line, folders)), timeout=self._timeout)
-            if ended.ended != WELL:
-                why = f"in front of it, {line.split()[0]}: {ended.why}"
-                return {**said, "ended": ended.ended, "why": why, "seconds": ended.seconds}
-        file = copy / program.file
-        if file.suffix == ".ipynb":
-            file = _write_cells(file)
-        what = ["-m", program.module] if program.module else [os.path.relpath(file, cwd)]
-        command = [*what, *shlex.split(_fill(program.arguments, folders))]
-        ended = surroundings.run(
-            command, timeout=self._timeout, stdin=program.stdin, until=program.until or None
-        )
-        return {**said, "ended": ended.ended, "why": ended.why, "seconds": ended.seconds}
+        environment = self._environment(program, copy, folders)
+        return Surroundings(folders, cwd, environment, out / "log")
 
     def _environment(self, program: Program, copy: Path, folders: Mapping[str, Path]) -> dict[str, str]:
         environment = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
@@ -249,25 +245,56 @@ class Runs:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Ended:
+class Ended:
+    """How a run ended: one of the ends of `Outcome`, why, and after how many seconds."""
+
     ended: str
     why: str
     seconds: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Surroundings:
-    """Where a program runs, and where what it says goes."""
+class Surroundings:
+    """Where a program runs, by what, and where what it says goes.
 
+    Attributes:
+        folders: What {data}, {out}, {home}, {tree} and {trees} are.
+        cwd: The folder that it runs in.
+        environment: Variables of its environment.
+        log: The file of what it prints.
+        launcher: The command in front of it.
+        is_enough: Whether it may end before it does so by itself; asked now and then.
+    """
+
+    folders: Mapping[str, Path]
     cwd: Path
     environment: Mapping[str, str]
     log: Path
+    launcher: tuple[str, ...] = (sys.executable, "-m", "stratax", "run")
+    is_enough: Callable[[], bool] | None = None
 
-    def run(self, command: list[str], *, timeout: float, stdin: str = "", until: str | None = None) -> _Ended:
+    def run_in_front(self, program: Program, *, timeout: float) -> Ended:
+        """Run the programs that have to run in front of one, until one of them does not end well."""
+        for line in program.before:
+            ended = self._run(shlex.split(_fill(line, self.folders)), timeout)
+            if ended.ended != WELL:
+                return dataclasses.replace(ended, why=f"in front of it, {line.split()[0]}: {ended.why}")
+        return Ended(WELL, "", 0.0)
+
+    def run(self, program: Program, *, timeout: float) -> Ended:
+        """Run a program."""
+        file = self.folders["tree"] / program.file
+        if file.suffix == ".ipynb":
+            file = _write_cells(file)
+        what = ["-m", program.module] if program.module else [os.path.relpath(file, self.cwd)]
+        command = [*what, *shlex.split(_fill(program.arguments, self.folders))]
+        return self._run(command, timeout, program.stdin, program.until or None)
+
+    def _run(self, command: list[str], timeout: float, stdin: str = "", until: str | None = None) -> Ended:
         start = time.monotonic()
         with open(self.log, "wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "stratax", "run", *command],
+                [*self.launcher, *command],
                 cwd=self.cwd,
                 env=dict(self.environment),
                 stdin=subprocess.PIPE,
@@ -283,13 +310,14 @@ class _Surroundings:
                 _end_group(process)
         seconds = round(time.monotonic() - start, 1)
         if code == 0:
-            return _Ended(WELL, "", seconds)
+            return Ended(WELL, "", seconds)
         if isinstance(code, str):
             said = f"ended behind {code!r}" if code else f"still running after {timeout:.0f} s"
-            return _Ended(WELL if code else LATE, said, seconds)
-        return _Ended(STOPPED, reason(self.text(), code), seconds)
+            return Ended(WELL if code else LATE, said, seconds)
+        return Ended(STOPPED, reason(self.text(), code), seconds)
 
     def text(self) -> str:
+        """Return what it has printed."""
         return self.log.read_text("utf-8", errors="replace")
 
     def _wait(self, process: subprocess.Popen, end: float, until: str | None) -> int | str:
@@ -302,6 +330,8 @@ class _Surroundings:
                 found = pattern and pattern.search(self.text())
                 if found:
                     return found.group().strip()
+                if self.is_enough is not None and self.is_enough():
+                    return 0
         return ""
 
 
@@ -322,7 +352,7 @@ def _end_group(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def _ask_check(file: Path, surroundings: _Surroundings) -> dict[str, Any]:
+def _ask_check(file: Path, surroundings: Surroundings) -> dict[str, Any]:
     asked = subprocess.run(
         [sys.executable, "-m", "stratax", "check", "--json", str(file)],
         cwd=surroundings.cwd,

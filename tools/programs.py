@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from tools.losses import Compared, read_compared
 from tools.program_runs import (
     COUNTED,
     KINDS,
@@ -34,6 +35,8 @@ ROWS = ROOT / "tools" / "programs.toml"
 BEGIN, END = "<!-- programs -->", "<!-- end of programs -->"
 _TIMEOUT = 180.0
 _MOST_NAMES = 3
+# Sums in another order make as much, after some steps.
+_CLOSE = 1e-4
 
 
 def counts(outcomes: Iterable[Outcome]) -> str:
@@ -59,26 +62,35 @@ def counts(outcomes: Iterable[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def table(outcomes: Iterable[Outcome]) -> str:
-    """Return the programs with how each ended, by repository, as a table of Markdown."""
+def table(outcomes: Iterable[Outcome], losses: Mapping[str, Compared]) -> str:
+    """Return the programs with how each ended, by repository, as a table of Markdown.
+
+    Args:
+        outcomes: How they ended.
+        losses: By program, how its losses differ from TensorFlow's.
+    """
     lines = [
-        "| program | kind | how it ends | seconds | what `check` says |",
-        "| --- | --- | --- | ---: | --- |",
+        "| program | kind | how it ends | seconds | what `check` says | losses |",
+        "| --- | --- | --- | ---: | --- | --- |",
     ]
     repository = ""
     for outcome in outcomes:
         if outcome.repository != repository:
             repository = outcome.repository
-            lines.append(f"| **[{repository}](https://github.com/{repository})** | | | | |")
+            lines.append(f"| **[{repository}](https://github.com/{repository})** | | | | | |")
         seconds = f"{outcome.seconds:.0f}" if outcome.ended in COUNTED else ""
         cells = [f"`{outcome.key}`", outcome.kind, _ended(outcome), seconds, _said(outcome)]
+        cells.append(_losses(losses.get(outcome.key)))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def _ended(outcome: Outcome) -> str:
-    said = outcome.why.replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
-    return f"{outcome.ended}: {said}" if said else outcome.ended
+    return f"{outcome.ended}: {_escape(outcome.why)}" if outcome.why else outcome.ended
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
 
 
 def _said(outcome: Outcome) -> str:
@@ -92,8 +104,29 @@ def _said(outcome: Outcome) -> str:
     return said.replace("|", "\\|")
 
 
-def page(text: str, outcomes: Sequence[Outcome]) -> str:
+def _losses(compared: Compared | None) -> str:
+    if compared is None:
+        return ""
+    return f"{compared.difference:.0e} in {compared.steps}" if compared.steps else _escape(compared.why)
+
+
+def count_losses(losses: Mapping[str, Compared]) -> str:
+    """Return a sentence about how many programs' losses are TensorFlow's."""
+    found = [each.difference for each in losses.values() if each.steps]
+    close = sum(difference <= _CLOSE for difference in found)
+    return (
+        f"The losses of {len(found)} programs were compared with TensorFlow's; of {close} none of the first steps' "
+        f"differs by more than {_CLOSE:.0e} of it."
+    )
+
+
+def page(text: str, outcomes: Sequence[Outcome], losses: Mapping[str, Compared]) -> str:
     """Return a page with the tables between its two markers.
+
+    Args:
+        text: The page.
+        outcomes: How the programs ended.
+        losses: By program, how its losses differ from TensorFlow's.
 
     Raises:
         ValueError: If the page has no such markers.
@@ -102,7 +135,14 @@ def page(text: str, outcomes: Sequence[Outcome]) -> str:
     _, end, after = rest.partition(END)
     if not (begin and end):
         raise ValueError(f"The page has to have the lines {BEGIN} and {END}, which the table stands between.")
-    return f"{before}{BEGIN}\n\n{counts(outcomes)}\n\n{table(outcomes)}\n\n{END}{after}"
+    parts = [
+        f"{before}{BEGIN}",
+        counts(outcomes),
+        count_losses(losses),
+        table(outcomes, losses),
+        f"{END}{after}",
+    ]
+    return "\n\n".join(parts)
 
 
 def run_all(runs: Runs, programs: Sequence[Program], known: dict[str, Outcome], json: Path | None) -> bool:
@@ -163,9 +203,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         runs = Runs(options.trees.resolve(), Path(scratch).resolve(), options.timeout, options.logs)
         is_whole = run_all(runs, wanted, known, options.json)
     outcomes = _ordered(programs, known)
-    print(f"\n{table(outcomes)}\n\n{counts(outcomes)}")
+    losses = read_compared()
+    print(f"\n{table(outcomes, losses)}\n\n{counts(outcomes)}")
     if options.write:
-        options.write.write_text(page(options.write.read_text("utf-8"), outcomes), "utf-8")
+        options.write.write_text(page(options.write.read_text("utf-8"), outcomes, losses), "utf-8")
     return 0 if is_whole else 130
 
 

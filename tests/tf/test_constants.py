@@ -34,26 +34,6 @@ def test_the_side_that_is_not_run_is_not_read(test, expected):
 
 
 @pytest.mark.parametrize(
-    ("test", "expected"),
-    [
-        ("tf.__version__ < '2.0.0'", [6]),
-        ("tf.VERSION >= '2'", [4]),
-        ("tf.compat.v1.VERSION.startswith('1.')", [6]),
-        ("tf.version.VERSION.split('.')[0] == '1'", [6]),
-        ("int(tf.__version__[0]) > 1", [4]),
-        ("not hasattr(tf, 'version') or tf.version.VERSION < '2.0.0'", [6]),
-        ("hasattr(tf, 'nothing') and tf.abs(x)", [4, 6]),
-        ("tf.__version__ > 2", [4, 6]),
-        ("int(tf.__version__) > 1", [4, 6]),
-        ("other.__version__ > '2'", [4, 6]),
-        ("tf.__version__ in versions", [4, 6]),
-    ],
-)
-def test_the_version_of_tensorflow_is_known(test, expected):
-    assert lines(f"import tensorflow as tf\n\nif {test}:\n    tf.lite\nelse:\n    tf.lite\n") == expected
-
-
-@pytest.mark.parametrize(
     "again",
     [
         "eager = True",
