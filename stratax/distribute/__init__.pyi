@@ -36,6 +36,7 @@ from .strategies import MirroredStrategy as MirroredStrategy
 from .strategies import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from .strategies import OneDeviceStrategy as OneDeviceStrategy
 from .strategies import ParameterServerStrategy as ParameterServerStrategy
+from .strategies import ShardedStrategy as ShardedStrategy
 from .strategies import Strategy as Strategy
 from .strategies import StrategyExtended as StrategyExtended
 from .strategies import TPUStrategy as TPUStrategy

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from stratax.base.typing import PyTree
 from stratax.core import control
 from stratax.distribute import Strategy
-from stratax.distribute.replicas import StepsPerReplica, is_per_replica, own_step
+from stratax.distribute.replicas import PerReplica, StepsPerReplica, is_per_replica, own_step
 from stratax.distribute.strategies import InStep
 
 Step = Callable[[Any], Any]
@@ -32,7 +32,7 @@ def update_block(
     Returns:
         What the last step returned, averaged over the replicas, or `results()` after it.
     """
-    own = _on_replicas(strategy, _repeat_step(step, steps), _by_replica(element, steps))
+    own = _on_replicas(strategy, step, element, steps)
     # The step returns nothing: what its metrics hold is asked for behind all steps.
     if own is None:
         return results()
@@ -56,7 +56,7 @@ def each_step_block(
     Returns:
         A structure of arrays whose first dimension counts steps.
     """
-    outputs = _on_replicas(strategy, _repeat_step(step, steps, keep=True), _by_replica(element, steps))
+    outputs = _on_replicas(strategy, step, element, steps, keep=True)
 
     def stack(combine: Callable[[Any], Any], output: object) -> Any:
         combined = jnp.asarray(combine(output))
@@ -89,7 +89,7 @@ def predict_block(
         A structure of arrays whose first dimension counts examples; of `StepsPerReplica` where each replica keeps its
         own rows of several steps, which :func:`stratax.engine._rows.as_rows` puts in order.
     """
-    outputs = _on_replicas(strategy, _repeat_step(step, steps, keep=True), _by_replica(element, steps))
+    outputs = _on_replicas(strategy, step, element, steps, keep=True)
     to_all = strategy.extended.execution.to_all
     # A process reads its own devices only, so that rows of several have to travel anyway.
     may_keep = steps > 1 and not isinstance(strategy.extended.membership, InStep)
@@ -114,9 +114,28 @@ def predict_block(
     }
 
 
-def _on_replicas(strategy: Strategy, step: Step, element: PyTree) -> Any:
-    """Return what a step that is written for one device gives on each replica, with gradients averaged over them."""
-    return strategy.extended.execution.call_for_each_replica(step, (element,), {}, averages_gradients=True)
+def _on_replicas(strategy: Strategy, step: Step, element: PyTree, steps: int, *, keep: bool = False) -> Any:
+    """Return what a step that is written for one device gives on each replica, with gradients averaged over them.
+
+    Of several steps it is what the last one gives, or, with `keep`, what all give, stacked behind the replicas.
+    """
+
+    def on_each(function: Step, argument: object) -> Any:
+        return strategy.extended.execution.call_for_each_replica(
+            function, (argument,), {}, averages_gradients=True
+        )
+
+    if steps == 1 or not strategy.extended.placement.divides:
+        return on_each(_repeat_step(step, steps, keep=keep), _by_replica(element, steps))
+    # The loop is around the replicas: each step has to gather what the one before it has updated in parts.
+    outputs = control.for_rows(element, functools.partial(on_each, step), keep=keep)
+    return jax.tree.map(_behind_replicas, outputs, is_leaf=is_per_replica) if keep else outputs
+
+
+def _behind_replicas(output: Any) -> Any:
+    """Return what replicas gave in several steps with the steps behind the replicas."""
+    is_divided = is_per_replica(output) and not output.solo
+    return PerReplica(jnp.moveaxis(output.array, 0, 1)) if is_divided else output
 
 
 def _by_replica(element: PyTree, steps: int) -> Any:

@@ -11,7 +11,6 @@ from stratax import engine
 from stratax.distribute import Strategy
 from stratax.distribute.strategies import InStep
 from stratax.engine import StepInput
-from stratax.keras import _backup
 
 # Callbacks that do nothing but write.
 _WRITERS = (keras.callbacks.CSVLogger, keras.callbacks.TensorBoard, keras.callbacks.RemoteMonitor)
@@ -65,6 +64,9 @@ def _replacements(
     """Return what a callback does in this worker instead, by the names of its methods."""
     found: dict[str, Callable[..., Any]] = {}
     if isinstance(callback, keras.callbacks.BackupAndRestore):
+        # Late: most programs make no backups.
+        from stratax.keras import _backup
+
         found.update(_backup.Backup(callback, strategy, steps).methods())
         if not engine.is_chief(strategy):
             found["on_train_end"] = _nothing

@@ -4,7 +4,7 @@
 - `distributed`, `xla_bridge`, `make_gloo_tcp_collectives`: starting JAX as one of several processes offers no choice of
   the address at which collectives between CPUs listen, no way to forget the others without waiting for them, and no
   question whether JAX has started.
-- `inside_axis`, `outside_axes`: replicas that run in Python name the axis of a mesh that they are not mapped over.
+- `inside_axes`, `outside_axes`: replicas that run in Python name the axis of a mesh that they are not mapped over.
 - `call_back`: `jax.debug.callback` wraps its function, so that a program does not tell what it calls.
 - `lower_as_delivery`: JAX' own callbacks copy what they are given to a device of the host, and one that waits for the
   copy of a large array may wait for the very thread that it keeps.
@@ -30,7 +30,7 @@
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax.extend.core
@@ -73,7 +73,7 @@ __all__ = [
     "hide_number",
     "index_closed_over_arrays",
     "inputs_of_scan",
-    "inside_axis",
+    "inside_axes",
     "lines_of",
     "lower_apart",
     "lower_as_call",
@@ -94,10 +94,10 @@ __all__ = [
 
 
 @contextlib.contextmanager
-def inside_axis(name: str, size: int) -> Iterator[None]:
-    """Let collectives of a block name an axis that no transformation of JAX has made."""
+def inside_axes(sizes: Mapping[str, int]) -> Iterator[None]:
+    """Let collectives of a block name axes that no transformation of JAX has made."""
     # Without the check of JAX 0.10 that a value differs between devices, which only `shard_map` can tell.
-    with core.extend_axis_env_nd([(name, size)]), config._check_vma(False):
+    with core.extend_axis_env_nd(list(sizes.items())), config._check_vma(False):
         yield
 
 

@@ -24,7 +24,8 @@ EPOCHS = 2
 
 def make_model():
     keras.utils.set_random_seed(3)
-    return keras.Sequential([keras.layers.Dense(6, "relu"), keras.layers.Dense(CLASSES)])
+    layers = [keras.layers.Dense(6, "relu", name="first"), keras.layers.Dense(CLASSES, name="second")]
+    return keras.Sequential(layers)
 
 
 loss_of_examples = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")

@@ -19,6 +19,7 @@ from stratax.distribute import (
     OneDeviceStrategy,
     ReductionToOneDevice,
     RingAllReduce,
+    ShardedStrategy,
     TPUStrategy,
     compute_average_loss,
     get_strategy,
@@ -52,6 +53,12 @@ def mirrored(count, ops=None):
     return lambda: MirroredStrategy([f"/cpu:{i}" for i in range(count)], ops)
 
 
+def sharded(count, **options):
+    # Of the small model, too: its first layer's outputs divide by 2 and 3.
+    layout = {"first/kernel": (None, "shard"), "first/bias": ["shard"], "second/kernel": ("shard", None)}
+    return lambda: ShardedStrategy([f"/cpu:{i}" for i in range(count)], layout=layout, **options)
+
+
 STRATEGIES = {
     "default": get_strategy,
     "one": lambda: OneDeviceStrategy("/cpu:3"),
@@ -67,12 +74,19 @@ STRATEGIES = {
     "own_ops": mirrored(4, TreeSum()),
     "central": lambda: CentralStorageStrategy([f"/cpu:{i}" for i in range(4)], "/cpu:7"),
     "central1": lambda: CentralStorageStrategy(["/cpu:2"]),
+    "sharded1": sharded(1),
+    "sharded2": sharded(2),
+    "sharded3": sharded(3),
+    "hybrid4": sharded(4, replicas=2),
 }
 if os.environ["STRATAX_SIMULATE"].startswith("tpu"):
     STRATEGIES = {"tpu": TPUStrategy}
 
 
-LIKE_ANOTHER = {"mirrored1", "mirrored2", "mirrored4", "central", "central1", "hierarchical", "unpacked"}
+LIKE_ANOTHER = {
+    *("mirrored1", "mirrored2", "mirrored4", "central", "central1", "hierarchical", "unpacked"),
+    *("sharded1", "sharded2", "sharded3"),
+}
 """Strategies whose custom loop is that of another, on another number of devices or with other options."""
 
 
@@ -81,7 +95,7 @@ LIKE_ANOTHER = {"mirrored1", "mirrored2", "mirrored4", "central", "central1", "h
     stressed.but(
         lambda name, with_tape: with_tape or name not in LIKE_ANOTHER,
         [(name, False) for name in STRATEGIES]
-        + [(name, True) for name in ("one", "mirrored4", "central", "tpu") if name in STRATEGIES],
+        + [(name, True) for name in ("one", "mirrored4", "central", "hybrid4", "tpu") if name in STRATEGIES],
     ),
 )
 def test_a_custom_loop_gives_one_devices_numbers_and_compiles_once(name, with_tape, caplog):

@@ -16,7 +16,7 @@ from stratax.command.rehearsal._topologies import Topology, parse_topology
 from stratax.core import functions
 from stratax.core.regions import MadeProgram
 from stratax.distribute import Strategy, get_strategy
-from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, enter_contexts, is_per_replica, mesh_of
+from stratax.distribute.replicas import REPLICA_AXES, PerReplica, enter_contexts, is_per_replica, mesh_of
 from stratax.engine import StepProgram
 from stratax.keras.trainers import Trainer, trainer_of
 
@@ -66,7 +66,7 @@ def compile(
     sorted_arguments = functions.sort_arguments(arguments)
 
     def trace_for(devices: Any, per_device: int | None) -> MadeProgram:
-        spread = NamedSharding(mesh_of(devices), PartitionSpec(REPLICA_AXIS))
+        spread = NamedSharding(mesh_of(devices), PartitionSpec(REPLICA_AXES))
         types = [
             jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=spread) for each in sorted_arguments.dynamic
         ]

@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
-import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
@@ -35,6 +34,7 @@ from stratax.command.rehearsal._topologies import Topology
 from stratax.command.rehearsal._traffic import traffic_of
 from stratax.core import jaxprs
 from stratax.core.regions import MadeProgram
+from stratax.distribute.replicas import mesh_of
 from stratax.seams import jax as seam
 
 _SETTINGS = {
@@ -224,7 +224,7 @@ def _for_topology(
             "Expected: as many devices as the topology has. Simulate them "
             f"(--simulate tpu:{len(devices)}), or hand the function its batches."
         )
-    mesh = Mesh(np.array(devices[:count] if count == 1 else devices), ("replica",))
+    mesh = mesh_of(devices[:count] if count == 1 else devices)
     arguments = jax.tree.map(lambda spec: _on(mesh, spec), made.arguments)
     exported = jax.export.export(made.compiled, platforms=["tpu"])(*made.arguments)
     # An exported program does not say which buffers it may reuse.

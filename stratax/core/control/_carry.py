@@ -117,7 +117,10 @@ class Carry:
             parent.note_meeting()
         self.meets |= any(body.region.meets for body in bodies)
         self.variables = list(written.values())
-        self.initial += [parent.get_current_value(variable) for variable in self.variables]
+        # Without them XLA gathers what is divided among devices in front of the loop, and carries it whole.
+        self._shardings = [parent.find_sharding(variable) for variable in self.variables]
+        first = [parent.get_current_value(variable) for variable in self.variables]
+        self.initial += map(_divided, first, self._shardings)
         self._slot_of = {key: len(self.slots) + i for i, key in enumerate(written)}
         # Read and not written: the same in all iterations, so it is closed over instead of carried.
         self._read = {
@@ -195,11 +198,16 @@ class Carry:
                 strict=False,
             )
         }
-        for variable, value, start in zip(
-            self.variables, values[len(self.slots) :], self.initial[len(self.slots) :], strict=True
+        for variable, value, start, sharding in zip(
+            self.variables,
+            values[len(self.slots) :],
+            self.initial[len(self.slots) :],
+            self._shardings,
+            strict=True,
         ):
             source, result = written.get(id(regions.variable_of(variable)), (variable, value))
-            new.append(_locals.cast(regions.convert_form(result, source, variable), start.dtype))
+            one = _locals.cast(regions.convert_form(result, source, variable), start.dtype)
+            new.append(_divided(one, sharding))
         return new, results
 
     def locals_after(self, values: Sequence[Any], *, always_runs: bool) -> list[Any]:
@@ -230,6 +238,10 @@ class Carry:
         if is_result and not always_runs and not _locals.is_unset(value):
             return value if isinstance(value, _locals.PartialReturn) else _locals.PartialReturn(value)
         return value
+
+
+def _divided(value: Any, sharding: jax.sharding.Sharding | None) -> Any:
+    return value if sharding is None else jax.lax.with_sharding_constraint(value, sharding)
 
 
 def _check_none(before: PyTree, name: str, after: _locals.PackedLocal) -> None:

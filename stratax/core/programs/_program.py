@@ -323,7 +323,9 @@ class Program:
 
 def place_of(variable: keras.Variable, placement: object) -> Any:
     """Return where a variable's value has to be in a program that has its variables in one place."""
-    return variable.sharding if isinstance(variable, state.Parts) else placement
+    return (
+        variable.sharding if isinstance(variable, state.Parts) else storage.sharding_in(variable, placement)
+    )
 
 
 def are_whole(variables: Sequence[keras.Variable], placement: object) -> list[bool]:

@@ -224,6 +224,10 @@ class Region(keras.StatelessScope):
         """
         return None if self.parent is None else self.parent.find_known_parts()
 
+    def find_sharding(self, variable: keras.Variable) -> jax.sharding.Sharding | None:
+        """Return how a variable's value is divided among devices where this region computes; None if it is not."""
+        return None if self.parent is None else self.parent.find_sharding(variable)
+
     def is_equal(self, variable: keras.Variable) -> bool:
         """Return whether a variable's value is known to be equal on all replicas, as far as this region can tell."""
         return id(variable) not in self.writes or id(variable) in self.in_agreement
@@ -736,6 +740,12 @@ class ProgramRegion(Region):
 
     def find_known_parts(self) -> "list[Spread] | None":
         return self.kept
+
+    def find_sharding(self, variable: keras.Variable) -> jax.sharding.Sharding | None:
+        if isinstance(variable, Spread):
+            return None
+        sharding = storage.sharding_in(variable, self.placement)
+        return None if sharding is self.placement else sharding
 
     def combine_kept(self) -> None:
         """Give variables whose parties' own values have changed the value that everybody else sees."""

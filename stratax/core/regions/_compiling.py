@@ -182,7 +182,7 @@ def _move_spec(
 ) -> jax.ShapeDtypeStruct:
     if not isinstance(spec.sharding, NamedSharding):
         return jax.ShapeDtypeStruct(spec.shape, spec.dtype, sharding=placement, weak_type=spec.weak_type)
-    # Only dimensions that are divided grow, and the mesh has one axis.
+    # Only dimensions that are divided grow, and arguments are divided among all devices.
     factor, shape = placement.mesh.size, list(spec.shape)
     for dim, axis in enumerate(spec.sharding.spec):
         if axis is not None:

@@ -14,6 +14,7 @@ from ._moves import MoveOfOne as MoveOfOne
 from ._placement import check_fits as check_fits
 from ._placement import place as place
 from ._placement import place_local as place_local
+from ._placement import sharding_in as sharding_in
 from ._reads import listening as listening
 from ._reads import notify as notify
 from ._reads import read_listeners as read_listeners

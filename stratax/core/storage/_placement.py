@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import jax
+import keras
 import numpy as np
-from jax.sharding import Sharding
+from jax.sharding import NamedSharding, Sharding
 
 from stratax import errors
 from stratax.base.shown import shown
@@ -102,3 +103,26 @@ def place_local(value: object, sharding: Sharding, shape: tuple[int, ...]) -> ja
     if sharding.is_fully_addressable:
         return jax.device_put(value, sharding)
     return jax.make_array_from_process_local_data(sharding, np.asarray(value), shape)
+
+
+def sharding_in(variable: keras.Variable, placement: Any) -> Any:
+    """Return where the value of a variable is in a program that has its variables in one place.
+
+    A variable whose dimensions are divided among devices is so on the program's devices: by the axes of their mesh,
+    where it has axes of these names.
+
+    Args:
+        variable: The variable.
+        placement: The sharding of all variables that are not divided, or None for wherever they are.
+    """
+    layout = variable._layout
+    if not isinstance(layout, NamedSharding) or not isinstance(placement, NamedSharding) or not layout.spec:
+        return placement
+    if layout.mesh == placement.mesh:
+        return layout
+    sizes = placement.mesh.shape
+    fits = len(layout.spec) <= len(variable.shape) and all(
+        axis is None or (axis in sizes and extent % sizes[axis] == 0)
+        for axis, extent in zip(layout.spec, variable.shape, strict=False)
+    )
+    return NamedSharding(placement.mesh, layout.spec) if fits else placement

@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 
 from stratax.base.shown import shown
 from stratax.cluster import device_kind, local_devices, resolve_device
-from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
+from stratax.distribute.collectives._cross_device_ops_base import Axes, CrossDeviceOps
 from stratax.distribute.collectives._packing import pack, plan_packs, unpack
 from stratax.distribute.replicas import ReduceOp, as_reduce_op, merge_or_pack
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError
@@ -60,14 +60,14 @@ class AllReduceCrossDeviceOps(CrossDeviceOps):
 
     @abc.abstractmethod
     def sum_buffers(
-        self, buffers: Sequence[jax.Array], axis_name: str, num_replicas: int
+        self, buffers: Sequence[jax.Array], axis_name: Axes, num_replicas: int
     ) -> Sequence[jax.Array]:
         """Add up each buffer over the replicas, from inside a replica's program.
 
         Args:
             buffers: This replica's traced arrays: packs are one-dimensional, an array that is alone keeps its
                 shape.
-            axis_name: The mesh axis of the replicas.
+            axis_name: The mesh axes of the replicas, which collectives take for one.
             num_replicas: How many replicas there are, at least 2.
 
         Returns:
@@ -75,7 +75,7 @@ class AllReduceCrossDeviceOps(CrossDeviceOps):
         """
 
     def reduce_in_replica(
-        self, op: ReduceOp, arrays: Sequence[jax.Array], axis_name: str, num_replicas: int
+        self, op: ReduceOp, arrays: Sequence[jax.Array], axis_name: Axes, num_replicas: int
     ) -> list[jax.Array]:
         """Pack, sum with `sum_buffers`, unpack, and divide for a mean; see `CrossDeviceOps`."""
         # Before packing, as packs are made of one dtype.
@@ -126,7 +126,7 @@ class NcclAllReduce(AllReduceCrossDeviceOps):
     """
 
     def sum_buffers(
-        self, buffers: Sequence[jax.Array], axis_name: str, num_replicas: int
+        self, buffers: Sequence[jax.Array], axis_name: Axes, num_replicas: int
     ) -> Sequence[jax.Array]:
         """Add up each buffer with `jax.lax.psum`; see `AllReduceCrossDeviceOps`."""
         return lax.psum(list(buffers), axis_name)
@@ -154,7 +154,7 @@ class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
     """
 
     def sum_buffers(
-        self, buffers: Sequence[jax.Array], axis_name: str, num_replicas: int
+        self, buffers: Sequence[jax.Array], axis_name: Axes, num_replicas: int
     ) -> Sequence[jax.Array]:
         """Add up each buffer over two levels; see `AllReduceCrossDeviceOps`."""
         num_groups = _num_groups(num_replicas)
@@ -190,7 +190,7 @@ class RingAllReduce(AllReduceCrossDeviceOps):
     """
 
     def sum_buffers(
-        self, buffers: Sequence[jax.Array], axis_name: str, num_replicas: int
+        self, buffers: Sequence[jax.Array], axis_name: Axes, num_replicas: int
     ) -> Sequence[jax.Array]:
         """Add up each buffer around the ring; see `AllReduceCrossDeviceOps`."""
         return [_ring_sum(buffer, axis_name, num_replicas) for buffer in buffers]
@@ -229,7 +229,7 @@ class ReductionToOneDevice(AllReduceCrossDeviceOps):
         self._accumulate = accumulation_fn or _add_all
 
     def sum_buffers(
-        self, buffers: Sequence[jax.Array], axis_name: str, num_replicas: int
+        self, buffers: Sequence[jax.Array], axis_name: Axes, num_replicas: int
     ) -> Sequence[jax.Array]:
         """Add up each buffer on one replica; see `AllReduceCrossDeviceOps`.
 
@@ -265,7 +265,7 @@ class ReductionToOneDevice(AllReduceCrossDeviceOps):
         return root
 
 
-def _ring_sum(buffer: jax.Array, axis_name: str, num_replicas: int) -> jax.Array:
+def _ring_sum(buffer: jax.Array, axis_name: Axes, num_replicas: int) -> jax.Array:
     chunks = _pad(buffer, num_replicas).reshape(num_replicas, -1)
     here = lax.axis_index(axis_name)
     onward = [(index, (index + 1) % num_replicas) for index in range(num_replicas)]

@@ -20,9 +20,11 @@ from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.cluster import LogicalDevice, PhysicalDevice, resolve_device
 from stratax.core import regions
-from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp, as_reduce_op
+from stratax.distribute.replicas import REPLICA_AXES, PerReplica, ReduceOp, as_reduce_op, mesh_of
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
+# The names of the axes of the replicas, which collectives take for one.
+Axes = tuple[str, ...]
 ReduceInReplica = Callable[..., list[jax.Array]]
 
 
@@ -51,7 +53,7 @@ class CrossDeviceOps(abc.ABC):
 
     @abc.abstractmethod
     def reduce_in_replica(
-        self, op: ReduceOp, arrays: Sequence[jax.Array], axis_name: str, num_replicas: int
+        self, op: ReduceOp, arrays: Sequence[jax.Array], axis_name: Axes, num_replicas: int
     ) -> list[jax.Array]:
         """Combine arrays over the replicas, from inside a replica's program.
 
@@ -60,20 +62,20 @@ class CrossDeviceOps(abc.ABC):
         Args:
             op: Sum or mean.
             arrays: This replica's traced arrays, of any shapes and dtypes.
-            axis_name: The mesh axis of the replicas.
+            axis_name: The mesh axes of the replicas, which collectives take for one.
             num_replicas: How many replicas there are.
 
         Returns:
             One array for each of `arrays`, of the same shapes: the combined values, the same in every replica.
         """
 
-    def gather_in_replica(self, array: jax.Array, axis: int, axis_name: str) -> jax.Array:
+    def gather_in_replica(self, array: jax.Array, axis: int, axis_name: Axes) -> jax.Array:
         """Concatenate the replicas' arrays, from inside a replica's program.
 
         Args:
             array: This replica's traced array, with at least one dimension.
             axis: The dimension along which to concatenate.
-            axis_name: The mesh axis of the replicas.
+            axis_name: The mesh axes of the replicas, which collectives take for one.
 
         Returns:
             The arrays of all replicas in their order, the same in every replica.
@@ -178,7 +180,7 @@ class CrossDeviceOps(abc.ABC):
 def _check_signature(cls: type, method: Callable[..., Any]) -> None:
     try:
         # Called with what it will be called with; nothing runs.
-        inspect.signature(method).bind(None, ReduceOp.SUM, [], REPLICA_AXIS, 1)
+        inspect.signature(method).bind(None, ReduceOp.SUM, [], REPLICA_AXES, 1)
     except TypeError as error:
         raise BadTypeError(
             f"{cls.__name__}.reduce_in_replica must take (self, op, arrays, axis_name, num_replicas). "
@@ -191,7 +193,7 @@ def _check(cls: type, method: ReduceInReplica) -> ReduceInReplica:
 
     @functools.wraps(method)
     def reduce_in_replica(
-        self: CrossDeviceOps, op: ReduceOp, arrays: Sequence[jax.Array], axis_name: str, num_replicas: int
+        self: CrossDeviceOps, op: ReduceOp, arrays: Sequence[jax.Array], axis_name: Axes, num_replicas: int
     ) -> list[jax.Array]:
         results = method(self, op, arrays, axis_name, num_replicas)
         wanted = [np.shape(array) for array in arrays]
@@ -211,18 +213,18 @@ def _check(cls: type, method: ReduceInReplica) -> ReduceInReplica:
 @functools.lru_cache(maxsize=128)
 def _reduce_program(ops: CrossDeviceOps, op: ReduceOp, mesh: Mesh) -> Callable[..., list[jax.Array]]:
     def reduce_components(stacked: list[jax.Array]) -> list[jax.Array]:
-        return ops.reduce_in_replica(op, [array[0] for array in stacked], REPLICA_AXIS, mesh.size)
+        return ops.reduce_in_replica(op, [array[0] for array in stacked], REPLICA_AXES, mesh.size)
 
     return _over_replicas(reduce_components, mesh)
 
 
 @functools.lru_cache(maxsize=128)
 def _gather_program(ops: CrossDeviceOps, axis: int, mesh: Mesh) -> Callable[..., jax.Array]:
-    return _over_replicas(lambda stacked: ops.gather_in_replica(stacked[0], axis, REPLICA_AXIS), mesh)
+    return _over_replicas(lambda stacked: ops.gather_in_replica(stacked[0], axis, REPLICA_AXES), mesh)
 
 
 def _over_replicas(function: Callable[..., Any], mesh: Mesh) -> Callable[..., Any]:
-    per_replica, replicated = PartitionSpec(REPLICA_AXIS), PartitionSpec()
+    per_replica, replicated = PartitionSpec(REPLICA_AXES), PartitionSpec()
     # Cached above by mesh and operation: `jax.jit` of a new function would compile again on every call.
     return regions.jit(
         jax.shard_map(function, mesh=mesh, in_specs=per_replica, out_specs=replicated, check_vma=False),
@@ -239,7 +241,7 @@ def _single_component(value: object) -> jax.Array | None:
 def _mesh_of(value: PerReplica) -> Mesh:
     # A traced array's mesh is abstract: it has no devices to lay a program out over.
     sharding = None if isinstance(value.array, jax.core.Tracer) else value.array.sharding
-    if isinstance(sharding, NamedSharding) and tuple(sharding.spec)[:1] == (REPLICA_AXIS,):
+    if isinstance(sharding, NamedSharding) and tuple(sharding.spec)[:1] == (REPLICA_AXES,):
         mesh = sharding.mesh
         if isinstance(mesh, Mesh):
             return mesh
@@ -259,7 +261,7 @@ def _placement(destinations: object) -> Sharding:
         return SingleDeviceSharding(resolve_device(destinations))
     if isinstance(destinations, list | tuple):
         devices = [resolve_device(device) for device in destinations]
-        return NamedSharding(Mesh(np.array(devices), (REPLICA_AXIS,)), PartitionSpec())
+        return NamedSharding(mesh_of(devices), PartitionSpec())
     # A value stands for where it lies.
     like = destinations.value if isinstance(destinations, keras.Variable) else destinations
     like = like.array if isinstance(like, PerReplica) else like

@@ -9,7 +9,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDev
 
 from stratax.core.storage import check_fits, place, place_local
 from stratax.distribute.input._steps import StepKind, Steps, wrap_step
-from stratax.distribute.replicas import REPLICA_AXIS, Share
+from stratax.distribute.replicas import REPLICA_AXES, Share
 
 
 class Placing(abc.ABC):
@@ -72,11 +72,11 @@ class OnMesh(Placing):
         self._is_of_jax = mesh.devices.flat[0] == jax.local_devices()[0]
         # A sharding is made once: JAX compares them by identity first.
         self._bare: dict[StepKind, Sharding] = {
-            StepKind.SPREAD: NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)),
+            StepKind.SPREAD: NamedSharding(mesh, PartitionSpec(REPLICA_AXES)),
             StepKind.SOLO: whole,
             StepKind.PLAIN: first,
         }
-        spread = NamedSharding(mesh, PartitionSpec(None, REPLICA_AXIS))
+        spread = NamedSharding(mesh, PartitionSpec(None, REPLICA_AXES))
         self._stacked: dict[StepKind, Sharding] = {
             StepKind.SPREAD: spread,
             StepKind.SOLO: whole,

@@ -26,8 +26,10 @@ from stratax.distribute.replicas import (
     PostponedUpdate,
     PostponesUpdates,
     ReduceOp,
+    ReplicaContext,
     adding,
     assigning,
+    combine_in_parts,
     get_replica_context,
     get_strategy,
     mark_equal,
@@ -91,14 +93,17 @@ def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
     if replicas is None:
         return list(grads)
     present = [index for index, grad in enumerate(grads) if grad is not None]
-    # In `fit` Keras' loss is a mean over the replica's own examples; custom loops divide by the global batch.
-    op = ReduceOp.MEAN if replicas.averages_gradients else ReduceOp.SUM
     # All in one call, so that they are packed together.
-    summed = replicas.all_reduce(op, [grads[index] for index in present])
+    summed = replicas.all_reduce(_op_of(replicas), [grads[index] for index in present])
     result = list(grads)
     for index, grad in zip(present, summed, strict=True):
         result[index] = grad
     return result
+
+
+def _op_of(replicas: ReplicaContext) -> ReduceOp:
+    # In `fit` Keras' loss is a mean over the replica's own examples; custom loops divide by the global batch.
+    return ReduceOp.MEAN if replicas.averages_gradients else ReduceOp.SUM
 
 
 def applying(optimizer: keras.optimizers.Optimizer) -> Surroundings:
@@ -121,17 +126,17 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
             return
         # Some of Keras' optimizers make variables of values, which a scope without state refuses.
         _build(self, trainable_variables)
-        # Before clipping, scaling and accumulation, all of which need the whole batch's gradient.
-        reduced = list(grads) if _ARE_REDUCED.get() else reduce_gradients(grads)
         if _postpones(region):
-            if _ARE_REDUCED.get():
+            if _ARE_REDUCED.get() and not get_strategy().extended.placement.keeps_copies:
                 raise errors.StrategyError(
                     "experimental_aggregate_gradients=False does not go with a strategy that updates variables in one "
                     "place, as in TensorFlow. Expected: each replica's own gradients, which it sums. Received: "
                     f"{shown(get_strategy())}. Leave the argument and your own all_reduce out."
                 )
-            _postpone(self, original, reduced, trainable_variables, region)
+            _postpone(self, original, list(grads), trainable_variables, region)
             return
+        # Before clipping, scaling and accumulation, all of which need the whole batch's gradient.
+        reduced = list(grads) if _ARE_REDUCED.get() else reduce_gradients(grads)
         with applying(self):
             _apply(self, original, reduced, trainable_variables)
 
@@ -189,7 +194,8 @@ def apply_once(
 
     region = regions.current_region()
     if _postpones(region):
-        region.postpone(PostponedUpdate(make, arrays, frozenset(id(variable) for variable in changed)))
+        ids = frozenset(id(variable) for variable in changed)
+        region.postpone(PostponedUpdate(make, arrays, ids, [None] * len(arrays)))
     else:
         make(arrays)
 
@@ -209,20 +215,51 @@ def _postpone(
     """Leave applying gradients to one place, after the replicas have computed them."""
     # The update runs later, when an iterator would be empty.
     targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
+    reduced, specs = _reduce_in_parts(grads, targets, region)
     present = [index for index, grad in enumerate(grads) if grad is not None]
 
     def make(arrays: list[Any]) -> None:
         full: list[Any] = [None] * len(grads)
-        *reduced, examples = arrays
-        for index, array in zip(present, reduced, strict=True):
+        *given, examples = arrays
+        for index, array in zip(present, given, strict=True):
             full[index] = array
         with applying(optimizer), _accumulation.weighing(examples):
             _apply(optimizer, original, full, targets)
 
-    arrays = [*(grads[index] for index in present), jnp.asarray(_accumulation.examples())]
+    arrays = [*(reduced[index] for index in present), jnp.asarray(_accumulation.examples())]
     # Whoever reads one of these in the same step makes the update happen first.
     changed = frozenset(id(variable) for variable in [*targets, *optimizer.variables])
-    region.postpone(PostponedUpdate(make, arrays, changed))
+    region.postpone(PostponedUpdate(make, arrays, changed, [*(specs[index] for index in present), None]))
+
+
+def _reduce_in_parts(
+    grads: Sequence[Any], targets: Sequence[Any], region: PostponesUpdates
+) -> tuple[list[Any], list[Any]]:
+    """Reduce gradients over the replicas: of variables that devices have in parts, each gets its part.
+
+    Returns:
+        The gradients, and how each is divided, None for those that are whole.
+    """
+    if _ARE_REDUCED.get():
+        return list(grads), [None] * len(grads)
+    specs: list[Any] = [
+        None if grad is None else region.spec_of(target) for grad, target in zip(grads, targets, strict=True)
+    ]
+    replicas = syncing_replicas()
+    reduced = reduce_gradients(
+        [grad if spec is None else None for grad, spec in zip(grads, specs, strict=True)]
+    )
+    divided = [index for index, spec in enumerate(specs) if spec is not None]
+    if replicas is not None:
+        parts = combine_in_parts(
+            _op_of(replicas),
+            [grads[index] for index in divided],
+            [specs[index] for index in divided],
+            replicas.num_replicas_in_sync,
+        )
+        for index, part in zip(divided, parts, strict=True):
+            reduced[index] = part
+    return reduced, specs
 
 
 def _apply(

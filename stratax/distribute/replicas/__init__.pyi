@@ -10,6 +10,8 @@ from ._contexts import is_default as is_default
 from ._contexts import num_participants as num_participants
 from ._contexts import set_default as set_default
 from ._contexts import syncing_replicas as syncing_replicas
+from ._divided import combine_in_parts as combine_in_parts
+from ._divided import spec_on as spec_on
 from ._exchange import merge_or_pack as merge_or_pack
 from ._exchange import over_replicas as over_replicas
 from ._exchange import sum_over_replicas as sum_over_replicas
@@ -41,7 +43,8 @@ from ._uneven import check_none as check_none
 from ._uneven import from_components as from_components
 from ._uneven import gather as gather
 from ._uneven import specs_of as specs_of
-from ._values import REPLICA_AXIS as REPLICA_AXIS
+from ._values import REPLICA_AXES as REPLICA_AXES
+from ._values import SHARD_AXIS as SHARD_AXIS
 from ._values import PerReplica as PerReplica
 from ._values import StepsPerReplica as StepsPerReplica
 from ._values import is_per_replica as is_per_replica

@@ -19,9 +19,9 @@ from stratax.base.shown import shown
 from stratax.base.surroundings import Slot
 from stratax.base.typing import Axis, PyTree
 from stratax.core.state import IndexedSlices
-from stratax.distribute.replicas._exchange import over_replicas
+from stratax.distribute.replicas._exchange import over_replicas, replica_index
 from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
-from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica, is_per_replica
+from stratax.distribute.replicas._values import REPLICA_AXES, PerReplica, is_per_replica
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies import Strategy
@@ -85,7 +85,7 @@ class ReplicaContext:
         if self._num_replicas == 1:
             return 0
         # One program serves all replicas, so the number is known only when it runs.
-        return jax.lax.axis_index(REPLICA_AXIS)
+        return replica_index()
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class ReplicaContext:
             return jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves])
         arrays = [jnp.asarray(leaf) for leaf in leaves]
         reduce = self._strategy.cross_device_ops.reduce_in_replica
-        reduced = over_replicas(lambda own: reduce(op, own, REPLICA_AXIS, self._num_replicas), arrays)
+        reduced = over_replicas(lambda own: reduce(op, own, REPLICA_AXES, self._num_replicas), arrays)
         return jax.tree.unflatten(treedef, reduced)
 
     def _reduce_leaf(self, op: ReduceOp, leaf: Any) -> Any:
@@ -152,7 +152,7 @@ class ReplicaContext:
             if self._num_replicas == 1:
                 return array
             gathered = self._strategy.cross_device_ops.gather_in_replica
-            return over_replicas(lambda own: gathered(own, dim, REPLICA_AXIS), array)
+            return over_replicas(lambda own: gathered(own, dim, REPLICA_AXES), array)
 
         return jax.tree.map(gather, value)
 
@@ -188,7 +188,7 @@ class ReplicaContext:
             return leaf
         if self._num_replicas == 1:
             return PerReplica(jnp.asarray(leaf), solo=True)
-        return PerReplica(over_replicas(lambda own: jax.lax.all_gather(own, REPLICA_AXIS), leaf))
+        return PerReplica(over_replicas(lambda own: jax.lax.all_gather(own, REPLICA_AXES), leaf))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,14 +1,15 @@
 """Collectives of replicas, in a compiled program and where replicas run in Python (distribute layer)."""
 
 import abc
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 
 from stratax.core import regions
-from stratax.distribute.replicas._values import REPLICA_AXIS
-from stratax.seams.jax import core, inside_axis
+from stratax.distribute.replicas._values import REPLICA_AXES
+from stratax.seams.jax import core, inside_axes
 
 
 class TakesTurns(abc.ABC):
@@ -16,9 +17,18 @@ class TakesTurns(abc.ABC):
 
     Attributes:
         num_replicas: How many replicas there are.
+        axes: The sizes of the axes of their mesh.
     """
 
     num_replicas: int
+    axes: Mapping[str, int]
+
+
+def replica_index() -> Any:
+    """Return the number of the replica that is computed, an int32 scalar."""
+    region = regions.current_region()
+    with inside_axes(region.axes) if isinstance(region, TakesTurns) else contextlib.nullcontext():
+        return jax.lax.axis_index(REPLICA_AXES)
 
 
 def over_replicas(function: Callable[..., Any], *values: object) -> Any:
@@ -40,7 +50,7 @@ def over_replicas(function: Callable[..., Any], *values: object) -> Any:
         region.note_meeting()
     if not isinstance(region, TakesTurns):
         return function(*values)
-    with inside_axis(REPLICA_AXIS, region.num_replicas):
+    with inside_axes(region.axes):
         closed, described = jax.make_jaxpr(function, return_shape=True)(*values)
         leaves = core.jaxpr_as_fun(closed)(*jax.tree.leaves(values))
     return jax.tree.unflatten(jax.tree.structure(described), leaves)
@@ -48,7 +58,7 @@ def over_replicas(function: Callable[..., Any], *values: object) -> Any:
 
 def sum_over_replicas(value: object) -> Any:
     """Return the sum of all replicas' arrays, which each of them gets; of a structure, of each array in it."""
-    return over_replicas(lambda own: jax.lax.psum(own, REPLICA_AXIS), value)
+    return over_replicas(lambda own: jax.lax.psum(own, REPLICA_AXES), value)
 
 
 def merge_or_pack(merged: Callable[..., Any], packed: Callable[..., Any], *values: object) -> Any:

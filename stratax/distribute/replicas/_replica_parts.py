@@ -17,7 +17,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax.core import regions, state, storage
 from stratax.distribute.replicas._replica_share import is_on_read
-from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica
+from stratax.distribute.replicas._values import REPLICA_AXES, PerReplica
 
 # A second one of the same name in a `model_fn` has a number behind it.
 _SEED_STATE = re.compile(r"(.*/)?seed_generator_state(_\d+)?(:0)?")
@@ -36,7 +36,7 @@ class ReplicaParts(state.Parts):
     """
 
     def __init__(self, variable: keras.Variable, mesh: Mesh) -> None:
-        super().__init__(variable, NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)))
+        super().__init__(variable, NamedSharding(mesh, PartitionSpec(REPLICA_AXES)))
         self.mesh = mesh
 
     def shape_of_one(self, variable: keras.Variable, count: int) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 import abc
 import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -12,9 +12,17 @@ import keras
 from jax.extend import core as jax_core
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from stratax.core import regions
+from stratax import errors
+from stratax.base.shown import shown
+from stratax.core import regions, storage
 from stratax.distribute.replicas._contexts import in_cross_replica_context
-from stratax.distribute.replicas._exchange import merge_or_pack, over_replicas, sum_over_replicas
+from stratax.distribute.replicas._divided import gather_whole, spec_on
+from stratax.distribute.replicas._exchange import (
+    merge_or_pack,
+    over_replicas,
+    replica_index,
+    sum_over_replicas,
+)
 from stratax.distribute.replicas._replica_parts import (
     ReplicaParts,
     belongs_to_replicas,
@@ -32,7 +40,7 @@ from stratax.distribute.replicas._replica_share import (
     is_on_read,
     summand,
 )
-from stratax.distribute.replicas._values import REPLICA_AXIS
+from stratax.distribute.replicas._values import REPLICA_AXES
 
 # Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
 _FOLD = 0x9E3779B9
@@ -46,11 +54,23 @@ class PostponedUpdate:
         make: Makes the update with a list of arrays, in the region that is current then.
         arrays: The arrays.
         variables: The ids of the variables that it changes.
+        specs: For each array how it is divided among the devices of a group, which have parts of it; None for those
+            that are whole.
     """
 
     make: Callable[[list[Any]], None]
     arrays: list[Any]
     variables: frozenset[int]
+    specs: Sequence[PartitionSpec | None]
+
+    def make_here(self) -> None:
+        """Make the update in the replica."""
+        self.make(
+            [
+                array if spec is None else gather_whole(array, spec)
+                for array, spec in zip(self.arrays, self.specs, strict=True)
+            ]
+        )
 
 
 class PostponesUpdates(abc.ABC):
@@ -59,6 +79,10 @@ class PostponesUpdates(abc.ABC):
     @abc.abstractmethod
     def postpone(self, update: PostponedUpdate) -> None:
         """Leave an update to be made once; one whose variables are used again is made at once."""
+
+    @abc.abstractmethod
+    def spec_of(self, variable: keras.Variable) -> PartitionSpec | None:
+        """Return how arrays that an update of a variable is given are divided among devices; None for whole ones."""
 
 
 class ReplicaRegion(regions.Region, PostponesUpdates):
@@ -76,12 +100,23 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         parent: The region that `strategy.run` was called in.
         mesh: The replicas' devices.
         local: The replica's own values of variables that stay spread over the replicas, by the variables' ids.
+        divided: This device's parts of variables that a group of devices has in parts, by the variables' ids; None
+            where the trace only finds out which ones are read.
     """
 
     parent: regions.Region
 
-    def __init__(self, parent: regions.Region, mesh: Mesh, local: dict[int, Any] | None = None) -> None:
+    def __init__(
+        self,
+        parent: regions.Region,
+        mesh: Mesh,
+        local: dict[int, Any] | None = None,
+        divided: dict[int, Any] | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._divided_parts = divided
+        # The variables that are read and that devices have in parts, by their ids.
+        self.divided: dict[int, keras.Variable] = {}
         self._local = local or {}
         self._mesh = mesh
         self._num_replicas = mesh.size
@@ -135,10 +170,17 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         return agree(value)
 
     def gather(self, value: object) -> Any:
-        return over_replicas(lambda own: jax.lax.all_gather(own, REPLICA_AXIS), value)
+        return over_replicas(lambda own: jax.lax.all_gather(own, REPLICA_AXES), value)
 
     def postpone(self, update: PostponedUpdate) -> None:
         self.postponed.append(update)
+
+    def spec_of(self, variable: keras.Variable) -> PartitionSpec | None:
+        return spec_on(variable, self._mesh)
+
+    def find_sharding(self, variable: keras.Variable) -> None:
+        # A replica has the whole.
+        return None
 
     def _catch_up(self, variable: keras.Variable) -> None:
         # A variable of the update is looked at, so the update has to be made here.
@@ -146,7 +188,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         for update in list(self.postponed):
             if id(variable) in update.variables:
                 self.postponed.remove(update)
-                update.make(update.arrays)
+                update.make_here()
 
     def lift(self, variable: keras.Variable) -> Any:
         if isinstance(variable, ReplicaShare):
@@ -164,11 +206,11 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
             own = self._local[id(variable)]
             share = self.share_of(variable)
             return own if share is None else share.merge(own)
-        value = self.parent.get_current_value(variable)
+        value = self._value_around(variable)
         with jax_core.set_current_trace(self.trace):
             if is_seed_state(variable):
                 # Replica 0 keeps the state as it is, and draws what one device would.
-                index = jax.lax.axis_index(REPLICA_AXIS).astype(value.dtype)
+                index = replica_index().astype(value.dtype)
                 fold = jnp.stack([index * jnp.asarray(_FOLD, value.dtype), jnp.zeros((), value.dtype)])
                 return jnp.bitwise_xor(value, fold)
             if variable.aggregation == "sum" and is_on_read(variable):
@@ -176,6 +218,26 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
                 return first_only(value)
             # Of the right shape, for a trace that finds out that they are to be the replica's own.
             return value[: value.shape[0] // self._num_replicas] if has_rows else value
+
+    def _value_around(self, variable: keras.Variable) -> Any:
+        """Return the value that a variable has where the replicas are run."""
+        if not storage.has_value(variable):
+            # Created in this trace: where it lies is known when it has its first value.
+            self.parent.get_current_value(variable)
+        spec = spec_on(variable, self._mesh)
+        if spec is None:
+            return self.parent.get_current_value(variable)
+        self.divided[id(variable)] = variable
+        with jax_core.set_current_trace(self.trace):
+            if self._divided_parts is None:
+                return jnp.zeros(variable.shape, variable.dtype)
+            if id(variable) not in self._divided_parts:
+                raise errors.TracingError(
+                    "A replica's function read other variables when it was traced a second time. Expected: the same in "
+                    f"each trace. Received: a read of {shown(variable.path)}. Create variables before the function is "
+                    "called."
+                )
+            return gather_whole(self._divided_parts[id(variable)], spec)
 
     def _own_part(self, kept: ReplicaParts) -> Any:
         """Return this replica's own value, or something of its type, in a trace that only finds out that it is used."""
@@ -189,7 +251,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
             return share.spread(value)
 
     def is_first_party(self) -> Any:
-        return jax.lax.axis_index(REPLICA_AXIS) == 0
+        return replica_index() == 0
 
     def differing(self) -> list[keras.Variable]:
         """Return the variables whose values differ between replicas and need not be combined before the step ends."""
@@ -254,7 +316,7 @@ class ReplicaSpread(regions.Spread):
         elif self.variable.aggregation == "sum":
             first = jnp.arange(count).reshape(-1, *(1,) * value.ndim) == 0
             array = jnp.where(first, array, jnp.zeros_like(array))
-        return jax.lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(REPLICA_AXIS)))
+        return jax.lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(REPLICA_AXES)))
 
     def merge(self, array: Any) -> Any:
         if self.variable.aggregation == "sum":

@@ -18,8 +18,8 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.core import host, regions
-from stratax.distribute.replicas._exchange import over_replicas, sum_over_replicas
-from stratax.distribute.replicas._values import REPLICA_AXIS
+from stratax.distribute.replicas._exchange import over_replicas, replica_index, sum_over_replicas
+from stratax.distribute.replicas._values import REPLICA_AXES
 
 _AGGREGATED = frozenset({"sum", "mean", "only_first_replica"})
 
@@ -102,7 +102,7 @@ def summand(variable: keras.Variable, num_replicas: int, value: object) -> Any:
 
 def first_only(value: Any) -> Any:
     """Return the first replica's value on that replica, and zeros on the others."""
-    return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
+    return jnp.where(replica_index() == 0, value, jnp.zeros_like(value))
 
 
 def find_sum_dtype(value: Any) -> Any:
@@ -118,7 +118,7 @@ def agree(value: object) -> Any:
     """
     own = jnp.asarray(value)
     number = own.astype(jnp.int32)
-    most, least = over_replicas(lambda each: jax.lax.pmax(each, REPLICA_AXIS), jnp.stack([number, -number]))
+    most, least = over_replicas(lambda each: jax.lax.pmax(each, REPLICA_AXES), jnp.stack([number, -number]))
     host.check(
         most == -least,
         [],

@@ -15,6 +15,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import keras
+import numpy as np
 from jax.extend.core import jaxprs_in_params, set_current_trace
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -25,7 +27,7 @@ from stratax.core import jaxprs, regions
 from stratax.distribute.replicas._exchange import TakesTurns
 from stratax.distribute.replicas._replica_parts import ReplicaParts, belongs_to_replicas, ensure_parts
 from stratax.distribute.replicas._replica_region import PostponedUpdate, ReplicaRegion
-from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica
+from stratax.distribute.replicas._values import REPLICA_AXES, PerReplica
 from stratax.seams.jax import core, outside_axes
 
 _JIT = ("jit", "pjit")
@@ -86,6 +88,11 @@ class ReplicaTurns:
             raise self._failure
         return found
 
+    def coordinates(self, index: int) -> dict[str, int]:
+        """Return where a replica is on the axes of the mesh."""
+        where = np.unravel_index(index, self._mesh.devices.shape)
+        return dict(zip(self._mesh.axis_names, map(int, where), strict=True))
+
     @contextlib.contextmanager
     def _enter(self, index: int) -> Iterator[None]:
         """Have a block compute as a replica does."""
@@ -142,7 +149,7 @@ class ReplicaTurns:
             )
         primitive, _, params = asked[0]  # type: ignore[misc]
         columns = zip(*(call[1] for call in asked if call is not None), strict=True)
-        spread = PartitionSpec(REPLICA_AXIS)
+        spread = PartitionSpec(REPLICA_AXES)
         sharding = NamedSharding(self._mesh, spread)
 
         def body(*values: Any) -> list[Any]:
@@ -200,7 +207,7 @@ class ReplicaTrace(core.Trace):
     def process_primitive(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
         if _names_replicas(params):
             if primitive.name == "axis_index":
-                return jnp.int32(self._index)
+                return jnp.int32(self._turns.coordinates(self._index)[params["axis_name"]])
             return self._turns.exchange(self._index, primitive, args, params)
         inner = _exchanging_part(primitive, args, params)
         if inner is not None:
@@ -253,7 +260,7 @@ class TurnRegion(ReplicaRegion, TakesTurns):
 
     def __init__(self, mesh: Mesh, index: int, *, keeps_copies: bool) -> None:
         super().__init__(_Values(), mesh)
-        self.num_replicas = mesh.size
+        self.num_replicas, self.axes = mesh.size, mesh.shape
         self._index = index
         self._keeps_copies = keeps_copies and mesh.size > 1
 
@@ -276,7 +283,14 @@ class TurnRegion(ReplicaRegion, TakesTurns):
 
     def postpone(self, update: PostponedUpdate) -> None:
         # Each replica makes it with the same arrays, and sees its effect at once.
-        update.make(update.arrays)
+        update.make_here()
+
+    def spec_of(self, variable: keras.Variable) -> None:
+        return None
+
+    def _value_around(self, variable: keras.Variable) -> Any:
+        # Arrays have values, and are brought to the device that computes.
+        return self.parent.get_current_value(variable)
 
 
 class _Values(regions.Region):
@@ -287,12 +301,12 @@ class _Values(regions.Region):
 
 
 def _names_replicas(params: dict[str, Any]) -> bool:
-    """Return whether the parameters of a primitive name the axis of the replicas."""
+    """Return whether the parameters of a primitive name an axis of the replicas."""
     found: list[Any] = []
     for name in ("axes", "axis_name"):
         axes = params.get(name, ())
         found.extend(axes if isinstance(axes, tuple | list) else (axes,))
-    return any(isinstance(axis, str) and axis == REPLICA_AXIS for axis in found)
+    return any(isinstance(axis, str) and axis in REPLICA_AXES for axis in found)
 
 
 def _exchanging_part(

@@ -12,8 +12,11 @@ from stratax.base.shown import shown
 from stratax.data.elements import tensor_repr, tensor_str
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
-# The name of the one axis of every synchronous strategy's mesh.
-REPLICA_AXIS = "replica"
+# The axes of a mesh along which replicas lie: groups of them, and those in a group, which may divide variables among
+# themselves. In collectives and specifications they stand for one axis.
+REPLICA_AXES = ("replica", "shard")
+# The second of them.
+SHARD_AXIS = "shard"
 
 _Class = TypeVar("_Class")
 _BINARY = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
@@ -37,7 +40,7 @@ _CONVERSIONS = ("array", "bool", "complex", "float", "getitem", "index", "int", 
 class PerReplica:
     """One value that has a component for every replica, as TensorFlow's `PerReplica`.
 
-    It holds one array with a leading replica dimension that is sharded over the mesh axis ``"replica"``, so
+    It holds one array with a leading replica dimension that is sharded over the axes of the replicas, so
     each component lies on the device of its replica and nothing is copied to make one. `Strategy.run` takes
     structures of them apart and puts its results together again; a structure of outputs is a structure of
     `PerReplica`. It is a pytree node with that one array as its leaf.
@@ -195,9 +198,15 @@ def refuse_use(cls: type[_Class]) -> type[_Class]:
 refuse_use(PerReplica)
 
 
-def mesh_of(devices: Sequence[jax.Device]) -> Mesh:
-    """Make the one-dimensional mesh of the replicas' devices, in their order."""
-    return Mesh(np.asarray(devices), (REPLICA_AXIS,), axis_types=(AxisType.Auto,))
+def mesh_of(devices: Sequence[jax.Device], *, groups: int | None = None) -> Mesh:
+    """Make the mesh of the replicas' devices, in their order.
+
+    Args:
+        devices: The devices.
+        groups: Into how many groups of neighbours they are divided; None: each is one by itself.
+    """
+    shape = (len(devices) if groups is None else groups, -1)
+    return Mesh(np.asarray(devices).reshape(shape), REPLICA_AXES, axis_types=(AxisType.Auto,) * 2)
 
 
 def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerReplica:
@@ -206,7 +215,7 @@ def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerRep
     Args:
         components: As many arrays (JAX, NumPy or numbers) as `mesh` has devices in this process, all of one
             shape and dtype, in the order of the replicas.
-        mesh: A one-dimensional mesh with the axis ``"replica"``.
+        mesh: The mesh of the replicas, see :func:`mesh_of`.
 
     Returns:
         The value, each component on the device of its replica.
@@ -225,7 +234,7 @@ def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerRep
         component if isinstance(component, jax.Array) else np.asarray(component) for component in components
     ]
     _check_alike(host)
-    sharding = NamedSharding(mesh, PartitionSpec(REPLICA_AXIS))
+    sharding = NamedSharding(mesh, PartitionSpec(REPLICA_AXES))
     # One transfer for all replicas, which JAX divides; arrays that lie on devices stay there one by one below.
     if not any(isinstance(component, jax.Array) for component in host) and len(devices) == mesh.size:
         return PerReplica(jax.device_put(np.stack(host), sharding))

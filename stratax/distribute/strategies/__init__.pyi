@@ -28,6 +28,7 @@ from ._ownership import own as own
 from ._ownership import owner as owner
 from ._placement import Placement as Placement
 from ._placement import UpdatesOnce as UpdatesOnce
+from ._sharded import ShardedStrategy as ShardedStrategy
 from ._strategy import Strategy as Strategy
 from ._strategy_input import InputOfReplicas as InputOfReplicas
 from ._tpu import TPUStrategy as TPUStrategy

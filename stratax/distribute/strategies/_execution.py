@@ -84,7 +84,7 @@ class OverMesh(Execution):
     @property
     @abc.abstractmethod
     def mesh(self) -> Mesh:
-        """The one-dimensional mesh of the replicas; its axis is `"replica"`."""
+        """The mesh of the replicas, see `Strategy.mesh`."""
 
     @property
     @abc.abstractmethod

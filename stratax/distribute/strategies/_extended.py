@@ -16,7 +16,7 @@ from stratax.core import regions, storage
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.input import OnMesh
 from stratax.distribute.replicas import (
-    REPLICA_AXIS,
+    REPLICA_AXES,
     PerReplica,
     ReduceOp,
     as_reduce_op,
@@ -336,7 +336,7 @@ class _MoveOfReplicas(storage.Move):
     def element(self, structure: PyTree) -> PyTree:
         """Return the types of an element, of which each replica has its part, or all of them have the whole."""
         alike = copies_on(self._execution.devices)
-        spread = NamedSharding(alike.mesh, PartitionSpec(REPLICA_AXIS))
+        spread = NamedSharding(alike.mesh, PartitionSpec(REPLICA_AXES))
 
         def of(leaf: object) -> Any:
             is_divided = isinstance(leaf, PerReplica) and not leaf.solo
@@ -358,6 +358,7 @@ def on_devices(
     placement: Placement | None = None,
     membership: StrategyMembership | None = None,
     input: StrategyInput | None = None,
+    groups: int | None = None,
 ) -> StrategyExtended:
     """Compose a strategy whose replicas are devices that compute in step.
 
@@ -368,9 +369,10 @@ def on_devices(
         placement: Where variables live; None: a copy on every device.
         membership: Whose devices they are; None: all of them this process's.
         input: How datasets are divided; None: among the devices of this process.
+        groups: Into how many groups the devices are divided that have parts of variables; None: each is one.
     """
     members = membership or Alone()
-    execution = MeshExecution(strategy, devices, members, cross_device_ops)
+    execution = MeshExecution(strategy, devices, members, cross_device_ops, groups=groups)
     return StrategyExtended(
         placement=placement or OnDevices(copies_on(devices)),
         membership=members,

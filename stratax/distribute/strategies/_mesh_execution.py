@@ -20,8 +20,9 @@ from stratax.distribute import replicas
 from stratax.distribute.collectives import CrossDeviceOps, NcclAllReduce
 from stratax.distribute.input import ValueContext
 from stratax.distribute.replicas import (
-    REPLICA_AXIS,
+    REPLICA_AXES,
     PerReplica,
+    PostponedUpdate,
     ReduceOp,
     ReplicaContext,
     ReplicaParts,
@@ -34,6 +35,7 @@ from stratax.distribute.replicas import (
     is_per_replica,
     mesh_of,
     parts_on,
+    spec_on,
 )
 from stratax.distribute.strategies import _combining
 from stratax.distribute.strategies._execution import OverMesh
@@ -52,6 +54,7 @@ class MeshExecution(OverMesh):
         devices: The devices of the replicas, in order. At least one.
         membership: Whose devices they are.
         cross_device_ops: How replicas' values are combined; None for XLA's own all-reduce.
+        groups: Into how many groups the devices are divided that have parts of variables; None: each is one.
 
     Raises:
         BadTypeError: If `cross_device_ops` is none.
@@ -63,6 +66,8 @@ class MeshExecution(OverMesh):
         devices: Sequence[jax.Device],
         membership: StrategyMembership,
         cross_device_ops: CrossDeviceOps | None = None,
+        *,
+        groups: int | None = None,
     ) -> None:
         if cross_device_ops is not None and not isinstance(cross_device_ops, CrossDeviceOps):
             raise errors.BadTypeError(
@@ -75,7 +80,8 @@ class MeshExecution(OverMesh):
         self._devices = tuple(devices)
         self._membership = membership
         self._cross_device_ops = cross_device_ops or NcclAllReduce()
-        self._mesh = mesh_of(self._devices)
+        self._groups = groups
+        self._mesh = mesh_of(self._devices, groups=groups)
         self._is_moved = False
         # `autograph=False`: the wrapper has no control flow; the user's function is converted inside.
         self._compiled_run = Function(self.call_for_each_replica, autograph=False, calls_argument=True)
@@ -104,7 +110,11 @@ class MeshExecution(OverMesh):
     def on_other_devices(self, devices: Sequence[jax.Device]) -> Iterator[None]:
         """Have replicas be other devices, as many as are given, while programs are traced in a block."""
         kept = self._devices, self._mesh
-        self._devices, self._mesh, self._is_moved = tuple(devices), mesh_of(devices), True
+        self._devices, self._mesh, self._is_moved = (
+            tuple(devices),
+            mesh_of(devices, groups=self._groups),
+            True,
+        )
         try:
             yield
         finally:
@@ -259,8 +269,10 @@ class MeshExecution(OverMesh):
     ) -> Any:
         split = [index for index, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)]
         found: list[_Traced] = []
+        # The variables that replicas read and devices have in parts.
+        read: list[keras.Variable] = []
 
-        def body(components: list[Any], local: dict[int, Any]) -> Any:
+        def body(components: list[Any], local: dict[int, Any], parts: list[Any] | None) -> Any:
             # A copy for each trace: `body` may be traced twice.
             own = list(leaves)
             for index, component in zip(split, components, strict=True):
@@ -270,7 +282,8 @@ class MeshExecution(OverMesh):
             noted = host.note_objects((args, kwargs))
             # `shard_map` gives each replica its slice, with a leading dimension of 1.
             mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
-            replica = ReplicaRegion(region, self._mesh, mine)
+            divided = None if parts is None else dict(zip(map(id, read), parts, strict=True))
+            replica = ReplicaRegion(region, self._mesh, mine, divided)
             with replica, enter_contexts(self._strategy, context):
                 result = fn(*args, **kwargs)
                 host.check_objects(noted, result)
@@ -279,32 +292,41 @@ class MeshExecution(OverMesh):
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
                 # Inside of the mapped function, where the replicas' values can be combined.
                 written, merged = replica.merged()
-                parts = replica.parts()
-                kept = {id(variable): value[None] for variable, value in parts}
+                staying = replica.parts()
+                kept = {id(variable): value[None] for variable, value in staying}
                 found.append(
-                    _Traced(replica, outputs, structure, written, [variable for variable, _ in parts])
+                    _Traced(replica, outputs, structure, written, [variable for variable, _ in staying])
                 )
                 return (arrays, kept), (merged, [update.arrays for update in replica.postponed])
 
-        spread, same = PartitionSpec(REPLICA_AXIS), PartitionSpec()
+        spread, same = PartitionSpec(REPLICA_AXES), PartitionSpec()
         components, specs = [], []
         for leaf in (leaves[index] for index in split):
             is_of_steps = isinstance(leaf, StepsPerReplica)
             components.append(leaf.stacked if is_of_steps else leaf.array)
-            specs.append(PartitionSpec(None, REPLICA_AXIS) if is_of_steps else spread)
-        mapped = jax.shard_map(
-            body,
-            mesh=self._mesh,
-            in_specs=(specs, spread),
-            out_specs=(spread, same),
-            # JAX could not prove of every reduction (a ring, one of the user's own) that its result is equal on
-            # all.
-            check_vma=False,
-        )
-        spreads = self._spread(region, mapped, components, found)
+            specs.append(PartitionSpec(None, REPLICA_AXES) if is_of_steps else spread)
+
+        def map_over(given: Any, postponed: Any) -> Callable[..., Any]:
+            return jax.shard_map(
+                body,
+                mesh=self._mesh,
+                in_specs=(specs, spread, given),
+                out_specs=(spread, (same, postponed)),
+                # JAX could not prove of every reduction (a ring, one of the user's own) that its result is equal on
+                # all.
+                check_vma=False,
+            )
+
+        spreads = self._spread(region, map_over(None, same), components, found)
+        # As the trace has found, if there was one.
+        updates: list[PostponedUpdate] = found[-1].replica.postponed if found else []
+        read += found[-1].replica.divided.values() if found else []
+        leaving: Any = [[spec or same for spec in update.specs] for update in updates] if found else same
         local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
+        parts = [region.get_current_value(variable) for variable in read]
+        mapped = map_over([spec_on(variable, self._mesh) for variable in read], leaving)
         # The mesh that JAX notes for the body would otherwise be that of everything behind it.
-        (arrays, kept), (values, postponed) = storage.without_mesh(mapped(components, local))
+        (arrays, kept), (values, postponed) = storage.without_mesh(mapped(components, local, parts))
         # The last trace is the one that counts: `_spread` may have made one before.
         traced = found[-1]
         self._keep(region, traced.replica)
@@ -331,19 +353,23 @@ class MeshExecution(OverMesh):
         """Return the variables that are spread over the replicas: those with parts, and directly in a loop some others.
 
         In a loop these are the ones that replicas change differently, to be merged when it is over. Which ones these
-        are only a trace can tell, so that in a loop a replica's function is traced twice.
+        are only a trace can tell, so that in a loop a replica's function is traced twice; so it is where devices have
+        parts of variables, which the mapped function has to be given.
         """
         # Looked at before the trace below, which reads variables itself.
         used = {*region.reads, *region.writes}
         for kept in region.find_known_parts() or ():
             if parts_on(kept.variable, self._mesh) is kept:
                 region.adopt(kept)
-        if not isinstance(region, control.LoopRegion):
-            return {key: each for key, each in region.spreads.items() if each.is_kept}
-        local = {key: region.get_current_value(each) for key, each in region.spreads.items()}
-        # Only types: the trace leaves nothing in the program.
-        jax.eval_shape(mapped, components, local)
-        self._keep(region, found[-1].replica)
+        is_loop = isinstance(region, control.LoopRegion)
+        spreads = {key: each for key, each in region.spreads.items() if is_loop or each.is_kept}
+        if is_loop or self._strategy.extended.placement.divides:
+            local = {key: region.get_current_value(each) for key, each in spreads.items()}
+            # Only types: the trace leaves nothing in the program.
+            jax.eval_shape(mapped, components, local, None)
+            self._keep(region, found[-1].replica)
+        if not is_loop:
+            return spreads
         for variable in found[-1].replica.differing():
             key = id(variable)
             # What the loop itself reads or writes besides must be one value in every iteration.

@@ -121,6 +121,7 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
             _check_mean(self, get_strategy())
             own([self], get_strategy())
             _keep(self, get_strategy())
+            _lay_out(self, get_strategy())
         # The innermost scope places it.
         scopes = _CREATED.get()
         if scopes:
@@ -148,8 +149,13 @@ def creating(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def _initialize_with_initializer(self: Any, initializer: Callable[..., Any]) -> None:
         # The class of a variable that a store keeps has a method of its own.
-        if has_strategy() and not state.is_made_now() and _keep(self, get_strategy()):
+        is_ours = has_strategy() and not state.is_made_now()
+        if is_ours and _keep(self, get_strategy()):
             self._initialize_with_initializer(initializer)
+        elif is_ours and _lay_out(self, get_strategy()):
+            # Whole on one device, and divided at once: the value is the one that a single device would have. Keras 3.15
+            # compiles initializers of divided variables instead, which rounds otherwise.
+            self._initialize(self._convert_to_tensor(initializer(self._shape, dtype=self._dtype)))
         else:
             original(self, _of_all(self, initializer))
 
@@ -164,6 +170,15 @@ def _of_all(variable: keras.Variable, initializer: Callable[..., Any]) -> Callab
     extended = get_strategy().extended
     count = extended.execution.num_replicas if extended.placement.keeps_copies else 1
     return lambda *args, **kwargs: initializer(*args, **kwargs) * count
+
+
+def _lay_out(variable: Any, strategy: "Strategy") -> bool:
+    """Have a new variable be divided among devices as the strategy says; return whether it is."""
+    if variable._layout is None:
+        sharding = strategy.extended.placement.find_sharding(variable)
+        # Keras lays out whatever it is assigned from now on.
+        variable._layout = None if sharding is None or not sharding.spec else sharding
+    return variable._layout is not None
 
 
 def _keep(variable: keras.Variable, strategy: "Strategy") -> bool:

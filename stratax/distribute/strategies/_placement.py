@@ -23,11 +23,21 @@ class Placement(abc.ABC):
 
     # Whether each replica has a copy of a variable, which may become its own.
     keeps_copies = False
+    # Whether devices have parts of variables.
+    divides = False
 
     def store_of(self, variable: keras.Variable) -> "VariableStore | None":
         """Return the store that is to keep a new variable; None where the variable itself holds its array.
 
         It is asked when the variable is created, before its first value is computed.
+        """
+        return None
+
+    def find_sharding(self, variable: keras.Variable) -> jax.sharding.NamedSharding | None:
+        """Return where a new variable lies whose dimensions are divided among devices; None where all lie alike.
+
+        Args:
+            variable: The variable, whose shape is known.
         """
         return None
 

@@ -83,7 +83,10 @@ class Strategy:
 
     @property
     def mesh(self) -> Mesh:
-        """The one-dimensional mesh of the replicas; its axis is `"replica"`.
+        """The mesh of the replicas: axes `"replica"`, groups of devices, and `"shard"`, the devices of a group.
+
+        In a collective or specification `("replica", "shard")` stands for all replicas. Where each device has a copy of
+        each variable, each is a group by itself.
 
         Raises:
             StrategyError: If the replicas are not devices that compute in step.

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax.distribute.collectives import (
     AllReduceCrossDeviceOps,
@@ -16,7 +16,7 @@ from stratax.distribute.collectives import (
     ReductionToOneDevice,
     RingAllReduce,
 )
-from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp
+from stratax.distribute.replicas import REPLICA_AXES, PerReplica, ReduceOp, mesh_of
 from stratax.distribute.replicas._values import per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError
 from tests import stressed
@@ -33,7 +33,7 @@ OTHER_OPS = [
 
 
 def replica_mesh(num_replicas):
-    return Mesh(np.array(jax.devices()[:num_replicas]), (REPLICA_AXIS,))
+    return mesh_of(jax.devices()[:num_replicas])
 
 
 def random_components(num_replicas, seed=0):
@@ -60,7 +60,7 @@ def as_float64(array):
 @pytest.mark.parametrize("ops", DEFAULT_OPS, ids=repr)
 def test_a_mean_is_divided_pack_by_pack(ops):
     mapped = jax.shard_map(
-        lambda arrays: ops.reduce_in_replica(ReduceOp.MEAN, arrays, REPLICA_AXIS, 4),
+        lambda arrays: ops.reduce_in_replica(ReduceOp.MEAN, arrays, REPLICA_AXES, 4),
         mesh=replica_mesh(4),
         in_specs=PartitionSpec(),
         out_specs=PartitionSpec(),
@@ -110,7 +110,7 @@ def test_hierarchical_uses_groups_only_where_the_number_of_replicas_has_divisors
     def text(num_replicas):
         ops = HierarchicalCopyAllReduce()
         mapped = jax.shard_map(
-            lambda array: ops.reduce_in_replica(ReduceOp.SUM, [array], REPLICA_AXIS, num_replicas),
+            lambda array: ops.reduce_in_replica(ReduceOp.SUM, [array], REPLICA_AXES, num_replicas),
             mesh=replica_mesh(num_replicas),
             in_specs=PartitionSpec(),
             out_specs=PartitionSpec(),
@@ -128,10 +128,10 @@ def test_every_replica_gets_the_same_result():
     value = per_replica_from_components(list(np.random.default_rng(3).normal(size=(8, 5))), mesh)
     for ops in DEFAULT_OPS:
         mapped = jax.shard_map(
-            lambda array, ops=ops: ops.reduce_in_replica(ReduceOp.SUM, [array], REPLICA_AXIS, 8)[0],
+            lambda array, ops=ops: ops.reduce_in_replica(ReduceOp.SUM, [array], REPLICA_AXES, 8)[0],
             mesh=mesh,
-            in_specs=PartitionSpec(REPLICA_AXIS),
-            out_specs=PartitionSpec(REPLICA_AXIS),
+            in_specs=PartitionSpec(REPLICA_AXES),
+            out_specs=PartitionSpec(REPLICA_AXES),
             check_vma=False,
         )
         rows = np.asarray(jax.jit(mapped)(value.array))

@@ -10,7 +10,7 @@ from jax.sharding import PartitionSpec
 
 from stratax.command.rehearsal import Catcher
 from stratax.distribute.collectives import NcclAllReduce, ReductionToOneDevice
-from stratax.distribute.replicas import REPLICA_AXIS, ReduceOp
+from stratax.distribute.replicas import REPLICA_AXES, ReduceOp
 from tests.distribute.collectives.test_cross_device_ops import SHAPES, reduced, replica_mesh
 
 
@@ -28,7 +28,7 @@ def test_packed_psum_equals_unpacked_bit_by_bit(packed):
 
 def num_collectives(ops, num_arrays):
     def reduce_all(arrays):
-        return ops.reduce_in_replica(ReduceOp.SUM, arrays, REPLICA_AXIS, 2)
+        return ops.reduce_in_replica(ReduceOp.SUM, arrays, REPLICA_AXES, 2)
 
     mapped = jax.shard_map(
         reduce_all, mesh=replica_mesh(2), in_specs=PartitionSpec(), out_specs=PartitionSpec(), check_vma=False
@@ -56,10 +56,10 @@ def test_packing_decides_how_many_collectives_there_are(ops, expected):
 def lowered_for(platform, ops, heard=False):
     """Count the all-reduces and the buffers that are laid end to end in a program for devices that aren't there."""
     device = jax.sharding.AbstractDevice(device_kind=platform, num_cores=1, platform=platform)
-    mesh = jax.sharding.AbstractMesh((2,), (REPLICA_AXIS,), abstract_device=device)
+    mesh = jax.sharding.AbstractMesh((2, 1), REPLICA_AXES, abstract_device=device)
 
     def reduce_all(arrays):
-        return ops.reduce_in_replica(ReduceOp.SUM, arrays, REPLICA_AXIS, 2)
+        return ops.reduce_in_replica(ReduceOp.SUM, arrays, REPLICA_AXES, 2)
 
     mapped = jax.shard_map(
         reduce_all,

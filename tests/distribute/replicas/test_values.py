@@ -6,16 +6,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 
-from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, StepsPerReplica, is_per_replica, own_step
+from stratax.distribute.replicas import (
+    PerReplica,
+    StepsPerReplica,
+    is_per_replica,
+    mesh_of,
+    own_step,
+)
 from stratax.distribute.replicas._values import per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
 
 @pytest.fixture(scope="module")
 def mesh():
-    return Mesh(np.array(jax.devices()[:4]), (REPLICA_AXIS,))
+    return mesh_of(jax.devices()[:4])
 
 
 @pytest.fixture

@@ -1,0 +1,64 @@
+"""Variables of which each device of a group has a part: how a replica sees them whole (distribute layer).
+
+A replica gets its device's part as an argument of the mapped function, and gathers the whole where it reads the
+variable. Gradients are whole, and each replica's own, until they are applied: there each device gets the sum of its
+part.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import keras
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from stratax.core import storage
+from stratax.distribute.replicas._exchange import over_replicas
+from stratax.distribute.replicas._reduce_op import ReduceOp
+from stratax.distribute.replicas._values import REPLICA_AXES, SHARD_AXIS
+
+
+def spec_on(variable: keras.Variable, mesh: Mesh) -> PartitionSpec | None:
+    """Return how a variable is divided among replicas' devices; None where each replica has the whole of it."""
+    sharding = storage.sharding_in(variable, NamedSharding(mesh, PartitionSpec()))
+    spec = PartitionSpec(*(axis if axis == SHARD_AXIS else None for axis in sharding.spec))
+    return spec if SHARD_AXIS in spec and mesh.shape[SHARD_AXIS] > 1 else None
+
+
+def gather_whole(part: object, spec: PartitionSpec) -> Any:
+    """Return the whole of what a group of devices has in parts.
+
+    Args:
+        part: This device's part.
+        spec: How it is divided.
+    """
+    dim = tuple(spec).index(SHARD_AXIS)
+    return over_replicas(lambda own: jax.lax.all_gather(own, SHARD_AXIS, axis=dim, tiled=True), part)
+
+
+def combine_in_parts(
+    op: ReduceOp, values: Sequence[Any], specs: Sequence[PartitionSpec], num_replicas: int
+) -> list[Any]:
+    """Combine values of all replicas, each device getting its part of the results.
+
+    Args:
+        op: How.
+        values: This replica's arrays, whole.
+        specs: How their results are divided.
+        num_replicas: How many replicas there are.
+    """
+
+    def combine(own: list[Any]) -> list[Any]:
+        # Within a group first: what the groups exchange is a part then.
+        parts = [
+            jax.lax.psum_scatter(
+                value, SHARD_AXIS, scatter_dimension=tuple(spec).index(SHARD_AXIS), tiled=True
+            )
+            for value, spec in zip(own, specs, strict=True)
+        ]
+        groups = jax.lax.axis_size(REPLICA_AXES[0])
+        totals = parts if groups == 1 else jax.lax.psum(parts, REPLICA_AXES[0])
+        return [total / num_replicas for total in totals] if op is ReduceOp.MEAN else list(totals)
+
+    combined: list[Any] = over_replicas(combine, list(values)) if values else []
+    return combined

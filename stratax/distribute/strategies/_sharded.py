@@ -1,0 +1,97 @@
+"""`ShardedStrategy`: models that do not fit one device (distribute layer)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import keras
+from jax.sharding import NamedSharding, PartitionSpec
+
+from stratax import errors
+from stratax.base.shown import shown
+from stratax.core.storage import place, sharding_in, write_all
+from stratax.distribute.replicas import SHARD_AXIS, mesh_of
+from stratax.distribute.strategies._extended import on_devices
+from stratax.distribute.strategies._layout import Layout
+from stratax.distribute.strategies._mirrored import resolve_devices
+from stratax.distribute.strategies._placement import OnDevices, UpdatesOnce
+from stratax.distribute.strategies._strategy import Strategy
+
+
+class ShardedStrategy(Strategy):
+    """Synchronous training on several devices, each of which keeps a part of every large variable.
+
+    Weights, gradients and optimizer slots are divided among the devices (ZeRO, Rajbhandari et al. 2020; also called
+    fully sharded data parallel). A step gathers a weight where a layer reads it, and each device updates its part. The
+    mathematics are those of one device, as with `MirroredStrategy`.
+
+    Args:
+        devices: Names (`"/gpu:0"`), `LogicalDevice`s or `jax.Device`s; None for all accelerators of this process, or,
+            where there are none, its CPU devices.
+        replicas: How many groups of devices there are, each of which has the whole in parts.
+        layout: A mapping, or pairs, of a regular expression and a tuple with ``"shard"`` or None for each dimension:
+            how variables are divided whose path the expression is found in, the first one decides; None for a copy on
+            each device. Others are divided along their largest dimension that divides; those with fewer than 8,192
+            elements stay whole.
+
+    Raises:
+        BadArgumentError: If devices are named twice, `replicas` does not divide them, or a rule is none.
+        BadTypeError: If `replicas` is no whole number or `layout` neither a mapping nor pairs.
+        DeviceError: If a device does not exist after `tf.config.set_soft_device_placement(False)`.
+
+    Example:
+        >>> import stratax as sx
+        >>> strategy = sx.distribute.ShardedStrategy(["/cpu:0"])
+        >>> strategy.num_replicas_in_sync
+        1
+    """
+
+    def __init__(
+        self, devices: Sequence[Any] | None = None, *, replicas: int = 1, layout: object = None
+    ) -> None:
+        resolved = resolve_devices(devices)
+        _check_groups(replicas, len(resolved))
+        self._layout = Layout(mesh_of(resolved, groups=replicas), layout)
+        super().__init__(
+            on_devices(self, resolved, placement=DividedAmongDevices(self._layout), groups=replicas)
+        )
+
+
+class DividedAmongDevices(OnDevices, UpdatesOnce):
+    """Variables of which each device of a group has a part, as a layout says.
+
+    Args:
+        layout: The layout.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        super().__init__(NamedSharding(layout.mesh, PartitionSpec()))
+        self._layout = layout
+        self.divides = layout.mesh.shape[SHARD_AXIS] > 1
+
+    @property
+    def layout(self) -> Layout:
+        """Which dimensions are divided."""
+        return self._layout
+
+    def find_sharding(self, variable: keras.Variable) -> jax.sharding.NamedSharding | None:
+        return self._layout.place_of(variable.path, tuple(variable.shape)).sharding
+
+    def place(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
+        shardings = [sharding_in(variable, self.storage) for variable in variables]
+        write_all(
+            variables,
+            [place(value, sharding) for value, sharding in zip(values, shardings, strict=True)],
+        )
+
+
+def _check_groups(replicas: object, count: int) -> None:
+    if isinstance(replicas, bool) or not isinstance(replicas, int):
+        raise errors.BadTypeError(
+            f"replicas must be a whole number of groups of devices. Received: replicas={shown(replicas)}."
+        )
+    if replicas < 1 or count % replicas:
+        raise errors.BadArgumentError(
+            f"replicas must divide the {count} devices into groups of one size. Expected: one of "
+            f"{[each for each in range(1, count + 1) if count % each == 0]}. Received: replicas={replicas}."
+        )

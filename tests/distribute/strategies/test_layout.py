@@ -1,0 +1,97 @@
+"""Rules say which dimensions of variables are divided, and bad ones are refused with what is wrong."""
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+from jax.sharding import PartitionSpec
+
+from stratax import errors
+from stratax.distribute.replicas import mesh_of
+from stratax.distribute.strategies._layout import Layout
+
+
+@pytest.fixture
+def mesh():
+    return mesh_of(jax.devices()[:4], groups=1)
+
+
+def spec(layout, path, shape):
+    return layout.place_of(path, shape).sharding.spec
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((64, 128), (None, "shard")),
+        ((128, 64), ("shard",)),
+        ((128, 128), ("shard",)),
+        ((3, 3, 64, 127), (None, None, "shard")),
+        # Fewer than 8,192 elements.
+        ((8191,), ()),
+        ((8192,), ("shard",)),
+        ((63, 127, 3), ()),
+        ((), ()),
+    ],
+)
+def test_without_a_rule_the_largest_dimension_that_divides_is_divided(mesh, shape, expected):
+    assert spec(Layout(mesh), "dense/kernel", shape) == PartitionSpec(*expected)
+
+
+def test_the_first_rule_that_is_found_in_a_path_decides(mesh):
+    layout = Layout(mesh, {r"out/kernel$": ("shard",), r"kernel$": (None, "shard"), r"table": None})
+    assert spec(layout, "block/out/kernel", (8, 8)) == PartitionSpec("shard")
+    assert spec(layout, "block/in/kernel", (8, 8)) == PartitionSpec(None, "shard")
+    # A copy on each device, though it is large.
+    assert spec(layout, "table", (1 << 10, 1 << 10)) == PartitionSpec()
+    assert layout.find_idle() == []
+
+
+def test_axes_of_size_one_leave_variables_whole():
+    layout = Layout(mesh_of(jax.devices()[:2], groups=2))
+    assert spec(layout, "kernel", (1 << 10, 1 << 10)) == PartitionSpec()
+
+
+def test_rules_that_decide_about_nothing_are_named(mesh):
+    layout = Layout(mesh, [("kernel", ("shard",)), ("dense/kernel", None), ("embeding", ("shard",))])
+    spec(layout, "dense/kernel", (8, 8))
+    hidden, missing = layout.find_idle()
+    assert "'dense/kernel': None is hidden by an earlier rule, which matches dense/kernel" in hidden
+    assert "'embeding': ('shard',) matches no variable" in missing
+
+
+def test_a_large_variable_that_does_not_divide_is_told_once(mesh):
+    layout = Layout(mesh)
+    with pytest.warns(UserWarning, match=r"'embeddings' of shape \(50257, 257\) has no dimension"):
+        assert spec(layout, "embeddings", (50257, 257)) == PartitionSpec()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spec(layout, "embeddings", (50257, 257))
+        spec(layout, "small", (255, 257))
+
+
+@pytest.mark.parametrize(
+    ("rules", "error", "message"),
+    [
+        ("kernel", errors.BadTypeError, "a mapping or list of pairs"),
+        ([("kernel",)], errors.BadTypeError, "a mapping or list of pairs"),
+        ({3: None}, errors.BadTypeError, "begins with a regular expression. Received: 3: None"),
+        ({"(kernel": None}, errors.BadArgumentError, "is broken: .*Received: '\\(kernel'"),
+        ({"kernel": "shard"}, errors.BadTypeError, "Write a tuple"),
+        ({"kernel": ("model",)}, errors.BadArgumentError, r"Expected: \['shard'\]. Received: 'model'"),
+        ({"kernel": ("replica",)}, errors.BadArgumentError, "not divided by"),
+        ({"kernel": ("shard", "shard")}, errors.BadArgumentError, "divides two dimensions by one axis"),
+    ],
+)
+def test_bad_rules_are_refused(mesh, rules, error, message):
+    with pytest.raises(error, match=message):
+        Layout(mesh, rules)
+
+
+def test_a_rule_that_does_not_fit_its_variable_names_both(mesh):
+    layout = Layout(mesh, {"kernel": ("shard", None)})
+    with pytest.raises(errors.BadArgumentError, match=r"Expected: at most 1 for 'kernel' of shape \(8,\)"):
+        layout.place_of("kernel", (8,))
+    with pytest.raises(errors.BadArgumentError, match=r"multiples of 4, .*'kernel' of shape \(6, 8\)"):
+        layout.place_of("kernel", np.zeros((6, 8)).shape)

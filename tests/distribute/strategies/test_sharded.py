@@ -1,0 +1,187 @@
+"""`ShardedStrategy`: devices have parts of large variables, and the numbers are one device's."""
+
+import jax
+import keras
+import numpy as np
+import pytest
+
+import stratax as sx
+from stratax import errors
+from stratax.distribute import MirroredStrategy, ShardedStrategy
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(44, 128)).astype("float32")
+Y = RNG.integers(0, 5, 44)
+CPUS = [f"/cpu:{index}" for index in range(8)]
+
+
+def make_model():
+    keras.utils.set_random_seed(5)
+    return keras.Sequential(
+        [
+            keras.layers.Input((128,)),
+            keras.layers.Dense(64, "relu", name="first"),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dropout(0.2),
+            keras.layers.Dense(128, "relu", name="second"),
+            keras.layers.Dense(5, name="third"),
+        ]
+    )
+
+
+def compiled(strategy, **options):
+    with strategy.scope():
+        model = make_model()
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        options = {"optimizer": keras.optimizers.Adam(0.01), **options}
+        model.compile(loss=loss, metrics=["accuracy"], **options)
+    return model
+
+
+def trained(strategy, **options):
+    """Train, evaluate and predict with batches the last of which is smaller than the devices are many."""
+    model = compiled(strategy, **options)
+    history = model.fit(X, Y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+    evaluated = model.evaluate(X, Y, batch_size=8, verbose=0)
+    rows = model.predict(X, batch_size=8, verbose=0)
+    return model, history.history["loss"], evaluated, rows
+
+
+def check_alike(found, expected):
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-5)
+    np.testing.assert_allclose(found[2], expected[2], rtol=1e-5)
+    np.testing.assert_allclose(found[3], expected[3], atol=2e-5)
+    for variable, theirs in zip(found[0].variables, expected[0].variables, strict=True):
+        np.testing.assert_allclose(variable.numpy(), theirs.numpy(), atol=1e-5, err_msg=variable.path)
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("count", "replicas", "options"),
+    [
+        (4, 1, {}),
+        (8, 2, {"optimizer": lambda: keras.optimizers.Adam(0.01, global_clipnorm=0.3)}),
+        (4, 1, {"steps_per_execution": 3}),
+        (2, 1, {"optimizer": lambda: keras.optimizers.SGD(0.1, gradient_accumulation_steps=2)}),
+        (2, 1, {"optimizer": lambda: keras.optimizers.Adafactor(0.01, clipnorm=0.5)}),
+    ],
+)
+def test_fit_evaluate_and_predict_give_what_whole_replicas_give(count, replicas, options):
+    def made():
+        return {key: value() if callable(value) else value for key, value in options.items()}
+
+    expected = trained(MirroredStrategy(CPUS[:count]), **made())
+    found = trained(ShardedStrategy(CPUS[:count], replicas=replicas), **made())
+    check_alike(found, expected)
+    model = found[0]
+    kernel = model.get_layer("first").kernel
+    part = count // replicas
+    assert kernel.value.sharding.shard_shape(kernel.shape) == (128 // part, 64)
+    slots = [each for each in model.optimizer.variables if each.shape == (128, 64)]
+    assert all(each.value.sharding.shard_shape(each.shape) == (128 // part, 64) for each in slots)
+
+
+def test_what_is_assigned_loaded_and_copied_stays_in_parts(tmp_path):
+    strategy = ShardedStrategy(CPUS[:4])
+    model = compiled(strategy)
+    kernel = model.get_layer("second").kernel
+    for change in (
+        lambda: kernel.assign(np.ones((64, 128))),
+        lambda: kernel.assign_add(np.ones((64, 128))),
+        lambda: model.set_weights([np.zeros(each.shape) for each in model.weights]),
+        lambda: (
+            model.save_weights(tmp_path / "a.weights.h5"),
+            model.load_weights(tmp_path / "a.weights.h5"),
+        ),
+    ):
+        change()
+        assert kernel.value.sharding.shard_shape(kernel.shape) == (64, 32)
+
+
+def test_assignments_in_replicas_and_reads_across_them_see_whole_values():
+    strategy = ShardedStrategy(CPUS[:4], layout={"v": ("shard",)})
+    with strategy.scope():
+        v = sx.Variable(np.arange(8.0, dtype=np.float32), name="v", aggregation="mean")
+
+    @sx.function
+    def step():
+        def replica():
+            index = sx.distribute.get_replica_context().replica_id_in_sync_group
+            v.assign_add(jax.numpy.full(8, index, "float32"))
+            return v * 1.0
+
+        return strategy.run(replica), v + 0.0
+
+    seen, after = step()
+    np.testing.assert_allclose(after, np.arange(8) + 1.5)
+    for value in strategy.experimental_local_results(seen):
+        np.testing.assert_allclose(value, np.arange(8) + 1.5)
+    assert v.value.sharding.shard_shape((8,)) == (2,)
+    np.testing.assert_allclose(strategy.run(lambda: v[3] + v[7]).values[2], 4.5 + 8.5)
+
+
+@pytest.mark.exact
+def test_a_read_behind_the_optimizer_sees_what_it_has_done_and_hand_made_sums_count_once():
+    def run(strategy):
+        with strategy.scope():
+            v = sx.Variable(np.ones(8, np.float32), name="v")
+            optimizer = keras.optimizers.SGD(0.5)
+            optimizer.build([v])
+
+        @sx.function
+        def step(x):
+            def replica(x):
+                _, (gradient,) = sx.value_and_grad(lambda: jax.numpy.sum(v * x), [v])()
+                total = sx.distribute.get_replica_context().all_reduce("sum", gradient)
+                optimizer.apply_gradients([(gradient, v)])
+                return v + 0.0, total
+
+            return strategy.run(replica, (x,))
+
+        values = strategy.experimental_distribute_values_from_function(
+            lambda context: np.full(8, 1.0 + context.replica_id_in_sync_group, np.float32)
+        )
+        seen, total = step(values)
+        return [*strategy.experimental_local_results((seen, total)), v.numpy()]
+
+    expected = run(MirroredStrategy(CPUS[:4]))
+    found = run(ShardedStrategy(CPUS[:4], layout={"v": ("shard",)}))
+    jax.tree.map(np.testing.assert_allclose, found, expected)
+
+
+@pytest.mark.exact
+def test_checkpoints_are_restored_by_other_strategies_to_the_bit(tmp_path):
+    model = compiled(ShardedStrategy(CPUS[:4]))
+    model.fit(X, Y, batch_size=8, verbose=0)
+    path = sx.train.Checkpoint(model=model, optimizer=model.optimizer).save(str(tmp_path / "c"))
+    state = [*model.variables, *model.optimizer.variables]
+    for strategy, rows in (
+        (MirroredStrategy(CPUS[:2]), 128),
+        (ShardedStrategy(CPUS[:8], replicas=2), 32),
+        # No dimension divides by 5.
+        (ShardedStrategy(CPUS[:5]), 128),
+        (sx.distribute.OneDeviceStrategy("/cpu:3"), 128),
+    ):
+        other = compiled(strategy)
+        with strategy.scope():
+            other.optimizer.build(other.trainable_variables)
+        sx.train.Checkpoint(model=other, optimizer=other.optimizer).restore(path).assert_consumed()
+        for mine, theirs in zip([*other.variables, *other.optimizer.variables], state, strict=True):
+            np.testing.assert_array_equal(mine.numpy(), theirs.numpy(), err_msg=mine.path)
+        kernel = other.get_layer("first").kernel
+        assert kernel.value.sharding.shard_shape(kernel.shape) == (rows, 64)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"replicas": 3}, errors.BadArgumentError, r"one of \[1, 2, 4\]. Received: replicas=3"),
+        ({"replicas": 0}, errors.BadArgumentError, "Received: replicas=0"),
+        ({"replicas": True}, errors.BadTypeError, "Received: replicas=True"),
+        ({"layout": 3}, errors.BadTypeError, "layout must be a mapping"),
+        ({"devices": ["/cpu:0", "/cpu:0"]}, errors.BadArgumentError, "twice"),
+    ],
+)
+def test_bad_arguments_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        ShardedStrategy(**{"devices": CPUS[:4], **options})
