@@ -21,6 +21,10 @@ from stratax.core import autograph, regions
 from stratax.seams.keras import get_stateless_scope
 
 
+# What is made of a gathered value without computing: whoever keeps the result keeps it all.
+_FORMS = ("convert_element_type", "transpose", "reshape", "copy")
+
+
 def value_and_grad(
     fun: Callable[..., Any], variables: object = None, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -98,14 +102,20 @@ class GradientRegion(regions.Region):
         self._outside = outside
         self._enclosing_trace = enclosing_trace
         self._arguments = {id(variable): tracer for variable, tracer in arguments}
+        self.gathered_shapes: set[tuple[int, ...]] = set()
 
     def lift(self, variable: keras.Variable) -> Any:
         if isinstance(variable, regions.Spread):
             # Of the value that is differentiated, where it is an argument.
             return variable.spread(self.get_current_value(variable.variable))
-        if id(variable) in self._arguments:
-            return self._arguments[id(variable)]
-        return _value_in(self._outside, variable)
+        own = self._arguments.get(id(variable))
+        gathering = _gathering_in(self._outside, variable)
+        if gathering is None:
+            return _value_in(self._outside, variable) if own is None else own
+        # Here and not around: what is computed backwards gathers it again instead of keeping it.
+        whole = gathering()
+        self.gathered_shapes.add(whole.shape)
+        return whole if own is None else _differentiate_by(whole, own)
 
     def share_of(self, variable: keras.Variable) -> "regions.Spread | None":
         # A scope of Keras' own, which takes over what is assigned here, knows one value of each variable.
@@ -126,6 +136,43 @@ class GradientRegion(regions.Region):
         return self.parent.next_element(stream)
 
 
+@jax.custom_vjp
+def _differentiate_by(value: Any, own: Any) -> Any:
+    """Return a value whose cotangent is that of another array of its shape."""
+    return value
+
+
+def _keep_value(value: Any, own: Any) -> tuple[Any, None]:
+    return value, None
+
+
+def _hand_on(_: None, cotangent: Any) -> tuple[Any, Any]:
+    return jnp.zeros_like(cotangent), cotangent
+
+
+_differentiate_by.defvjp(_keep_value, _hand_on)
+
+
+def _gathers_again(shapes: set[tuple[int, ...]]) -> Callable[..., bool]:
+    """Return a policy for `jax.checkpoint` by which everything is kept for the way back but what was gathered.
+
+    Args:
+        shapes: The shapes of what was gathered, which are known when the policy is asked.
+    """
+
+    def keeps(primitive: Any, *types: Any, **params: Any) -> bool:
+        if primitive.name == "all_gather":
+            return False
+        return primitive.name not in _FORMS or types[0].shape not in shapes
+
+    return keeps
+
+
+def _gathering_in(scope: keras.StatelessScope | None, variable: keras.Variable) -> Callable[[], Any] | None:
+    """Return what gathers a variable's value of devices' parts, where that is its value under `scope`."""
+    return scope.find_gathering(variable) if isinstance(scope, regions.Region) else None
+
+
 def _value_in(scope: keras.StatelessScope | None, variable: keras.Variable) -> Any:
     """Return the value of `variable` under `scope`, or its own where the scope does not know it."""
     value = None if scope is None else scope.get_current_value(variable)
@@ -142,7 +189,13 @@ def _differentiate_variables(
     unique = list({id(variable): variable for variable in leaves}.values())
     outside = get_stateless_scope()
 
-    values = [_value_in(outside, variable) for variable in unique]
+    # What is gathered inside is differentiated by something that is added to it.
+    values = [
+        _value_in(outside, variable)
+        if _gathering_in(outside, variable) is None
+        else jnp.zeros(variable.shape, variable.dtype)
+        for variable in unique
+    ]
     result, gradients, updates = _differentiate(
         lambda _: fun(*args, **kwargs), values, unique, has_aux=has_aux
     )
@@ -186,6 +239,7 @@ def _differentiate(
     outside, trace = get_stateless_scope(), regions.current_trace()
     written: list[keras.Variable] = []
     static: dict[str, Any] = {}
+    shapes: set[tuple[int, ...]] = set()
 
     def pure(value: Any) -> tuple[Any, Any]:
         arguments = list(zip(variables, value, strict=True)) if variables else []
@@ -196,10 +250,13 @@ def _differentiate(
             loss = _check_loss(loss)
         # Of the last trace, where the function is traced more than once.
         written[:] = region.writes.values()
+        shapes.update(region.gathered_shapes)
         # What is assigned inside leaves as an auxiliary result: JAX lets no tracer out otherwise.
         return loss, (arrays, [region.final_value(variable) for variable in written])
 
-    (loss, (arrays, new_values)), gradients = jax.value_and_grad(pure, has_aux=True)(at)
+    gathers = isinstance(outside, regions.Region) and outside.gathers
+    function = jax.checkpoint(pure, policy=_gathers_again(shapes)) if gathers else pure
+    (loss, (arrays, new_values)), gradients = jax.value_and_grad(function, has_aux=True)(at)
     result = (loss, _combine(arrays, static["aux"])) if has_aux else loss
     return result, gradients, list(zip(written, new_values, strict=True))
 

@@ -20,7 +20,7 @@ from jax.extend.core import set_current_trace
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree, TensorLike
-from stratax.core import jaxprs
+from stratax.core import jaxprs, regions
 from stratax.core.gradients import _rows
 from stratax.seams.jax import ad, core, partial_eval
 
@@ -410,6 +410,9 @@ def pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> list
         jaxpr, *are_used = partial_eval.dce_jaxpr_consts(jaxpr, used, keep)
         residuals = list(itertools.compress(residuals, itertools.chain(*are_used)))
     cotangents_in = [cotangent for cotangent in unknown if cotangent is not None]
+    region = regions.current_region()
+    if region is not None and region.gathers:
+        residuals = [region.gather_again(residual, cotangents_in) for residual in residuals]
     ad.backward_pass3(jaxpr, True, residuals, [*accumulators, *rest], cotangents_in)
     results = [a.freeze() if wanted else None for a, wanted in zip(accumulators, needed, strict=True)]
     return [None if isinstance(result, ad.Zero) else result for result in results]

@@ -224,6 +224,28 @@ class Region(keras.StatelessScope):
         """
         return None if self.parent is None else self.parent.find_known_parts()
 
+    @property
+    def gathers(self) -> bool:
+        """Whether values of variables are gathered here of the parts that devices have of them."""
+        return self.parent is not None and self.parent.gathers
+
+    def gather_again(self, value: Any, behind: Any) -> Any:
+        """Return a value, anew where it was gathered of the parts that devices have of it, so that it need not be kept.
+
+        Args:
+            value: The value.
+            behind: A value that is to be there before.
+        """
+        return value if self.parent is None else self.parent.gather_again(value, behind)
+
+    def find_gathering(self, variable: keras.Variable) -> Callable[[], Any] | None:
+        """Return what gathers a variable's value of the parts that devices have of it, in the trace that calls it.
+
+        None where its value is at hand: devices have no parts of it, or it was assigned.
+        """
+        is_other = self.parent is None or variable_of(variable) is not variable or id(variable) in self.writes
+        return None if is_other else self.parent.find_gathering(variable)  # type: ignore[union-attr]
+
     def find_sharding(self, variable: keras.Variable) -> jax.sharding.Sharding | None:
         """Return how a variable's value is divided among devices where this region computes; None if it is not."""
         return None if self.parent is None else self.parent.find_sharding(variable)

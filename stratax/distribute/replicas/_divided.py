@@ -25,13 +25,16 @@ def spec_on(variable: keras.Variable, mesh: Mesh) -> PartitionSpec | None:
     return spec if SHARD_AXIS in spec and mesh.shape[SHARD_AXIS] > 1 else None
 
 
-def gather_whole(part: object, spec: PartitionSpec) -> Any:
+def gather_whole(part: Any, spec: PartitionSpec, behind: Any = None) -> Any:
     """Return the whole of what a group of devices has in parts.
 
     Args:
         part: This device's part.
         spec: How it is divided.
+        behind: A value that is to be there before: XLA would otherwise use what was gathered earlier, and keep it.
     """
+    if behind is not None:
+        part, _ = jax.lax.optimization_barrier((part, behind))
     dim = tuple(spec).index(SHARD_AXIS)
     return over_replicas(lambda own: jax.lax.all_gather(own, SHARD_AXIS, axis=dim, tiled=True), part)
 

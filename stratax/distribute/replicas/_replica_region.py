@@ -3,6 +3,7 @@
 import abc
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,7 +41,8 @@ from stratax.distribute.replicas._replica_share import (
     is_on_read,
     summand,
 )
-from stratax.distribute.replicas._values import REPLICA_AXES
+from stratax.distribute.replicas._values import REPLICA_AXES, SHARD_AXIS
+from stratax.seams.jax import identity_of
 
 # Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
 _FOLD = 0x9E3779B9
@@ -115,6 +117,8 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
     ) -> None:
         super().__init__(parent)
         self._divided_parts = divided
+        # What was gathered, and how, by identity.
+        self._gathered: dict[int, tuple[Any, Callable[..., Any]]] = {}
         # The variables that are read and that devices have in parts, by their ids.
         self.divided: dict[int, keras.Variable] = {}
         self._local = local or {}
@@ -221,23 +225,45 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
 
     def _value_around(self, variable: keras.Variable) -> Any:
         """Return the value that a variable has where the replicas are run."""
+        gathered = self._gathering_of(variable)
+        if gathered is None:
+            return self.parent.get_current_value(variable)
+        with jax_core.set_current_trace(self.trace):
+            whole = gathered()
+        self._gathered[identity_of(whole)] = whole, gathered
+        return whole
+
+    def gather_again(self, value: Any, behind: Any) -> Any:
+        _, gathered = self._gathered.get(identity_of(value), (None, None))
+        return value if gathered is None else gathered(behind)
+
+    @property
+    def gathers(self) -> bool:
+        return self._mesh.shape[SHARD_AXIS] > 1
+
+    def find_gathering(self, variable: keras.Variable) -> Callable[..., Any] | None:
+        self._catch_up(variable)
+        # What the replica has assigned, or has a value of its own of, is at hand.
+        is_own = id(variable) in self.writes or id(variable) in self._shares or id(variable) in self._local
+        has_own = parts_on(variable, self._mesh) is not None or has_divided_rows(variable) or is_on_read(variable)
+        return None if is_own or has_own or is_seed_state(variable) else self._gathering_of(variable)
+
+    def _gathering_of(self, variable: keras.Variable) -> Callable[..., Any] | None:
         if not storage.has_value(variable):
             # Created in this trace: where it lies is known when it has its first value.
             self.parent.get_current_value(variable)
         spec = spec_on(variable, self._mesh)
         if spec is None:
-            return self.parent.get_current_value(variable)
+            return None
         self.divided[id(variable)] = variable
-        with jax_core.set_current_trace(self.trace):
-            if self._divided_parts is None:
-                return jnp.zeros(variable.shape, variable.dtype)
-            if id(variable) not in self._divided_parts:
-                raise errors.TracingError(
-                    "A replica's function read other variables when it was traced a second time. Expected: the same in "
-                    f"each trace. Received: a read of {shown(variable.path)}. Create variables before the function is "
-                    "called."
-                )
-            return gather_whole(self._divided_parts[id(variable)], spec)
+        if self._divided_parts is None:
+            return lambda _=None: jnp.zeros(variable.shape, variable.dtype)
+        if id(variable) not in self._divided_parts:
+            raise errors.TracingError(
+                "A replica's function read other variables when it was traced a second time. Expected: the same in each "
+                f"trace. Received: a read of {shown(variable.path)}. Create variables before the function is called."
+            )
+        return functools.partial(gather_whole, self._divided_parts[id(variable)], spec)
 
     def _own_part(self, kept: ReplicaParts) -> Any:
         """Return this replica's own value, or something of its type, in a trace that only finds out that it is used."""

@@ -288,6 +288,13 @@ class TurnRegion(ReplicaRegion, TakesTurns):
     def spec_of(self, variable: keras.Variable) -> None:
         return None
 
+    @property
+    def gathers(self) -> bool:
+        return False
+
+    def find_gathering(self, variable: keras.Variable) -> None:
+        return None
+
     def _value_around(self, variable: keras.Variable) -> Any:
         # Arrays have values, and are brought to the device that computes.
         return self.parent.get_current_value(variable)
