@@ -22,6 +22,7 @@ _GROUPS = re.compile(r"replica_groups=\{\{(?P<first>[0-9,]*)\}")
 _IOTA_GROUPS = re.compile(r"replica_groups=\[(?P<count>[0-9]+),(?P<size>[0-9]+)\]<=")
 _MESH_GROUPS = re.compile(r"replica_groups=mesh\[(?P<sizes>[^\]]*)\] \{(?P<axes>[^}]*)\}")
 _AXIS = re.compile(r"'(?P<name>[^']+)'=(?P<size>[0-9]+)")
+_CHAIN = re.compile(r'chain_id="(?P<number>[0-9]+)"')
 _BITS = re.compile(r"[a-z]+(?P<bits>[0-9]+)")
 
 
@@ -57,7 +58,7 @@ def collectives_of(text: str) -> list[Collective]:
         [Collective(kind='all-reduce', bytes=32, group=4, times=1)]
     """
     computations, entry = computations_of(text)
-    return list(_collect(entry, 1, computations)) if entry else []
+    return list(_collect(entry, 1, computations, set())) if entry else []
 
 
 def computations_of(text: str) -> tuple[dict[str, list[str]], str]:
@@ -76,9 +77,17 @@ def computations_of(text: str) -> tuple[dict[str, list[str]], str]:
     return computations, entry
 
 
-def _collect(name: str, times: int | None, computations: dict[str, list[str]]) -> Iterator[Collective]:
+def _collect(
+    name: str, times: int | None, computations: dict[str, list[str]], chains: set[str]
+) -> Iterator[Collective]:
     for line in computations.get(name, ()):
         operation = _OPERATION.search(line)
+        chain = _CHAIN.search(line)
+        if operation and chain:
+            # One that is computed bit by bit beside other work stands in each of the operations that do so.
+            if chain["number"] in chains:
+                continue
+            chains.add(chain["number"])
         if operation:
             yield _collective(operation, line, times)
             continue  # What it applies is the sum of two numbers.
@@ -86,7 +95,7 @@ def _collect(name: str, times: int | None, computations: dict[str, list[str]]) -
         for called in _calls(line):
             trips = _trips(line) if body and called == body["name"] else 1
             yield from _collect(
-                called, None if times is None or trips is None else times * trips, computations
+                called, None if times is None or trips is None else times * trips, computations, chains
             )
 
 

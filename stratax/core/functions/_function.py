@@ -725,7 +725,9 @@ def build_program(
 
     # The name in JAX's logs and profiles.
     run.__name__ = name
-    compiled = regions.jit(run, name=name, donated=(0,), variables={0: donated, 1: description["kept"]})
+    variables = {0: donated, 1: description["kept"]}
+    options = programs.options_of([*donated, *description["kept"]], placement)
+    compiled = regions.jit(run, name=name, donated=(0,), variables=variables, **options)
     return programs.Program(compiled=compiled, placement=placement, **description)
 
 

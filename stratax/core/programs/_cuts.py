@@ -12,6 +12,7 @@ from jax.extend import core as jax_core
 from stratax.base.typing import PyTree
 from stratax.core import control, jaxprs, regions
 from stratax.core.programs import _stages
+from stratax.core.programs._program import options_of
 
 
 class Segments:
@@ -131,4 +132,5 @@ def _window_function(
         variables={0: carried},
         is_window=True,
         out_shardings=outputs,
+        **options_of(carried, None if shardings is None else shardings[1]),
     )

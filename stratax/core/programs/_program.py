@@ -1,14 +1,16 @@
 """One traced and compiled program, and how it is run without ever losing a variable (core layer)."""
 
 import dataclasses
+import math
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import jax
 import jax.extend.core
 import keras
 import numpy as np
+from jax.sharding import NamedSharding
 
 from stratax.base.typing import PyTree
 from stratax.core import control, host, jaxprs, regions, state, storage
@@ -326,6 +328,23 @@ def place_of(variable: keras.Variable, placement: object) -> Any:
     return (
         variable.sharding if isinstance(variable, state.Parts) else storage.sharding_in(variable, placement)
     )
+
+
+def options_of(variables: Iterable[Any], placement: Any) -> dict[str, Any]:
+    """Return options of `jax.jit` for a program, by what its variables are.
+
+    libtpu of 2026 sums what is to be divided on all devices, and many sums at once, so that whole gradients of many
+    layers are there together: no more at once than the largest of them.
+    """
+    if not isinstance(placement, NamedSharding) or placement.mesh.devices.flat[0].platform != "tpu":
+        return {}
+    divided = [
+        math.prod(variable.shape) * np.dtype(variable.dtype).itemsize
+        for variable in variables
+        if isinstance(variable, keras.Variable) and place_of(variable, placement) is not placement
+    ]
+    limit = {"xla_jf_crs_combiner_threshold_in_bytes": str(max(divided, default=0))}
+    return {"compiler_options": limit} if divided else {}
 
 
 def are_whole(variables: Sequence[keras.Variable], placement: object) -> list[bool]:

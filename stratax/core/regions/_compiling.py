@@ -11,6 +11,7 @@ from jax.sharding import NamedSharding
 
 from stratax import errors
 from stratax.core.regions import _capture
+from stratax.core.storage import sharding_in
 
 
 @dataclasses.dataclass(kw_only=True, slots=True)
@@ -139,7 +140,8 @@ def describe_compiled(
     def of(source: Any) -> jax.ShapeDtypeStruct:
         if isinstance(source, _capture.FeedLeaf):
             return source.spec(placement)
-        return jax.ShapeDtypeStruct(tuple(source.shape), jax.numpy.dtype(source.dtype), sharding=placement)
+        where = sharding_in(source, placement) if isinstance(source, keras.Variable) else placement
+        return jax.ShapeDtypeStruct(tuple(source.shape), jax.numpy.dtype(source.dtype), sharding=where)
 
     arguments = ([of(each) for each in donated], [of(each) for each in kept], list(specs))
     variables = {0: list(donated), 1: [each if isinstance(each, keras.Variable) else None for each in kept]}

@@ -309,7 +309,8 @@ class StrategyExtended:
         """Return what has replicas be other devices, for programs that are not run there; None if none can."""
         execution, placement = self._execution, self._placement
         # Values that are kept elsewhere, on another device or on servers, are not where the replicas are.
-        if not isinstance(execution, MeshExecution) or type(placement) is not OnDevices:
+        is_here = isinstance(placement, OnDevices) and placement.storage == placement.sharding
+        if not isinstance(execution, MeshExecution) or not is_here:
             return None
         return _MoveOfReplicas(execution, placement)
 
@@ -329,9 +330,10 @@ class _MoveOfReplicas(storage.Move):
     @contextlib.contextmanager
     def to(self, devices: Sequence[jax.Device]) -> Iterator[NamedSharding]:
         """Have them be other devices within a block."""
-        where = copies_on(devices)
-        with self._execution.on_other_devices(devices), self._placement.elsewhere(where):
-            yield where
+        with self._execution.on_other_devices(devices):
+            where = NamedSharding(self._execution.mesh, PartitionSpec())
+            with self._placement.elsewhere(where):
+                yield where
 
     def element(self, structure: PyTree) -> PyTree:
         """Return the types of an element, of which each replica has its part, or all of them have the whole."""
