@@ -20,7 +20,6 @@ from stratax.base.typing import PyTree, TensorLike
 from stratax.core import autograph, regions
 from stratax.seams.keras import get_stateless_scope
 
-
 # What is made of a gathered value without computing: whoever keeps the result keeps it all.
 _FORMS = ("convert_element_type", "transpose", "reshape", "copy")
 

@@ -6,9 +6,9 @@ from ._program import Program as Program
 from ._program import Retrace as Retrace
 from ._program import TraceMemory as TraceMemory
 from ._program import are_whole as are_whole
-from ._program import options_of as options_of
 from ._program import calls_back as calls_back
 from ._program import is_call as is_call
+from ._program import options_of as options_of
 from ._program import place_of as place_of
 from ._program import sites_of as sites_of
 from ._shared import CompiledPrograms as CompiledPrograms

@@ -245,7 +245,9 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         self._catch_up(variable)
         # What the replica has assigned, or has a value of its own of, is at hand.
         is_own = id(variable) in self.writes or id(variable) in self._shares or id(variable) in self._local
-        has_own = parts_on(variable, self._mesh) is not None or has_divided_rows(variable) or is_on_read(variable)
+        has_own = (
+            parts_on(variable, self._mesh) is not None or has_divided_rows(variable) or is_on_read(variable)
+        )
         return None if is_own or has_own or is_seed_state(variable) else self._gathering_of(variable)
 
     def _gathering_of(self, variable: keras.Variable) -> Callable[..., Any] | None:
@@ -260,8 +262,8 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
             return lambda _=None: jnp.zeros(variable.shape, variable.dtype)
         if id(variable) not in self._divided_parts:
             raise errors.TracingError(
-                "A replica's function read other variables when it was traced a second time. Expected: the same in each "
-                f"trace. Received: a read of {shown(variable.path)}. Create variables before the function is called."
+                "A replica's function read other variables when it was traced a second time. Expected: the same in "
+                f"each trace. Received: a read of {shown(variable.path)}. Create variables before the function is called."
             )
         return functools.partial(gather_whole, self._divided_parts[id(variable)], spec)
 

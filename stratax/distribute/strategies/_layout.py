@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
@@ -69,6 +70,7 @@ class Layout:
 
     def __init__(self, mesh: Mesh, rules: object = None) -> None:
         self._mesh = mesh
+        self.given = rules
         self.rules = [_read_rule(mesh, *pair) for pair in _pairs_of(rules)]
         # The variables of which each rule has decided, by their paths.
         self.matched: dict[Rule, set[str]] = {rule: set() for rule in self.rules}
@@ -156,9 +158,24 @@ class Layout:
         return found
 
 
-def sharding_of(layout: Layout, variable: keras.Variable) -> NamedSharding:
-    """Return where a variable lies by a layout."""
-    return layout.place_of(variable.path, tuple(variable.shape)).sharding
+def format_table(variables: Sequence[keras.Variable], places: Sequence[Place]) -> str:
+    """Return a table of variables and where they lie, with the bytes of each on a device, and their sum."""
+    rows = [("variable", "shape", "divided by", "bytes on a device", "rule")]
+    total = whole = 0
+    for variable, place in zip(variables, places, strict=True):
+        size = np.dtype(variable.dtype).itemsize
+        here = math.prod(place.sharding.shard_shape(tuple(variable.shape))) * size
+        total, whole = total + here, whole + math.prod(variable.shape) * size
+        shape = "x".join(map(str, variable.shape))
+        rows.append(
+            (variable.path, shape, ", ".join(map(str, place.sharding.spec)), f"{here:,}", place.reason)
+        )
+    rows.append(("", "", "", f"{total:,}", f"of {whole:,} in all"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "    ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
 
 
 def _trimmed(axes: Sequence[str | None]) -> PartitionSpec:

@@ -1,6 +1,6 @@
 """`ShardedStrategy`: models that do not fit one device (distribute layer)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -9,10 +9,12 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.surroundings import Slot
 from stratax.core.storage import place, sharding_in, write_all
 from stratax.distribute.replicas import SHARD_AXIS, mesh_of
+from stratax.distribute.strategies import _ownership
 from stratax.distribute.strategies._extended import on_devices
-from stratax.distribute.strategies._layout import Layout
+from stratax.distribute.strategies._layout import Layout, Place, format_table
 from stratax.distribute.strategies._mirrored import resolve_devices
 from stratax.distribute.strategies._placement import OnDevices, UpdatesOnce
 from stratax.distribute.strategies._strategy import Strategy
@@ -56,6 +58,53 @@ class ShardedStrategy(Strategy):
             on_devices(self, resolved, placement=DividedAmongDevices(self._layout), groups=replicas)
         )
 
+    def layout_table(self, of: object, print_fn: Callable[[str], Any] = print) -> None:
+        """Print where variables lie: by which axes each dimension is divided, why, and bytes on each device.
+
+        Args:
+            of: A model (with the variables of its optimizer), an optimizer, or variables. They need not belong to the
+                strategy.
+            print_fn: Prints a text of several lines.
+
+        Raises:
+            BadArgumentError: If a rule of the layout decides about none of them: it matches nothing, or an earlier one
+                does before it.
+            BadTypeError: If it is something else.
+
+        Example:
+            >>> import keras, stratax as sx
+            >>> strategy = sx.distribute.ShardedStrategy(["/cpu:0", "/cpu:1"])
+            >>> with strategy.scope():
+            ...     layer = keras.layers.Dense(128, name="up")
+            ...     layer.build((None, 64))
+            >>> strategy.layout_table(layer.variables)
+            variable     shape     divided by     bytes on a device    rule
+            up/kernel    64x128    None, shard    16,384               its largest dimension
+            up/bias      128                      512                  whole: fewer than 8,192 elements
+                                                  16,896               of 33,280 in all
+        """
+        variables = _variables_of(of)
+        layout = Layout(self._layout.mesh, self._layout.given)
+        places = [self._place_of(variable, layout) for variable in variables]
+        idle = layout.find_idle()
+        if idle:
+            raise errors.BadArgumentError(
+                "Rules of the layout decide about no variable. Expected: each matches one. Received: "
+                f"{'; '.join(idle)}. There are {', '.join(variable.path for variable in variables[:20])}."
+            )
+        print_fn(format_table(variables, places))
+
+    def _place_of(self, variable: keras.Variable, layout: Layout) -> Place:
+        place = layout.place_of(variable.path, tuple(variable.shape))
+        if _ownership.owner(variable) is not self:
+            return place
+        actual = sharding_in(variable, self.extended.placement.storage)
+        return place if actual == place.sharding else Place(actual, "as the variable that it belongs to")
+
+
+# The variable beside which another one is made, such as an optimizer's slot.
+_BESIDE: Slot[keras.Variable | None] = Slot("the variable beside which another one is made", None)
+
 
 class DividedAmongDevices(OnDevices, UpdatesOnce):
     """Variables of which each device of a group has a part, as a layout says.
@@ -75,7 +124,14 @@ class DividedAmongDevices(OnDevices, UpdatesOnce):
         return self._layout
 
     def find_sharding(self, variable: keras.Variable) -> jax.sharding.NamedSharding | None:
+        other = _BESIDE.get()
+        if other is not None and tuple(other.shape) == tuple(variable.shape):
+            return sharding_in(other, self.storage)
         return self._layout.place_of(variable.path, tuple(variable.shape)).sharding
+
+    def make_beside(self, variable: keras.Variable, make: Callable[[], Any]) -> Any:
+        with _BESIDE.holding(variable):
+            return make()
 
     def place(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
         shardings = [sharding_in(variable, self.storage) for variable in variables]
@@ -83,6 +139,21 @@ class DividedAmongDevices(OnDevices, UpdatesOnce):
             variables,
             [place(value, sharding) for value, sharding in zip(values, shardings, strict=True)],
         )
+
+
+def _variables_of(of: Any) -> list[keras.Variable]:
+    """Return the variables of what a table is asked for."""
+    if isinstance(of, keras.Variable):
+        return [of]
+    if isinstance(of, keras.Model):
+        optimizer = getattr(of, "optimizer", None)
+        return [*of.variables, *(() if optimizer is None else optimizer.variables)]
+    found = getattr(of, "variables", of)
+    if not isinstance(found, list | tuple) or not all(isinstance(each, keras.Variable) for each in found):
+        raise errors.BadTypeError(
+            f"layout_table expects a model, an optimizer, or a list of variables. Received: {shown(of)}."
+        )
+    return list(found)
 
 
 def _check_groups(replicas: object, count: int) -> None:

@@ -185,3 +185,42 @@ def test_checkpoints_are_restored_by_other_strategies_to_the_bit(tmp_path):
 def test_bad_arguments_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         ShardedStrategy(**{"devices": CPUS[:4], **options})
+
+
+def test_the_table_tells_where_variables_are_and_slots_lie_as_their_variables():
+    strategy = ShardedStrategy(CPUS[:4], layout={r"/first/kernel$": None, r"second/kernel": ("shard", None)})
+    with strategy.scope():
+        layers = [keras.layers.Dense(128, name=name) for name in ("first", "second", "third")]
+        model = keras.Sequential([keras.layers.Input((128,)), *layers], name="net")
+        model.compile(keras.optimizers.SGD(momentum=0.9), "mse")
+    model.optimizer.build(model.trainable_variables)
+    printed = []
+    strategy.layout_table(layers[0].variables + layers[1].variables, printed.append)
+    rows = [[cell for cell in row.split("  ") if cell.strip()] for row in printed[0].splitlines()]
+    assert [cell.strip() for cell in rows[1]] == [
+        "net/first/kernel",
+        "128x128",
+        "65,536",
+        "'/first/kernel$': None",
+    ]
+    assert [cell.strip() for cell in rows[3][:4]] == ["net/second/kernel", "128x128", "shard", "16,384"]
+    assert [cell.strip() for cell in rows[-1]] == ["82,944", "of 132,096 in all"]
+    # A copy on each device, as its variable, though no rule matches it.
+    slots = {each.path: each.value.sharding.shard_shape(each.shape) for each in model.optimizer.variables}
+    assert slots["sgd/net_first_kernel_momentum"] == (128, 128)
+    assert slots["sgd/net_second_kernel_momentum"] == (32, 128)
+    printed.clear()
+    strategy.layout_table(model, printed.append)
+    assert "sgd/net_first_kernel_momentum     128x128                   65,536" in printed[0]
+
+
+def test_rules_that_decide_about_nothing_and_what_is_no_model_are_refused():
+    strategy = ShardedStrategy(CPUS[:2], layout={"kernel": ("shard",), "dense/kernel": None, "tabel": None})
+    layer = keras.layers.Dense(4, name="dense")
+    layer.build((None, 4))
+    with pytest.raises(
+        errors.BadArgumentError, match="hidden by an earlier .* 'tabel': None matches no variable"
+    ):
+        strategy.layout_table(layer)
+    with pytest.raises(errors.BadTypeError, match="expects a model, an optimizer, or a list"):
+        strategy.layout_table("dense")
