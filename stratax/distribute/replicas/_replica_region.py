@@ -82,9 +82,9 @@ class PostponesUpdates(abc.ABC):
     def postpone(self, update: PostponedUpdate) -> None:
         """Leave an update to be made once; one whose variables are used again is made at once."""
 
-    @abc.abstractmethod
     def spec_of(self, variable: keras.Variable) -> PartitionSpec | None:
         """Return how arrays that an update of a variable is given are divided among devices; None for whole ones."""
+        return None
 
 
 class ReplicaRegion(regions.Region, PostponesUpdates):

@@ -6,7 +6,7 @@ import pytest
 
 import stratax as sx
 from stratax.command.rehearsal import Catcher, compile_for, parse_topology
-from tests.command.rehearsal.devices import needs_libtpu
+from tests.command.rehearsal.devices import DEVICES, needs_libtpu
 from tests.tensorflow.estimator.tpu import test_estimator as estimators
 
 pytestmark = needs_libtpu
@@ -59,6 +59,29 @@ def test_a_step_of_fit_has_one_packed_all_reduce(trained, name):
     assert PARAMETERS * 4 <= one.bytes <= PARAMETERS * 4 + 32
     assert report.examples == 2 * report.topology.num_devices
     assert report.memory.weights == PARAMETERS * 4
+
+
+@pytest.mark.parametrize(("count", "name", "steps"), [(8, "v3-8", 1), (8, "v5e-8", 1), (8, "v3-8", 2)])
+def test_devices_that_have_parts_gather_each_weight_twice_and_sum_each_gradient_once(count, name, steps):
+    width, layers = 128, 3
+    strategy = sx.distribute.ShardedStrategy(DEVICES[:count])
+    with strategy.scope():
+        inner = [keras.layers.Dense(width, "relu") for _ in range(layers)]
+        model = keras.Sequential([keras.Input((width,)), *inner])
+        model.compile("adam", "mse", steps_per_execution=steps)
+    x = np.zeros((32, width), "float32")
+    (made,) = caught_in(lambda: model.fit(x, x, batch_size=16, verbose=0))
+    report = compiled(made, name)
+    kernel = width * width
+    gathers = [each for each in report.collectives if each.kind == "all-gather" and each.bytes >= kernel]
+    # Forward, and backward but for the first layer's, of which nobody wants the gradient of the input.
+    assert len(gathers) == 2 * layers - 1
+    # Nothing else of that size travels but the gradients, each by itself.
+    sums = [each for each in report.collectives if each.kind != "all-gather" and each.bytes >= kernel]
+    assert [each.bytes for each in sums] == [kernel * 4] * layers
+    whole = layers * width * 4
+    assert report.memory.weights == layers * kernel * 4 // count + whole
+    assert report.memory.slots <= 2 * (layers * kernel * 4 // count + whole) + 16
 
 
 def test_several_steps_in_a_dispatch_add_up_metrics_once():
