@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
-from stratax.base.typing import PyTree
+from stratax.base.typing import PyTree, TensorLike
 from stratax.core import regions
 from stratax.core.control import _body, _locals
 from stratax.core.control._locals import as_predicate
@@ -240,7 +240,7 @@ class Carry:
         return value
 
 
-def _divided(value: Any, sharding: jax.sharding.Sharding | None) -> Any:
+def _divided(value: TensorLike, sharding: jax.sharding.Sharding | None) -> Any:
     return value if sharding is None else jax.lax.with_sharding_constraint(value, sharding)
 
 

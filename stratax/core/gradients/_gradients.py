@@ -16,7 +16,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.base.typing import PyTree, TensorLike
+from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.core import autograph, regions
 from stratax.seams.keras import get_stateless_scope
 
@@ -136,16 +136,16 @@ class GradientRegion(regions.Region):
 
 
 @jax.custom_vjp
-def _differentiate_by(value: Any, own: Any) -> Any:
+def _differentiate_by(value: Array, own: Array) -> Any:
     """Return a value whose cotangent is that of another array of its shape."""
     return value
 
 
-def _keep_value(value: Any, own: Any) -> tuple[Any, None]:
+def _keep_value(value: Array, own: Array) -> tuple[Any, None]:
     return value, None
 
 
-def _hand_on(_: None, cotangent: Any) -> tuple[Any, Any]:
+def _hand_on(_: None, cotangent: Array) -> tuple[Any, Any]:
     return jnp.zeros_like(cotangent), cotangent
 
 

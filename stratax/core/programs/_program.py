@@ -330,7 +330,7 @@ def place_of(variable: keras.Variable, placement: object) -> Any:
     )
 
 
-def options_of(variables: Iterable[Any], placement: Any) -> dict[str, Any]:
+def options_of(variables: Iterable[object], placement: object) -> dict[str, Any]:
     """Return options of `jax.jit` for a program, by what its variables are.
 
     libtpu of 2026 sums what is to be divided on all devices, and many sums at once, so that whole gradients of many

@@ -229,7 +229,7 @@ class Region(keras.StatelessScope):
         """Whether values of variables are gathered here of the parts that devices have of them."""
         return self.parent is not None and self.parent.gathers
 
-    def gather_again(self, value: Any, behind: Any) -> Any:
+    def gather_again(self, value: object, behind: PyTree) -> Any:
         """Return a value, anew where it was gathered of the parts that devices have of it, so that it need not be kept.
 
         Args:

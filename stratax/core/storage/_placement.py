@@ -105,7 +105,7 @@ def place_local(value: object, sharding: Sharding, shape: tuple[int, ...]) -> ja
     return jax.make_array_from_process_local_data(sharding, np.asarray(value), shape)
 
 
-def sharding_in(variable: keras.Variable, placement: Any) -> Any:
+def sharding_in(variable: keras.Variable, placement: object) -> Any:
     """Return where the value of a variable is in a program that has its variables in one place.
 
     A variable whose dimensions are divided among devices is so on the program's devices: by the axes of their mesh,

@@ -12,6 +12,7 @@ import jax
 import keras
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from stratax.base.typing import Array, PyTree
 from stratax.core import storage
 from stratax.distribute.replicas._exchange import over_replicas
 from stratax.distribute.replicas._reduce_op import ReduceOp
@@ -25,7 +26,7 @@ def spec_on(variable: keras.Variable, mesh: Mesh) -> PartitionSpec | None:
     return spec if SHARD_AXIS in spec and mesh.shape[SHARD_AXIS] > 1 else None
 
 
-def gather_whole(part: Any, spec: PartitionSpec, behind: Any = None) -> Any:
+def gather_whole(part: Array, spec: PartitionSpec, behind: PyTree = None) -> Any:
     """Return the whole of what a group of devices has in parts.
 
     Args:

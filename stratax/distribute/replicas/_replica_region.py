@@ -15,6 +15,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import PyTree
 from stratax.core import regions, storage
 from stratax.distribute.replicas._contexts import in_cross_replica_context
 from stratax.distribute.replicas._divided import gather_whole, spec_on
@@ -233,7 +234,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         self._gathered[identity_of(whole)] = whole, gathered
         return whole
 
-    def gather_again(self, value: Any, behind: Any) -> Any:
+    def gather_again(self, value: object, behind: PyTree) -> Any:
         _, gathered = self._gathered.get(identity_of(value), (None, None))
         return value if gathered is None else gathered(behind)
 
@@ -263,7 +264,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         if id(variable) not in self._divided_parts:
             raise errors.TracingError(
                 "A replica's function read other variables when it was traced a second time. Expected: the same in "
-                f"each trace. Received: a read of {shown(variable.path)}. Create variables before the function is called."
+                f"each trace. Received: a read of {shown(variable.path)}. Create variables before the call."
             )
         return functools.partial(gather_whole, self._divided_parts[id(variable)], spec)
 

@@ -309,8 +309,9 @@ class StrategyExtended:
         """Return what has replicas be other devices, for programs that are not run there; None if none can."""
         execution, placement = self._execution, self._placement
         # Values that are kept elsewhere, on another device or on servers, are not where the replicas are.
-        is_here = isinstance(placement, OnDevices) and placement.storage == placement.sharding
-        if not isinstance(execution, MeshExecution) or not is_here:
+        if not isinstance(execution, MeshExecution) or not isinstance(placement, OnDevices):
+            return None
+        if placement.storage != placement.sharding:
             return None
         return _MoveOfReplicas(execution, placement)
 

@@ -98,7 +98,7 @@ class ShardedStrategy(Strategy):
         place = layout.place_of(variable.path, tuple(variable.shape))
         if _ownership.owner(variable) is not self:
             return place
-        actual = sharding_in(variable, self.extended.placement.storage)
+        actual = sharding_in(variable, NamedSharding(layout.mesh, PartitionSpec()))
         return place if actual == place.sharding else Place(actual, "as the variable that it belongs to")
 
 

@@ -8,13 +8,12 @@ import pytest
 from jax.sharding import PartitionSpec
 
 from stratax import errors
-from stratax.distribute.replicas import mesh_of
-from stratax.distribute.strategies._layout import Layout
+from stratax.distribute import ShardedStrategy
 
 
-@pytest.fixture
-def mesh():
-    return mesh_of(jax.devices()[:4], groups=1)
+def layout_of(rules=None, **options):
+    """The layout of a strategy on four devices."""
+    return ShardedStrategy(jax.devices()[:4], layout=rules, **options).extended.placement.layout
 
 
 def spec(layout, path, shape):
@@ -35,12 +34,12 @@ def spec(layout, path, shape):
         ((), ()),
     ],
 )
-def test_without_a_rule_the_largest_dimension_that_divides_is_divided(mesh, shape, expected):
-    assert spec(Layout(mesh), "dense/kernel", shape) == PartitionSpec(*expected)
+def test_without_a_rule_the_largest_dimension_that_divides_is_divided(shape, expected):
+    assert spec(layout_of(), "dense/kernel", shape) == PartitionSpec(*expected)
 
 
-def test_the_first_rule_that_is_found_in_a_path_decides(mesh):
-    layout = Layout(mesh, {r"out/kernel$": ("shard",), r"kernel$": (None, "shard"), r"table": None})
+def test_the_first_rule_that_is_found_in_a_path_decides():
+    layout = layout_of({r"out/kernel$": ("shard",), r"kernel$": (None, "shard"), r"table": None})
     assert spec(layout, "block/out/kernel", (8, 8)) == PartitionSpec("shard")
     assert spec(layout, "block/in/kernel", (8, 8)) == PartitionSpec(None, "shard")
     # A copy on each device, though it is large.
@@ -49,20 +48,20 @@ def test_the_first_rule_that_is_found_in_a_path_decides(mesh):
 
 
 def test_axes_of_size_one_leave_variables_whole():
-    layout = Layout(mesh_of(jax.devices()[:2], groups=2))
+    layout = layout_of(replicas=4)
     assert spec(layout, "kernel", (1 << 10, 1 << 10)) == PartitionSpec()
 
 
-def test_rules_that_decide_about_nothing_are_named(mesh):
-    layout = Layout(mesh, [("kernel", ("shard",)), ("dense/kernel", None), ("embeding", ("shard",))])
+def test_rules_that_decide_about_nothing_are_named():
+    layout = layout_of([("kernel", ("shard",)), ("dense/kernel", None), ("embeding", ("shard",))])
     spec(layout, "dense/kernel", (8, 8))
     hidden, missing = layout.find_idle()
     assert "'dense/kernel': None is hidden by an earlier rule, which matches dense/kernel" in hidden
     assert "'embeding': ('shard',) matches no variable" in missing
 
 
-def test_a_large_variable_that_does_not_divide_is_told_once(mesh):
-    layout = Layout(mesh)
+def test_a_large_variable_that_does_not_divide_is_told_once():
+    layout = layout_of()
     with pytest.warns(UserWarning, match=r"'embeddings' of shape \(50257, 257\) has no dimension"):
         assert spec(layout, "embeddings", (50257, 257)) == PartitionSpec()
     with warnings.catch_warnings():
@@ -84,13 +83,13 @@ def test_a_large_variable_that_does_not_divide_is_told_once(mesh):
         ({"kernel": ("shard", "shard")}, errors.BadArgumentError, "divides two dimensions by one axis"),
     ],
 )
-def test_bad_rules_are_refused(mesh, rules, error, message):
+def test_bad_rules_are_refused(rules, error, message):
     with pytest.raises(error, match=message):
-        Layout(mesh, rules)
+        layout_of(rules)
 
 
-def test_a_rule_that_does_not_fit_its_variable_names_both(mesh):
-    layout = Layout(mesh, {"kernel": ("shard", None)})
+def test_a_rule_that_does_not_fit_its_variable_names_both():
+    layout = layout_of({"kernel": ("shard", None)})
     with pytest.raises(errors.BadArgumentError, match=r"Expected: at most 1 for 'kernel' of shape \(8,\)"):
         layout.place_of("kernel", (8,))
     with pytest.raises(errors.BadArgumentError, match=r"multiples of 4, .*'kernel' of shape \(6, 8\)"):

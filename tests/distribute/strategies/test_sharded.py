@@ -192,7 +192,7 @@ def test_the_table_tells_where_variables_are_and_slots_lie_as_their_variables():
     with strategy.scope():
         layers = [keras.layers.Dense(128, name=name) for name in ("first", "second", "third")]
         model = keras.Sequential([keras.layers.Input((128,)), *layers], name="net")
-        model.compile(keras.optimizers.SGD(momentum=0.9), "mse")
+        model.compile(keras.optimizers.SGD(momentum=0.9, name="sgd"), "mse")
         model.optimizer.build(model.trainable_variables)
     printed = []
     strategy.layout_table(layers[0].variables + layers[1].variables, printed.append)
