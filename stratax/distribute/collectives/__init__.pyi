@@ -1,9 +1,9 @@
+from ._chosen_ops import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce
+from ._chosen_ops import ReductionToOneDevice as ReductionToOneDevice
+from ._chosen_ops import RingAllReduce as RingAllReduce
 from ._communication import CollectiveCommunication as CollectiveCommunication
 from ._communication import CommunicationImplementation as CommunicationImplementation
 from ._communication import CommunicationOptions as CommunicationOptions
 from ._cross_device_ops import AllReduceCrossDeviceOps as AllReduceCrossDeviceOps
-from ._cross_device_ops import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce
 from ._cross_device_ops import NcclAllReduce as NcclAllReduce
-from ._cross_device_ops import ReductionToOneDevice as ReductionToOneDevice
-from ._cross_device_ops import RingAllReduce as RingAllReduce
 from ._cross_device_ops_base import CrossDeviceOps as CrossDeviceOps

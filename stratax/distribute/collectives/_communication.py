@@ -8,7 +8,8 @@ import warnings
 
 from stratax.base.callers import stack_level
 from stratax.base.shown import shown
-from stratax.distribute.collectives._cross_device_ops import NcclAllReduce, RingAllReduce
+from stratax.distribute.collectives._chosen_ops import RingAllReduce
+from stratax.distribute.collectives._cross_device_ops import NcclAllReduce
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.errors import BadArgumentError, BadTypeError
 
