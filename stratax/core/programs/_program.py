@@ -325,9 +325,10 @@ class Program:
 
 def place_of(variable: keras.Variable, placement: object) -> Any:
     """Return where a variable's value has to be in a program that has its variables in one place."""
-    return (
-        variable.sharding if isinstance(variable, state.Parts) else storage.sharding_in(variable, placement)
-    )
+    if isinstance(variable, state.Parts):
+        return variable.sharding
+    # Asked here: this is passed for many variables.
+    return placement if variable._layout is None else storage.sharding_in(variable, placement)
 
 
 def options_of(variables: Iterable[object], placement: object) -> dict[str, Any]:
