@@ -84,16 +84,19 @@ if os.environ["STRATAX_SIMULATE"].startswith("tpu"):
 
 
 LIKE_ANOTHER = {
-    *("mirrored1", "mirrored2", "mirrored4", "central", "central1", "hierarchical", "unpacked"),
+    *("mirrored1", "mirrored2", "mirrored4", "mirrored8", "central", "central1", "hierarchical", "unpacked"),
     *("sharded1", "sharded2", "sharded3"),
 }
-"""Strategies whose custom loop is that of another, on another number of devices or with other options."""
+"""Strategies whose custom loop is that of another, on another number of devices or with other options.
+
+Whether there is a tape is nothing to a strategy: those of which one is asked for run with it, the others without.
+"""
 
 
 @pytest.mark.parametrize(
     ("name", "with_tape"),
     stressed.but(
-        lambda name, with_tape: with_tape or name not in LIKE_ANOTHER,
+        lambda name, with_tape: with_tape or name not in LIKE_ANOTHER | {"one"},
         [(name, False) for name in STRATEGIES]
         + [(name, True) for name in ("one", "mirrored4", "central", "hybrid4", "tpu") if name in STRATEGIES],
     ),

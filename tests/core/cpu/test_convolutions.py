@@ -11,6 +11,7 @@ import pytest
 
 import stratax as sx
 from stratax.core.cpu import _convolutions
+from tests.stressed import but
 
 pytestmark = [pytest.mark.exact, pytest.mark.skipif(jax.default_backend() != "cpu", reason="only on CPUs")]
 
@@ -148,12 +149,28 @@ def _with_gradients(dims, options):
     return both
 
 
+# All that the code does with a dtype is to add up in it and to pad with its zero, in each of these ways once.
+OF_HALVES = {
+    "channels first",
+    "groups",
+    "depthwise",
+    "depthwise, transposed",
+    "three dimensions, dilated",
+    "few features",
+    "one feature, dilated",
+    "filter gradient of a transposed one",
+}
+TOLERANCES = {"float32": 1e-5, "bfloat16": 4e-2}
+
+
 @pytest.mark.parametrize(
-    ("dtype", "tolerance"), [(np.float32, 1e-5), (ml_dtypes.bfloat16, 4e-2)], ids=["float32", "bfloat16"]
+    ("name", "dtype"),
+    but(lambda name, dtype: dtype == "float32" or name in OF_HALVES, itertools.product(CASES, TOLERANCES)),
 )
-@pytest.mark.parametrize("name", CASES)
-def test_values_and_gradients_are_those_of_the_definition(name, dtype, tolerance):
+def test_values_and_gradients_are_those_of_the_definition(name, dtype):
     shapes, dims, options = CASES[name]
+    tolerance = TOLERANCES[dtype]
+    dtype = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     x, w = _values(*shapes, dtype=dtype)
     ours = jax.jit(_with_gradients(dims, options))(x, w)
     for one, expected in zip(ours, _expected(x, w, dims, options), strict=True):

@@ -37,12 +37,13 @@ def data(shared):
         return x, mnist["y_train"][:170].astype("int32")
 
 
+# A strategy does not look at the optimizer: each of them once, and each number of replicas.
+QUICK = {("sgd", 4), ("adam", 2), ("adagrad", 1), ("rmsprop", 2)}
+
+
 @pytest.mark.parametrize(
     ("optimizer_name", "replicas"),
-    stressed.but(
-        lambda optimizer_name, replicas: optimizer_name == "sgd" or replicas == 2,
-        itertools.product(OPTIMIZERS, [1, 2, 4]),
-    ),
+    stressed.but(lambda *case: case in QUICK, itertools.product(OPTIMIZERS, [1, 2, 4])),
 )
 def test_tensorflows_custom_loop_is_reproduced(golden, data, optimizer_name, replicas):
     strategy = MirroredStrategy([f"/cpu:{i}" for i in range(replicas)])
