@@ -13,7 +13,7 @@ from tests.command.rehearsal.test_strategies import SLICES, compiled
 from tests.tensorflow.estimator import keras_model, v1_model
 from tests.tensorflow.estimator.tpu import test_estimator as tpu
 
-pytestmark = needs_libtpu
+pytestmark = [needs_libtpu, pytest.mark.programs]
 
 POD = "v4-2048"
 ROWS = 16
@@ -104,12 +104,16 @@ def check(programs, name):
         assert min(1, at_most) <= len(report.collectives) <= at_most, mode
 
 
-@pytest.mark.parametrize("programs", [of_a_model_fn, of_tpu_cores])
-def test_they_compile_for_each_slice(programs, tmp_path):
-    found = programs(tmp_path)
+def test_they_compile_for_each_slice(tmp_path):
+    found = of_a_model_fn(tmp_path)
     for name in SLICES:
         check(found, name)
     check({"train": found["train"]}, POD)
+
+
+def test_those_of_cores_compile(tmp_path):
+    # Their training compiles for each slice in tests/command/rehearsal/test_strategies.py, other modes above.
+    check(of_tpu_cores(tmp_path), SLICES[0])
 
 
 @pytest.mark.parametrize(("kind", "name"), [("dnn", "v3-8"), ("linear", "v4-8"), ("baseline", "v5e-8")])
