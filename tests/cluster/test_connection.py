@@ -134,6 +134,7 @@ def test_a_cluster_without_a_secret_warns_once_where_it_listens(monkeypatch, cap
         )
 
 
+@pytest.mark.programs
 @pytest.mark.processes
 def test_three_tasks_work_together_and_listen_nowhere_but_at_their_addresses():
     program = (

@@ -46,6 +46,7 @@ report(index=index, step=int(step.value))
 """
 
 
+@pytest.mark.programs
 def test_the_chief_writes_and_the_others_do_not(tmp_path, read):
     results = run_tasks(2, PROGRAM, str(tmp_path), devices=2)
     for result in results:

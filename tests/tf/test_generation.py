@@ -4,6 +4,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 from stratax.tf import migration
 
 _FIRST = """
@@ -40,6 +42,7 @@ assert tf.nn.dropout(x, 0.0).tolist() == x.tolist() and tf.nn is not tf.compat.v
 """
 
 
+@pytest.mark.programs
 def test_a_program_of_either_generation_gets_its_own(tmp_path):
     for program in (_FIRST, _SECOND):
         path = tmp_path / "program.py"

@@ -70,6 +70,7 @@ def run(*arguments, **options):
     )
 
 
+@pytest.mark.programs
 def test_a_program_runs_as_it_is(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
@@ -78,6 +79,7 @@ def test_a_program_runs_as_it_is(tmp_path):
     assert done.stdout.splitlines() == ["stratax.tf", f"{[str(program), 'one', '--two', '-h']} __main__"]
 
 
+@pytest.mark.programs
 def test_code_modules_and_standard_input_run_like_pythons(tmp_path):
     says = "import sys, tensorflow; print(tensorflow.__version__, sys.argv)"
     (tmp_path / "said.py").write_text(says)

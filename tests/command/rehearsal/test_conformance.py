@@ -53,12 +53,14 @@ def of_mirrored():
     return caught_with(mirrored(8)(), (FULL, REMAINDER), with_tape=True)
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize("name", [*SLICES, POD])
 def test_full_batches_and_remainders_compile(of_mirrored, name):
     # A batch that does not divide is computed by all replicas alike.
     assert collectives_in(of_mirrored, name) == [{"all-reduce": 1}, {}]
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize("name", but(lambda name: name == SLICES[0], SLICES))
 def test_a_model_without_a_strategy_and_one_on_one_device_compile(name):
     for strategy in (STRATEGIES["default"](), STRATEGIES["one"]()):
@@ -86,6 +88,7 @@ OPS = {
 
 
 # Slices of eight devices have the same.
+@pytest.mark.programs
 @pytest.mark.parametrize(
     ("name", "slices"),
     but(lambda name, slices: slices == QUICK, itertools.product(OPS, [QUICK, {"v5e-8": 0}])),
@@ -97,6 +100,7 @@ def test_each_way_to_combine_values_compiles(name, slices):
         assert found == OPS[name][wanted], slice_name
 
 
+@pytest.mark.programs
 def test_a_ring_of_a_pod_is_a_loop():
     (made,) = caught_with(STRATEGIES["ring"]())
     found = compiled(made, POD).collectives
@@ -104,6 +108,7 @@ def test_a_ring_of_a_pod_is_a_loop():
     assert len(found) < 200
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize(("count", "names"), [(8, ("v3-8", "v5e-8")), (4, ("v4-8",))])
 def test_variables_in_one_place_compile(count, names):
     """Each of both stages is a program; of other devices than they were made for it is said that they can't be."""

@@ -9,7 +9,7 @@ from tests.command.rehearsal.devices import needs_libtpu
 from tests.examples.test_programs import CHECKOUT, SMALL, photographs
 from tests.stressed import but
 
-pytestmark = [needs_libtpu, pytest.mark.processes]
+pytestmark = [needs_libtpu, pytest.mark.processes, pytest.mark.programs]
 
 PROGRAM = """
 import json, pathlib, sys

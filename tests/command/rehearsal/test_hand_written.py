@@ -11,6 +11,7 @@ pytestmark = needs_libtpu
 LIMIT = 1.02
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize(
     ("method", "kind", "steps", "name"),
     [

@@ -228,6 +228,7 @@ report(length=len(dataset), same=rest == [float(totals(batch)[0]) for batch in a
 """
 
 
+@pytest.mark.programs
 def test_workers_with_different_amounts_of_data_use_all_of_it():
     expected = [float(np.arange(55).sum() + (np.arange(42) + 1000.0).sum()), 97.0, 10]
     for result in run_tasks(2, UNEVEN, devices=2):
@@ -270,6 +271,7 @@ report(updated=float(v.numpy()), own=strategy.extended.worker_devices, all=strat
 """
 
 
+@pytest.mark.programs
 def test_workers_begin_with_the_same_variables_and_random_states():
     first, second = (result.report for result in run_tasks(2, EQUAL_START, devices=2))
     for name in ("kernel", "drawn", "numpy", "values", "gathered", "reduced", "updated"):
@@ -367,6 +369,7 @@ for batch in strategy.experimental_distribute_dataset(dataset):
 """
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize("kind", ["memory", "mapped", "streamed"])
 def test_workers_divide_each_batch_of_a_shuffled_dataset_without_gap_or_duplicate(kind):
     results = run_tasks(2, DIVIDED, "DATA", kind, devices=1)
@@ -396,6 +399,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.programs
 def test_workers_read_files_of_their_own_of_different_length(tmp_path):
     written = iter(range(1000))
     for number, count in enumerate((13, 1, 22, 9)):
@@ -423,6 +427,7 @@ report(replicas=strategy.num_replicas_in_sync, hosts=strategy.num_workers, rows=
 """
 
 
+@pytest.mark.programs
 def test_a_tpu_pod_of_two_hosts_is_one_strategy():
     hosts = ["127.0.0.1", "127.0.0.2"]
     with no_tasks() as pod:

@@ -20,6 +20,7 @@ report(values=[v.numpy().tolist() for v in made], kinds=[[str(v.dtype), list(v.s
 """
 
 
+@pytest.mark.programs
 def test_variables_of_every_dtype_and_shape_begin_with_the_chiefs_values():
     first, second = run_tasks(2, VARIABLES)
     assert [first.code, second.code] == [0, 0], first.err + second.err

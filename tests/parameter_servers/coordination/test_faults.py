@@ -206,6 +206,7 @@ def test_a_worker_that_comes_late_takes_part_and_one_that_leaves_is_not_missed()
             check(counters, 1)
 
 
+@pytest.mark.programs
 def test_a_server_that_is_killed_is_named():
     with processes(servers=1, workers=1) as tasks, coordinator_of(tasks.cluster) as coordinator:
         counters = counted(coordinator)

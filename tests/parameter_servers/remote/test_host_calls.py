@@ -279,6 +279,7 @@ def test_an_update_on_servers_that_prints_is_refused(coordinator):
     assert "Call it in the step, before apply_gradients" in str(error)
 
 
+@pytest.mark.programs
 def test_a_function_whose_worker_dies_prints_again(tmp_path):
     log = tmp_path / "log"
     with processes(1, 1) as tasks, coordinator_of(tasks.cluster) as coordinator:
