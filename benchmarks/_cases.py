@@ -72,6 +72,7 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         *_fits(counts),
         *_estimators(counts),
         *(_against_keras(many) if many > 1 else []),
+        *(_sharded(many) if many > 1 else []),
         *_fused(counts),
         *_first_calls(counts),
         *_first_fits(counts),
@@ -537,6 +538,26 @@ def _against_keras(devices: int) -> list[Case]:
         )
         for kind in ("mlp", "cnn")
         for steps in (1, 50)
+    ]
+
+
+def _sharded(devices: int) -> list[Case]:
+    what = "of a perceptron 256-1024x7-10 that devices have in parts, batch 64"
+    return [
+        Case(
+            name=f"sharded-{devices}",
+            what=f"step {what} / by hand",
+            program="_sharded:against_hand_written",
+            devices=devices,
+            target=Target(1.1),
+        ),
+        Case(
+            name=f"sharded-keras-{devices}",
+            what=f"fit {what}, times as fast as Keras' ModelParallel",
+            program="_sharded:against_keras",
+            devices=devices,
+            target=Target(2.0, at_least=True),
+        ),
     ]
 
 
