@@ -225,3 +225,55 @@ def test_rules_that_decide_about_nothing_and_what_is_no_model_are_refused():
         strategy.layout_table(layer)
     with pytest.raises(errors.BadTypeError, match="expects a model, an optimizer, or a list"):
         strategy.layout_table("dense")
+
+
+@pytest.mark.exact
+def test_models_that_are_loaded_and_lora_keep_their_parts_and_go_on(tmp_path):
+    def run(strategy):
+        model = compiled(strategy)
+        model.fit(X, Y, batch_size=8, shuffle=False, verbose=0)
+        model.save(tmp_path / "model.keras")
+        with strategy.scope():
+            loaded = keras.models.load_model(tmp_path / "model.keras")
+            loaded.get_layer("second").enable_lora(4)
+            loaded.compile(keras.optimizers.Adam(0.01), loaded.loss)
+        history = loaded.fit(X, Y, batch_size=8, shuffle=False, verbose=0)
+        return loaded, history.history["loss"]
+
+    (_, expected), (model, found) = run(MirroredStrategy(CPUS[:4])), run(ShardedStrategy(CPUS[:4]))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    frozen = model.get_layer("second")._kernel
+    assert frozen.value.sharding.shard_shape((64, 128)) == (64, 32)
+
+
+@pytest.mark.exact
+def test_steps_with_a_tape_in_a_loop_give_what_whole_replicas_give():
+    def run(strategy):
+        with strategy.scope():
+            model = make_model()
+            optimizer = keras.optimizers.Adam(0.01, global_clipnorm=0.1)
+            optimizer.build(model.trainable_variables)
+        loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
+
+        def replica(x, y):
+            with sx.GradientTape() as tape:
+                losses = loss_of(y, model(x, training=True))
+                loss = sx.distribute.compute_average_loss(losses, global_batch_size=8)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+            return loss
+
+        @sx.function
+        def steps(batches):
+            total = 0.0
+            for _ in sx.range(5):
+                total += strategy.reduce("sum", strategy.run(replica, next(batches)), axis=None)
+            return total
+
+        dataset = sx.Dataset.from_tensor_slices((X[:40], Y[:40])).batch(8)
+        total = steps(iter(strategy.experimental_distribute_dataset(dataset)))
+        return [float(total), *(variable.numpy() for variable in model.variables)]
+
+    expected = run(MirroredStrategy(CPUS[:4]))
+    for found, theirs in zip(run(ShardedStrategy(CPUS[:4], replicas=2)), expected, strict=True):
+        np.testing.assert_allclose(found, theirs, rtol=1e-5, atol=1e-6)
