@@ -2,7 +2,7 @@
 
 - Attributes that Keras 3 dropped and that are added to its classes, `ADDED`; one that is there stays as it is.
 - Attributes that are replaced to take arguments that Keras 3 refuses, `WIDENED`: a program that does not pass these
-  sees no difference.
+  sees no difference. Of them, `OF_LOGITS` give TensorFlow's numbers, where Keras has others on JAX.
 """
 
 import contextlib
@@ -111,8 +111,19 @@ DOWNLOADING = (
         for name in ("boston_housing", "california_housing", "imdb", "mnist", "reuters")
     ),
 )
+OF_LOGITS = tuple(
+    f"keras.src.ops:{name}"
+    for name in (
+        "softmax",
+        "sigmoid",
+        "categorical_crossentropy",
+        "sparse_categorical_crossentropy",
+        "binary_crossentropy",
+    )
+)
 WIDENED = (
     *SIZED,
+    *OF_LOGITS,
     "keras.src.utils.image_dataset_utils:_load_image_tf",
     IMAGE_LAYER,
     f"{_OPTIMIZER}.__init__",

@@ -20,7 +20,7 @@ from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core import state
 from stratax.errors import BadArgumentError, FailedPreconditionError
 from stratax.seams import keras2 as seam
-from stratax.tensorflow.keras2 import _files, _images, _shapes, exported, layer_text
+from stratax.tensorflow.keras2 import _files, _images, _logits, _shapes, exported, layer_text
 from stratax.tensorflow.keras2._dtype_names import dtype_name
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
@@ -54,6 +54,7 @@ _PREPARATION = ("max_queue_size", "workers", "use_multiprocessing")
 
 def install() -> None:
     """Put the methods and arguments in place; safe to call again."""
+    _logits.install()
     seam.add("keras:Metric.reset_states", _reset_states)
     seam.add(f"{_OPTIMIZER}.lr", property(_learning_rate, _set_learning_rate))
     seam.add(f"{_OPTIMIZER}.minimize", minimize)
