@@ -85,6 +85,28 @@ def test_a_model_of_words_is_trained():
     np.testing.assert_allclose(listed, model.predict(x, verbose=0), rtol=1e-6)
 
 
+def test_replicas_make_of_text_what_one_does():
+    def train(model):
+        model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+        history = model.fit(
+            WORDS[:, None], np.float32([1, 0, 0, 1]), batch_size=4, epochs=2, shuffle=False, verbose=0
+        )
+        return history.history["loss"], model.predict(WORDS[:, None], verbose=0)
+
+    def words():
+        inputs = tf.keras.Input((1,), dtype="string")
+        rows = tf.keras.layers.Embedding(10, 2, embeddings_initializer="ones")(Buckets()(inputs))
+        return tf.keras.Model(
+            inputs, tf.keras.layers.Dense(1, kernel_initializer="ones")(tf.keras.layers.Flatten()(rows))
+        )
+
+    one = train(words())
+    with tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
+        two = words()
+    for found, expected in zip(train(two), one, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 def test_text_that_stays_text_is_refused():
     class Shown(tf.keras.layers.Layer):
         def call(self, x):
