@@ -60,7 +60,7 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
 
     Args:
         path: The name that it gets. An empty folder of that name is replaced.
-        replace: Whether an export of that name is replaced, too.
+        replace: Whether an export of that name is replaced, too, and a SavedModel of TensorFlow.
 
     Raises:
         AlreadyExistsError: There is something of that name.
@@ -122,8 +122,8 @@ def _put(made: pathlib.Path, target: pathlib.Path) -> None:
 
 
 def _check_free(target: pathlib.Path, *, replace: bool) -> None:
-    # Anything else stays: `replace` is for exports, not for a folder that was named by mistake.
-    if replace and contains(target):
+    # Anything else stays: `replace` is for exports, of TensorFlow too, not for a folder that was named by mistake.
+    if replace and (contains(target) or any((target / name).is_file() for name in TENSORFLOW)):
         return
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise AlreadyExistsError(

@@ -217,11 +217,17 @@ def test_saving_again_replaces_an_export_and_nothing_else(tmp_path):
     assert int(reloaded(module, tmp_path).v.numpy()) == 2
     tf.saved_model.save(module, tmp_path / "a")
     assert int(tf.saved_model.load(tmp_path / "a").v.numpy()) == 2
+    # What TensorFlow has written is one, too.
+    (tmp_path / "c" / "variables").mkdir(parents=True)
+    (tmp_path / "c" / "saved_model.pb").write_bytes(b"")
+    tf.saved_model.save(module, tmp_path / "c")
+    assert int(tf.saved_model.load(tmp_path / "c").v.numpy()) == 2
+    assert not (tmp_path / "c" / "saved_model.pb").exists()
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "diary").write_text("")
     with pytest.raises(errors.AlreadyExistsError, match="There is something at"):
         tf.saved_model.save(module, tmp_path / "b")
-    assert sorted(os.listdir(tmp_path)) == ["a", "b", "saved"]
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "c", "saved"]
 
 
 def test_signatures_that_stratax_export_has_written_are_loaded(tmp_path):
