@@ -335,13 +335,23 @@ def _photo(pixels: np.ndarray, label: int, number: int) -> bytes:
 @maker
 def make_photos(folder: Path, home: Path) -> None:
     """Make folders of JPEGs, one for each class, for training, validation and tests."""
+    _write_photos(folder, ("cats", "dogs"))
+
+
+@maker
+def make_flowers(folder: Path, home: Path) -> None:
+    """Make folders of JPEGs of five classes, likewise."""
+    _write_photos(folder, ("daisies", "dandelions", "roses", "sunflowers", "tulips"))
+
+
+def _write_photos(folder: Path, names: Sequence[str]) -> None:
     for part, count in (("train", 12), ("valid", 6), ("validation", 6), ("test", 6)):
-        for place, name in enumerate(("cats", "dogs")):
+        for place, name in enumerate(names):
             images, _ = _images(count, 64, 72, 3, classes=2)
             for number, image in enumerate(images):
                 file = folder / part / name / f"{name[:-1]}.{number}.jpg"
                 file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(jpeg((image // 2 + 60 * place).astype(np.uint8)))
+                file.write_bytes(jpeg((image // 2 + 120 * place // len(names)).astype(np.uint8)))
 
 
 # Tables.
