@@ -167,7 +167,7 @@ def apply(
 def _part_of(value: Any) -> tuple[Callable[..., np.ndarray], Sequence[Any], tuple[int, ...]]:
     """Return how an operand's value is made of numbers of the step, these, and its shape."""
     if isinstance(value, LayerText):
-        return value.function, value.numbers, tuple(value.shape)
+        return value.function, value.numbers, tuple(size for size in value.shape if size is not None)
     if _is_numbered(value):
         return _known.text, [value], tuple(value.shape)
     if isinstance(value, jax.core.Tracer):
