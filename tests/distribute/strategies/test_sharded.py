@@ -33,7 +33,8 @@ def compiled(strategy, **options):
     with strategy.scope():
         model = make_model()
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        options = {"optimizer": keras.optimizers.Adam(0.01), **options}
+        # Of what rounding leaves of a gradient that is nearly zero, Adam makes a whole step.
+        options = {"optimizer": keras.optimizers.SGD(0.05, momentum=0.9), **options}
         model.compile(loss=loss, metrics=["accuracy"], **options)
     return model
 
@@ -50,7 +51,7 @@ def trained(strategy, **options):
 def check_alike(found, expected):
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-5)
     np.testing.assert_allclose(found[2], expected[2], rtol=1e-5)
-    np.testing.assert_allclose(found[3], expected[3], atol=2e-5)
+    np.testing.assert_allclose(found[3], expected[3], rtol=1e-4, atol=1e-4)
     for variable, theirs in zip(found[0].variables, expected[0].variables, strict=True):
         np.testing.assert_allclose(variable.numpy(), theirs.numpy(), atol=1e-5, err_msg=variable.path)
 
