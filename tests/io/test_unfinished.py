@@ -85,7 +85,7 @@ READERS = {
     "manager": lambda path: CheckpointManager(Checkpoint(), path.parent, 1).checkpoints,
     "gfile.exists": gfile.exists,
     "gfile.isdir": gfile.isdir,
-    "gfile.listdir": lambda path: gfile.listdir(path.parent) == ["ckpt-1"],
+    "gfile.listdir": lambda path: gfile.listdir(path.parent) == ["ckpt-1", "ckpt-1.index"],
     "gfile.walk": lambda path: list(gfile.walk(path)),
     "gfile.glob": lambda path: gfile.glob(f"{path.parent}/ckpt-*"),
     "GFile": lambda path: gfile.GFile(path / "index.json").read(),

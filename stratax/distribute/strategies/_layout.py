@@ -111,7 +111,7 @@ class Layout:
             if axis is not None and size % self._mesh.shape[axis]:
                 raise errors.BadArgumentError(
                     f"A layout's rule divides a dimension that does not divide. Expected: multiples of "
-                    f"{self._mesh.shape[axis]}, the size of the axis {axis!r}. Received: {rule}, which matches "
+                    f"{self._mesh.shape[axis]}, the size of the axis {shown(axis)}. Received: {rule}, which matches "
                     f"{shown(path)} of shape {tuple(shape)}. Divide another dimension, or give that variable a rule of "
                     "its own, None for a copy on each device, before it."
                 )

@@ -86,6 +86,9 @@ class HostRecorder:
         """Return the sizes of a feature as the program has them: numbers, and symbols for those that are not known."""
         if isinstance(value, RecordedValue):
             return self.arguments.symbolic(value.dims)
+        # Of a sparse one the host knows them, when the export runs.
+        if isinstance(value, SparseTensor):
+            return ()
         return tuple(getattr(value, "shape", None) or ())
 
     def placeholder(self, dtype: Any, shape: Any, name: str | None) -> Any:

@@ -19,8 +19,8 @@ from stratax.data.elements import TensorShape
 from stratax.errors import BadTypeError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.ops.calls import labels
-from stratax.tensorflow.ops.calls._text import as_text, holds_text
 from stratax.tensorflow.ops.calls.on_host import array_of, as_result
+from stratax.tensorflow.ops.calls.text import as_text, holds_text
 from stratax.tensorflow.ops.tables.numeric_tables import fitting
 
 _FUNCTIONAL = "keras.src.models.functional:Functional"

@@ -1,7 +1,7 @@
 """Functions of `tf` that rearrange arrays or look into them (ops layer).
 
 NumPy arrays stay on the host (see `ops/_host.py`), except in `top_k`; functions that only rearrange take text
-(see `stratax.tensorflow.ops.calls._text`).
+(see `stratax.tensorflow.ops.calls.text`).
 """
 
 import math
@@ -26,11 +26,11 @@ from stratax.tensorflow.ops.calls._host import (
     is_on_host,
 )
 from stratax.tensorflow.ops.calls._keras_ops import ops
-from stratax.tensorflow.ops.calls._text import as_text, holds_text, or_text
 from stratax.tensorflow.ops.calls.creation import lengths_of, on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.naming import of_same_rows
 from stratax.tensorflow.ops.calls.op import op
+from stratax.tensorflow.ops.calls.text import as_text, holds_text, or_text
 
 
 def _library(*operands: object) -> Any:

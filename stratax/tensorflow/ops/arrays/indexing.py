@@ -27,9 +27,9 @@ from stratax.tensorflow.ops.calls._computed import (
     scatter_at,
     whole_number,
 )
-from stratax.tensorflow.ops.calls._text import or_text
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.op import op
+from stratax.tensorflow.ops.calls.text import or_text
 
 newaxis = None
 

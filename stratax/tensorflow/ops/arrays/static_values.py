@@ -10,7 +10,7 @@ from stratax.base.typing import TensorLike
 from stratax.core import regions
 from stratax.tensorflow.ops.arrays.arrays import identity
 from stratax.tensorflow.ops.calls._host import is_numpy
-from stratax.tensorflow.ops.calls._text import as_text, holds_text
+from stratax.tensorflow.ops.calls.text import as_text, holds_text
 
 
 def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:

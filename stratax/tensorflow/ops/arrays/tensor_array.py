@@ -21,9 +21,9 @@ from stratax.data.vectorise import in_pipeline, make_tensors
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.tensorflow.ops.arrays import arrays
 from stratax.tensorflow.ops.calls._host import is_numpy
-from stratax.tensorflow.ops.calls._text import holds_text
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
+from stratax.tensorflow.ops.calls.text import holds_text
 
 _CLEARED = object()
 

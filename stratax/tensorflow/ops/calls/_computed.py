@@ -17,11 +17,11 @@ from stratax.base.typing import Axis, DTypeLike, TensorLike
 from stratax.data.elements import as_array, if_constant
 from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.calls._host import is_made_on_host, is_on_host
-from stratax.tensorflow.ops.calls._text import holds_text
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.described import describe, docstring, parameter
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.op import op
+from stratax.tensorflow.ops.calls.text import holds_text
 
 
 def is_host_call(*operands: object) -> bool:

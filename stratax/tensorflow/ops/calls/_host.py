@@ -14,7 +14,7 @@ from stratax.base.tracing import is_symbolic_size
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_array
 from stratax.data.vectorise import in_pipeline
-from stratax.tensorflow.ops.calls._text import TEXT_KINDS, holds_text
+from stratax.tensorflow.ops.calls.text import TEXT_KINDS, holds_text
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -23,7 +23,7 @@ def is_on_host(*operands: object) -> bool:
     """Return whether operands are NumPy arrays or Python numbers, with one array at least.
 
     Lists and tuples count as what they hold, NumPy's scalars as arrays. What poses as a NumPy array (the batched
-    stand-ins of `Dataset.map`) is one. Text is never one (see `stratax.tensorflow.ops.calls._text`).
+    stand-ins of `Dataset.map`) is one. Text is never one (see `stratax.tensorflow.ops.calls.text`).
     """
     if _are_arrays(operands):
         return True

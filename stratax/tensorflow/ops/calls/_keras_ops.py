@@ -9,7 +9,7 @@ from typing import Any
 from stratax.base.shown import shown
 from stratax.core import storage
 from stratax.errors import BadTypeError, StrataxError
-from stratax.tensorflow.ops.calls._text import holds_text
+from stratax.tensorflow.ops.calls.text import holds_text
 
 # What may change a number's kind: whether it fits depends on what it becomes.
 _CONVERSIONS = ("cast", "convert_to_tensor")

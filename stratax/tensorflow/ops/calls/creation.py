@@ -17,9 +17,9 @@ from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls import _eager
 from stratax.tensorflow.ops.calls._host import host_array, in_pipeline, is_made_on_host, is_on_host, leaves_of
 from stratax.tensorflow.ops.calls._keras_ops import ops
-from stratax.tensorflow.ops.calls._text import as_text, holds_text
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.op import op
+from stratax.tensorflow.ops.calls.text import as_text, holds_text
 
 
 def lengths_of(name: str, shape: TensorLike) -> tuple[int, ...]:

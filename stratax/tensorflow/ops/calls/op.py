@@ -14,9 +14,9 @@ from stratax.base.refusals import raises_named
 from stratax.data.elements import RaggedTensor
 from stratax.data.vectorise import gives_tensors
 from stratax.tensorflow.ops.calls._eager import NOT_COMPUTED, EagerPrograms
-from stratax.tensorflow.ops.calls._text import or_text
 from stratax.tensorflow.ops.calls.described import parameter
 from stratax.tensorflow.ops.calls.naming import NOTE
+from stratax.tensorflow.ops.calls.text import or_text
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")

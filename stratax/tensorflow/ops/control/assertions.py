@@ -17,7 +17,7 @@ from stratax.base.typing import Array, TensorLike
 from stratax.core import host
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._host import is_on_host
-from stratax.tensorflow.ops.calls._text import as_text, holds_text
+from stratax.tensorflow.ops.calls.text import as_text, holds_text
 
 # How many elements a message shows.
 _NUM_SHOWN = 3

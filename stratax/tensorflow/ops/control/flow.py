@@ -19,9 +19,9 @@ from stratax.data import elements
 from stratax.data.vectorise import in_pipeline
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._host import is_numpy
-from stratax.tensorflow.ops.calls._text import holds_text
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.op import op
+from stratax.tensorflow.ops.calls.text import holds_text
 
 _NUMBERS = (bool, int, float, complex)
 

@@ -17,10 +17,10 @@ from stratax.data import elements
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.arrays import _ragged_rows, arrays
 from stratax.tensorflow.ops.calls._host import is_numpy
-from stratax.tensorflow.ops.calls._text import holds_text
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.op import op
+from stratax.tensorflow.ops.calls.text import holds_text
 from stratax.tensorflow.ops.control.flow import as_tensors, is_compiled, parts_of
 
 

@@ -18,10 +18,10 @@ from stratax.data import elements
 from stratax.data.vectorise import in_pipeline, on_host
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._host import is_numpy
-from stratax.tensorflow.ops.calls._text import as_text, holds_text
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.op import op
+from stratax.tensorflow.ops.calls.text import as_text, holds_text
 from stratax.tensorflow.ops.control.flow import parts_of
 
 

@@ -18,10 +18,10 @@ from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import with_lists_alike
 from stratax.tensorflow.ops.calls._host import is_on_host
 from stratax.tensorflow.ops.calls._keras_ops import ops
-from stratax.tensorflow.ops.calls._text import as_text, holds_text
 from stratax.tensorflow.ops.calls.labels import TextSymbol
 from stratax.tensorflow.ops.calls.naming import of_same_rows
 from stratax.tensorflow.ops.calls.op import op
+from stratax.tensorflow.ops.calls.text import as_text, holds_text
 
 # What gives infinite or undefined numbers, of which NumPy warns and TensorFlow does not.
 _UNDEFINED = {

@@ -19,10 +19,10 @@ from stratax.errors import BadTypeError
 from stratax.tensorflow.ops.calls._computed import call_with_library, check_axis, dtype_in
 from stratax.tensorflow.ops.calls._host import is_on_host
 from stratax.tensorflow.ops.calls._keras_ops import ops
-from stratax.tensorflow.ops.calls._text import as_text, holds_text
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.op import op
+from stratax.tensorflow.ops.calls.text import as_text, holds_text
 
 
 def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) -> Callable[..., Any]:
