@@ -15,6 +15,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax.base import indices
 from stratax.base.shown import shown
 from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.core import autograph, regions
@@ -102,6 +103,8 @@ class GradientRegion(regions.Region):
         self._enclosing_trace = enclosing_trace
         self._arguments = {id(variable): tracer for variable, tracer in arguments}
         self.gathered_shapes: set[tuple[int, ...]] = set()
+        # Numbers and the ranges that they have to be in.
+        self.watched: list[tuple[Any, Any]] = []
 
     def lift(self, variable: keras.Variable) -> Any:
         if isinstance(variable, regions.Spread):
@@ -119,6 +122,13 @@ class GradientRegion(regions.Region):
     def share_of(self, variable: keras.Variable) -> "regions.Spread | None":
         # A scope of Keras' own, which takes over what is assigned here, knows one value of each variable.
         return super().share_of(variable) if isinstance(self._outside, regions.Region) else None
+
+    def keep_watch(self, numbers: Any, bound: object) -> bool:
+        # `jax.checkpoint` leaves out of its function what gives no results.
+        if not self.gathers or numbers._trace is not self.trace:
+            return False
+        self.watched.append((numbers, bound))
+        return True
 
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
         variable, value = update
@@ -250,12 +260,16 @@ def _differentiate(
         # Of the last trace, where the function is traced more than once.
         written[:] = region.writes.values()
         shapes.update(region.gathered_shapes)
+        static["bounds"] = [bound for _, bound in region.watched]
         # What is assigned inside leaves as an auxiliary result: JAX lets no tracer out otherwise.
-        return loss, (arrays, [region.final_value(variable) for variable in written])
+        new = [region.final_value(variable) for variable in written]
+        return loss, (arrays, new, [numbers for numbers, _ in region.watched])
 
     gathers = isinstance(outside, regions.Region) and outside.gathers
     function = jax.checkpoint(pure, policy=_gathers_again(shapes)) if gathers else pure
-    (loss, (arrays, new_values)), gradients = jax.value_and_grad(function, has_aux=True)(at)
+    (loss, (arrays, new_values, watched)), gradients = jax.value_and_grad(function, has_aux=True)(at)
+    for numbers, bound in zip(watched, static["bounds"], strict=True):
+        indices.check_bound(numbers, bound)
     result = (loss, _combine(arrays, static["aux"])) if has_aux else loss
     return result, gradients, list(zip(written, new_values, strict=True))
 

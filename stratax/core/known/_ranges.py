@@ -32,7 +32,7 @@ seam.lower_as_nothing(watch_p)
 
 # By which the body of an operation that calls it is found among the operation's parameters.
 _CALLS = {
-    **dict.fromkeys(("jit", "pjit", "closed_call", "remat", "checkpoint"), "jaxpr"),
+    **dict.fromkeys(("jit", "pjit", "closed_call", "remat", "remat2", "checkpoint"), "jaxpr"),
     **dict.fromkeys(("core_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr"),
 }
 _UNCHANGED = ("copy", "copy_p", "stop_gradient", "sharding_constraint", "optimization_barrier")
@@ -53,7 +53,10 @@ def watching() -> Surroundings:
 
 def _watch(numbers: object, bound: indices.Bound) -> None:
     """Mark numbers that are known only when the program runs that is being traced."""
-    if isinstance(numbers, jax.core.Tracer) and (_IS_WATCHING.get() or regions.current_region() is not None):
+    region = regions.current_region()
+    if not isinstance(numbers, jax.core.Tracer) or not (_IS_WATCHING.get() or region is not None):
+        return
+    if region is None or not region.keep_watch(numbers, bound):
         watch_p.bind(numbers, bound=bound)
 
 

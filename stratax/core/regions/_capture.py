@@ -229,13 +229,12 @@ class Region(keras.StatelessScope):
         """Whether values of variables are gathered here of the parts that devices have of them."""
         return self.parent is not None and self.parent.gathers
 
-    def gather_again(self, value: object, behind: PyTree) -> Any:
-        """Return a value, anew where it was gathered of the parts that devices have of it, so that it need not be kept.
+    def keep_watch(self, numbers: object, bound: object) -> bool:
+        """Return whether the mark of traced numbers with a range is made behind this region's trace, which drops it."""
+        return False
 
-        Args:
-            value: The value.
-            behind: A value that is to be there before.
-        """
+    def gather_again(self, value: object, behind: PyTree) -> Any:
+        """Return a value, gathered anew behind another one if it was gathered of parts, so that it need not be kept."""
         return value if self.parent is None else self.parent.gather_again(value, behind)
 
     def find_gathering(self, variable: keras.Variable) -> Callable[[], Any] | None:

@@ -278,3 +278,15 @@ def test_steps_with_a_tape_in_a_loop_give_what_whole_replicas_give():
     expected = run(MirroredStrategy(CPUS[:4]))
     for found, theirs in zip(run(ShardedStrategy(CPUS[:4], replicas=2)), expected, strict=True):
         np.testing.assert_allclose(found, theirs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_labels_out_of_range_are_refused_before_a_step(steps):
+    model = compiled(ShardedStrategy(CPUS[:4]), steps_per_execution=steps)
+    before = [variable.numpy() for variable in model.variables]
+    with pytest.raises(
+        errors.BadArgumentError, match=r"label value of 7 which is outside the valid range of \[0, 5\)"
+    ):
+        model.fit(X[:16], np.full(16, 7), batch_size=8, verbose=0)
+    for variable, value in zip(model.variables, before, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), value)
