@@ -282,7 +282,7 @@ class Surroundings:
         return Ended(WELL, "", 0.0)
 
     def run(self, program: Program, *, timeout: float) -> Ended:
-        """Run a program."""
+        """Run a program, and say how it ends."""
         file = self.folders["tree"] / program.file
         if file.suffix == ".ipynb":
             file = _write_cells(file)

@@ -78,7 +78,7 @@ class Layout:
 
     @property
     def mesh(self) -> Mesh:
-        """The mesh."""
+        """The mesh on whose axes variables are divided."""
         return self._mesh
 
     def place_of(self, path: str, shape: Sequence[int]) -> Place:

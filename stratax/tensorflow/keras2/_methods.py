@@ -376,7 +376,7 @@ def _predict_classes(
 
 
 def _apply(self: keras.Layer, inputs: TensorLike, *args: object, **kwargs: object) -> Any:
-    """Call the layer."""
+    """Call the layer, by the name that Keras 2 had for it, too."""
     return self(inputs, *args, **kwargs)
 
 

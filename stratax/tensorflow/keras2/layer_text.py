@@ -5,6 +5,7 @@ of text is made by the host once it is a number again: hashes, and what tables f
 """
 
 import functools
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -36,6 +37,8 @@ class _Known:
         # Number 0 is what stands for text while a model is examined.
         self._texts: list[bytes] = [b""]
         self._numbers: dict[bytes, int] = {b"": 0}
+        # Threads of inputs number texts at once, and two texts of one number would be taken for one another.
+        self._lock = threading.Lock()
 
     def number(self, texts: np.ndarray) -> np.ndarray:
         """Return the numbers of texts, of the same shape."""
@@ -44,10 +47,14 @@ class _Known:
 
     def _number_of(self, text: bytes) -> int:
         number = self._numbers.get(text)
-        if number is None:
-            number = self._numbers[text] = len(self._texts)
-            self._texts.append(text)
-        return number
+        if number is not None:
+            return number
+        with self._lock:
+            if text not in self._numbers:
+                # The text before its number, which others may use at once.
+                self._texts.append(text)
+                self._numbers[text] = len(self._texts) - 1
+            return self._numbers[text]
 
     def text(self, numbers: np.ndarray) -> np.ndarray:
         """Return the texts of numbers."""
@@ -83,7 +90,7 @@ class LayerText(labels.TextSymbol):
         return len(self.shape)
 
     def get_shape(self) -> TensorShape:
-        """Return its shape."""
+        """Return its shape, as tensors of TensorFlow do."""
         return self.shape
 
     def apply(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
