@@ -24,6 +24,7 @@ import stratax.tf as tf
 
 _HOME = str(Path(sx.__file__).parent) + os.sep
 _EXAMPLES = 64
+_WALKS = 3
 _BATCH = 8
 
 
@@ -161,6 +162,12 @@ def trips(folder: str) -> dict[str, Callable[[], Callable[[], object]]]:
     }
 
 
+def _count(walk: Callable[[], object]) -> tuple[int, int, int, int, int]:
+    with Counter() as counter:
+        walk()
+    return counter.row()
+
+
 def main() -> None:
     """Print the table, as Markdown."""
     print("| trip | own calls | functions | files | deepest own stack | crossings between packages |")
@@ -169,9 +176,9 @@ def main() -> None:
         for name, prepare in trips(folder).items():
             walk = prepare()
             walk()
-            with Counter() as counter:
-                walk()
-            print(f"| {name} | " + " | ".join(map(str, counter.row())) + " |", flush=True)
+            # The least: threads that wait for one another count more where the machine is busy.
+            row = min(_count(walk) for _ in range(_WALKS))
+            print(f"| {name} | " + " | ".join(map(str, row)) + " |", flush=True)
 
 
 if __name__ == "__main__":
