@@ -56,7 +56,11 @@ def mirrored(count, ops=None):
 def sharded(count, **options):
     # Of the small model, too: its first layer's outputs divide by 2 and 3.
     layout = {"first/kernel": (None, "shard"), "first/bias": ["shard"], "second/kernel": ("shard", None)}
-    return lambda: ShardedStrategy([f"/cpu:{i}" for i in range(count)], layout=layout, **options)
+    return lambda: ShardedStrategy([f"/cpu:{i}" for i in range(count)], **{"layout": layout, **options})
+
+
+# What devices side by side have parts of, besides what a group has.
+BY_MODEL = {"first/kernel": (None, "model"), "first/bias": ["model"], "second/kernel": ("model",)}
 
 
 STRATEGIES = {
@@ -78,6 +82,8 @@ STRATEGIES = {
     "sharded2": sharded(2),
     "sharded3": sharded(3),
     "hybrid4": sharded(4, replicas=2),
+    "model2": sharded(2, model=2, layout=BY_MODEL),
+    "model8": sharded(8, replicas=2, model=2, layout=BY_MODEL),
 }
 if os.environ["STRATAX_SIMULATE"].startswith("tpu"):
     STRATEGIES = {"tpu": TPUStrategy}

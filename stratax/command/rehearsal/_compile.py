@@ -16,7 +16,13 @@ from stratax.command.rehearsal._topologies import Topology, parse_topology
 from stratax.core import functions
 from stratax.core.regions import MadeProgram
 from stratax.distribute import Strategy, get_strategy
-from stratax.distribute.replicas import REPLICA_AXES, PerReplica, enter_contexts, is_per_replica, mesh_of
+from stratax.distribute.replicas import (
+    MODEL_AXIS,
+    REPLICA_AXES,
+    PerReplica,
+    enter_contexts,
+    is_per_replica,
+)
 from stratax.engine import StepProgram
 from stratax.keras.trainers import Trainer, trainer_of
 
@@ -55,18 +61,24 @@ def compile(
     """
     chosen = topology if isinstance(topology, Topology) else parse_topology(topology)
     check_installed()
-    parts = [jax.tree.map(lambda spec: _divide(spec, chosen), spec, is_leaf=_is_spec) for spec in specs]
-    strategy, function, arguments = _call_of(function_or_model, parts)
+    trainer = _trainer_of(function_or_model)
+    strategy = get_strategy() if trainer is None else trainer.strategy
     move = strategy.extended.move()
     if move is None:
         raise errors.StrategyError(
             "Only programs of strategies whose replicas are devices with a copy of each variable are compiled for a "
             f"TPU. Received: {shown(strategy)}. Use a TPUStrategy or MirroredStrategy."
         )
+    count = chosen.num_devices // strategy.mesh.shape[MODEL_AXIS]
+    parts = [
+        jax.tree.map(lambda spec: _divide(spec, chosen, count), spec, is_leaf=_is_spec) for spec in specs
+    ]
+    function, arguments = _call_of(function_or_model, trainer, strategy, parts)
     sorted_arguments = functions.sort_arguments(arguments)
 
     def trace_for(devices: Any, per_device: int | None) -> MadeProgram:
-        spread = NamedSharding(mesh_of(devices), PartitionSpec(REPLICA_AXES))
+        with move.to(devices) as alike:
+            spread = NamedSharding(alike.mesh, PartitionSpec(REPLICA_AXES))
         types = [
             jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=spread) for each in sorted_arguments.dynamic
         ]
@@ -77,27 +89,32 @@ def compile(
     return compile_for(MadeProgram(name=name, compiled=None, donated=(), traced_for=trace_for), chosen)
 
 
-def _call_of(function_or_model: object, parts: list[Any]) -> tuple[Strategy, Any, Any]:
-    """Return the strategy, the compiled function and the arguments of a call that does what is wanted."""
+def _trainer_of(function_or_model: object) -> Trainer | None:
+    """Return what trains a model; None for a function."""
     if isinstance(function_or_model, keras.Model):
         if not function_or_model.compiled:
             raise errors.BadArgumentError(
                 "A model without a loss has no training step to compile for a TPU. Received: "
                 f"{shown(function_or_model)}. Call `model.compile(optimizer, loss)` first."
             )
-        trainer = trainer_of(function_or_model) or Trainer(function_or_model, get_strategy())
-        trainer.build(_Batch(parts), predicting=False)
-        program = trainer.step_program("train")
-        if isinstance(program, StepProgram):
-            return trainer.strategy, program.function, ((1, tuple(parts)), {})
-        return trainer.strategy, None, ()
+        return trainer_of(function_or_model) or Trainer(function_or_model, get_strategy())
     if not callable(function_or_model):
         raise errors.BadTypeError(
             f"stratax.tpu.compile takes a function or a model. Received: {shown(function_or_model)}."
         )
-    strategy = get_strategy()
-    run = strategy.extended.execution
-    return strategy, getattr(run, "compiled_run", None), ((function_or_model, tuple(parts), {}), {})
+    return None
+
+
+def _call_of(
+    function_or_model: object, trainer: Trainer | None, strategy: Strategy, parts: list[Any]
+) -> tuple[Any, Any]:
+    """Return the compiled function, if there is one, and the arguments of a call that does what is wanted."""
+    if trainer is None:
+        run = strategy.extended.execution
+        return getattr(run, "compiled_run", None), ((function_or_model, tuple(parts), {}), {})
+    trainer.build(_Batch(parts), predicting=False)
+    program = trainer.step_program("train")
+    return (program.function, ((1, tuple(parts)), {})) if isinstance(program, StepProgram) else (None, ())
 
 
 class _Batch:
@@ -121,18 +138,17 @@ def _is_spec(value: object) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def _divide(spec: Any, topology: Topology) -> PerReplica:
-    """Return a stand-in for a batch that is divided among the devices."""
+def _divide(spec: Any, topology: Topology, count: int) -> PerReplica:
+    """Return a stand-in for a batch that is divided among so many replicas on a topology."""
     if not _is_spec(spec):
         raise errors.BadTypeError(
             "stratax.tpu.compile needs the shape and dtype of each argument. Expected: an array, a TensorSpec or a "
             f"jax.ShapeDtypeStruct. Received: {shown(spec)}."
         )
     shape = [int(size) if size is not None else 0 for size in spec.shape]
-    count = topology.num_devices
     if not shape or not all(shape) or shape[0] % count:
         raise errors.BadArgumentError(
-            f"A global batch is divided among the {count} devices of {topology.name}. Expected: a first dimension that "
+            f"A global batch is divided among {count} replicas on {topology.name}. Expected: a first dimension that "
             f"is a multiple of {count}, and no unknown sizes. Received: shape={tuple(spec.shape)}."
         )
     dtype = jax.dtypes.canonicalize_dtype(spec.dtype)

@@ -2,12 +2,13 @@
 
 import abc
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import keras
-from jax.sharding import NamedSharding
+from jax.sharding import Mesh, NamedSharding
 
 from stratax import errors
 from stratax.core.regions import _capture
@@ -185,15 +186,20 @@ def _move_spec(
     if not isinstance(spec.sharding, NamedSharding):
         return jax.ShapeDtypeStruct(spec.shape, spec.dtype, sharding=placement, weak_type=spec.weak_type)
     # Only dimensions that are divided grow, and arguments are divided among all devices.
-    factor, shape = placement.mesh.size, list(spec.shape)
+    shape = list(spec.shape)
     for dim, axis in enumerate(spec.sharding.spec):
         if axis is not None:
-            shape[dim] = shape[dim] // spec.sharding.mesh.size * factor
+            shape[dim] = shape[dim] // _count(spec.sharding.mesh, axis) * _count(placement.mesh, axis)
     divided = find_divided_dim(spec)
     if per_device is not None and divided is not None and shape[divided + 1 : divided + 2] == [before]:
         shape[divided + 1] = per_device
     moved = NamedSharding(placement.mesh, spec.sharding.spec)
     return jax.ShapeDtypeStruct(tuple(shape), spec.dtype, sharding=moved, weak_type=spec.weak_type)
+
+
+def _count(mesh: Mesh, axis: str | tuple[str, ...]) -> int:
+    """Return into how many parts an axis of a mesh, or several, divides a dimension."""
+    return math.prod(mesh.shape[each] for each in ((axis,) if isinstance(axis, str) else axis))
 
 
 def find_divided_batch(specs: Sequence[jax.ShapeDtypeStruct]) -> tuple[jax.ShapeDtypeStruct, int] | None:

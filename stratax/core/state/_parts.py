@@ -1,6 +1,7 @@
 """Values of variables that belong to one party each, such as a replica, from one program to the next (core layer)."""
 
 import abc
+import math
 import weakref
 from typing import Any
 
@@ -29,7 +30,7 @@ class Parts(regions.Spread, keras.Variable):
 
     Args:
         variable: The variable, which has a value.
-        sharding: Where the parties' values are.
+        sharding: Where the parties' values are: the leading dimension is divided by a tuple of axes.
     """
 
     is_kept = True
@@ -39,7 +40,8 @@ class Parts(regions.Spread, keras.Variable):
         self.__dict__.update(
             {k: v for k, v in variable.__dict__.items() if k.startswith("_") and k not in _OWN}
         )
-        self._shape = (sharding.mesh.size, *self.shape_of_one(variable, sharding.mesh.size))
+        count = math.prod(sharding.mesh.shape[axis] for axis in sharding.spec[0])
+        self._shape = (count, *self.shape_of_one(variable, count))
         self._ndim = len(self._shape)
         self._trainable, self._aggregation, self._synchronization = False, "none", "auto"
         self.variable = variable

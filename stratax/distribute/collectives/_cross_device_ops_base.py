@@ -20,7 +20,15 @@ from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.cluster import LogicalDevice, PhysicalDevice, resolve_device
 from stratax.core import regions
-from stratax.distribute.replicas import REPLICA_AXES, PerReplica, ReduceOp, as_reduce_op, mesh_of
+from stratax.distribute.replicas import (
+    REPLICA_AXES,
+    PerReplica,
+    ReduceOp,
+    as_reduce_op,
+    count_replicas,
+    map_over_replicas,
+    mesh_of,
+)
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
 # The names of the axes of the replicas, which collectives take for one.
@@ -213,7 +221,7 @@ def _check(cls: type, method: ReduceInReplica) -> ReduceInReplica:
 @functools.lru_cache(maxsize=128)
 def _reduce_program(ops: CrossDeviceOps, op: ReduceOp, mesh: Mesh) -> Callable[..., list[jax.Array]]:
     def reduce_components(stacked: list[jax.Array]) -> list[jax.Array]:
-        return ops.reduce_in_replica(op, [array[0] for array in stacked], REPLICA_AXES, mesh.size)
+        return ops.reduce_in_replica(op, [array[0] for array in stacked], REPLICA_AXES, count_replicas(mesh))
 
     return _over_replicas(reduce_components, mesh)
 
@@ -227,7 +235,7 @@ def _over_replicas(function: Callable[..., Any], mesh: Mesh) -> Callable[..., An
     per_replica, replicated = PartitionSpec(REPLICA_AXES), PartitionSpec()
     # Cached above by mesh and operation: `jax.jit` of a new function would compile again on every call.
     return regions.jit(
-        jax.shard_map(function, mesh=mesh, in_specs=per_replica, out_specs=replicated, check_vma=False),
+        map_over_replicas(function, mesh, per_replica, replicated),
         name=function.__name__,
     )
 

@@ -63,13 +63,15 @@ class OnMesh(Placing):
     """Puts steps on the devices of a mesh, each replica's part on its own.
 
     Args:
-        mesh: The one-dimensional mesh of the replicas.
+        mesh: The mesh of the replicas.
     """
 
     def __init__(self, mesh: Mesh) -> None:
         whole = NamedSharding(mesh, PartitionSpec())
-        first = SingleDeviceSharding(mesh.devices.flat[0])
-        self._is_of_jax = mesh.devices.flat[0] == jax.local_devices()[0]
+        # One replica may be several devices.
+        is_one = mesh.size == 1
+        first = SingleDeviceSharding(mesh.devices.flat[0]) if is_one else whole
+        self._is_of_jax = is_one and mesh.devices.flat[0] == jax.local_devices()[0]
         # A sharding is made once: JAX compares them by identity first.
         self._bare: dict[StepKind, Sharding] = {
             StepKind.SPREAD: NamedSharding(mesh, PartitionSpec(REPLICA_AXES)),

@@ -43,10 +43,14 @@ from ._uneven import check_none as check_none
 from ._uneven import from_components as from_components
 from ._uneven import gather as gather
 from ._uneven import specs_of as specs_of
+from ._values import MODEL_AXIS as MODEL_AXIS
 from ._values import REPLICA_AXES as REPLICA_AXES
 from ._values import SHARD_AXIS as SHARD_AXIS
 from ._values import PerReplica as PerReplica
 from ._values import StepsPerReplica as StepsPerReplica
+from ._values import count_replicas as count_replicas
+from ._values import find_first_devices as find_first_devices
 from ._values import is_per_replica as is_per_replica
+from ._values import map_over_replicas as map_over_replicas
 from ._values import mesh_of as mesh_of
 from ._values import own_step as own_step

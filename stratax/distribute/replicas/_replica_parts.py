@@ -17,7 +17,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax.core import regions, state, storage
 from stratax.distribute.replicas._replica_share import is_on_read
-from stratax.distribute.replicas._values import REPLICA_AXES, PerReplica
+from stratax.distribute.replicas._values import REPLICA_AXES, PerReplica, count_replicas
 
 # A second one of the same name in a `model_fn` has a number behind it.
 _SEED_STATE = re.compile(r"(.*/)?seed_generator_state(_\d+)?(:0)?")
@@ -65,7 +65,7 @@ class ReplicaParts(state.Parts):
 @functools.partial(jax.jit, static_argnums=(1, 2))
 def _spread(value: Any, sharding: NamedSharding, is_sum: bool) -> Any:
     """Return each replica's value of one for all: the same, or its part of a sum."""
-    count = sharding.mesh.size
+    count = count_replicas(sharding.mesh)
     array = jnp.broadcast_to(value, (count, *value.shape))
     if is_sum and jnp.issubdtype(array.dtype, jnp.inexact):
         array = array / count

@@ -42,7 +42,7 @@ from stratax.distribute.replicas._replica_share import (
     is_on_read,
     summand,
 )
-from stratax.distribute.replicas._values import REPLICA_AXES, SHARD_AXIS
+from stratax.distribute.replicas._values import REPLICA_AXES, SHARD_AXIS, count_replicas
 from stratax.seams.jax import identity_of
 
 # Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
@@ -124,7 +124,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         self.divided: dict[int, keras.Variable] = {}
         self._local = local or {}
         self._mesh = mesh
-        self._num_replicas = mesh.size
+        self._num_replicas = count_replicas(mesh)
         # The variables with parts that were used, and those that are to get parts, by their ids.
         self.kept: dict[int, ReplicaParts] = {}
         self.to_keep: dict[int, keras.Variable] = {}
@@ -336,7 +336,7 @@ class ReplicaSpread(regions.Spread):
 
     def spread(self, value: Any) -> Any:
         """See `Spread.spread`; the leading dimension counts replicas. The inverse of :meth:`merge`."""
-        count = self._mesh.size
+        count = count_replicas(self._mesh)
         array = jnp.broadcast_to(value, (count, *value.shape))
         if is_seed_state(self.variable):
             # As `ReplicaRegion.lift` does for one replica: both have to draw the same numbers.

@@ -27,7 +27,13 @@ from stratax.core import jaxprs, regions
 from stratax.distribute.replicas._exchange import TakesTurns
 from stratax.distribute.replicas._replica_parts import ReplicaParts, belongs_to_replicas, ensure_parts
 from stratax.distribute.replicas._replica_region import PostponedUpdate, ReplicaRegion
-from stratax.distribute.replicas._values import REPLICA_AXES, PerReplica
+from stratax.distribute.replicas._values import (
+    REPLICA_AXES,
+    PerReplica,
+    count_replicas,
+    find_first_devices,
+    map_over_replicas,
+)
 from stratax.seams.jax import core, outside_axes
 
 _JIT = ("jit", "pjit")
@@ -48,7 +54,7 @@ class ReplicaTurns:
     def __init__(self, mesh: Mesh, compiled: dict[Any, Any]) -> None:
         self._mesh = mesh
         self._compiled = compiled
-        self._devices = list(mesh.devices.flat)
+        self._devices = find_first_devices(mesh)
         self._changed = threading.Condition()
         self._turn = 0
         self._ended: set[int] = set()
@@ -159,9 +165,7 @@ class ReplicaTurns:
         # As `strategy.run` computes it, on the devices and by the algorithm of the strategy.
         key = (self._mesh, next(iter(kinds)))
         if key not in self._compiled:
-            self._compiled[key] = jax.jit(
-                jax.shard_map(body, mesh=self._mesh, in_specs=spread, out_specs=spread, check_vma=False)
-            )
+            self._compiled[key] = jax.jit(map_over_replicas(body, self._mesh, spread, spread))
         with regions.outside_scopes(), outside_axes():
             results = self._compiled[key](*(self._stack(column, sharding) for column in columns))
             per_replica = [
@@ -260,9 +264,9 @@ class TurnRegion(ReplicaRegion, TakesTurns):
 
     def __init__(self, mesh: Mesh, index: int, *, keeps_copies: bool) -> None:
         super().__init__(_Values(), mesh)
-        self.num_replicas, self.axes = mesh.size, mesh.shape
+        self.num_replicas, self.axes = count_replicas(mesh), mesh.shape
         self._index = index
-        self._keeps_copies = keeps_copies and mesh.size > 1
+        self._keeps_copies = keeps_copies and self.num_replicas > 1
 
     def own_values(self) -> list[tuple[ReplicaParts, Any]]:
         """Return what this replica has assigned to variables with parts."""

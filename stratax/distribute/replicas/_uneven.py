@@ -17,6 +17,7 @@ from stratax.core.storage import place
 from stratax.distribute.replicas import _contexts
 from stratax.distribute.replicas._values import (
     PerReplica,
+    find_first_devices,
     format_components,
     per_replica_from_components,
     refuse_use,
@@ -41,7 +42,7 @@ class UnevenPerReplica:
 
     def __init__(self, components: Sequence[Any], mesh: Mesh) -> None:
         # This process's own: the others' components are theirs.
-        devices = mesh.local_mesh.devices.flat
+        devices = find_first_devices(mesh)
         self._values = tuple(
             jax.device_put(component, device) for component, device in zip(components, devices, strict=True)
         )
@@ -98,7 +99,7 @@ def specs_of(leaf: object) -> list[Spec] | None:
     if isinstance(leaf, UnevenPerReplica):
         return [[list(value.shape), value.dtype.name] for value in leaf.values]
     if isinstance(leaf, PerReplica) and not leaf.solo:
-        return [[list(leaf.shape), leaf.dtype.name]] * len(leaf.array.addressable_shards)
+        return [[list(leaf.shape), leaf.dtype.name]] * len(leaf.values)
     return None
 
 

@@ -1,5 +1,6 @@
 """Values that differ between replicas: `PerReplica` (distribute layer)."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol, Self, TypeVar
 
@@ -17,6 +18,8 @@ from stratax.errors import BadArgumentError, BadTypeError, StructureError
 REPLICA_AXES = ("replica", "shard")
 # The second of them.
 SHARD_AXIS = "shard"
+# The axis along which devices share a replica: they have parts of its variables, and the compiler divides its work.
+MODEL_AXIS = "model"
 
 _Class = TypeVar("_Class")
 _BINARY = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
@@ -198,22 +201,56 @@ def refuse_use(cls: type[_Class]) -> type[_Class]:
 refuse_use(PerReplica)
 
 
-def mesh_of(devices: Sequence[jax.Device], *, groups: int | None = None) -> Mesh:
+def mesh_of(devices: Sequence[jax.Device], *, groups: int | None = None, model: int = 1) -> Mesh:
     """Make the mesh of the replicas' devices, in their order.
 
     Args:
-        devices: The devices.
-        groups: Into how many groups of neighbours they are divided; None: each is one by itself.
+        devices: The devices; those of one replica beside one another.
+        groups: Into how many groups of neighbours the replicas are divided; None: each is one by itself.
+        model: How many devices share a replica.
     """
-    shape = (len(devices) if groups is None else groups, -1)
-    return Mesh(np.asarray(devices).reshape(shape), REPLICA_AXES, axis_types=(AxisType.Auto,) * 2)
+    shape = (len(devices) // model if groups is None else groups, -1, model)
+    axes = (*REPLICA_AXES, MODEL_AXIS)
+    return Mesh(np.asarray(devices).reshape(shape), axes, axis_types=(AxisType.Auto,) * len(axes))
+
+
+def count_replicas(mesh: Mesh) -> int:
+    """Return how many replicas compute on the devices of a mesh."""
+    return math.prod(mesh.shape[axis] for axis in REPLICA_AXES)
+
+
+def find_first_devices(mesh: Mesh) -> list[jax.Device]:
+    """Return the first device of each replica of this process, in their order."""
+    return [group[0] for group in _devices_by_replica(mesh)]
+
+
+def map_over_replicas(function: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: Any) -> Any:
+    """Return a function that computes another one for each replica of a mesh.
+
+    Args:
+        function: Of arrays, what a replica has of each; it returns arrays, in structures.
+        mesh: The mesh.
+        in_specs: How its arguments are divided among replicas, as `jax.shard_map` takes it.
+        out_specs: How its results are.
+    """
+    # Along the other axis the compiler divides, by the places of variables.
+    axes = set(REPLICA_AXES if mesh.shape[MODEL_AXIS] > 1 else mesh.axis_names)
+    return jax.shard_map(
+        function,
+        mesh=mesh,
+        in_specs=in_specs,
+        out_specs=out_specs,
+        axis_names=axes,
+        # JAX could not prove of every reduction (a ring, one of the user's own) that its result is equal on all.
+        check_vma=False,
+    )
 
 
 def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerReplica:
     """Make one `PerReplica` of one array for each replica.
 
     Args:
-        components: As many arrays (JAX, NumPy or numbers) as `mesh` has devices in this process, all of one
+        components: As many arrays (JAX, NumPy or numbers) as `mesh` has replicas in this process, all of one
             shape and dtype, in the order of the replicas.
         mesh: The mesh of the replicas, see :func:`mesh_of`.
 
@@ -221,10 +258,10 @@ def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerRep
         The value, each component on the device of its replica.
 
     Raises:
-        BadArgumentError: If there are not as many components as devices.
+        BadArgumentError: If there are not as many components as replicas.
         StructureError: If the components differ in shape or dtype.
     """
-    devices = list(mesh.local_mesh.devices.flat)
+    devices, count = find_first_devices(mesh), count_replicas(mesh)
     if len(components) != len(devices):
         raise BadArgumentError(
             f"A per-replica value needs one component for each of the {len(devices)} replicas here. "
@@ -236,13 +273,15 @@ def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerRep
     _check_alike(host)
     sharding = NamedSharding(mesh, PartitionSpec(REPLICA_AXES))
     # One transfer for all replicas, which JAX divides; arrays that lie on devices stay there one by one below.
-    if not any(isinstance(component, jax.Array) for component in host) and len(devices) == mesh.size:
+    if not any(isinstance(component, jax.Array) for component in host) and len(devices) == count:
         return PerReplica(jax.device_put(np.stack(host), sharding))
     shards = [
-        jax.device_put(component[None], device) for component, device in zip(host, devices, strict=True)
+        jax.device_put(component[None], device)
+        for component, group in zip(host, _devices_by_replica(mesh), strict=True)
+        for device in group
     ]
     # Of all processes: each gives its own shards.
-    shape = (mesh.size, *host[0].shape)
+    shape = (count, *host[0].shape)
     return PerReplica(jax.make_array_from_single_device_arrays(shape, sharding, shards))
 
 
@@ -285,6 +324,11 @@ def own_step(value: object) -> Any:
 def is_per_replica(value: object) -> bool:
     """Return whether `value` is a `PerReplica`: the `is_leaf` with which to walk structures of them."""
     return isinstance(value, PerReplica)
+
+
+def _devices_by_replica(mesh: Mesh) -> list[list[jax.Device]]:
+    """Return the devices of each replica of this process."""
+    return [list(group) for group in mesh.local_mesh.devices.reshape(-1, mesh.shape[MODEL_AXIS])]
 
 
 def _check_alike(components: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ from stratax.parameter_servers.strategies import ParameterServerStrategyV1 as Pa
 from stratax.parameter_servers.strategies import RemoteExecution as RemoteExecution
 
 from ._central_storage import CentralStorageStrategy as CentralStorageStrategy
+from ._combining import Combiner as Combiner
 from ._detect import detect_strategy as detect_strategy
 from ._execution import Execution as Execution
 from ._execution import ScheduledSteps as ScheduledSteps

@@ -338,7 +338,7 @@ class _MoveOfReplicas(storage.Move):
 
     def element(self, structure: PyTree) -> PyTree:
         """Return the types of an element, of which each replica has its part, or all of them have the whole."""
-        alike = copies_on(self._execution.devices)
+        alike = NamedSharding(self._execution.mesh, PartitionSpec())
         spread = NamedSharding(alike.mesh, PartitionSpec(REPLICA_AXES))
 
         def of(leaf: object) -> Any:
@@ -362,6 +362,7 @@ def on_devices(
     membership: StrategyMembership | None = None,
     input: StrategyInput | None = None,
     groups: int | None = None,
+    model: int = 1,
 ) -> StrategyExtended:
     """Compose a strategy whose replicas are devices that compute in step.
 
@@ -372,10 +373,11 @@ def on_devices(
         placement: Where variables live; None: a copy on every device.
         membership: Whose devices they are; None: all of them this process's.
         input: How datasets are divided; None: among the devices of this process.
-        groups: Into how many groups the devices are divided that have parts of variables; None: each is one.
+        groups: Into how many groups the replicas are divided that have parts of variables; None: each is one.
+        model: How many devices share a replica.
     """
     members = membership or Alone()
-    execution = MeshExecution(strategy, devices, members, cross_device_ops, groups=groups)
+    execution = MeshExecution(strategy, devices, members, cross_device_ops, groups=groups, model=model)
     return StrategyExtended(
         placement=placement or OnDevices(copies_on(devices)),
         membership=members,

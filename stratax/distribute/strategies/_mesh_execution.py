@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree, TensorLike
 from stratax.core import Function, autograph, control, functions, host, regions, storage
-from stratax.distribute import replicas
+from stratax.distribute import replicas, strategies
 from stratax.distribute.collectives import CrossDeviceOps, NcclAllReduce
 from stratax.distribute.input import ValueContext
 from stratax.distribute.replicas import (
@@ -31,13 +32,14 @@ from stratax.distribute.replicas import (
     StepsPerReplica,
     ensure_parts,
     enter_contexts,
+    find_first_devices,
     from_components,
     is_per_replica,
+    map_over_replicas,
     mesh_of,
     parts_on,
     spec_on,
 )
-from stratax.distribute.strategies import _combining
 from stratax.distribute.strategies._execution import OverMesh
 from stratax.distribute.strategies._membership import InStep, StrategyMembership
 from stratax.seams.jax import index_closed_over_arrays
@@ -54,7 +56,8 @@ class MeshExecution(OverMesh):
         devices: The devices of the replicas, in order. At least one.
         membership: Whose devices they are.
         cross_device_ops: How replicas' values are combined; None for XLA's own all-reduce.
-        groups: Into how many groups the devices are divided that have parts of variables; None: each is one.
+        groups: Into how many groups the replicas are divided that have parts of variables; None: each is one.
+        model: How many devices share a replica.
 
     Raises:
         BadTypeError: If `cross_device_ops` is none.
@@ -68,6 +71,7 @@ class MeshExecution(OverMesh):
         cross_device_ops: CrossDeviceOps | None = None,
         *,
         groups: int | None = None,
+        model: int = 1,
     ) -> None:
         if cross_device_ops is not None and not isinstance(cross_device_ops, CrossDeviceOps):
             raise errors.BadTypeError(
@@ -80,18 +84,18 @@ class MeshExecution(OverMesh):
         self._devices = tuple(devices)
         self._membership = membership
         self._cross_device_ops = cross_device_ops or NcclAllReduce()
-        self._groups = groups
-        self._mesh = mesh_of(self._devices, groups=groups)
+        self._num_per_replica = model
+        self._mesh_of = functools.partial(mesh_of, groups=groups, model=model)
+        self._mesh = self._mesh_of(self._devices)
         self._is_moved = False
         # `autograph=False`: the wrapper has no control flow; the user's function is converted inside.
         self._compiled_run = Function(self.call_for_each_replica, autograph=False, calls_argument=True)
         # What collectives were compiled to, for replicas that run in Python.
         self._exchanges: dict[Any, Any] = {}
-        self._combiner = _combining.Combiner(self, membership)
 
     @property
     def num_replicas(self) -> int:
-        return len(self._devices)
+        return len(self._devices) // self._num_per_replica
 
     @property
     def devices(self) -> tuple[jax.Device, ...]:
@@ -110,11 +114,7 @@ class MeshExecution(OverMesh):
     def on_other_devices(self, devices: Sequence[jax.Device]) -> Iterator[None]:
         """Have replicas be other devices, as many as are given, while programs are traced in a block."""
         kept = self._devices, self._mesh
-        self._devices, self._mesh, self._is_moved = (
-            tuple(devices),
-            mesh_of(devices, groups=self._groups),
-            True,
-        )
+        self._devices, self._mesh, self._is_moved = tuple(devices), self._mesh_of(devices), True
         try:
             yield
         finally:
@@ -125,7 +125,7 @@ class MeshExecution(OverMesh):
         return self._cross_device_ops
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(self._devices) > 1 and storage.read_listeners():
+        if len(self._devices) > self._num_per_replica and storage.read_listeners():
             raise errors.StrategyError(
                 "strategy.run was called inside a GradientTape, which sees operations one by one; replicas run as one "
                 "program. Expected: the tape inside of the function that run calls, where gradients are a replica's. "
@@ -136,6 +136,11 @@ class MeshExecution(OverMesh):
         if functions.functions_run_eagerly() and not storage.read_listeners():
             return self._run_in_python(fn, args, kwargs)
         return self._compiled_run(fn, args, kwargs)
+
+    @functools.cached_property
+    def _combiner(self) -> "strategies.Combiner":
+        # When it is asked for: training does not.
+        return strategies.Combiner(self, self._membership)
 
     def reduce(self, op: ReduceOp, value: PyTree, axis: int | None) -> Any:
         return self._combiner.reduce(op, value, axis)
@@ -206,7 +211,7 @@ class MeshExecution(OverMesh):
                 f"Received: {shown(self._strategy)}."
             )
         num_replicas = 1 if is_alone else self.num_replicas
-        mesh = mesh_of(self._devices[:num_replicas])
+        mesh = mesh_of(find_first_devices(self._mesh)[:num_replicas])
         context = ReplicaContext(
             self._strategy, num_replicas, stands_for=self.num_replicas if is_alone else 1
         )
@@ -307,15 +312,7 @@ class MeshExecution(OverMesh):
             specs.append(PartitionSpec(None, REPLICA_AXES) if is_of_steps else spread)
 
         def map_over(given: Any, postponed: Any) -> Callable[..., Any]:
-            return jax.shard_map(
-                body,
-                mesh=self._mesh,
-                in_specs=(specs, spread, given),
-                out_specs=(spread, (same, postponed)),
-                # JAX could not prove of every reduction (a ring, one of the user's own) that its result is equal on
-                # all.
-                check_vma=False,
-            )
+            return map_over_replicas(body, self._mesh, (specs, spread, given), (spread, (same, postponed)))
 
         spreads = self._spread(region, map_over(None, same), components, found)
         # As the trace has found, if there was one.

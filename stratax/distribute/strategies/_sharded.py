@@ -27,18 +27,22 @@ class ShardedStrategy(Strategy):
     fully sharded data parallel). A step gathers a weight where a layer reads it, and each device updates its part. The
     mathematics are those of one device, as with `MirroredStrategy`.
 
+    With `model` that many neighbours share one part of the batch, and the compiler divides among them the work of what
+    rules divide by ``"model"`` (tensor parallelism, Shoeybi et al. 2019): such weights are never gathered.
+
     Args:
         devices: Names (`"/gpu:0"`), `LogicalDevice`s or `jax.Device`s; None for all accelerators of this process, or,
             where there are none, its CPU devices.
         replicas: How many groups of devices there are, each of which has the whole in parts.
-        layout: A mapping, or pairs, of a regular expression and a tuple with ``"shard"`` or None for each dimension:
-            how variables are divided whose path the expression is found in, the first one decides; None for a copy on
-            each device. Others are divided along their largest dimension that divides; those with fewer than 8,192
-            elements stay whole.
+        model: How many devices share a part of the batch. A batch is divided among ``len(devices) // model``.
+        layout: A mapping, or pairs, of a regular expression and a tuple with ``"shard"``, ``"model"`` or None for each
+            dimension: how variables are divided whose path the expression is found in, the first one decides; None for
+            a copy on each device. Others are divided along their largest dimension that divides, by ``"shard"``; those
+            with fewer than 8,192 elements stay whole.
 
     Raises:
-        BadArgumentError: If devices are named twice, `replicas` does not divide them, or a rule is none.
-        BadTypeError: If `replicas` is no whole number or `layout` neither a mapping nor pairs.
+        BadArgumentError: If devices are named twice, `replicas` and `model` do not divide them, or a rule is none.
+        BadTypeError: If `replicas` or `model` is no whole number or `layout` neither a mapping nor pairs.
         DeviceError: If a device does not exist after `tf.config.set_soft_device_placement(False)`.
 
     Example:
@@ -49,13 +53,25 @@ class ShardedStrategy(Strategy):
     """
 
     def __init__(
-        self, devices: Sequence[Any] | None = None, *, replicas: int = 1, layout: object = None
+        self,
+        devices: Sequence[Any] | None = None,
+        *,
+        replicas: int = 1,
+        model: int = 1,
+        layout: object = None,
     ) -> None:
         resolved = resolve_devices(devices)
-        _check_groups(replicas, len(resolved))
-        self._layout = Layout(mesh_of(resolved, groups=replicas), layout)
+        _check_divides("replicas", replicas, "groups of one size", len(resolved))
+        _check_divides("model", model, "neighbours that share a part of the batch", len(resolved) // replicas)
+        self._layout = Layout(mesh_of(resolved, groups=replicas, model=model), layout)
         super().__init__(
-            on_devices(self, resolved, placement=DividedAmongDevices(self._layout), groups=replicas)
+            on_devices(
+                self,
+                resolved,
+                placement=DividedAmongDevices(self._layout),
+                groups=replicas,
+                model=model,
+            )
         )
 
     def layout_table(self, of: object, print_fn: Callable[[str], Any] = print) -> None:
@@ -156,13 +172,13 @@ def _variables_of(of: Any) -> list[keras.Variable]:
     return list(found)
 
 
-def _check_groups(replicas: object, count: int) -> None:
-    if isinstance(replicas, bool) or not isinstance(replicas, int):
+def _check_divides(name: str, value: object, what: str, count: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
         raise errors.BadTypeError(
-            f"replicas must be a whole number of groups of devices. Received: replicas={shown(replicas)}."
+            f"{name} must be a whole number of {what}. Received: {name}={shown(value)}."
         )
-    if replicas < 1 or count % replicas:
+    if value < 1 or count % value:
         raise errors.BadArgumentError(
-            f"replicas must divide the {count} devices into groups of one size. Expected: one of "
-            f"{[each for each in range(1, count + 1) if count % each == 0]}. Received: replicas={replicas}."
+            f"{name} must divide {count} devices into {what}. Expected: one of "
+            f"{[each for each in range(1, count + 1) if count % each == 0]}. Received: {name}={value}."
         )

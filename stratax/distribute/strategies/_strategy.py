@@ -83,10 +83,10 @@ class Strategy:
 
     @property
     def mesh(self) -> Mesh:
-        """The mesh of the replicas: axes `"replica"`, groups of devices, and `"shard"`, the devices of a group.
+        """The mesh of the replicas: axes `"replica"`, groups of them, `"shard"`, those of a group, and `"model"`.
 
         In a collective or specification `("replica", "shard")` stands for all replicas. Where each device has a copy of
-        each variable, each is a group by itself.
+        each variable, each is a group by itself; along `"model"` there are several only if they share a replica.
 
         Raises:
             StrategyError: If the replicas are not devices that compute in step.

@@ -27,7 +27,7 @@ def test_topologies_are_checked_first():
 @pytest.mark.parametrize("shape", [(63, 4), (), (None, 4)])
 def test_batches_divide_among_the_devices(installed, shape):
     spec = sx.data.TensorSpec(shape, "float32")
-    with pytest.raises(errors.BadArgumentError, match=r"divided among the 8 devices of v5e:2x4"):
+    with pytest.raises(errors.BadArgumentError, match=r"divided among 8 replicas on v5e:2x4"):
         sx.tpu.compile(abs, "v5e:2x4", spec)
 
 

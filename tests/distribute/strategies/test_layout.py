@@ -78,7 +78,11 @@ def test_a_large_variable_that_does_not_divide_is_told_once():
         ({3: None}, errors.BadTypeError, "begins with a regular expression. Received: 3: None"),
         ({"(kernel": None}, errors.BadArgumentError, "is broken: .*Received: '\\(kernel'"),
         ({"kernel": "shard"}, errors.BadTypeError, "Write a tuple"),
-        ({"kernel": ("model",)}, errors.BadArgumentError, r"Expected: \['shard'\]. Received: 'model'"),
+        (
+            {"kernel": ("width",)},
+            errors.BadArgumentError,
+            r"Expected: \['shard', 'model'\]. Received: 'width'",
+        ),
         ({"kernel": ("replica",)}, errors.BadArgumentError, "not divided by"),
         ({"kernel": ("shard", "shard")}, errors.BadArgumentError, "divides two dimensions by one axis"),
     ],

@@ -39,12 +39,12 @@ def compiled(strategy, **options):
     return model
 
 
-def trained(strategy, **options):
-    """Train, evaluate and predict with batches the last of which is smaller than the devices are many."""
+def trained(strategy, batch_size=8, **options):
+    """Train, evaluate and predict with batches the last of which is smaller than the others."""
     model = compiled(strategy, **options)
-    history = model.fit(X, Y, batch_size=8, epochs=2, shuffle=False, verbose=0)
-    evaluated = model.evaluate(X, Y, batch_size=8, verbose=0)
-    rows = model.predict(X, batch_size=8, verbose=0)
+    history = model.fit(X, Y, batch_size=batch_size, epochs=2, shuffle=False, verbose=0)
+    evaluated = model.evaluate(X, Y, batch_size=batch_size, verbose=0)
+    rows = model.predict(X, batch_size=batch_size, verbose=0)
     return model, history.history["loss"], evaluated, rows
 
 
@@ -58,28 +58,39 @@ def check_alike(found, expected):
 
 @pytest.mark.exact
 @pytest.mark.parametrize(
-    ("count", "replicas", "options"),
+    ("count", "replicas", "model", "options"),
     [
-        (4, 1, {}),
-        (8, 2, {"optimizer": lambda: keras.optimizers.Adam(0.01, global_clipnorm=0.3)}),
-        (4, 1, {"steps_per_execution": 3}),
-        (2, 1, {"optimizer": lambda: keras.optimizers.SGD(0.1, gradient_accumulation_steps=2)}),
-        (2, 1, {"optimizer": lambda: keras.optimizers.Adafactor(0.01, clipnorm=0.5)}),
+        (4, 1, 1, {}),
+        (8, 2, 1, {"optimizer": lambda: keras.optimizers.Adam(0.01, global_clipnorm=0.3)}),
+        (4, 1, 1, {"steps_per_execution": 3}),
+        (2, 1, 1, {"optimizer": lambda: keras.optimizers.SGD(0.1, gradient_accumulation_steps=2)}),
+        (2, 1, 1, {"optimizer": lambda: keras.optimizers.Adafactor(0.01, clipnorm=0.5)}),
+        (2, 1, 2, {"optimizer": lambda: keras.optimizers.SGD(0.1, momentum=0.9, clipnorm=0.5)}),
+        (4, 1, 2, {"steps_per_execution": 3}),
+        # Statistics of a few rows would make much of what rounding leaves.
+        (8, 2, 2, {"batch_size": 24, "optimizer": lambda: keras.optimizers.SGD(0.1, global_clipnorm=0.3)}),
     ],
 )
-def test_fit_evaluate_and_predict_give_what_whole_replicas_give(count, replicas, options):
+def test_fit_evaluate_and_predict_give_what_whole_replicas_give(count, replicas, model, options):
     def made():
         return {key: value() if callable(value) else value for key, value in options.items()}
 
-    expected = trained(MirroredStrategy(CPUS[:count]), **made())
-    found = trained(ShardedStrategy(CPUS[:count], replicas=replicas), **made())
+    expected = trained(MirroredStrategy(CPUS[: count // model]), **made())
+    layout = {
+        "first/kernel": ("shard", "model"),
+        "second/kernel": ("model", "shard"),
+        "second/bias": ("model",),
+    }
+    found = trained(
+        ShardedStrategy(CPUS[:count], replicas=replicas, model=model, layout=layout if model > 1 else None),
+        **made(),
+    )
     check_alike(found, expected)
-    model = found[0]
-    kernel = model.get_layer("first").kernel
-    part = count // replicas
-    assert kernel.value.sharding.shard_shape(kernel.shape) == (128 // part, 64)
-    slots = [each for each in model.optimizer.variables if each.shape == (128, 64)]
-    assert all(each.value.sharding.shard_shape(each.shape) == (128 // part, 64) for each in slots)
+    kernel = found[0].get_layer("first").kernel
+    part = (128 * model * replicas // count, 64 // model)
+    assert kernel.value.sharding.shard_shape(kernel.shape) == part
+    slots = [each for each in found[0].optimizer.variables if each.shape == (128, 64)]
+    assert all(each.value.sharding.shard_shape(each.shape) == part for each in slots)
 
 
 def test_what_is_assigned_loaded_and_copied_stays_in_parts(tmp_path):
@@ -159,6 +170,7 @@ def test_checkpoints_are_restored_by_other_strategies_to_the_bit(tmp_path):
     for strategy, rows in (
         (MirroredStrategy(CPUS[:2]), 128),
         (ShardedStrategy(CPUS[:8], replicas=2), 32),
+        (ShardedStrategy(CPUS[:8], model=2, layout={"(first|second)/kernel": ("model", "shard")}), 64),
         # No dimension divides by 5.
         (ShardedStrategy(CPUS[:5]), 128),
         (sx.distribute.OneDeviceStrategy("/cpu:3"), 128),
@@ -170,7 +182,7 @@ def test_checkpoints_are_restored_by_other_strategies_to_the_bit(tmp_path):
         for mine, theirs in zip([*other.variables, *other.optimizer.variables], state, strict=True):
             np.testing.assert_array_equal(mine.numpy(), theirs.numpy(), err_msg=mine.path)
         kernel = other.get_layer("first").kernel
-        assert kernel.value.sharding.shard_shape(kernel.shape) == (rows, 64)
+        assert kernel.value.sharding.shard_shape(kernel.shape)[0] == rows
 
 
 @pytest.mark.parametrize(
@@ -179,6 +191,9 @@ def test_checkpoints_are_restored_by_other_strategies_to_the_bit(tmp_path):
         ({"replicas": 3}, errors.BadArgumentError, r"one of \[1, 2, 4\]. Received: replicas=3"),
         ({"replicas": 0}, errors.BadArgumentError, "Received: replicas=0"),
         ({"replicas": True}, errors.BadTypeError, "Received: replicas=True"),
+        ({"model": 3}, errors.BadArgumentError, r"one of \[1, 2, 4\]. Received: model=3"),
+        ({"replicas": 2, "model": 4}, errors.BadArgumentError, r"one of \[1, 2\]. Received: model=4"),
+        ({"model": 1.0}, errors.BadTypeError, "Received: model=1.0"),
         ({"layout": 3}, errors.BadTypeError, "layout must be a mapping"),
         ({"devices": ["/cpu:0", "/cpu:0"]}, errors.BadArgumentError, "twice"),
     ],
