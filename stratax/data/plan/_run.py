@@ -4,13 +4,15 @@ import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stratax.base.threads import Threads
-from stratax.data.records import Origins
 from stratax.errors import DataError
+
+if TYPE_CHECKING:
+    from stratax.data.records import Origins
 
 # Which pass of the `repeat`s above an element belongs to: one number for all of them, or one each (uint64).
 Passes = int | np.ndarray
@@ -27,7 +29,6 @@ class PlanRun:
     Attributes:
         num_ignored: How many elements `ignore_errors` has left out.
         placeless: Why no position can be saved, from each source that was opened and has none.
-        origins: Where the last records stand in their files.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class PlanRun:
         self.memo: dict[Any, Any] = {}
         self.num_ignored = 0
         self.placeless: list[DataError] = []
-        self.origins = Origins()
+        self._origins: list[Origins] = []
         self._max_threads = max_threads
         self._pools: dict[int, Threads] = {}
         self._num_threads = 0
@@ -52,8 +53,18 @@ class PlanRun:
         run = PlanRun(iteration, self.seeds, self._max_threads)
         # Shared lists: what the part finds out must be visible to the whole.
         run.placeless = self.placeless
-        run.origins = self.origins
+        run._origins = self._origins
         return run
+
+    @property
+    def origins(self) -> "Origins":
+        """Where the last records stand in their files."""
+        # When it is asked for first: most plans read no records. Of two threads that do so the second one's is dropped.
+        if not self._origins:
+            from stratax.data.records import Origins
+
+            self._origins.append(Origins())
+        return self._origins[0]
 
     @property
     def is_closed(self) -> bool:
