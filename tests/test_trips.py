@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import stratax as sx
-from tools.trips import Counter, trips
+from tools.trips import Counter, operations, trips
 
 
 def test_own_calls_are_counted_and_those_of_others_are_not(tmp_path):
@@ -37,7 +37,7 @@ def table():
 @pytest.mark.parametrize(
     ("trip", "calls", "files"),
     [
-        ("tf.add of two arrays", 3, 2),
+        ("tf.add of tensors", 3, 2),
         ("strategy.run", 39, 14),
         ("fit, 8 steps, arrays", 735, 64),
         ("Checkpoint.save", 600, 26),
@@ -48,6 +48,12 @@ def test_a_trip_grows_no_longer(table, trip, calls, files):
     found = table[trip]
     assert found[0] <= calls
     assert found[2] <= files
+
+
+@pytest.mark.parametrize("kind", ["tensors", "NumPy arrays"])
+@pytest.mark.parametrize("name", sorted(operations(None, None)))
+def test_an_operation_takes_few_calls(table, name, kind):
+    assert 0 < table[f"tf.{name} of {kind}"][0] <= 20
 
 
 @pytest.mark.stress

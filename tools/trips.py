@@ -6,6 +6,7 @@ the same trips are walked through that one.
 """
 
 import collections
+import functools
 import os
 import sys
 import tempfile
@@ -90,6 +91,35 @@ def _parsed(record: bytes) -> tuple[np.ndarray, np.ndarray]:
     return x, x[:2]
 
 
+def operations(x: Any, y: Any) -> dict[str, Callable[[], object]]:
+    """Return operations of `tf` on two matrices, by their names: what calls each."""
+    return {
+        "add": lambda: tf.add(x, y),
+        "cast": lambda: tf.cast(x, tf.int32),
+        "concat": lambda: tf.concat([x, y], 0),
+        "constant": lambda: tf.constant(x),
+        "matmul": lambda: tf.matmul(x, y),
+        "reduce_sum": lambda: tf.reduce_sum(x),
+        "relu": lambda: tf.nn.relu(x),
+        "reshape": lambda: tf.reshape(x, [2, 8]),
+        "softmax": lambda: tf.nn.softmax(x),
+        "zeros": lambda: tf.zeros([4, 4]),
+    }
+
+
+def _of_operands(matrix: np.ndarray) -> dict[str, Callable[[], Callable[[], object]]]:
+    kinds = {"tensors": tf.constant(matrix), "NumPy arrays": matrix}
+    return {
+        f"tf.{name} of {kind}": functools.partial(_same, walk)
+        for kind, operand in kinds.items()
+        for name, walk in operations(operand, operand).items()
+    }
+
+
+def _same(walk: Callable[[], object]) -> Callable[[], object]:
+    return walk
+
+
 def trips(folder: str) -> dict[str, Callable[[], Callable[[], object]]]:
     """Return for each trip what prepares it and returns the walk."""
     strategy = sx.distribute.MirroredStrategy()
@@ -143,10 +173,6 @@ def trips(folder: str) -> dict[str, Callable[[], Callable[[], object]]]:
         written = saved.save(os.path.join(target, "a"))
         return lambda: saved.restore(written)
 
-    def add() -> Callable[[], object]:
-        first = tf.constant(x)
-        return lambda: tf.add(first, first)
-
     def batches() -> Any:
         return sx.Dataset.from_tensor_slices((x, x[:, :2])).batch(_BATCH)
 
@@ -156,7 +182,7 @@ def trips(folder: str) -> dict[str, Callable[[], Callable[[], object]]]:
         "strategy.run": run,
         f"fit, {_EXAMPLES // _BATCH} steps, arrays": fit(batches),
         f"fit, {_EXAMPLES // _BATCH} steps, TFRecord": fit(pipeline),
-        "tf.add of two arrays": add,
+        **_of_operands(np.zeros((4, 4), np.float32)),
         "Checkpoint.save": save,
         "Checkpoint.restore": restore,
     }

@@ -4,14 +4,16 @@ Importing `stratax.tf` asks for it. Its operators of text are then those of Tens
 tensors' methods, and so on; a program that does not import it gets what NumPy has.
 """
 
+import functools
+from collections.abc import Callable
+
 
 class _Program:
     has_tensors = False
 
 
-def has_tensors() -> bool:
-    """Return whether elements and results have what tensors have."""
-    return _Program.has_tensors
+# Returns whether elements and results have what tensors have; asked at every operation, so without a frame of Python's.
+has_tensors: Callable[[], bool] = functools.partial(getattr, _Program, "has_tensors")
 
 
 def tell_tensors() -> None:

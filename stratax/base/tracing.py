@@ -43,7 +43,7 @@ def has_symbolic_sizes(array: object) -> bool:
 
 def as_numbers(sizes: Any) -> Any:
     """Return a symbol for a size, or an array of sizes, as what the program knows when it runs; all else as it is."""
-    if not is_symbolic_size(sizes) and not has_symbolic_sizes(sizes):
+    if type(sizes) is int or (not is_symbolic_size(sizes) and not has_symbolic_sizes(sizes)):
         return sizes
     import jax.numpy as jnp
     import numpy as np

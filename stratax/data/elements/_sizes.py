@@ -20,6 +20,8 @@ def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
     # Nearly all calls: no array is made for them.
     if isinstance(shape, (tuple, list)) and set(map(type, shape)) <= {int}:
         return tuple(shape)
+    if isinstance(shape, np.ndarray) and shape.dtype.kind in "iu" and shape.ndim == 1:
+        return tuple(shape.tolist())
     parts = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(_check_known(name, shape))
     return tuple(size if is_symbolic_size(size) else int(_check_known(name, size, "iuf")) for size in parts)
 

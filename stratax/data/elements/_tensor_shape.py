@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from stratax.base.callers import is_library
 from stratax.base.shown import shown
@@ -39,6 +39,11 @@ def as_shape(shape: Any) -> Shape | None:
                 f"The sizes of a shape are not negative. Received: shape={shown(shape)}. Use None for an unknown size."
             )
     return sizes
+
+
+def _are_sizes(shape: object) -> TypeGuard[tuple[int, ...]]:
+    """Return whether it is a plain tuple of known sizes, which is a shape as it stands."""
+    return type(shape) is tuple and set(map(type, shape)) <= {int} and min(shape, default=0) >= 0
 
 
 def _size_of(size: Any) -> Any:
@@ -283,6 +288,9 @@ class TensorShape(tuple[int | None, ...]):
         # JAX goes on with `sizes += x.shape`, a list that has to stay one.
         if isinstance(other, list):
             return [*other, *self]
+        # What it adds to sizes of its own, at nearly every operation.
+        if type(self) is TensorShape and _are_sizes(other):
+            return tuple.__new__(TensorShape, tuple.__add__(other, self))
         return TensorShape(other).concatenate(self) if isinstance(other, tuple) else NotImplemented
 
     def __eq__(self, other: object) -> bool:

@@ -166,3 +166,12 @@ def test_a_list_that_a_shape_is_added_to_stays_a_list():
     sizes.append(4)
     assert sizes == [1, 2, 3, 4]
     assert [1] + tf.TensorShape([2]) == [1, 2]  # noqa: RUF005
+
+
+@pytest.mark.parametrize("sizes", [(), (4,), (-1, None), (np.int64(3), 2)])
+def test_a_tuple_that_a_shape_is_added_to_becomes_a_shape(sizes):
+    for shape in (tf.TensorShape([]), tf.TensorShape([2, None])):
+        joined = sizes + shape
+        assert (type(joined), joined) == (tf.TensorShape, tf.TensorShape(sizes).concatenate(shape))
+        assert all(size is None or type(size) is int for size in joined)
+    assert (sizes + tf.TensorShape(None)).rank is None

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from stratax.errors import DataLossError
 from stratax.tensorflow.exports import _host_sizes
 from stratax.tensorflow.exports._host_functions import NAMES, function_named
 
@@ -50,3 +51,8 @@ def test_the_size_that_is_expected_is_that_which_is_made(name, args, kwargs, mon
 
 def test_each_function_is_there():
     assert _host_sizes._SIZES.keys() <= NAMES
+
+
+def test_no_other_function_is_called():
+    with pytest.raises(DataLossError, match="may not call"):
+        function_named("os.system")

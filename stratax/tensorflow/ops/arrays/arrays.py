@@ -19,11 +19,15 @@ from stratax.tensorflow.ops.arrays import indexing
 from stratax.tensorflow.ops.calls import labels
 from stratax.tensorflow.ops.calls._computed import whole_number, with_lists_alike
 from stratax.tensorflow.ops.calls._host import (
+    ARRAY,
+    NUMBER,
+    TEXT,
     is_made_of_numbers,
     is_made_on_host,
     is_numpy,
     is_of_sizes,
     is_on_host,
+    kinds_of,
 )
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import lengths_of, on_device
@@ -39,7 +43,13 @@ def _library(*operands: object) -> Any:
 
 def _are_on_host(*operands: object) -> bool:
     # Where one is text, `or_text` has brought the others to the host.
-    return is_on_host(*operands) or any(map(holds_text, operands))
+    kinds = kinds_of(operands)
+    return bool(kinds & TEXT) or kinds & ~NUMBER == ARRAY
+
+
+def _library_of_list(values: list[Any]) -> Any:
+    """Return what puts arrays together; sizes that a program knows when it runs are put together on the host."""
+    return np if _are_on_host(*values) or is_of_sizes(*values) else ops
 
 
 def _array(value: TensorLike) -> Any:
@@ -71,19 +81,20 @@ def cast(x: TensorLike, dtype: DTypeLike) -> Any:
     """
     if isinstance(x, SparseTensor):
         return x.with_values(cast(x.values, dtype))
+    wanted = as_dtype(dtype)
     if is_symbolic_size(x) or has_symbolic_sizes(x):
         # Sizes stay what makes shapes.
-        return x if as_dtype(dtype).kind in "iu" else as_numbers(x).astype(device_dtype(dtype))
-    if holds_text(x) or as_dtype(dtype).hasobject:
+        return x if wanted.kind in "iu" else as_numbers(x).astype(device_dtype(wanted))
+    if holds_text(x) or wanted.hasobject:
         return _text_as(x, dtype)
     if is_numpy(x):
-        return _convert(x, as_dtype(dtype))
+        return _convert(x, wanted)
     if is_made_on_host(x):
-        return _convert(as_array(x), as_dtype(dtype))[()]
+        return _convert(as_array(x), wanted)[()]
     if isinstance(x, bool | int | float | complex | list | tuple) and is_made_of_numbers(x):
         # As arrays of numbers are cast, of 64 bits: what does not fit wraps, where Python's numbers would raise.
-        x = np.asarray(x).astype(device_dtype(dtype))
-    return of_same_rows(ops.cast(x, device_dtype(dtype)), x)
+        x = np.asarray(x).astype(device_dtype(wanted))
+    return of_same_rows(ops.cast(x, device_dtype(wanted)), x)
 
 
 def _convert(array: Any, dtype: np.dtype) -> Any:
@@ -162,9 +173,10 @@ def reshape(tensor: TensorLike, shape: TensorLike) -> Any:
         BadArgumentError: If it does not fit.
     """
     sizes = sizes_of("shape", shape)
-    # NumPy takes every negative size for one that is open.
-    if any(type(size) is int and size < -1 for size in sizes):
-        raise BadArgumentError(f"A size is -1 or not negative. Received: shape={shown(sizes)}.")
+    for size in sizes:
+        # NumPy takes every negative size for one that is open.
+        if type(size) is int and size < -1:
+            raise BadArgumentError(f"A size is -1 or not negative. Received: shape={shown(sizes)}.")
     return _library(tensor).reshape(tensor, sizes)
 
 
@@ -276,7 +288,7 @@ def reverse(tensor: TensorLike, axis: Axis) -> Any:
 def stack(values: PyTree, axis: int = 0) -> Any:
     """Return arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
     values = list(with_lists_alike(*values))
-    return (np if is_of_sizes(values) else _library(values)).stack(values, axis=axis)
+    return _library_of_list(values).stack(values, axis=axis)
 
 
 @op(name_default="parallel_stack")
@@ -305,8 +317,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0) -> list[Any]:
 def concat(values: PyTree, axis: int) -> Any:
     """Return arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
     values = list(with_lists_alike(*values))
-    library = np if is_of_sizes(values) else _library(values)
-    return library.concatenate(values, axis=whole_number("axis", axis))
+    return _library_of_list(values).concatenate(values, axis=whole_number("axis", axis))
 
 
 @op(name_default="split", text=["value"])

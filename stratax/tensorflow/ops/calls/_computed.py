@@ -16,17 +16,17 @@ from stratax.base.tracing import is_symbolic_size, is_traced
 from stratax.base.typing import Axis, DTypeLike, TensorLike
 from stratax.data.elements import as_array, if_constant
 from stratax.errors import BadTypeError
-from stratax.tensorflow.ops.calls._host import is_made_on_host, is_on_host
+from stratax.tensorflow.ops.calls._host import ARRAY, NUMBER, TEXT, is_made_on_host, kinds_of
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.described import describe, docstring, parameter
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.op import op
-from stratax.tensorflow.ops.calls.text import holds_text
 
 
 def is_host_call(*operands: object) -> bool:
     """Return whether a function of these operands computes on the host, where text and NumPy's arrays are."""
-    return is_on_host(*operands) or any(map(holds_text, operands)) or is_made_on_host(list(operands))
+    kinds = kinds_of(operands)
+    return bool(kinds & TEXT) or kinds & ~NUMBER == ARRAY or is_made_on_host(list(operands))
 
 
 def call_with_library(function: Callable[..., Any], *operands: object, **options: object) -> Any:
@@ -68,8 +68,12 @@ def with_lists_alike(*operands: object) -> tuple[Any, ...]:
             break
     else:
         return operands
-    dtype = next((operand.dtype for operand in operands if hasattr(operand, "dtype")), None)
-    if dtype is None or any(map(holds_text, operands)):
+    dtype = None
+    for operand in operands:
+        if hasattr(operand, "dtype"):
+            dtype = operand.dtype
+            break
+    if dtype is None or kinds_of(operands) & TEXT:
         return operands
     on_host = is_host_call(*operands)
     return tuple(
@@ -196,6 +200,8 @@ def whole_number(name: str, value: Any, remedy: str = "Pass an int.") -> int:
     Raises:
         BadTypeError: If it is none, or is known only when a compiled program runs.
     """
+    if type(value) is int:
+        return value
     if is_symbolic_size(value):
         return value  # type: ignore[no-any-return]
     array = require_known(name, value, remedy)

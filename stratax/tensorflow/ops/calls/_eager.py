@@ -1,8 +1,9 @@
-"""Functions of JAX' arrays that have values, each computed by one compiled program (ops layer).
+"""Functions of arrays that have values, each computed by one compiled program (ops layer).
 
 Dispatching a program takes no longer than one operation of `jax.numpy`. What a function does before that, to tell
 operands on the host, text, symbols and lists from each other, takes several times as long, and so do the checks of
-`keras.ops`. So where all operands are plain arrays the function is compiled as it stands, and looked into no more.
+`keras.ops`. So where all operands are plain arrays the function is compiled as it stands, and looked into no more:
+JAX' arrays, and NumPy's where the function would send them to a device.
 
 That is for functions of one operation, in which XLA has nothing to fuse: their numbers stay the same to the last bit.
 Softmax, and products of transposed matrices, are rounded as in compiled functions. Of floats of 16 bits XLA keeps more
@@ -13,11 +14,18 @@ import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from stratax.base.tracing import PIPELINE, TRACING
 
 # Enough for the ways in which programs call one function; a function that gets ever new options is better called.
 _MOST = 64
 _SIZE_OF_HALVES = 2
+# Of NumPy's arrays which devices take without a look at their values: those that have no whole numbers of 64 bits.
+PLAIN_DTYPES = frozenset(
+    np.dtype(name)
+    for name in ("bool", "int8", "uint8", "int32", "uint32", "float32", "float64", "complex64", "complex128")
+)
 
 
 class _NotComputed:
@@ -58,10 +66,12 @@ class EagerPrograms:
     Args:
         function: It depends on nothing but its arguments, and on the arrays among them not by their values.
         arrays: The names of its first parameters, which are arrays. The others are options.
+        sends: Whether it computes on a device whatever the arrays are: outside of pipelines, of NumPy's, too.
     """
 
-    def __init__(self, function: Callable[..., Any], arrays: Sequence[str]) -> None:
+    def __init__(self, function: Callable[..., Any], arrays: Sequence[str], *, sends: bool = False) -> None:
         self._function = function
+        self._sends = sends
         self._arrays = arrays
         self._count = len(arrays)
         self._programs: dict[Hashable, Callable[..., Any]] = {}
@@ -79,9 +89,15 @@ class EagerPrograms:
             args = (*args, *map(kwargs.pop, self._arrays[len(args) :]))
         if Jax.array is None and "jax" in sys.modules:
             Jax.find()
-        operands = args[: self._count]
-        for operand in operands:
-            if type(operand) is not Jax.array or operand.dtype.itemsize == _SIZE_OF_HALVES:
+        operands = list(args[: self._count])
+        for place, operand in enumerate(operands):
+            if type(operand) is Jax.array:
+                if operand.dtype.itemsize == _SIZE_OF_HALVES:
+                    return NOT_COMPUTED
+            elif self._sends and type(operand) is np.ndarray and operand.dtype in PLAIN_DTYPES:
+                # Of its own: the program reads this memory while the caller goes on, and may change what is there.
+                operands[place] = operand.copy()
+            else:
                 return NOT_COMPUTED
         if TRACING.get() or PIPELINE.get() is not None or not Jax.is_top_level():
             return NOT_COMPUTED

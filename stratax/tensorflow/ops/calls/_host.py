@@ -10,47 +10,69 @@ from typing import Any
 
 import numpy as np
 
-from stratax.base.tracing import is_symbolic_size
+from stratax.base.tracing import PIPELINE, is_symbolic_size
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_array
-from stratax.data.vectorise import in_pipeline
-from stratax.tensorflow.ops.calls.text import TEXT_KINDS, holds_text
+from stratax.tensorflow.ops.calls._eager import Jax
+from stratax.tensorflow.ops.calls.labels import TextSymbol
 
 _NUMBERS = (bool, int, float, complex)
+# Of NumPy's arrays that may be text.
+_TEXT_KINDS = "OSU"
+# What operands are, as bits: numbers of Python, arrays of NumPy or what poses as one, text, arrays of JAX that have
+# values, and all else.
+NUMBER, ARRAY, TEXT, DEVICE, OTHER = 1, 2, 4, 8, 16
+
+
+def kinds_of(operands: Sequence[Any]) -> int:
+    """Return what there is among operands, as `NUMBER`, `ARRAY`, `TEXT`, `DEVICE` and `OTHER` joined.
+
+    Lists and tuples count as what they hold, NumPy's scalars as arrays. What poses as a NumPy array (the batched
+    stand-ins of `Dataset.map`) is one.
+    """
+    # Every call asks this, most of them of arrays: one look at each, the usual types first, no call for any of them.
+    found = 0
+    for operand in operands:
+        kind = type(operand)
+        if isinstance(operand, np.ndarray):
+            if operand.dtype.kind in _TEXT_KINDS and is_text_array(operand):
+                found |= TEXT
+            else:
+                # What a tape follows computes on a device.
+                found |= OTHER if hasattr(kind, "__jax_array__") else ARRAY
+        elif kind is Jax.array:
+            found |= DEVICE
+        elif isinstance(operand, list | tuple):
+            found |= kinds_of(operand)
+        elif isinstance(operand, str | bytes | TextSymbol):
+            found |= TEXT
+        elif isinstance(operand, _NUMBERS) and not isinstance(operand, np.generic):
+            found |= NUMBER
+        else:
+            found |= ARRAY if is_numpy(operand) else OTHER
+    return found
+
+
+def is_text_array(array: np.ndarray) -> bool:
+    """Return whether an array holds text."""
+    if array.dtype.kind == "O":
+        # The first element decides: arrays of objects are text as a whole or not at all. No other tensor is of
+        # objects, so an empty one is text, as in TensorFlow.
+        return not array.size or isinstance(array.flat[0], str | bytes)
+    return array.dtype.kind in _TEXT_KINDS
 
 
 def is_on_host(*operands: object) -> bool:
-    """Return whether operands are NumPy arrays or Python numbers, with one array at least.
+    """Return whether operands are NumPy arrays or Python numbers, with one array at least; see :func:`kinds_of`.
 
-    Lists and tuples count as what they hold, NumPy's scalars as arrays. What poses as a NumPy array (the batched
-    stand-ins of `Dataset.map`) is one. Text is never one (see `stratax.tensorflow.ops.calls.text`).
+    Numbers alone say nothing about where to compute. Text has functions of its own.
     """
-    if _are_arrays(operands):
-        return True
-    leaves = [leaf for operand in operands for leaf in leaves_of(operand)]
-    # Text has functions of its own.
-    if any(map(holds_text, leaves)):
-        return False
-    arrays = [leaf for leaf in leaves if isinstance(leaf, np.generic) or not isinstance(leaf, _NUMBERS)]
-    # Numbers alone say nothing about where to compute.
-    return bool(arrays) and all(is_numpy(array) for array in arrays)
-
-
-def _are_arrays(operands: Sequence[Any]) -> bool:
-    """Return whether operands are arrays of numbers on the host, as they nearly always are, or lists of such."""
-    for operand in operands:
-        kind = type(operand)
-        if kind is np.ndarray:
-            if operand.dtype.kind in TEXT_KINDS:
-                return False
-        elif (kind is not list and kind is not tuple) or not _are_arrays(operand):
-            return False
-    return len(operands) > 0
+    return kinds_of(operands) & ~NUMBER == ARRAY
 
 
 def is_made_on_host(value: object) -> bool:
     """Return whether an array of these numbers stays on the host: in a pipeline's function, if JAX has none of them."""
-    return in_pipeline() and all(
+    return PIPELINE.get() is not None and all(
         isinstance(leaf, (*_NUMBERS, np.ndarray, np.generic)) for leaf in leaves_of(value)
     )
 
@@ -71,8 +93,8 @@ def host_array(value: TensorLike, dtype: DTypeLike | None = None) -> Any:
 
 def is_numpy(value: object) -> bool:
     """Return whether `value` is a NumPy array or scalar, or poses as an array."""
-    # By protocol: what stands for an array while a function is examined counts as NumPy's. What a tape follows computes
-    # on a device.
+    # By protocol: what stands for an array while a function is examined counts as NumPy's. What a tape follows
+    # computes on a device.
     kind = type(value)
     return isinstance(value, np.generic) or (
         hasattr(kind, "__array_ufunc__") and not hasattr(kind, "__jax_array__")
@@ -81,7 +103,8 @@ def is_numpy(value: object) -> bool:
 
 def is_of_sizes(*operands: object) -> bool:
     """Return whether operands are made of sizes, with one at least that is JAX' symbol."""
-    if _are_arrays(operands):
+    kinds = kinds_of(operands)
+    if kinds & DEVICE or not kinds & OTHER:
         return False
     leaves = [leaf for operand in operands for leaf in leaves_of(operand)]
     return any(map(is_symbolic_size, leaves)) and all(

@@ -3,12 +3,16 @@
 Functions of an input pipeline use the names of this layer on NumPy arrays, in processes that need no Keras.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from stratax.base.shown import shown
 from stratax.core import storage
 from stratax.errors import BadTypeError, StrataxError
+from stratax.tensorflow.ops.calls._eager import Jax
 from stratax.tensorflow.ops.calls.text import holds_text
 
 # What may change a number's kind: whether it fits depends on what it becomes.
@@ -20,14 +24,16 @@ class _KerasOps:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(*args: object, **kwargs: object) -> Any:
-            from keras import ops
-
+            ops = _find_ops()
             # It would be read as numbers.
             if name in _CONVERSIONS and holds_text(args[0]):
                 raise _no_numbers(args[0])
-            # Numbers that 32 bits cannot hold would be cut off without a word.
+            # Numbers that 32 bits cannot hold would be cut off without a word; JAX' arrays hold none of those.
             if name not in _CONVERSIONS:
-                _check_numbers(args)
+                for operand in args:
+                    if isinstance(operand, np.ndarray | np.generic):
+                        _check_numbers(args)
+                        break
             try:
                 return getattr(ops, name)(*args, **kwargs)
             except StrataxError:
@@ -65,3 +71,16 @@ def _no_numbers(text: object) -> BadTypeError:
 
 
 ops = _KerasOps()
+
+
+def put(numbers: object, dtype: str | None) -> Any:
+    """Return what `ops.convert_to_tensor` does of what is known to be no text."""
+    return _find_ops().convert_to_tensor(numbers, dtype=dtype)
+
+
+@functools.cache
+def _find_ops() -> Any:
+    from keras import ops
+
+    Jax.find()
+    return ops

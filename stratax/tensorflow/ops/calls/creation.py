@@ -13,13 +13,16 @@ from stratax.base.tracing import as_numbers
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.core import storage
 from stratax.data.elements import Composite, TensorMethods, sizes_of
+from stratax.data.vectorise import in_pipeline
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls import _eager
-from stratax.tensorflow.ops.calls._host import host_array, in_pipeline, is_made_on_host, is_on_host, leaves_of
-from stratax.tensorflow.ops.calls._keras_ops import ops
+from stratax.tensorflow.ops.calls._host import host_array, is_made_on_host, is_on_host, leaves_of
+from stratax.tensorflow.ops.calls._keras_ops import ops, put
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.calls.text import as_text, holds_text
+
+_OF_PYTHON = frozenset({bool, int, float, complex, list, tuple})
 
 
 def lengths_of(name: str, shape: TensorLike) -> tuple[int, ...]:
@@ -63,17 +66,13 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None) -> 
         >>> tf.convert_to_tensor(["a", "b"]).numpy()
         array([b'a', b'b'], dtype=object)
     """
-    if (
-        dtype is not None
-        and as_dtype(dtype).hasobject
-        and isinstance(value, list | tuple)
-        and not leaves_of(value)
-    ):
+    wanted = None if dtype is None else as_dtype(dtype)
+    if wanted is not None and wanted.hasobject and isinstance(value, list | tuple) and not leaves_of(value):
         value = np.empty(np.shape(value), object)
     is_text = holds_text(value)
-    if dtype is not None and not is_text:
-        _check_kind(value, dtype)
-    if dtype is not None and is_text != as_dtype(dtype).hasobject:
+    if wanted is not None and not is_text:
+        _check_kind(value, wanted)
+    if wanted is not None and is_text != wanted.hasobject:
         raise BadTypeError(
             "Text has the dtype tf.string, and nothing else has it. "
             f"Received: value={shown(value)}, dtype={shown(dtype)}. Leave out dtype, or convert the value first."
@@ -81,17 +80,17 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None) -> 
     if is_text:
         return as_text("value", value)[()]
     if is_made_on_host(value):
-        return host_array(value, None if dtype is None else as_dtype(dtype))
-    return on_device(value, dtype)
+        return host_array(value, wanted)
+    return _send(value, wanted)
 
 
-def _check_kind(value: TensorLike, dtype: DTypeLike) -> None:
+def _check_kind(value: TensorLike, dtype: np.dtype) -> None:
     """Raise where a conversion would cut off what a number is: TensorFlow converts arrays of NumPy only.
 
     Raises:
         BadTypeError: Of fractions for whole numbers, and of numbers for booleans.
     """
-    kind = as_dtype(dtype).kind
+    kind = dtype.kind
     if kind not in "biu":
         return
     # What kinds are called "V" are short fractions.
@@ -99,7 +98,7 @@ def _check_kind(value: TensorLike, dtype: DTypeLike) -> None:
     wrong = [leaf for leaf in leaves_of(value) if _kind_of(leaf) in refused]
     if wrong:
         raise BadTypeError(
-            f"Cannot convert {shown(wrong[0])} to a tensor of dtype {as_dtype(dtype).name}. "
+            f"Cannot convert {shown(wrong[0])} to a tensor of dtype {dtype.name}. "
             f"Received: value={shown(value)}. Use tf.cast, or leave out dtype."
         )
 
@@ -123,16 +122,32 @@ def on_device(value: Any, dtype: Any = None) -> Any:
     """
     if dtype is None and type(value) is _eager.Jax.array:
         return value
-    value = as_numbers(value)
-    if holds_text(value) or getattr(getattr(value, "dtype", None), "kind", "") == "O":
-        raise BadTypeError(
-            "Devices hold numbers, not text or objects. Expected: a number, or a nested list or array of numbers. "
-            f"Received: value={shown(value)}. Keep it as a Python or NumPy value."
-        )
-    # For a float dtype large integers are rounded, which is what was asked for.
-    if dtype is None or as_dtype(dtype).kind in "iu":
-        storage.check_fits([value])
-    return ops.convert_to_tensor(value, dtype=None if dtype is None else device_dtype(dtype))
+    if holds_text(value):
+        raise _not_of_devices(value)
+    return _send(value, None if dtype is None else as_dtype(dtype))
+
+
+def _send(value: Any, dtype: np.dtype | None) -> Any:
+    """Return what is no text as an array on the device; see :func:`on_device`."""
+    if dtype is None and type(value) is _eager.Jax.array:
+        return value
+    kind = type(value)
+    # Most values are neither symbols for sizes nor objects nor whole numbers of 64 bits.
+    if kind not in _OF_PYTHON and (kind is not np.ndarray or value.dtype not in _eager.PLAIN_DTYPES):
+        value = as_numbers(value)
+        if getattr(getattr(value, "dtype", None), "kind", "") == "O":
+            raise _not_of_devices(value)
+        # For a float dtype large integers are rounded, which is what was asked for.
+        if dtype is None or dtype.kind in "iu":
+            storage.check_fits([value])
+    return put(value, None if dtype is None else device_dtype(dtype))
+
+
+def _not_of_devices(value: object) -> BadTypeError:
+    return BadTypeError(
+        "Devices hold numbers, not text or objects. Expected: a number, or a nested list or array of numbers. "
+        f"Received: value={shown(value)}. Keep it as a Python or NumPy value."
+    )
 
 
 @op(name_default="Const")
@@ -194,12 +209,12 @@ def fill(dims: TensorLike, value: TensorLike) -> Any:
 @op
 def zeros(shape: TensorLike, dtype: DTypeLike = "float32") -> Any:
     """Return zeros on a device, as `tf.zeros`; empty strings on the host where `dtype` is `tf.string`."""
-    if as_dtype(dtype).hasobject:
+    wanted = as_dtype(dtype)
+    sizes = lengths_of("shape", shape)
+    if wanted.hasobject:
         # Text lives on the host: devices hold numbers only.
-        return np.full(lengths_of("shape", shape), b"", object)
-    if in_pipeline():
-        return np.zeros(lengths_of("shape", shape), as_dtype(dtype))
-    return ops.zeros(lengths_of("shape", shape), dtype=device_dtype(dtype))
+        return np.full(sizes, b"", object)
+    return np.zeros(sizes, wanted) if in_pipeline() else ops.zeros(sizes, dtype=device_dtype(wanted))
 
 
 @op

@@ -53,6 +53,7 @@ def op(
     name_after: str | None = None,
     name_default: str | None = None,
     arrays: Sequence[str] = (),
+    sends: bool = False,
     text: Sequence[str] = (),
     is_told: bool = True,
     is_raw: bool = False,
@@ -68,6 +69,7 @@ def op(
     name_after: str | None = None,
     name_default: str | None = None,
     arrays: Sequence[str] = (),
+    sends: bool = False,
     text: Sequence[str] = (),
     is_told: bool = True,
     is_raw: bool = False,
@@ -86,6 +88,8 @@ def op(
         arrays: The names of its first parameters, its operands, where it depends on nothing else than these and
             options, and on the operands' values in no way that a compiled function could not; it changes nothing. It
             is computed at once, by one program, where all of these are JAX' arrays.
+        sends: Whether it sends NumPy's arrays among these operands to a device, if it is not called in a pipeline, so
+            that the program computes with them, too.
         text: The names of operands that may be text: see :func:`or_text`.
         is_told: Whether hooks of a `model_fn` find its result by `name`, and RaggedTensors among its operands go to
             what there is for them.
@@ -99,6 +103,7 @@ def op(
             name_after=name_after,
             name_default=name_default,
             arrays=arrays,
+            sends=sends,
             text=text,
             is_told=is_told,
             is_raw=is_raw,
@@ -111,7 +116,7 @@ def op(
         inspect.signature(function), parameter("name", str | None, name_default), name_after
     )
     taken = or_text(*text)(function) if text else function
-    made = _tell(taken, arrays, position) if is_told else _call(taken, position, is_raw=is_raw)
+    made = _tell(taken, arrays, position, sends=sends) if is_told else _call(taken, position, is_raw=is_raw)
     functools.update_wrapper(made, function)
     made.__signature__ = signature
     made.__doc__ = _describe_name(function.__doc__, _TOLD if is_told else _IGNORED)
@@ -157,12 +162,12 @@ def _call(function: Callable[..., Any], position: int, *, is_raw: bool) -> Any:
     return call_op
 
 
-def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int) -> Any:
+def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int, *, sends: bool) -> Any:
     calls_back = any(_FUNCTIONS.search(parameter) for parameter in inspect.signature(function).parameters)
     # What a function of the user's raises stays as it is.
     compute = function if calls_back else gives_tensors(function)
     compute_plain = function if calls_back else raises_named(function)
-    programs = EagerPrograms(function, arrays) if arrays else None
+    programs = EagerPrograms(function, arrays, sends=sends) if arrays else None
 
     def call_op(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()

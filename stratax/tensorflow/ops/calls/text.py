@@ -16,10 +16,8 @@ from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.data.elements import as_array
 from stratax.errors import BadTypeError
+from stratax.tensorflow.ops.calls._host import TEXT, is_text_array, kinds_of
 from stratax.tensorflow.ops.calls.labels import TextSymbol
-
-# Of NumPy's arrays that may be text.
-TEXT_KINDS = "OSU"
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -27,13 +25,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def holds_text(value: object) -> bool:
     """Return whether a value is text: a string, `bytes`, an array or symbol of them, or a list with one of these."""
     if isinstance(value, np.ndarray):
-        if value.dtype.kind == "O":
-            # The first element decides: arrays of objects are text as a whole or not at all. No other tensor is of
-            # objects, so an empty one is text, as in TensorFlow.
-            return not value.size or isinstance(value.flat[0], str | bytes)
-        return value.dtype.kind in "SU"
+        return is_text_array(value)
     if isinstance(value, list | tuple):
-        return any(map(holds_text, value))
+        return bool(kinds_of(value) & TEXT)
     return isinstance(value, str | bytes | TextSymbol)
 
 
@@ -76,16 +70,15 @@ def or_text(*parameters: str) -> Callable[[_Function], _Function]:
 
     def decorate(function: _Function) -> _Function:
         signature = inspect.signature(function)
-        positions = [list(signature.parameters).index(name) for name in parameters]
+        places = [(list(signature.parameters).index(name), name) for name in parameters]
 
         @functools.wraps(function)
         def with_text(*args: object, **kwargs: object) -> Any:
-            operands = [
-                args[i] if i < len(args) else kwargs.get(name)
-                for i, name in zip(positions, parameters, strict=True)
-            ]
+            operands = []
+            for place, name in places:
+                operands.append(args[place] if place < len(args) else kwargs.get(name))
             # The usual case must cost little: binding arguments is slow.
-            if not any(map(holds_text, operands)):
+            if not kinds_of(operands) & TEXT:
                 return function(*args, **kwargs)
             bound = signature.bind(*args, **kwargs)
             symbols = _symbols(operands)

@@ -16,7 +16,7 @@ from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import check_divisor, quotient_dtype
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import with_lists_alike
-from stratax.tensorflow.ops.calls._host import is_on_host
+from stratax.tensorflow.ops.calls._host import TEXT, is_on_host, kinds_of
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.labels import TextSymbol
 from stratax.tensorflow.ops.calls.naming import of_same_rows
@@ -61,13 +61,13 @@ def _or_text(function: Any, numpy_function: Callable[..., Any]) -> Any:
     compute = function.__wrapped__
 
     def with_text(x: TensorLike, y: TensorLike) -> Any:
+        if not kinds_of((x, y)) & TEXT:
+            return compute(x, y)
         for operand in (x, y):
             if isinstance(operand, TextSymbol):
                 others = [each if isinstance(each, TextSymbol) else as_text("y", each) for each in (x, y)]
                 return operand.apply(numpy_function.__name__, numpy_function, others)
-        if holds_text(x) or holds_text(y):
-            return numpy_function(as_text("x", x), as_text("y", y))
-        return compute(x, y)
+        return numpy_function(as_text("x", x), as_text("y", y))
 
     doc = (function.__doc__ or "").replace("number.", "number, or text.", 1)
     return op(name=function.__name__, doc=doc, arrays=["x", "y"])(with_text)

@@ -24,7 +24,7 @@ from stratax.tensorflow.ops.math.elementwise import divide
 from stratax.tensorflow.ops.math.reductions import axes_of
 
 
-@op(arrays=["a", "b"])
+@op(arrays=["a", "b"], sends=True)
 def matmul(
     a: TensorLike,
     b: TensorLike,
@@ -90,7 +90,7 @@ def _operand(value: TensorLike, name: str, is_transposed: bool, is_adjoint: bool
     return library.conj(matrix) if is_adjoint else matrix
 
 
-@op(arrays=["a", "b"])
+@op(arrays=["a", "b"], sends=True)
 def matvec(
     a: TensorLike,
     b: TensorLike,

@@ -113,25 +113,25 @@ def l2_loss(t: TensorLike) -> Any:
     return ops.sum(ops.square(on_device(t))) / 2
 
 
-@op(arrays=["features"])
+@op(arrays=["features"], sends=True)
 def relu(features: PyTree) -> Any:
     """max(x, 0), as `tf.nn.relu`."""
     return ops.relu(features)
 
 
-@op(arrays=["features"])
+@op(arrays=["features"], sends=True)
 def relu6(features: PyTree) -> Any:
     """min(max(x, 0), 6), as `tf.nn.relu6`."""
     return ops.relu6(features)
 
 
-@op(arrays=["features"])
+@op(arrays=["features"], sends=True)
 def leaky_relu(features: PyTree, alpha: float = 0.2) -> Any:
     """x, and `alpha` * x below 0, as `tf.nn.leaky_relu`; whole numbers become float32."""
     return ops.leaky_relu(features, negative_slope=alpha)
 
 
-@op(arrays=["features"])
+@op(arrays=["features"], sends=True)
 def elu(features: PyTree) -> Any:
     """x, and exp(x) - 1 below 0, as `tf.nn.elu`."""
     return ops.elu(features)
@@ -150,7 +150,7 @@ def silu(features: PyTree, beta: float = 1.0) -> Any:
     return features * ops.sigmoid(beta * features)
 
 
-@op(arrays=["features"])
+@op(arrays=["features"], sends=True)
 def softplus(features: PyTree) -> Any:
     """log(1 + exp(x)), as `tf.nn.softplus`."""
     return ops.softplus(features)
@@ -165,13 +165,13 @@ def _floats(logits: TensorLike) -> Any:
     return array
 
 
-@op(arrays=["logits"])
+@op(arrays=["logits"], sends=True)
 def softmax(logits: TensorLike, axis: int | None = None) -> Any:
     """exp(x) / sum(exp(x)) along a dimension (None: the last), as `tf.nn.softmax`."""
     return ops.softmax(_floats(logits), axis=-1 if axis is None else axis)
 
 
-@op(arrays=["logits"])
+@op(arrays=["logits"], sends=True)
 def log_softmax(logits: TensorLike, axis: int | None = None) -> Any:
     """X - log(sum(exp(x))) along a dimension (None: the last), as `tf.nn.log_softmax`."""
     return ops.log_softmax(_floats(logits), axis=-1 if axis is None else axis)

@@ -15,8 +15,8 @@ from stratax.base.tracing import is_tracing
 from stratax.base.typing import TensorLike
 from stratax.core.state import generator_of, reset
 from stratax.data.elements import element_turn
+from stratax.data.vectorise import in_pipeline
 from stratax.errors import TracingError
-from stratax.tensorflow.ops.calls._host import in_pipeline
 from stratax.tensorflow.ops.random import _philox
 
 

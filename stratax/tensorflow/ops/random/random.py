@@ -20,8 +20,8 @@ from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
 from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import as_element
+from stratax.data.vectorise import in_pipeline
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._host import in_pipeline
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import lengths_of, on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype

@@ -126,6 +126,55 @@ def test_other_operands_are_computed_as_always(operand):
     np.testing.assert_array_equal(tf.multiply(first, operand), first * jnp.asarray(np.asarray(operand)))
 
 
+@pytest.mark.parametrize("name", ["matmul", "nn.relu", "nn.softmax", "nn.leaky_relu", "linalg.matvec"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
+def test_arrays_of_numpy_that_go_to_a_device_are_computed_at_once(name, dtype):
+    function = tf
+    for part in name.split("."):
+        function = getattr(function, part)
+    matrix = np.asarray([[1, 2], [0, 3]], dtype)
+    given = {"matmul": (matrix, matrix), "linalg.matvec": (matrix, matrix[0])}.get(name, (matrix,))
+    if name == "nn.softmax" and dtype in ("int32", "bool"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Logits are floating-point"):
+            function(*given)
+        return
+    assert computes_at_once(function, *given)
+    made, always = function(*given), called_as_always(function, *given)
+    assert (made.dtype, tuple(made.shape)) == (always.dtype, tuple(always.shape))
+    np.testing.assert_allclose(made, always, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float16", "int16"])
+def test_arrays_of_numpy_whose_numbers_are_looked_at_are_computed_as_always(dtype):
+    matrix = np.ones((2, 2), dtype)
+    assert not computes_at_once(tf.matmul, matrix, matrix)
+    assert tf.matmul(matrix, matrix).tolist() == [[2, 2], [2, 2]]
+
+
+def test_a_number_that_does_not_fit_a_device_is_refused():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="does not fit into the 32 bits"):
+        tf.matmul(np.full((2, 2), 2**40), np.ones((2, 2), np.int64))
+
+
+def test_an_array_that_changes_later_has_been_read():
+    for _ in range(3):
+        matrix = np.ones((1000, 1000), np.float32)
+        made = [tf.nn.relu(matrix), tf.nn.softmax(matrix), tf.matmul(matrix, matrix)]
+        matrix[:] = np.arange(1000)
+        assert [float(np.asarray(each).max()) for each in made] == pytest.approx([1, 0.001, 1000])
+        assert [float(np.asarray(each).min()) for each in made] == pytest.approx([1, 0.001, 1000])
+
+
+def test_a_function_of_a_pipeline_computes_on_the_host():
+    def multiply(matrix):
+        made = tf.matmul(matrix, matrix)
+        assert isinstance(made, np.ndarray)
+        return made
+
+    dataset = tf.data.Dataset.from_tensors(np.eye(2, dtype=np.float32)).map(multiply)
+    assert next(iter(dataset)).numpy().tolist() == [[1, 0], [0, 1]]
+
+
 def test_an_operation_that_is_followed_is_no_program_of_its_own():
     x = jnp.asarray([1.0, -2.0, 3.0])
     tf.nn.relu(x)
