@@ -36,7 +36,6 @@ _KERAS = ("config.json", "metadata.json")
 WEIGHTS = "weights.safetensors"
 PROGRAMS = "programs"
 ASSETS = "assets"
-_CHUNK_BYTES = 1 << 20
 # It is read whole before its checksum is known: what is larger is no manifest, and would only fill memory.
 _MOST_MANIFEST_BYTES = 64 << 20
 # How often a folder is put in the place of one that other processes keep writing.
@@ -243,6 +242,7 @@ class Folder:
 
     def weights(self) -> dict[str, np.ndarray]:
         """Return the weights, by name."""
+        # Functions of their inputs alone have none.
         if WEIGHTS not in self._files:
             return {}
         from safetensors import SafetensorError
@@ -276,6 +276,7 @@ def write_weights(folder: pathlib.Path, weights: Mapping[str, np.ndarray]) -> No
 
 
 def _digest(path: pathlib.Path) -> str:
+    # `file_digest` reads into a large buffer of its own.
     with open(path, "rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -54,6 +54,7 @@ class Export:
         self.path = folder.path
         self.versions = dict(manifest.versions)
         self.platforms = manifest.platforms
+        # Before the weights are read, which nobody needs on another platform.
         here = platform_of(folder)
         weights = folder.weights()
         needed = {name for each in manifest.signatures.values() for name in each.program.weights}
@@ -107,6 +108,7 @@ class LoadedProgram:
         self.arguments = dict(arguments)
         self._results = info.results
         self._weights = weights
+        # JAX compiles it for each set of sizes, and keeps the programs.
         self._call = jax.jit(exported.call)
 
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -119,6 +121,7 @@ class LoadedProgram:
             BadArgumentError: The sizes do not fit together, or one is 0.
         """
         try:
+            # The two lists that `run` of `_trace.py` takes.
             results = self._call(self._weights, [arrays[name] for name in self.arguments])
         except ValueError as error:
             # As JAX says that sizes which may be any do not fit together, or are 0.
@@ -342,6 +345,7 @@ def as_input(name: str, value: object, info: TensorInfo) -> np.ndarray:
         BadTypeError: It has another dtype.
     """
     wanted = info.numpy_dtype
+    # What has a dtype keeps it, and is refused below if it is another one: only Python's values are converted.
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
         array = np.asarray(value)
     else:
@@ -351,6 +355,7 @@ def as_input(name: str, value: object, info: TensorInfo) -> np.ndarray:
             raise _other_shape(name, info, "lists of different lengths") from error
         is_number = array.dtype.kind in "biuf"
         # As TensorFlow does with Python's numbers: whole ones are floats where floats are wanted.
+        # Fractions are never cut off: an input of whole numbers takes whole numbers only.
         if is_number and info.dtype != STRING and (wanted.kind not in "iu" or array.dtype.kind in "iu"):
             if array.dtype.kind in "iu" and wanted.kind in "iu" and array.size and wanted != array.dtype:
                 limits = np.iinfo(wanted)
@@ -424,6 +429,7 @@ def deserialize(folder: Folder, file: str) -> Any:
 
     content = folder.program(file)
     try:
+        # The type that JAX declares for it.
         return export.deserialize(bytearray(content))
     except Exception as error:  # JAX says with various errors that it can't read bytes.
         made_with = folder.manifest.versions.get("jax", "an unknown version")

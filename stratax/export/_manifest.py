@@ -13,8 +13,9 @@ from stratax.export._host import host_part
 # Raised when an older reader would misread a folder.
 FORMAT = 1
 STRING = "string"
-# The last two are of no use to a server: what a model gives of features and labels.
+# NumPy's long doubles, whose form depends on the machine.
 _OF_SOME_MACHINES = ("float96", "float128", "complex192", "complex256")
+# The last two are of no use to a server: what a model gives of features and labels.
 METHODS = ("predict", "classify", "regress", "eval", "train")
 
 
@@ -133,6 +134,7 @@ class Manifest:
         Raises:
             DataLossError: They are no manifest.
         """
+        # All that values of the wrong kind raise in what reads them, plans and dtypes included.
         try:
             return cls(
                 versions={str(name): str(version) for name, version in values["versions"].items()},

@@ -143,6 +143,7 @@ def _names(specs: Any, parameters: list[str], leaves: list[Any]) -> list[str]:
             parameters[first.idx],
             *(str(getattr(part, "key", getattr(part, "idx", ""))) for part in rest),
         ]
+        # As in TensorFlow: a spec's own name comes before that of the parameter.
         names.append(getattr(spec, "name", None) or "_".join(parts))
     if len(set(names)) < len(names):
         raise BadArgumentError(f"Inputs of a signature have one name twice: {', '.join(names)}.")
@@ -199,6 +200,7 @@ def is_functional(model: keras.Model) -> bool:
 
 
 def _structure_of(model: keras.Model) -> Any:
+    # Private names of Keras: the public `inputs` is a flat list, without the keys of a dict.
     structure = getattr(model, "_inputs_struct", None)
     if structure is None:
         # A Sequential keeps a functional model inside of itself.

@@ -21,6 +21,7 @@ from stratax.export._trace import PLATFORMS, ExportedFunction, trace_function
 
 _logger = logging.getLogger("stratax")
 
+# As `jax.export` names platforms, which tells NVIDIA's GPUs from AMD's.
 _KNOWN_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 
@@ -91,6 +92,7 @@ def write(
         infos: dict[str, SignatureInfo] = {} if also is None else also(folder, names)
         done: dict[int, SignatureInfo] = {}
         for name, signature in signatures.items():
+            # One function may stand under several names: it is traced and compiled once.
             if id(signature) not in done:
                 try:
                     made = trace_function(name, signature, platforms)

@@ -23,6 +23,7 @@ from stratax.seams.jax import partial_eval, without_source_files
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 _UNKNOWN_SIZE = (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation)
+# The class of JAX' symbols for sizes, as Python's own TypeErrors quote it.
 _SYMBOL = "'_DimExpr'"
 # What Keras writes behind a layer's error, on terminals.
 _PLAIN = "\x1b[0m"
@@ -131,6 +132,7 @@ def trace_function(name: str, signature: ExportedFunction, platforms: Sequence[s
             jax.numpy.zeros(blanks[id].shape, blanks[id].dtype) if id in blanks else next(given)
             for id in own_ids
         ]
+        # `own` has taken the arguments: what is left of `given` are the seeds behind them.
         drawn = given
         inputs = [
             next(kept)
@@ -154,6 +156,7 @@ def trace_function(name: str, signature: ExportedFunction, platforms: Sequence[s
             exported = export.export(jax.jit(run), platforms=[platform])(weights, list(specs.values()))
         payloads[platform] = bytes(exported.serialize())
     infos = {
+        # A size that is JAX' symbol becomes None.
         each: TensorInfo(np.dtype(spec.dtype).name, tuple(_find_known_size(size) for size in spec.shape))
         for each, spec in zip(trace.results, shapes, strict=True)
     }
@@ -216,6 +219,7 @@ class _Trace:
         Args:
             specs: The program's arguments, by the ids of values; None to find out which there are.
         """
+        # Each trace finds anew what the function reads; the last one counts.
         self.region = regions.ProgramRegion()
         ids = None if specs is None else list(specs)
 
