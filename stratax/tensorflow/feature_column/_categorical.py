@@ -47,6 +47,7 @@ class _OfOneFeature(CategoricalColumn):
         coded = features.encode_feature(self.key)
         if coded is None:
             return super().arrays(features)
+        # The Transformation that has the tables keeps the column, so that no other object gets its id.
         # By identity: a column with a vocabulary takes long to compare.
         return {
             "ids": coded.map_strings(("ids", id(self)), lambda strings: self._ids_of(strings, features.known))
@@ -56,6 +57,7 @@ class _OfOneFeature(CategoricalColumn):
         # One column of strings, as rows of a batch, and not an array of their characters or of fixed length.
         values = np.empty((len(strings), 1), object)
         values[:, 0] = strings
+        # As a batch of their own, which knows the same fingerprints.
         return super().arrays(HostFeatures({self.key: values}, known))["ids"].reshape(-1)
 
 
@@ -69,6 +71,7 @@ class HashedCategoricalColumn(_OfOneFeature):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
+        # As many values as an Example has: of categories TensorFlow, too, always parses SparseTensors.
         return {self.key: VarLenFeature(_find_parsed_dtype(self.dtype))}
 
     @property
@@ -79,6 +82,7 @@ class HashedCategoricalColumn(_OfOneFeature):
         cells = _cells_of_dtype(self.key, self.dtype, features)
         # Also where there is no value: the mask says which of them count.
         return dataclasses.replace(
+            # The fingerprints, which other columns of the feature share.
             cells, values=hash_buckets(features.words(self.key), self.hash_bucket_size)
         )
 
@@ -139,6 +143,7 @@ class VocabularyListCategoricalColumn(_OfOneFeature):
         """What has ids, in their order."""
         return tuple(each.encode() if isinstance(each, str) else each for each in self.vocabulary_list)
 
+    # `cached_property` writes into `__dict__` itself, which a frozen dataclass allows.
     @functools.cached_property
     def _vocabulary(self) -> Vocabulary:
         return Vocabulary(self.vocabulary_list, self.default_value, self.num_oov_buckets)
@@ -185,11 +190,13 @@ def categorical_column_with_vocabulary_list(
         )
     found = _check_dtype(key, np.asarray(entries).dtype)
     wanted = found if dtype is None else _check_dtype(key, dtype)
+    # TensorFlow, too, tells text from numbers only: int32 and int64 fit one another.
     if (wanted.kind == "O") != (found.kind == "O"):
         raise errors.BadArgumentError(
             f"vocabulary_list and dtype do not match. Received: dtype={wanted}, vocabulary_list={shown(entries)}, "
             f"key={shown(key)}."
         )
+    # The argument's own default, -1, can't be told from none.
     _check_unknown(key, num_oov_buckets, None if default_value == -1 else default_value)
     return VocabularyListCategoricalColumn(key, entries, wanted, int(default_value), int(num_oov_buckets))
 
@@ -227,6 +234,7 @@ class VocabularyFileCategoricalColumn(_OfOneFeature):
             )
         )
 
+    # Files are read when the first batch comes, and then kept.
     @functools.cached_property
     def _vocabulary(self) -> Vocabulary:
         return Vocabulary(self.entries, self.default_value, self.num_oov_buckets)
@@ -278,6 +286,7 @@ def categorical_column_with_vocabulary_file(
         key,
         path,
         int(size),
+        # None means no buckets, as in TensorFlow.
         int(num_oov_buckets or 0),
         _check_dtype(key, dtype),
         -1 if default_value is None else int(default_value),
@@ -332,9 +341,11 @@ class IdentityCategoricalColumn(_OfOneFeature):
         # Ids that are too large are refused later, where the column's name is known.
         if self.default_value is None:
             return ids
+        # -1 of a SparseTensor is a value, and out of range like others; that of a dense feature was left out before.
         return np.where((ids < 0) | (ids >= self.number_buckets), self.default_value, ids)
 
     @property
+    # Whole numbers are their own ids: nothing is looked up.
     def needs_host(self) -> bool:
         return False
 
@@ -342,7 +353,9 @@ class IdentityCategoricalColumn(_OfOneFeature):
         values = features.raw(self.key)
         if not jnp.issubdtype(values.dtype, jnp.integer):
             raise _wrong_dtype(self.key, np.dtype("int64"), values.dtype)
+        # 32 bits, as `_id_arrays` gives ids of the host.
         ids = values.reshape(-1, num_elements(values.shape[1:])).astype(jnp.int32)
+        # Without a default, ids out of range stay: a program can't raise, and their embeddings are zeros.
         if self.default_value is not None:
             # -1 is no value, and not one out of range: it stays.
             known = (ids >= 0) & (ids < self.number_buckets)
@@ -416,6 +429,7 @@ class WeightedCategoricalColumn(CategoricalColumn):
     def cells(self, features: HostFeatures) -> Cells:
         ids = self.categorical_column.cells(features)
         weights = features.raw(self.weight_feature_key)
+        # Whole or floating-point decides, and not the width: lists have NumPy's own.
         if weights.values.dtype.kind not in "iuf" or (weights.values.dtype.kind == "f") != (
             self.dtype.kind == "f"
         ):
@@ -454,6 +468,7 @@ def _find_parsed_dtype(dtype: np.dtype) -> str:
 
 def _check_dtype(key: str, dtype: Any) -> np.dtype:
     found = as_dtype(dtype)
+    # NumPy's own strings, of fixed length, are text, too: a list of `str` becomes them.
     if found.kind in "SU":
         found = np.dtype(object)
     if found.kind not in "Oiu":

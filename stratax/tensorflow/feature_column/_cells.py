@@ -95,6 +95,7 @@ def cells_of(key: str, value: object) -> Cells:
     """
     if isinstance(value, SparseTensor):
         return _of_sparse(value)
+    # `_length` is -1 of a number: a flat list has one length, and becomes an array.
     if isinstance(value, list | tuple) and len({_length(row) for row in value}) > 1:
         return _of_ragged(value)
     array = texts(np.asarray(value))
@@ -131,11 +132,13 @@ def _of_ragged(rows: Any) -> Cells:
     flat = texts(np.asarray(values))
     # Of shape (batch, longest): the cells that each row fills from its beginning.
     mask = np.arange(max(1, lengths.max())) < lengths[:, None]
+    # As a SparseTensor of these rows: an empty string in it was given on purpose.
     return _scatter(flat, mask.nonzero(), mask.shape)
 
 
 def _of_sparse(value: SparseTensor) -> Cells:
     rows, *others = map(int, value.dense_shape)
+    # Of no sizes NumPy's product is a fraction, 1.0, unless it is told the dtype.
     width = int(np.prod(others, dtype=np.int64))
     indices = np.asarray(value.indices, np.int64).reshape(-1, len(others) + 1)
     columns = (
@@ -159,6 +162,7 @@ def _scatter(flat: np.ndarray, places: Any, shape: tuple[int, int]) -> Cells:
 
 def round_width(width: int) -> int:
     """Return a width that few batches exceed, so that shapes repeat: 1, 2, 3, 4, 6, 8, 12, 16, ..."""
+    # A power of two, or three quarters of one: less than a third of a row is padding.
     whole = 1 << max(0, width - 1).bit_length()
     return whole if width > whole * 3 // 4 or whole < 4 else whole * 3 // 4
 

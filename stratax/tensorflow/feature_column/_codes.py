@@ -32,6 +32,7 @@ class Codes:
         values = array.reshape(-1).tolist()
         # Preparing threads of several inputs may be here.
         with self._lock:
+            # Begun anew: arrays that were coded before keep the old strings.
             if len(self._strings) > self._most:
                 self._strings = _Strings()
             strings = self._strings

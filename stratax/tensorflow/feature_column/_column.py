@@ -21,6 +21,7 @@ from stratax.tensorflow.feature_column._sources import (
     Weights,
 )
 
+# Ids are int32 in the step.
 _LARGEST_ID = 2**31
 
 
@@ -224,6 +225,7 @@ def _id_arrays(column: CategoricalColumn, cells: Cells) -> dict[str, np.ndarray]
             f"Received: {num_buckets}. Use fewer buckets."
         )
     ids = cells.values if cells.present is None else np.where(cells.present, cells.values, -1)
+    # What is below 0 is no id, and no error.
     if ids.size and (largest := ids.max()) >= num_buckets:
         raise errors.BadArgumentError(
             f"Column {shown(column.name)} got an id out of its range. Expected: 0 to {num_buckets - 1}. "

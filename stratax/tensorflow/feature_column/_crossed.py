@@ -79,6 +79,7 @@ class CrossedColumn(CategoricalColumn):
 
     def leaves(self) -> Iterator[Any]:
         """Give the names of features and the columns that are crossed, also those of crosses among them."""
+        # As `_collect_leaf_level_keys` in TensorFlow: a cross among the keys takes part by what it crosses.
         for key in self.keys:
             if isinstance(key, CrossedColumn):
                 yield from key.leaves()
@@ -103,6 +104,7 @@ class CrossedColumn(CategoricalColumn):
     def _words(self, key: str, features: HostFeatures) -> Cells:
         coded = features.encode_feature(key)
         if coded is not None:
+            # One table for all crosses: the word of a string depends on no hash key.
             return Cells(coded.map_strings("words", features.words_of))
         cells = features.raw(key)
         if cells.values.dtype.kind == "O":
@@ -141,6 +143,7 @@ def crossed_column(keys: Sequence[Any], hash_bucket_size: int, hash_key: int | N
         raise errors.BadArgumentError(
             f"hash_bucket_size must be at least 1. Received: hash_bucket_size={shown(hash_bucket_size)}."
         )
+    # A single name would be taken for the list of its letters.
     if not keys or isinstance(keys, str) or len(keys) < 2:
         raise errors.BadArgumentError(
             f"keys must be a list of two at least. Received: keys={shown(keys)}. Use "

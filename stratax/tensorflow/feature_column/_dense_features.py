@@ -19,11 +19,13 @@ class _TableLayer(keras.layers.Layer):
     """One column's variable, whose name is below the layer's."""
 
     def __init__(self, table: ColumnTable) -> None:
+        # So that a variable is `<layer>/<owner>/<name>`, as TensorFlow's layers name it.
         super().__init__(name=table.owner)
         self._table = table
 
     def build(self, input_shape: object = None) -> None:
         """Make the variable; its shape does not depend on the inputs."""
+        # The layer that has it calls this without a shape.
         del input_shape
         self.weight = self.add_weight(
             shape=self._table.shape,
@@ -145,6 +147,7 @@ class DenseFeatures(_FeaturesLayer):
     def call(self, features: Mapping[str, Any]) -> Any:
         """Compute the result of arrays of numbers."""
         given, weights = DeviceFeatures(features), _LayerWeights(self._tables)
+        # Dimensions behind the batch become one, so that columns can stand side by side.
         parts = [column.dense(given, weights).reshape(-1, flat_size(column)) for column in self._columns]
         check_batch_sizes(self._columns, parts)
         return jnp.concatenate(parts, axis=1)
@@ -199,6 +202,7 @@ class SequenceFeatures(_FeaturesLayer):
             BadTypeError: If `features` is no dictionary.
             BadArgumentError: If a feature is missing or does not fit its column, or sequences differ in length.
         """
+        # Taken as TensorFlow takes it: no column here does anything else in training.
         del training
         return super().__call__(features)
 
@@ -214,6 +218,7 @@ class SequenceFeatures(_FeaturesLayer):
 def _check_lengths(columns: Sequence[Any], parts: Any, lengths: Any) -> None:
     """Raise where sequences of one example differ in length; in a compiled step only where their shapes tell it."""
     shapes = [part.shape[:2] for part in parts]
+    # A compiled step has no lengths that could be compared, and could not raise.
     is_traced = any(isinstance(each, jax.core.Tracer) for each in lengths)
     known = shapes if is_traced else [each.tolist() for each in lengths]
     if any(shape != shapes[0] for shape in shapes) or any(each != known[0] for each in known):

@@ -181,6 +181,7 @@ class SharedEmbeddingColumn(_OfCategories):
 
     @property
     def var_scope_name(self) -> str:
+        # TensorFlow enters one scope for all columns that share a table.
         return self.shared.owner
 
     @property
@@ -415,6 +416,7 @@ def _make_shared(
     # Weights and sequences change how a column is used, but not the ids that it has.
     first = _innermost(ordered[0])
     for column in map(_innermost, ordered[1:]):
+        # TensorFlow, too, wants one class: equal ids of a hash and of a vocabulary mean different things.
         if type(column) is not type(first) or column.num_buckets != first.num_buckets:
             raise errors.BadArgumentError(
                 "Columns that share embeddings must be of one kind and have the same number of buckets. Received: "
@@ -463,6 +465,7 @@ def _check(
             "initializer must be a function of a shape and a dtype. Received: initializer="
             f"{shown(initializer)}. Pass an instance, such as keras.initializers.RandomNormal()."
         )
+    # TensorFlow's default.
     return _Default(1 / math.sqrt(dimension)) if initializer is None else initializer
 
 

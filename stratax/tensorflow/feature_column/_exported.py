@@ -54,6 +54,7 @@ def export_arrays(column: HostColumn, features: dict[str, Any]) -> dict[str, Any
     """
     if isinstance(column, WeightedCategoricalColumn):
         made = export_arrays(column.categorical_column, features)
+        # A cell without a weight counts nothing.
         weights, present = _cells(features[column.weight_feature_key], 0)
         given = arrays.cast(weights, "float32")
         return {
@@ -68,6 +69,7 @@ def export_arrays(column: HostColumn, features: dict[str, Any]) -> dict[str, Any
             ids = sparse_to_dense(crossed, default_value=_ABSENT)
         return {"ids": _argument(ids, _ABSENT)}
     if not isinstance(column, _KINDS):
+        # Only columns of sequences are left, which give lengths, too.
         raise _not_exported(column)
     missing = _missing(column)
     values, present = _cells(features[column.key], missing)
@@ -112,6 +114,7 @@ def _buckets(column: BucketizedColumn, feature: object) -> Any:
         raise _not_exported(column)
     rows = _rows(arrays.cast(feature, "float32"))
     limits = np.asarray(column.boundaries, np.float32)
+    # "right": a number that equals a boundary is in the bucket above it.
     found = ordering.searchsorted(limits, arrays.reshape(rows, [-1]), "right")
     width = math.prod(column.source_column.shape)
     # As `BucketizedColumn.cells` makes ids: each place in the feature has buckets of its own.
@@ -121,6 +124,7 @@ def _buckets(column: BucketizedColumn, feature: object) -> Any:
 
 def _sparse(rows: object, missing: object) -> SparseTensor:
     """Return rows as a SparseTensor without what means nothing."""
+    # Shape (values, 2): rows and columns.
     places = arrays.where(elementwise.not_equal(rows, missing))
     return SparseTensor(places, indexing.gather_nd(rows, places), arrays.cast(arrays.shape(rows), "int64"))
 
@@ -166,6 +170,7 @@ def _look_up(
     entries = np.array(column.entries, np.dtype(column.dtype))
     given = KeyValueTensorInitializer(entries, np.arange(len(entries)), value_dtype=np.int64)
     if column.num_oov_buckets:
+        # It hashes unknown entries by `Fingerprint64`, as `Vocabulary.lookup` does.
         return StaticVocabularyTable(given, column.num_oov_buckets).lookup(values)
     return StaticHashTable(given, column.default_value).lookup(values)
 

@@ -129,6 +129,7 @@ def input_layer(
     given = _prepare_features(columns, features)
     weights: Weights = _ScopeWeights(trainable, weight_collections) if _in_model() else _NoWeights()
     if not _in_model():
+        # Without a model there are no scopes, and no variables to name.
         parts = [_flat(column, given[column], weights) for column in columns]
     else:
         parts = []
@@ -147,6 +148,7 @@ def input_layer(
 
 def _prepare_features(columns: Sequence[Any], features: Mapping[str, Any]) -> dict[Any, DeviceFeatures]:
     """Return what each column takes in the step; several may read one feature in different ways."""
+    # Of each group: its host columns, by name.
     groups: list[dict[str, Any]] = []
     columns_of: list[list[Any]] = []
     for column in columns:
@@ -260,6 +262,7 @@ def linear_inputs(features: Mapping[str, Any], feature_columns: object) -> dict[
             continue
         made = given[column].ids(column)
         values = jnp.ones(made.ids.shape, jnp.float32) if made.weights is None else made.weights
+        # Absent cells point at the first row, with a weight of 0.
         found[column] = jnp.where(made.ids < 0, 0.0, values), jnp.maximum(made.ids, 0)
     return found
 
@@ -317,7 +320,9 @@ def flat_size(column: DenseColumn) -> int:
 
 
 def _free_name(name: str) -> str:
+    # To enter a scope is what makes its name unique, and takes it.
     with v1.variable_scope(None, default_name=name) as scope:
+        # The full name begins with those of the scopes around it.
         return scope.name.rpartition("/")[2]
 
 
@@ -356,5 +361,6 @@ def _sum_weighted(
 
 def _signature(parsed: Any) -> Any:
     if isinstance(parsed, FixedLenFeature):
+        # All that changes how an Example is parsed.
         return type(parsed), parsed.shape, parsed.dtype, parsed.default_value
     return type(parsed), parsed.dtype

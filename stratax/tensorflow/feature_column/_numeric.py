@@ -51,6 +51,7 @@ class NumericColumn(DenseColumn):
 
     def dense(self, features: DeviceFeatures, weights: Weights) -> Any:
         del weights
+        # Whatever the column's dtype is: in TensorFlow, too, that is for parsing only.
         return jnp.asarray(self.normalized(features.raw(self.key))).astype(jnp.float32)
 
     def normalized(self, value: Any) -> Any:
@@ -59,8 +60,10 @@ class NumericColumn(DenseColumn):
         Raises:
             BadArgumentError: It has another number of values.
         """
+        # What comes from the host may lack the dimension that `DeviceFeatures.raw` adds.
         value = value[:, None] if value.ndim == 1 else value
         wanted = num_elements(self.shape)
+        # How many values an example has is what counts, not how they are arranged.
         if num_elements(tuple(value.shape[1:])) != wanted:
             raise errors.BadArgumentError(
                 f"Feature {shown(self.key)} has another shape than its column. Expected: (batch, "

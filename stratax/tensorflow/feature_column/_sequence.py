@@ -170,10 +170,13 @@ class SequenceNumericColumn(HostColumn, SequenceDenseColumn):
                 f"Column {shown(self.key)} is a sequence of numbers. Received: {cells.values.dtype}. Use a "
                 "sequence_categorical_column_with_* for strings."
             )
+        # Of padding, too: the next line replaces what it became.
         values = cells.values if self.normalizer_fn is None else np.asarray(self.normalizer_fn(cells.values))
         values = np.where(cells.mask, values, self.default_value).astype(np.float32)
+        # Rounded up: the last step may not be full.
         steps = -(-values.shape[1] // self.step_size)
         return {
+            # Whole steps, in numbers that come again: each new width compiles a program.
             "values": pad_rows(values, round_width(steps) * self.step_size, self.default_value),
             "lengths": -(-cells.lengths // self.step_size),
         }
@@ -204,6 +207,7 @@ def sequence_numeric_column(
     Raises:
         BadArgumentError: As in :func:`numeric_column`, or the default is no number.
     """
+    # For its checks of key, shape, dtype and function.
     plain = numeric_column(key, shape, None, dtype, normalizer_fn)
     if not isinstance(default_value, int | float):
         raise errors.BadArgumentError(

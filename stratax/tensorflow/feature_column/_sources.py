@@ -23,6 +23,7 @@ from stratax.tensorflow.feature_column._codes import Coded, Codes
 from stratax.tensorflow.ops.text.fingerprints import Fingerprints, Words
 from stratax.tensorflow.v1 import ByRow, Compute, HostTensor
 
+# In the order of the attributes of `ColumnIds`.
 ID_PARTS = ("ids", "weights", "lengths")
 
 
@@ -83,6 +84,7 @@ class HostFeatures:
     def __init__(self, features: Mapping[str, Any], known: KnownStrings) -> None:
         self.known = known
         self._features = features
+        # Several columns may read one feature: each form of it is made once.
         self._cells: dict[str, Cells] = {}
         self._words: dict[str, Words] = {}
         self._coded: dict[str, Coded | None] = {}
@@ -112,6 +114,7 @@ class HostFeatures:
         if key not in self._coded:
             value = feature_of(self._features, key)
             # Of strings only: to compute with numbers is quicker than to look them up.
+            # What is empty has no width that -1 could stand for.
             is_coded = isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim and value.size
             self._coded[key] = self.known.codes[key].of(value.reshape(len(value), -1)) if is_coded else None
         return self._coded[key]
@@ -168,6 +171,7 @@ class DeviceFeatures:
         Raises:
             BadArgumentError: It was not, as a feature was computed in the step.
         """
+        # As `Transformation.ids_on_host` names it.
         key = f"{column.name}/{part}"
         if key not in self._arrays:
             raise _not_on_host(column)
@@ -253,6 +257,7 @@ class Transformation:
 
     def __init__(self, columns: Iterable[Any]) -> None:
         given = list(columns)
+        # Columns are compared by value: an embedding and an indicator of equal columns share what the host computes.
         self.columns = tuple(dict.fromkeys(each for column in given for each in column.host_columns))
         self._dense_keys = tuple(dict.fromkeys(key for column in given for key in column.dense_keys))
         self._known = KnownStrings()
@@ -308,6 +313,7 @@ class Transformation:
             elif _needs_host(column, features):
                 on_host.append(column)
             else:
+                # The step gets the features themselves, and `DeviceFeatures.ids` asks the column.
                 made.update({key: feature_of(features, key) for key in column.keys_read})
         return {**made, **_compute_on_host(on_host, features)}
 
@@ -337,6 +343,7 @@ def _numbers(key: str, value: object) -> Any:
 
 
 def _is_of_step(value: object) -> bool:
+    # Keras' symbolic tensors have no values, either.
     return isinstance(value, jax.core.Tracer | keras.KerasTensor)
 
 
@@ -363,6 +370,7 @@ def _compute_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[st
     for column in columns:
         values = [features[key] for key in column.keys_read]
         has_values = not any(_is_of_step(value) or isinstance(value, HostTensor) for value in values)
+        # Columns of values and of a model's features may stand in one layer.
         (now if has_values else before).append(column)
     # What a column's normalizer_fn computes has values, although a function may be being traced.
     with jax.ensure_compile_time_eval():
@@ -384,6 +392,7 @@ def _compute_for_export(columns: list[Any], features: Mapping[str, Any]) -> dict
 def _before_each_step(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
     keys = list(dict.fromkeys(key for column in columns for key in column.keys_read))
     scope = v1.current_or_none()
+    # There are neither values nor a model before whose steps they could be computed.
     if scope is None:
         raise errors.ModelScopeError(
             "Features on the host were used in a compiled function. Expected: a model_fn, or features that "

@@ -25,6 +25,7 @@ class Vocabulary:
     """
 
     def __init__(self, entries: Sequence[Any], default: int, num_oov_buckets: int) -> None:
+        # Features on the host hold `bytes`.
         encoded = (entry.encode() if isinstance(entry, str) else entry for entry in entries)
         self._ids = {entry: index for index, entry in enumerate(encoded)}
         self._default = default
@@ -38,6 +39,7 @@ class Vocabulary:
             fingerprints: Gives the hashes of others.
         """
         given = values.tolist()
+        # No Python for each value: `get` and `repeat` run in C.
         ids = np.fromiter(map(self._ids.get, given, itertools.repeat(self._default)), np.int64, len(given))
         if self._num_oov_buckets:
             # With buckets there is no default: what is not there is -1.
@@ -50,6 +52,7 @@ class Vocabulary:
 
 def count_lines(path: str, file_format: str | None) -> int:
     """Return how many entries a vocabulary's file has."""
+    # TensorFlow, too, goes through the file to find its size.
     return sum(1 for _ in read_entries(path, file_format))
 
 
@@ -69,6 +72,7 @@ def read_vocabulary(
         BadArgumentError: The file has fewer entries, one twice, or one that is no number.
         FileMissingError: There is no such file.
     """
+    # A file may be longer than vocabulary_size: TensorFlow, too, leaves its other lines out.
     entries = list(itertools.islice(read_entries(path, file_format), size))
     if len(entries) < size:
         raise errors.BadArgumentError(
@@ -77,6 +81,7 @@ def read_vocabulary(
         )
     if len(set(entries)) < len(entries):
         first: dict[bytes, int] = {}
+        # `setdefault` gives an entry's first line: another one means that it comes again.
         line = next(i for i, entry in enumerate(entries) if first.setdefault(entry, i) != i)
         raise errors.BadArgumentError(
             f"The vocabulary's file of feature {shown(key)} has {shown(entries[line])} more than once: in lines "
@@ -102,4 +107,5 @@ def read_entries(path: str, file_format: str | None) -> Iterator[bytes]:
     # TensorFlow leaves carriage returns out, wherever they stand.
     text = gfile.read_file(path).replace(b"\r", b"")
     lines = text.split(b"\n")
+    # The end of the last line begins no entry.
     yield from lines[:-1] if not lines[-1] else lines
