@@ -39,6 +39,7 @@ def _part_of(name: str, what: str, wrong: str) -> Callable[..., Pair]:
     @metric(_ARGUMENTS, name=name, what=what, returns="a scalar; 0 where there is nothing,")
     def measure(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None) -> Measure:
         counts = _counts(labels, predictions, weights, "true_positives", wrong)
+        # TensorFlow nests a metric in another one: `precision/true_positives/count`.
         return Measure({f"{kind}/count": count for kind, count in counts.items()}, _part_of_all)
 
     return measure
@@ -68,5 +69,6 @@ def _count(is_counted: Any, weights: Array) -> Any:
 
 
 def _part_of_all(sums: Sums) -> Any:
+    # In the order in which `_part_of` has counted them.
     hits, others = sums.values()
     return jnp.where(hits + others > 0, hits / jnp.where(hits + others > 0, hits + others, 1), 0)

@@ -128,6 +128,7 @@ class ExponentialMovingAverage:
             if moving_avg_variables is None
             else list(moving_avg_variables)
         )
+        # What has no average is restored by its own name, below.
         found = {self.average_name(variable): variable for variable in averaged}
         paths = {variable.path for variable in averaged}
         for variable in global_variables():
@@ -198,6 +199,7 @@ def _path(scope: Scope | None, averaged: object) -> str:
     if isinstance(averaged, keras.Variable):
         return averaged.path
     if scope is None:
+        # Outside of a model_fn no tensor has a name.
         return readable().names.unique("tensor")
     names = [name for name, tensor in scope.names.tensors().items() if tensor is averaged]
     return names[0] if names else scope.names.unique("tensor")

@@ -86,6 +86,7 @@ class MovingAverageOptimizer(Optimizer):
             )
         given = by_name(global_variables() if var_list is None else var_list)
         saved = {id(variable) for variable in given.values()}
+        # By the name of a variable its average, and the other way round.
         chosen = {key: self._swapped.get(key, variable) for key, variable in given.items()}
         for variable in chosen.values():
             if id(variable) not in saved:

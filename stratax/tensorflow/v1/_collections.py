@@ -46,6 +46,7 @@ class GraphKeys:
     TRAIN_OP = "train_op"
     TRAINABLE_VARIABLES = "trainable_variables"
     UPDATE_OPS = "update_ops"
+    # The older name of GLOBAL_VARIABLES.
     VARIABLES = "variables"
     WEIGHTS = "weights"
 

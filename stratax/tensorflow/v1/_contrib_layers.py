@@ -26,6 +26,7 @@ def l1_regularizer(scale: float, scope: object = None) -> _Regularizer:
         BadArgumentError: If `scale` is an integer or negative.
     """
     _check_scale("scale", scale)
+    # A scale of 0 gives no loss at all, as in TensorFlow, and not one of 0.
     return lambda weights: scale * keras.ops.sum(keras.ops.abs(weights)) if scale else None
 
 
@@ -76,6 +77,7 @@ def xavier_initializer(
 
 
 def _check_scale(name: str, scale: object) -> None:
+    # TensorFlow, too, refuses whole numbers.
     if isinstance(scale, numbers.Integral) or not isinstance(scale, numbers.Real) or scale < 0:
         raise errors.BadArgumentError(
             f"{name} must be a floating-point number from 0 on. Received: {name}={shown(scale)}."

@@ -17,6 +17,7 @@ from stratax.tensorflow.v1 import _answer_metrics, _mean_metrics, _threshold_met
 from stratax.tensorflow.v1._metric import Collections, Measure, Pair, Sums, metric, only, ratio
 from stratax.tensorflow.v1._weights import align, broadcast
 
+# TensorFlow's `kepsilon`: the outermost thresholds lie that far beyond 0 and 1.
 _EPSILON = 1e-7
 
 
@@ -30,6 +31,7 @@ def _streaming(made: Callable[..., Pair], name: str | None = None, renamed: str 
     """
     called = name or f"streaming_{made.__name__}"
     signature = inspect.signature(made)
+    # `tf.contrib.metrics` has predictions first, `tf.compat.v1.metrics` labels.
     given = signature.parameters.get("predictions") or signature.parameters.get("predictions_idx")
     others = [each for each in signature.parameters.values() if each is not given]
     first = [] if given is None else [given.replace(name=renamed)]
@@ -102,7 +104,12 @@ def streaming_recall_at_k(
     """
     hits = on_device(in_top_k(labels, predictions, k)).astype(jnp.float32)
     return _mean_metrics.mean(
-        hits, weights, metrics_collections, updates_collections, name or f"recall_at_{k}"
+        # TensorFlow's default name has the number in it.
+        hits,
+        weights,
+        metrics_collections,
+        updates_collections,
+        name or f"recall_at_{k}",
     )
 
 
@@ -130,6 +137,7 @@ def accuracy(
         return jnp.mean(is_right)
     factors = on_device(weights).astype(jnp.float32)
     right = is_right * factors
+    # A weight counts as often as it is broadcast.
     return jnp.sum(right) / jnp.sum(jnp.broadcast_to(factors, right.shape))
 
 
@@ -191,6 +199,7 @@ def cohen_kappa(
     predictions, truth, factors = align(predictions_idx, labels, weights)
     truth, predictions = truth.ravel(), predictions.ravel()
     counted = jnp.ones(truth.shape, jnp.float32) if factors is None else factors.astype(jnp.float32).ravel()
+    # The whole confusion matrix is not needed: its diagonal, and how often classes are predicted and are there.
     nothing = jnp.zeros(num_classes, jnp.float32)
     sums = {
         "po": nothing.at[truth].add(jnp.where(truth == predictions, counted, 0)),
@@ -236,6 +245,7 @@ def _moments(predictions: TensorLike, labels: TensorLike, weights: TensorLike | 
 def _covariance(sums: Sums, of: Sequence[str]) -> Any:
     first, second = of
     number = sums["count"]
+    # TensorFlow corrects a co-moment batch by batch; sums can be added up over batches and replicas alike.
     moment = sums[first + second] - sums[first] * sums[second] / jnp.maximum(number, 1)
     return jnp.where(number <= 1, jnp.nan, moment / jnp.where(number <= 1, 1, number - 1))
 

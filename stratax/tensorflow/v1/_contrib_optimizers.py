@@ -62,7 +62,9 @@ class LARSOptimizer(Optimizer):
 
     def _rule_of(self, variable: keras.Variable, *, is_by_row: bool) -> Rule | None:
         if is_by_row:
+            # A few rows say nothing of the norm of the layer.
             return self._unscaled
+        # TensorFlow looks for the parts in names with the number of an output.
         is_skipped = any(part in f"{variable.path}:0" for part in self._skip_list)
         return self._scale_first if is_skipped else self._rule
 
@@ -158,6 +160,7 @@ class _SignOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         self._sign_decay_fn = sign_decay_fn
+        # A function's value takes the place of 1 in `apply_gradients`, which knows the step.
         self._set_rule(rule, {**numbers, "sign_decay": 1.0}, {"m": 0.0})
 
     def apply_gradients(

@@ -25,6 +25,7 @@ def _scale(value: Any, gradient: Any, numbers: Numbers) -> Any:
     decay = numbers["weight_decay"]
     norm, gradients_norm = jnp.sqrt(jnp.sum(value * value)), jnp.sqrt(jnp.sum(gradient * gradient))
     ratio = numbers["eeta"] * norm / (gradients_norm + decay * norm + numbers["epsilon"])
+    # Without weights, or without gradients, there is nothing to scale by.
     trust = jnp.where((norm > 0) & (gradients_norm > 0), ratio, 1)
     return (gradient + decay * value) * (numbers["learning_rate"] * trust)
 
@@ -35,6 +36,7 @@ def nadam(value: Any, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[An
     rate = numbers["learning_rate"] * jnp.sqrt(1 - numbers["beta2_power"]) / (1 - numbers["beta1_power"])
     m = slots["m"] + (gradient - slots["m"]) * (1 - beta1)
     v = slots["v"] + (jnp.square(gradient) - slots["v"]) * (1 - numbers["beta2"])
+    # One step ahead: the moment of the next step, as far as it is known.
     ahead = gradient * (1 - beta1) + beta1 * m
     return value - ahead * rate / (jnp.sqrt(v) + numbers["epsilon"]), {"m": m, "v": v}
 

@@ -52,6 +52,7 @@ def create_file_writer(
     """
     if logdir is None:
         return create_noop_writer()
+    # What TensorFlow calls the writer of a folder.
     key = name or f"logdir:{files.as_file_name(logdir)}"
     with _SHARED.lock:
         writer = _SHARED.writers.get(key)
@@ -193,6 +194,7 @@ def _record(name: str, family: str | None, step: Any, arrays: list[Any], form: A
     if forms.WRITER.get() is None or forms.CONDITION.get() is None:
         return False
     base = _summaries.clean_tag(name)
+    # The family twice, as in TensorFlow: as a part of the name, and in front of it.
     tag = base if family is None else f"{_summaries.clean_tag(family)}/{_summaries.clean_tag(family)}/{base}"
     values = [_summaries.numbers(array, "contrib") for array in arrays]
     return forms.record_message(tag, lambda: forms.Content(tuple(values), form(tag)), _step(step))
@@ -203,6 +205,7 @@ def _step(step: Any) -> Any:
         return step
     scope = current_or_none()
     if scope is not None:
+        # As in TensorFlow: made, if there is none yet.
         return scope.global_step()
     found = experimental.get_step()
     if found is None:

@@ -156,4 +156,5 @@ def ctc_loss(
         )
     scores: Any = either("logits", logits, "inputs", inputs)
     lengths: Any = sequence_length
+    # In TensorFlow 1 the last class is the blank one.
     return sequences.ctc_loss(labels, scores, None, lengths, time_major, blank_index=-1)

@@ -50,6 +50,7 @@ class Dropout(Layer):
 
     def build(self, input_shape: object) -> None:
         """Make the generator, which is part of the model's state."""
+        # Without a seed it draws from the generator of the model.
         if self.seed is not None:
             self.generator = keras.random.SeedGenerator(self.seed)
 
@@ -65,6 +66,7 @@ class Dropout(Layer):
                 size if drawn is None else drawn for drawn, size in zip(shape, inputs.shape, strict=True)
             ]
         dropped = nn.dropout(inputs, self.rate, noise_shape=shape, seed=self.generator)
+        # Both are computed: which one counts is known when the program runs.
         return dropped if is_training else keras.ops.where(training, dropped, inputs)
 
 
@@ -73,6 +75,7 @@ def as_known(training: object) -> bool | None:
     if training is None:
         return False
     try:
+        # A traced value has no truth; what that raises depends on its kind.
         return bool(training)
     except Exception:
         return None

@@ -130,6 +130,7 @@ def polynomial_decay(
         # Step 0 belongs to the first cycle, although 0 / steps is no more than 0.
         steps = steps * jnp.maximum(jnp.ceil(step / steps), 1)
     else:
+        # Behind the last step the rate stays what it was there.
         step = jnp.minimum(step, steps)
     return (rate - end) * (1 - step / steps) ** _like(rate, power) + end
 
@@ -302,6 +303,7 @@ def noisy_linear_cosine_decay(
     fraction = _compute_part_done(rate, global_step, decay_steps)
     step = fraction * _like(rate, decay_steps)
     variance = _like(rate, initial_variance) / (1 + step) ** _like(rate, variance_decay)
+    # Else replicas would step with rates of their own, and their variables differ.
     noise = jnp.sqrt(variance) * _common_normal(rate.dtype)
     return rate * _linear_cosine(1 - fraction + noise, fraction, num_periods, alpha, beta)
 

@@ -96,6 +96,7 @@ class DefaultGraph:
         """Return the global step, which is made at the first call."""
         steps = self.collections.ref(_GLOBAL_STEP)
         if not steps:
+            # All replicas count the same steps.
             steps.append(Variable(0, trainable=False, name=_GLOBAL_STEP, aggregation="only_first_replica"))
         step: keras.Variable = steps[0]
         return step

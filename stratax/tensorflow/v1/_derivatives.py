@@ -51,6 +51,7 @@ class Derivatives:
             for tape in reversed(self._tapes):
                 stack.enter_context(tape)
             for leaf in watched:
+                # Whole numbers and truth values have no derivatives.
                 if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.numpy.floating):
                     for tape in self._tapes:
                         tape.watch(leaf)
@@ -117,6 +118,7 @@ class Derivatives:
             with self.not_recorded(level + 1), self._values.leave_uncounted():
                 found = self._tapes[level].gradient(targets, [*sources, *before], output_gradients=given)
         except errors.TapeError as error:
+            # Nothing of the trace leads to the targets: there are no gradients, which is no error.
             if "recorded" not in str(error):
                 raise
             return [None] * len(sources), True

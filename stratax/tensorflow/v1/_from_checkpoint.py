@@ -39,6 +39,7 @@ def init_from_checkpoint(
         FileMissingError: If there is no checkpoint.
     """
     scope = current()
+    # What is restored from a checkpoint of its own has other values in a moment.
     if not scope.state.begins:
         return
     values = NamedValues(load_checkpoint(ckpt_dir_or_file), ckpt_dir_or_file, _FIX)
@@ -63,6 +64,7 @@ def begin_with(scope: Scope, values: NamedValues, pairs: Iterable[tuple[str, ker
     fresh = [pair for pair in pairs if (by_path, pair[0], pair[1].path) not in scope.state.begun]
     # One name may be several variables'.
     while fresh:
+        # Reversed, so that of several variables of one name the first is taken.
         first = dict(reversed(fresh))
         values.assign(first)
         for variable in first.values():
@@ -91,6 +93,7 @@ def _name(pair: tuple[str, Any]) -> str:
 
 def _pairs(scope: Scope, name: str, target: TensorLike) -> Iterator[tuple[str, keras.Variable]]:
     if isinstance(target, list | tuple) and len(target) == 1:
+        # TensorFlow takes the list of a variable's parts, of which there is one here.
         target = target[0]
     if isinstance(target, keras.Variable):
         yield name, target
@@ -110,6 +113,7 @@ def _by_name(
     if (path := target.removesuffix(":0")) in variables:
         yield name, variables[path]
         return
+    # "/" is the scope of all names.
     begin = "" if target == "/" else target
     found = [path for path in variables if path.startswith(begin)]
     if not found or (begin and not begin.endswith("/")):

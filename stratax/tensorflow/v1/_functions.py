@@ -372,6 +372,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
                 f"rows. Received: condition of shape {shapes[0]}, x of shape {shapes[1]}, y of shape {shapes[2]}. Use "
                 "tf.compat.v2.where, which broadcasts."
             )
+        # A vector chooses whole rows.
         if len(shapes[0]) == 1 < rank:
             condition = arrays.reshape(condition, (-1, *[1] * (rank - 1)))
     return arrays.where(condition, x, y)

@@ -90,6 +90,7 @@ class Graph:
         Raises:
             UnknownNameError: If there is none.
         """
+        # Names are kept without the number of a first output.
         found, tensors = name.removesuffix(":0"), self._scope.names.tensors()
         variables = {variable.path: variable for variable in self._scope.collections.get("variables")}
         for known in (tensors, variables):
@@ -121,6 +122,7 @@ class Graph:
         """Return the operations: of variables, of tensors that have names, and those that run."""
         of_tensors = {
             (operation := TensorOperation(self, tensor)).name: operation
+            # Several tensors may be outputs of one operation: by name it is there once.
             for tensor in self._scope.names.tensors().values()
         }
         of_variables = [variable.op for variable in self._scope.collections.get("variables")]
@@ -136,6 +138,7 @@ class Graph:
         """
         if not isinstance(obj, str):
             return obj
+        # A name with a colon is that of a tensor, an operation's has none.
         if allow_tensor and (":" in obj or not allow_operation):
             return self.get_tensor_by_name(obj)
         return self.get_operation_by_name(obj)
@@ -203,6 +206,7 @@ class ConfigProto:
         vars(self).update(settings)
 
     def __getattr__(self, name: str) -> Any:
+        # What `copy` and `pickle` look for is no setting.
         if name.startswith("_"):
             raise AttributeError(name)
         # A group of settings, such as `config.gpu_options.allow_growth = True`.
@@ -254,6 +258,7 @@ def set_random_seed(seed: int) -> None:
         random_ops.set_seed(seed)
     else:
         scope.seed = seed
+        # Initializers that are made from here on take their seeds of Python's generator.
         random.seed(seed)
 
 

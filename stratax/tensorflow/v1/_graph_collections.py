@@ -55,6 +55,7 @@ class GraphCollections:
         found = self._variables_of(key) if key in OF_VARIABLES else list(self._collections.get(key, ()))
         if scope is None:
             return found
+        # As in TensorFlow the scope is a pattern for the beginning of names.
         return [value for value in found if re.match(scope, self._item_name(value))]
 
     def keys(self) -> list[str]:

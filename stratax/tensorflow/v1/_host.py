@@ -165,6 +165,7 @@ class HostInputs:
             fills: With what those of its results are filled up, by name, whose second dimension differs between
                 batches.
         """
+        # Each trace of the model asks for the same: what the first one has registered stays.
         self._functions.setdefault(key, (function, tuple(names)))
         self._fills.setdefault(key, dict(fills or {}))
 
@@ -266,6 +267,7 @@ class HostTrace:
         self._placeholders = dict(placeholders)
         self._given = given
         self._example = example
+        # Begun anew in each trace, so that equal calls get equal keys.
         self._keys = _names.UniqueNames()
         self._num_kept: collections.Counter[str] = collections.Counter()
         self.requested: dict[Hashable, Callable[[], dict[str, Any]]] = {}
@@ -302,6 +304,7 @@ class HostTrace:
         Raises:
             ModelScopeError: The first trace did not ask for it.
         """
+        # By the order of the calls, which is the same in every trace.
         key = self._keys.unique(key)
         if self._given is None:
             self._inputs.register(key, function, names, fills)
@@ -387,6 +390,7 @@ class Kept:
         """Return the values of rows, which are in the order of batches; forget those of the batches before."""
         with self._lock:
             starts = np.sort(np.fromiter(self._blocks, np.int64))
+            # The block that begins last at or before each row.
             of_block = starts[np.searchsorted(starts, rows, "right") - 1]
             parts = [
                 self._blocks[start][rows[of_block == start] - start]
@@ -441,6 +445,7 @@ class HostResult(labels.TextSymbol):
         return f"<HostResult of {shown(self.tensors)}>"
 
 
+# Tensors go through a step as its results do; the function is part of the structure.
 jax.tree_util.register_pytree_node(
     HostResult,
     lambda result: (result.tensors, result.function),

@@ -105,6 +105,7 @@ class TraceFeatures:
             given = iter(values)
             return function(*(next(given) if each is None else each for each in known))
 
+        # Features are on the host before the step; what depends on its results comes behind it.
         names = [self.name_of(each) for each in symbols]
         if all(each is not None for each in names):
             return self._apply_to_features(of_values, symbols, names, name, gives)
@@ -122,6 +123,7 @@ class TraceFeatures:
                 f"{name} takes dense strings. Received: {shown(symbols)}, of which one is a SparseTensor. Use "
                 "tf.sparse.to_dense in dataset.map, or a feature column."
             )
+        # Whether it gives text or numbers, and of which shape, is seen of blank text.
         if gives is None:
             blank = np.asarray(function(*map(_blank, symbols)))
             gives, shape = blank.dtype, blank.shape
@@ -197,6 +199,7 @@ def as_number(array: np.ndarray, name: str) -> np.ndarray:
     if array.dtype.kind not in "iuf" or array.dtype.itemsize <= 4:
         return array
     if array.dtype.kind == "f":
+        # Fractions may be rounded, whole numbers may not.
         return array.astype(np.float32)
     limits = np.iinfo(np.int32)
     if array.size and not (limits.min <= array.min() and array.max() <= limits.max):

@@ -33,6 +33,7 @@ class KerasForm(keras.optimizers.Optimizer):
     ) -> None:
         rate = numbers.get("learning_rate", 0.001)
         is_variable = isinstance(rate, keras.Variable)
+        # A number, or a function that Keras calls at each step.
         given = rate if callable(rate) else 0.0 if is_variable else float(ops.convert_to_numpy(rate))
         super().__init__(learning_rate=given, name=name)
         if is_variable:
@@ -70,11 +71,13 @@ class KerasForm(keras.optimizers.Optimizer):
         """
         dtype = variable.dtype
         numbers = {
+            # TensorFlow takes functions without arguments for numbers.
             key: ops.cast(number() if callable(number) else number, dtype)
             for key, number in self._numbers.items()
         }
         if "learning_rate" in numbers:
             numbers["learning_rate"] = ops.cast(learning_rate, dtype)
+        # TensorFlow keeps powers of betas in variables; here they follow from the number of steps.
         step = ops.cast(self.iterations + 1, dtype)
         numbers |= {f"{key}_power": ops.power(numbers[key], step) for key in self._powers}
         slots = self._slots[id(variable)]

@@ -120,6 +120,7 @@ class Layer(keras.layers.Layer):
             return result
 
     def _infer_dtype(self, inputs: object) -> str:
+        # The first floating-point input says it: ids have no say.
         dtypes = [str(getattr(leaf, "dtype", "")) for leaf in jax.tree.leaves(inputs)]
         return next((dtype for dtype in dtypes if "float" in dtype), "float32")
 
@@ -214,6 +215,7 @@ class Layer(keras.layers.Layer):
             inputs: Ignored.
         """
         losses = [each() if callable(each) else each for each in keras.tree.flatten(loss)]
+        # A regularizer may have nothing to say: `no_regularizer`, or one with a scale of 0.
         losses = [each for each in losses if each is not None]
         super().add_loss(losses)
         scope = current_or_none()
@@ -229,6 +231,7 @@ class Layer(keras.layers.Layer):
             inputs: Ignored.
         """
         for update in updates if isinstance(updates, list | tuple) else [updates]:
+            # Past Keras' bookkeeping, which wraps lists in attributes.
             self.__dict__.setdefault("_update_operations", []).append(update)
             current().collections.add("update_ops", update)
 

@@ -146,6 +146,7 @@ def _loss(
         own = parameters_of(compute)
         by_name = {
             **{each.name: each for each in own if each.default is each.empty},
+            # TensorFlow has weights behind what must be given, and before what need not.
             "weights": parameter("weights", TensorLike, 1.0),
             **{each.name: each for each in own if each.default is not each.empty},
             "scope": parameter("scope", str | None, None),
@@ -241,6 +242,7 @@ def cosine_distance(
     if axis is None:
         raise BadArgumentError("You must specify argument `axis`: the dimension of the vectors.")
     labels, predictions = _floats(labels, predictions)
+    # Both are taken for unit vectors; TensorFlow does not look at that, either.
     return 1 - jnp.sum(predictions * labels, axis, keepdims=True)
 
 
@@ -430,6 +432,7 @@ def get_total_loss(
     """
     losses = get_losses(scope)
     if add_regularization_losses:
+        # To a list of its own: the collection stays as it is.
         losses += get_regularization_losses(scope)
     if not losses:
         raise BadArgumentError(
@@ -486,6 +489,7 @@ def _reduce(losses: Array, weights: Array, reduction: str, is_constant: bool) ->
         return total / max(losses.size, 1)
     counted = weights if reduction == Reduction.MEAN else (weights != 0).astype(jnp.float32)
     count = jnp.sum(jnp.broadcast_to(counted, losses.shape))
+    # With constant weights all replicas count alike, so that the mean of their means is that of all.
     replicas = _find_averaged_replicas()
     if replicas is None or is_constant:
         return ratio(total, count)

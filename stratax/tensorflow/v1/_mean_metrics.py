@@ -46,6 +46,7 @@ def mean_tensor(values: TensorLike, weights: TensorLike | None = None) -> Measur
 def accuracy(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None) -> Measure:
     """Return how often predictions are the labels, as `tf.compat.v1.metrics.accuracy`."""
     predictions, labels, weights = align(predictions, labels, weights)
+    # TensorFlow, too, converts predictions to the labels' dtype.
     return _mean(predictions.astype(labels.dtype) == labels, weights)
 
 
@@ -144,6 +145,7 @@ def _confusion(
     check_same_shape(predictions, labels)
     rows, columns = labels.astype(jnp.int32).ravel(), predictions.astype(jnp.int32).ravel()
     factors = _flat_weights(weights, rows)
+    # What is beyond the last class is dropped; a negative index would count from the end.
     is_known = (rows >= 0) & (columns >= 0)
     counts = jnp.zeros((num_classes, num_classes))
     return counts.at[rows, columns].add(jnp.where(is_known, factors, 0), mode="drop")
@@ -163,6 +165,7 @@ def mean_per_class_accuracy(
     factors = jnp.where(labels >= 0, factors, 0)
     is_correct = (predictions.astype(labels.dtype) == labels) * factors
     zeros = jnp.zeros((num_classes,))
+    # TensorFlow's names: `total` has the examples of each class, `count` those that are right.
     sums = {
         "total": zeros.at[labels].add(factors, mode="drop"),
         "count": zeros.at[labels].add(is_correct, mode="drop"),
@@ -201,6 +204,7 @@ def _mean_iou(sums: Sums) -> Any:
     counts = sums["total_confusion_matrix"]
     hits = jnp.diagonal(counts)
     unions = jnp.sum(counts, 0) + jnp.sum(counts, 1) - hits
+    # Classes that neither are nor were predicted do not count.
     num_classes = jnp.sum((unions != 0).astype(jnp.float32))
     return ratio(jnp.sum(hits / jnp.where(unions > 0, unions, 1)), num_classes)
 

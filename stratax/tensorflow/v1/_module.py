@@ -16,6 +16,7 @@ from stratax.seams.keras import BaseOptimizer
 from stratax.tensorflow.v1._variable_scope import name_scope
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
+# TensorFlow's: `MyModule2D` becomes `my_module2_d`.
 _HUMPS = re.compile(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))")
 # What a checkpoint saves beside variables and modules.
 _SAVED = (
@@ -61,6 +62,7 @@ class Module(Trackable):
                 "digits and underscores."
             )
         self._name = name or _HUMPS.sub(r"_\1", type(self).__name__).lower()
+        # Entered once to learn its full name, by which methods enter it again.
         with name_scope(self._name) as full:
             self._name_scope = name_scope(full)
 

@@ -125,6 +125,7 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
     def call(self, inputs: TensorLike, training: Any = False, mask: object = None) -> Any:
         """Normalize by the batch's statistics if `training`, which may be a tensor, else by the moving ones."""
         array: Any = jnp.asarray(inputs)
+        # TensorFlow, too, has statistics of half precision in float32.
         x = array.astype(jnp.promote_types(array.dtype, jnp.float32))
         mean, variance = self.moving_mean.value, self.moving_variance.value
         is_training = as_known(training)
@@ -163,12 +164,14 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
         return keras.ops.moments(inputs, axes=list(reduction_axes), keepdims=keep_dims)
 
     def _is_fused(self, rank: int) -> bool:
+        # What TensorFlow's fused kernel takes: images and volumes, channels first or last.
         return self.fused is not False and (rank, self.axis % rank) in ((4, 1), (4, 3), (5, 1), (5, 4))
 
     def _add_update(
         self, batch: Any, count: int, is_sample: bool, is_training: bool | None, training: Any
     ) -> None:
         mean, variance = batch
+        # The kernel keeps the variance of a sample: divided by one less than the number of elements.
         if is_sample:
             variance = variance * (count / max(count - 1, 1))
 
@@ -182,6 +185,7 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
         scope = current()
         operation = scope.operation(update, name="AssignMovingAvg", inputs=operations_of([mean, variance]))
         self.add_update(operation)
+        # TensorFlow leaves it to the program to run `UPDATE_OPS`; here nothing is lost if it does not.
         if scope.mode == "train":
             scope.always(operation)
 

@@ -182,4 +182,5 @@ def operations_of(values: object) -> list[Operation]:
     if isinstance(values, list | tuple | set | frozenset):
         return [operation for value in values for operation in operations_of(value)]
     trace = current_trace_or_none()
+    # A tensor depends on what it was computed behind.
     return [] if trace is None else trace.values.operations_behind(values)

@@ -44,6 +44,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
         BadArgumentError: If there is no name.
     """
 
+    # TensorFlow's numbers; gates mean nothing where XLA orders what is computed.
     GATE_NONE = 0
     GATE_OP = 1
     GATE_GRAPH = 2
@@ -57,12 +58,15 @@ class Optimizer(OwnRules, regions.KeepsSlots):
         self._is_by_row = False
         self._keeps_slots_by_row = True
         self._numbers: dict[str, Number] = {}
+        # By slot: the name that it has in checkpoints, and its first value.
         self._slot_kinds: dict[str, tuple[str, float]] = {}
+        # Of which numbers powers are kept, such as Adam's betas.
         self._powers: dict[str, Number] = {}
         # Of the trace whose variables these are: each has slots of its own.
         self._scope: Scope | None = None
         self._slots: dict[str, dict[int, keras.Variable]] = {}
         self._shared: dict[str, keras.Variable] = {}
+        # What `compute_gradients` has combined over replicas.
         self._reduced: list[Any] = []
         self._form: KerasForm | None = None
 
@@ -296,6 +300,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
     ) -> Any:
         """Apply gradients as a subclass says of each."""
         scope = self._scope
+        # A program's own rules know nothing of replicas: they get gradients that are combined.
         if not is_reduced:
             local = gradients
             gradients = (
@@ -303,6 +308,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
                 if scope is None
                 else scope.values.as_one(lambda: reduce_gradients(local))
             )
+        # In the order in which TensorFlow calls these methods.
         self._create_slots(variables)
         self._prepare()
         updates = [rule(gradient, variable) for gradient, variable in zip(gradients, variables, strict=True)]
@@ -386,6 +392,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
         ]
         keeps_slots = self._keeps_slots_by_row
 
+        # It may run later, once for all replicas: its arrays come in the order in which they are given below.
         def make(arrays: list[Any]) -> None:
             given = iter(arrays)
             own_gradients = [next(given) for _ in variables]
@@ -427,6 +434,7 @@ def _change(
         {name: number.astype(dtype) for name, number in numbers.items()},
     )
 
+    # The mask of rows, (rows,), against the variable's shape.
     def keep(new: Any, old: Any) -> Any:
         return new if rows is None else jnp.where(jnp.reshape(rows, (-1, *(1,) * (old.ndim - 1))), new, old)
 
@@ -443,6 +451,7 @@ def of_all_replicas(rows: list[Any]) -> list[Any]:
     replicas = syncing_replicas()
     if replicas is None or all(mask is None for mask in rows):
         return rows
+    # As numbers, since truth values can't be added up.
     counts = iter(
         replicas.all_reduce(ReduceOp.SUM, [mask.astype("float32") for mask in rows if mask is not None])
     )
@@ -466,6 +475,7 @@ def _gradients_now(loss: object, var_list: object, grad_loss: object) -> list[tu
     with GradientTape() as tape:
         value = loss()
     _check_loss(value)
+    # What the loss has read, and is trained.
     variables = list(tape.watched_variables()) if var_list is None else _flat(var_list)
     return list(zip(tape.gradient(value, variables, grad_loss), variables, strict=True))
 

@@ -137,6 +137,7 @@ class AdagradDAOptimizer(Optimizer):
             "learning_rate": learning_rate,
             "l1_regularization_strength": l1_regularization_strength,
             "l2_regularization_strength": l2_regularization_strength,
+            # TensorFlow counts the step that is being made.
             "global_step": lambda: keras.ops.add(global_step, 1),
         }
         slots = {"gradient_accumulator": 0.0, "gradient_squared_accumulator": first}
@@ -255,6 +256,7 @@ class FtrlOptimizer(Optimizer):
             "learning_rate_power": learning_rate_power,
             "beta": 0.0 if beta is None else beta,
         }
+        # TensorFlow lets each slot have a name of its own in checkpoints.
         names = {"accum": accum_name or name, "linear": linear_name or name}
         slots = {"accum": initial_accumulator_value, "linear": 0.0}
         self._set_rule(_rules.ftrl, numbers, slots, slot_names=names, is_by_row=True)

@@ -21,6 +21,7 @@ from stratax.tensorflow.v1._made_now import make_now
 from stratax.tensorflow.v1._operations import group
 from stratax.tensorflow.v1.scopes import Scope
 
+# First the one that TensorFlow asks of resource variables, which all variables are here.
 _RULES = ("_resource_apply_dense", "_apply_dense")
 
 
@@ -103,6 +104,7 @@ def make_slot(
         initializer: Gives its first value.
         shape: Its shape; None for the other one's.
     """
+    # `w/Adam`, then `w/Adam_1`: numbered in the order in which a variable gets its slots.
     full = name
     number = 0
     while scope.is_used(full):
@@ -140,6 +142,7 @@ def _value_now(scope: Scope | None, value: Any, name: str) -> Any:
     try:
         if scope is not None:
             return scope.values.value_now(value)
+    # It depends on more than constants.
     except LookupError:
         pass
     raise BadArgumentError(

@@ -42,6 +42,7 @@ class _Pooling(Layer):
 class AveragePooling1D(_Pooling, keras.layers.AveragePooling1D):
     """Gives each window's mean, as `tf.layers.AveragePooling1D`."""
 
+    # TensorFlow pools sequences as images of one row, which this takes out again.
     _operation = "Squeeze"
 
 

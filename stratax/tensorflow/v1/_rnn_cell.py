@@ -60,6 +60,7 @@ def check_cell(name: str, cell: object) -> None:
         BadTypeError: If it has no sizes, no first state, or can't be called.
     """
     lacking = [each for each in ("output_size", "state_size") if not hasattr(cell, each)]
+    # TensorFlow 1's cells have the one, Keras' the other.
     if not (hasattr(cell, "zero_state") or hasattr(cell, "get_initial_state")):
         lacking.append("zero_state")
     if lacking or not callable(cell):
@@ -131,7 +132,10 @@ class RNNCell(Layer):
         inputs = jax.tree.map(on_device, inputs)
         self._check_dtypes(inputs)
         with variable_scope(
-            self._scope_of_call(scope), custom_getter=self._noting, reuse=self.built or self._reuse
+            # What the call makes with `get_variable`, in whatever function, is the cell's.
+            self._scope_of_call(scope),
+            custom_getter=self._noting,
+            reuse=self.built or self._reuse,
         ) as entered:
             if not self.built:
                 shapes = jax.tree.map(lambda each: TensorShape(each.shape), inputs)
@@ -153,6 +157,7 @@ class RNNCell(Layer):
         return variable
 
     def _track_variable(self, variable: keras.Variable) -> None:
+        # By identity: outside of a model_fn `==` compares values.
         if all(variable is not each for each in self._cell_variables):
             self._cell_variables.append(variable)
 

@@ -187,6 +187,7 @@ class DropoutWrapper(WrapperCell):
         sizes = {"input": input_size, "state": self.cell.state_size, "output": self.cell.output_size}
         for what, size in sizes.items():
             if _loses(self._keep[what]):
+                # Variational dropout draws once: what is lost is lost in every step.
                 # One row for the whole batch, which each example and step has alike.
                 self._noise[what] = jax.tree.map(
                     lambda each: uniform((1, *sizes_of(each)), dtype=dtype, seed=self._seed), size
@@ -205,6 +206,7 @@ class DropoutWrapper(WrapperCell):
             return values
         leaves, treedef = jax.tree.flatten(values)
         chosen = [True] * len(leaves) if where is None else jax.tree.leaves(where)
+        # Drawn once for all steps, or anew by each leaf.
         noises = jax.tree.leaves(self._noise.get(what)) or [None] * len(leaves)
         made = [
             self._of_leaf(leaf, keep, noise) if is_chosen else leaf
@@ -240,6 +242,7 @@ def _choose(visitor: Callable[[Any], Any], state: object) -> Any:
     said = visitor(state)
     if not isinstance(state, list | tuple | dict):
         return bool(said)
+    # No answers for all that is below; of parts that it answers with True it is asked again.
     if said is False:
         return jax.tree.map(lambda _: False, state)
     parts = state.values() if isinstance(state, dict) else state

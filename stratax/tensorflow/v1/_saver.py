@@ -96,6 +96,7 @@ class Saver:
                 "A Saver of all variables is made in a model_fn. Received: var_list=None outside of one. Pass the "
                 "variables."
             )
+        # 0 and None keep all.
         self.max_to_keep = max_to_keep or None
         self.keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
         self.reshape = reshape
@@ -160,6 +161,7 @@ class Saver:
             The checkpoint's path.
         """
         checkpoint = Checkpoint(NamedVariables(lambda: self.variables))
+        # Without a step there is one checkpoint of the name, and nothing to keep or remove.
         if global_step is None:
             checkpoint.write(save_path)
             checkpoint.sync()

@@ -27,6 +27,7 @@ def _of_rows(name: str, what: str) -> Callable[..., Any]:
     ) -> Any:
         return getattr(_check(own_name, ref), own_name)(IndexedSlices(updates, indices))
 
+    # `name` is TensorFlow's parameter in `scatter`.
     own_name = name
     return _name(
         scatter,

@@ -49,6 +49,7 @@ _GENERATOR = "seed_generator_state"
 _NAME = "_stratax_full_name"
 
 
+# Array functions ask for these, and know no scopes.
 naming.find_operations_by(operation_of)
 
 
@@ -125,6 +126,7 @@ class ModelScope(Creator):
                 over.
         """
         _keras_optimizers.install()
+        # Behind the block Python's generator goes on as if nothing had been drawn in it.
         drawn = random.getstate()
         self._around = regions.current_region()
         try:
@@ -250,6 +252,7 @@ class ModelScope(Creator):
             name: The full name.
             is_local: Whether it begins anew in each session.
         """
+        # A variable that `get_variable` has not made may have the name already.
         path = self._free_name(name)
         if is_local:
             self.state.local.add(path)
@@ -425,6 +428,7 @@ class ModelScope(Creator):
         if not operations or region is None or self.is_running:
             yield
             return
+        # What variables have before the block: they get it back behind it.
         written = [(variable, variable.value) for variable in self._used.values()]
         equal = {id(variable) for variable, _ in written if region.is_equal(variable)}
         in_effect = self._in_effect
@@ -519,6 +523,7 @@ def _find_reached(operations: Iterable[Operation]) -> dict[int, Operation]:
 
 
 def _default_name(cls: type) -> str:
+    # TensorFlow's default is `Variable`, that of Keras `variable`.
     return "Variable" if cls.__module__.startswith("stratax") else "variable"
 
 

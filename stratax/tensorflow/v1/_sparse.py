@@ -53,12 +53,14 @@ def to_dense(
     if not isinstance(sp_input, HostTensor):
         return sparse_to_dense(sp_input, default_value, validate_indices, name)
     scope = current_or_none()
+    # A feature without a shape is a SparseTensor.
     if scope is None or sp_input.shape is not None or sp_input.dtype.kind not in "biuf":
         raise errors.BadTypeError(
             "to_dense takes sparse features of numbers in a model_fn: strings stay on the host. Received: "
             f"sp_input={shown(sp_input)}. Use tf.sparse.to_dense in the input_fn's dataset.map, or a feature column."
         )
     feature = sp_input.name
+    # What a cell without a value has, in the feature's own dtype.
     fill = sparse_to_dense(_nothing(sp_input.dtype), default_value)[0, 0]
 
     def dense(batch: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -78,6 +80,7 @@ def _scatter(sparse: SparseTensor, default_value: Any) -> Any:
     """Return the dense array of a SparseTensor in the program that computes its values."""
     import jax.numpy as jnp
 
+    # The size of an array is part of the program.
     check_known("to_dense", sparse.dense_shape)
     indices, values = jnp.asarray(sparse.indices), jnp.asarray(sparse.values)
     sizes = np.asarray(sparse.dense_shape).tolist()

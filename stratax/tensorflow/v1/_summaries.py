@@ -163,6 +163,7 @@ def audio(
         )
     _check_count(max_outputs)
     if _is_forwarded():
+        # TensorFlow 2's function wants a dimension for channels.
         clips = value if np.ndim(value) == 3 else value[..., None]
         return _forward(
             name, family, lambda tag: audio_v2(tag, clips, int(sample_rate), max_outputs=max_outputs)
@@ -241,6 +242,7 @@ def merge(inputs: Sequence[Any], collections: Sequence[str] | None = None, name:
     Raises:
         BadTypeError: If one of them is no summary.
     """
+    # By default in no collection: the parts of it are.
     return _collect(forms.merge_records(list(inputs), name or "Merge/MergeSummary"), collections or ())
 
 
@@ -346,6 +348,7 @@ def _strings(tensor: TensorLike) -> Any:
             f"A text summary holds strings. Received: {shown(tensor)} ({type(tensor).__name__}). Format it first "
             "(`str(tensor)`)."
         )
+    # NumPy would make strings of fixed length of `bytes`.
     made = np.empty(len(flat), object)
     made[:] = flat
     return made.reshape(array.shape)

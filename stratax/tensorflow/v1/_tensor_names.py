@@ -40,9 +40,11 @@ class TensorNames:
     def scope(self, name: str) -> Iterator[str]:
         """Have the names of operations in a block begin with a name of its own; yields it with a slash behind it."""
         before = self.prefix
+        # A name with a slash at its end is a whole one, which is entered again.
         if name.endswith("/"):
             self.prefix = name
         else:
+            # Without a name it leads out of all scopes.
             self.prefix = f"{self.unique(name)}/" if name else ""
         try:
             yield self.prefix
@@ -79,6 +81,7 @@ class TensorNames:
     def of(self, tensor: TensorLike) -> str:
         """Return the name of a tensor, without the number of a first output; it gets one if it has none."""
         found = self._tensor_names.get(id(tensor))
+        # Ids come again: the object says whether it is the one that was noted.
         if found is None or found[0] is not tensor:
             name = self.unique("Tensor")
             self._tensor_names[id(tensor)] = found = tensor, name

@@ -18,6 +18,7 @@ _KINDS = ("true_positives", "false_negatives", "true_negatives", "false_positive
 # By how much the outer thresholds are beyond 0 and 1, and what keeps quotients from being 0/0.
 _EDGE = 1e-7
 
+# TensorFlow's `epsilon` for areas.
 _AREA_EPSILON = 1e-6
 
 
@@ -123,6 +124,7 @@ def auc(
             f"summation_method must be one of {tuple(_SUMMATIONS)}. Received: "
             f"summation_method={shown(summation_method)}."
         )
+    # The area is added up between neighbours.
     inner = inner_thresholds(num_thresholds) if thresholds is None else sorted(thresholds)
     edges = [-_EDGE, *inner, 1 + _EDGE]
     sums = at_thresholds(labels, predictions, edges, weights, _KINDS)
@@ -161,6 +163,7 @@ def specificity_at_sensitivity(
 ) -> Measure:
     """Return the specificity where the sensitivity is nearest to a number, as TensorFlow's metric of that name."""
     _check_part("sensitivity", sensitivity)
+    # Not beyond 1, as TensorFlow has it in this metric alone.
     edges = [-_EDGE, *inner_thresholds(num_thresholds), 1 - _EDGE]
     sums = at_thresholds(labels, predictions, edges, weights, _KINDS)
     return Measure(sums, functools.partial(_specificity_at, sensitivity=sensitivity))
@@ -192,6 +195,7 @@ def at_thresholds(
 
 
 def inner_thresholds(num_thresholds: int) -> list[float]:
+    # Evenly between 0 and 1, both ends left out.
     return [(index + 1) / (num_thresholds - 1) for index in range(num_thresholds - 2)]
 
 
@@ -229,6 +233,7 @@ def _interpolate_area(tp: Any, fp: Any, fn: Any) -> Any:
     slope = ratio(steps, jnp.maximum(positives[:-1] - positives[1:], 0))
     # tp = intercept + slope * positives between two thresholds.
     intercept = tp[1:] - slope * positives[1:]
+    # Where nothing is predicted the logarithm is 0.
     is_there = (positives[:-1] > 0) & (positives[1:] > 0)
     growth = jnp.where(is_there, positives[:-1] / jnp.where(is_there, positives[1:], 1), 1)
     return jnp.sum(ratio(slope * (steps + intercept * jnp.log(growth)), jnp.maximum(tp[1:] + fn[1:], 0)))

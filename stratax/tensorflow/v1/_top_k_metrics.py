@@ -77,6 +77,7 @@ def _measure(
 ) -> Measure:
     """Measure which part of the top predictions is true ("precision"), or of the labels is predicted ("recall")."""
     hits, misses, rest = _set_sizes(labels, indices, class_id)
+    # Precision loses by what is predicted wrongly, recall by what is missed.
     wrong, others = ("false_positive", rest) if kind == "precision" else ("false_negative", misses)
     sums = {
         _at_k_name("true_positive", k, class_id): _sum_weighted(hits, weights),
@@ -114,6 +115,7 @@ def average_precision_at_k(
     factors = jnp.ones(()) if weights is None else on_device(weights).astype(jnp.float32)
     factors = broadcast(factors, average)
     weighted = average if weights is None else average * factors
+    # TensorFlow's names: `max` has the sum of weights.
     sums = {"max": jnp.sum(factors), "total": jnp.sum(weighted)}
     compute = functools.partial(mean_of, count="max")
     return Measure(sums, compute, name=_at_k_name("average_precision", k))
@@ -137,6 +139,7 @@ def _at_k_name(name: str, k: int | None = None, class_id: int | None = None) -> 
 def _labels_of(labels: TensorLike, indices: Array) -> Any:
     """Return labels with one dimension for those of an example, as integers."""
     found = on_device(labels)
+    # One label for each example.
     if found.ndim == indices.ndim - 1:
         found = found[..., None]
     if found.ndim != indices.ndim or found.shape[:-1] != indices.shape[:-1]:

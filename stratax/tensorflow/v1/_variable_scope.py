@@ -174,6 +174,7 @@ class name_scope(contextlib.ContextDecorator):
                 f"The name of a name scope must be a string. Received: {shown(name)}."
             )
         self._name = chosen or ""
+        # A stack, as one object may be entered within itself.
         self._entered: list[contextlib.ExitStack] = []
 
     @property
@@ -188,6 +189,7 @@ class name_scope(contextlib.ContextDecorator):
         if scope is not None:
             full = stack.enter_context(scope.names.scope(self._name))
         else:
+            # A name with a slash at its end is a whole one, and none leads out of all scopes.
             around = [] if not self._name or self._name.endswith("/") else seam.current_path()
             parts = [*around, *filter(None, self._name.split("/"))]
             stack.enter_context(seam.at_path(parts))
@@ -381,6 +383,7 @@ def _first_values(initializer: Any, dtype: str) -> Callable[..., Any]:
             given = made(shape, dtype=dtype)
         except TypeError:
             given = made(shape)
+        # What it has computed in the program is wanted as a value now.
         return given if not isinstance(given, jax.core.Tracer) else current().values.value_now(given)
 
     return values

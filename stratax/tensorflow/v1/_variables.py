@@ -75,6 +75,7 @@ class ModelVariable(Variable):
             for key in collections or ():
                 if key not in ("variables", "trainable_variables"):
                     current().collections.add(key, self)
+        # `Scope.give` has found a variable of this name; Python calls `__init__` of it all the same.
         if state.is_made(self):
             return
         if callable(initial_value):
@@ -152,6 +153,7 @@ class ModelVariable(Variable):
         # Likewise: `average or variable`.
         return bool(self.numpy()) if current_or_none() is None else True
 
+    # A class with an `__eq__` of its own has none.
     __hash__ = object.__hash__
 
     @property

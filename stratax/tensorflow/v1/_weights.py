@@ -34,6 +34,7 @@ def check_broadcastable(weights: Any, values: Any) -> None:
     """
     if weights.ndim == 0:
         return
+    # NumPy broadcasts other ranks, too, from the last dimension on: TensorFlow takes that for a mistake.
     if weights.ndim == values.ndim and all(
         size in (1, wanted) for size, wanted in zip(weights.shape, values.shape, strict=True)
     ):

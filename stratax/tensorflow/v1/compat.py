@@ -219,6 +219,7 @@ def _of_specs(dataset: Any, get: Callable[[Any], Any]) -> Any:
             return {key: of(value) for key, value in spec.items()}
         if type(spec) is tuple:
             return tuple(of(value) for value in spec)
+        # Named tuples, and no specs, which have a dtype.
         if isinstance(spec, tuple) and not hasattr(spec, "dtype"):
             return type(spec)(*(of(value) for value in spec))
         return get(spec)

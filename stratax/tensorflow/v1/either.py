@@ -15,6 +15,7 @@ from stratax.tensorflow.v1 import _initializers, _losses, _mean_metrics
 from stratax.tensorflow.v1._current import current_or_none
 
 _NEWER = ("y_true", "y_pred")
+# TensorFlow 2's default, where TensorFlow 1 has 1.
 _DEVIATION = 0.05
 
 
@@ -22,6 +23,7 @@ def _either(version_1: Callable[..., Any], version_2: Callable[..., Any]) -> Cal
     @functools.wraps(version_1)
     def function(*args: object, **kwargs: object) -> Any:
         is_newer = any(name in kwargs for name in _NEWER) or (
+            # Programs of TensorFlow 2 call losses with two operands; a model_fn is one of TensorFlow 1.
             current_or_none() is None and not kwargs and len(args) == len(_NEWER)
         )
         return (version_2 if is_newer else version_1)(*args, **kwargs)
