@@ -16,6 +16,7 @@ def register() -> None:
             "stratax.tensorflow.ops.math.elementwise": (),
             "stratax.tensorflow.ops.arrays.indexing": (),
             "stratax.tensorflow.ops.math.linalg": (),
+            # Except for the functions in a tuple: dropout draws numbers.
             "stratax.tensorflow.ops.nn.nn": ("dropout",),
             "stratax.tensorflow.ops.nn.normalization": (),
             "stratax.tensorflow.ops.arrays.ordering": (),

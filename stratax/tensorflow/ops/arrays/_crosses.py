@@ -49,8 +49,10 @@ def cross(inputs: Sequence[Any], num_buckets: int, hash_key: int | None) -> Spar
             "Inputs of a cross have as many rows. Received: "
             f"{', '.join(str(len(each.words)) for each in rows)} rows."
         )
+    # 0 counts as no key, as in TensorFlow.
     begun = _Rows(fingerprint_cat(np.uint64(hash_key or DEFAULT_KEY), rows[0].words), rows[0].present)
     found = functools.reduce(_pairs, rows[1:], begun)
+    # How many hashes each row has, and the place of each of them in its row.
     counts = found.present.sum(axis=1, dtype=np.int64)
     places = np.cumsum(found.present, axis=1)[found.present] - 1
     indices = np.stack([np.repeat(np.arange(len(counts)), counts), places], axis=1).astype(np.int64)
@@ -73,6 +75,7 @@ def _rows(value: TensorLike) -> _Rows:
     indices, values, sizes = (np.asarray(as_array(part)) for part in value.parts)
     rows, count = indices[:, 0], int(sizes[0])
     # One after another, whatever their columns are.
+    # It counts on indices in row-major order, as TensorFlow's operations do.
     lengths = np.bincount(rows, minlength=count)
     places = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     shape = (count, int(lengths.max(initial=0)))

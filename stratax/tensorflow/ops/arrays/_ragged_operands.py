@@ -54,6 +54,7 @@ def of_ragged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mappi
         TracingError: It needs lengths of rows that a compiled function computes.
     """
     name = function.__name__
+    # By name: what `op` has made of a function is another object than the function.
     own = _OWN.get(name)
     if own is not None:
         return _with_known_rows(own, name, args, kwargs)
@@ -70,6 +71,7 @@ def _with_known_rows(
 ) -> Any:
     if not is_tracing():
         return function(*args, **kwargs)
+    # Not at the top: pipelines compute with rows, too, and do without JAX.
     import jax
 
     try:
@@ -90,6 +92,7 @@ def _of_flat_values(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
     def of_values(*values: object) -> Any:
         given = list(args)
+        # The values behind those of `places` are those of keyword arguments.
         for i, value in zip(places, values, strict=False):
             given[i] = as_element(value)
         named = dict(zip(names, map(as_element, values[len(places) :]), strict=True))
@@ -99,6 +102,7 @@ def _of_flat_values(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 
 def _is_operand(value: TensorLike) -> bool:
+    # JAX' arrays and tracers have an `aval`.
     return isinstance(value, RaggedTensor | np.ndarray) or hasattr(value, "aval")
 
 
@@ -118,11 +122,13 @@ def _reduction(ufunc: np.ufunc, empty: Callable[[np.dtype], Any], dtype: Any = N
         name: str | None = None,
         **older: object,
     ) -> Any:
+        # TensorFlow 1 calls it `keep_dims`.
         keeps = keepdims or bool(older.get("keep_dims"))
         axes = range(input_tensor.ndim) if axis is None else np.atleast_1d(np.asarray(axis)).tolist()
         dims = [dim_of(each, input_tensor.ndim) for each in axes]
         if len(set(dims)) < len(dims):
             raise BadArgumentError(f"A dimension is reduced once. Received: axis={shown(axis)}.")
+        # The last dimension first: then the numbers of the others stay right.
         wanted = sorted(dims, reverse=True)
         made = (
             input_tensor
@@ -140,7 +146,9 @@ def _reduction(ufunc: np.ufunc, empty: Callable[[np.dtype], Any], dtype: Any = N
 
 def _reduce(rows: Any, axis: int, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
     if not isinstance(rows, RaggedTensor):
+        # With `dtype`, as NumPy adds up int32 in int64; with `initial`, as there may be no rows at all.
         return ufunc.reduce(np.asarray(rows), axis=axis, dtype=rows.dtype, initial=empty(rows.dtype))
+    # Rows outside stay as they are: what is reduced lies below them.
     if axis > 1:
         return rows.with_values(_reduce(rows.values, axis - 1, ufunc, empty))
     if isinstance(rows.values, RaggedTensor):
@@ -158,6 +166,7 @@ def _columns(
     width = int(lengths_of(splits).max(initial=0))
     made = np.full((width, *values.shape[1:]), empty(values.dtype), values.dtype)
     rows = row_ids(splits)
+    # Values of several rows meet in one cell, which `made[...] = values` would write once.
     ufunc.at(made, np.arange(len(rows)) - splits[rows], values)
     return made
 
@@ -181,6 +190,7 @@ def _merge(rows: list[Any], ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -
     return ragged.stack([_reduce(column, 0, ufunc, empty) for column in columns])
 
 
+# TensorFlow's reductions of empty rows give the dtype's limits, and no infinities.
 def _least(dtype: np.dtype) -> Any:
     return np.finfo(dtype).min if dtype.kind == "f" else np.iinfo(dtype).min
 
@@ -194,11 +204,13 @@ _sum = _reduction(np.add, lambda dtype: dtype.type(0))
 
 def _mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     flat = input_tensor.flat_values
+    # Whole numbers give float64, as TensorFlow divides int32 and int64.
     values = (
         input_tensor if flat.dtype.kind == "f" else input_tensor.with_flat_values(flat.astype(np.float64))
     )
     total = _sum(values, axis, keepdims)
     count = _sum(values.with_flat_values(np.ones_like(values.flat_values)), axis, keepdims)
+    # The mean of an empty row is NaN, as in TensorFlow.
     with np.errstate(invalid="ignore", divide="ignore"):
         return total / count
 
@@ -229,6 +241,7 @@ def _gather(
     from stratax.tensorflow.ops.arrays import arrays
 
     if batch_dims:
+        # Within one row of the batch its dimension is gone.
         inner = axis - 1 if axis else None
         pairs = zip(params, indices, strict=True)
         return ragged.stack([_gather(a, b, axis=inner, batch_dims=batch_dims - 1) for a, b in pairs])
@@ -242,6 +255,7 @@ def _gather(
     check_indices([chosen], [len(params)])
     if chosen.ndim == 0:
         return params[int(chosen)]
+    # From the last dimension of `indices` on: its form, around the rows that were taken.
     made: Any = ragged.take_rows(params, chosen.reshape(-1))
     for size in reversed(chosen.shape[1:]):
         made = RaggedTensor.from_uniform_row_length(made, size)
@@ -272,6 +286,7 @@ def _reverse(tensor: RaggedTensor, axis: Axis, name: str | None = None) -> Any:
 def _squeeze(input: RaggedTensor, axis: Axis = None, name: str | None = None) -> Any:
     made: Any = input
     axes = np.atleast_1d(np.asarray(axis)).tolist() if axis is not None else []
+    # From the last on: to remove a dimension moves those behind it.
     for each in sorted((a + input.ndim if a < 0 else a for a in axes), reverse=True):
         made = _squeeze_axis(made, each)
     return made
@@ -302,6 +317,7 @@ def _boolean_mask(
 
 
 def _size(input: RaggedTensor, out_type: DTypeLike = np.int32, name: str | None = None) -> Any:
+    # Values are counted, and not the cells of the smallest array around them.
     return as_element(np.asarray(np.prod(input.flat_values.shape, dtype=np.int64), out_type)[()])
 
 

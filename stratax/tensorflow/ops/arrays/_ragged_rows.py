@@ -49,6 +49,7 @@ def map_rows(
         )
     signature = dtype if fn_output_signature is None else fn_output_signature
     if signature is None:
+        # Results are like elements unless they are declared.
         specs, declared = [_of_a_row(leaf) for leaf in leaves], structure
     else:
         specs, declared = flatten(signature, lambda part: hasattr(part, "dtype") or isinstance(part, type))
@@ -94,11 +95,15 @@ def _stack(results: list[Any], spec: Any) -> Any:
     """Return results one beside the other, as they are declared."""
     if isinstance(spec, CompositeSpec):
         if isinstance(spec, RaggedTensorSpec) and results:
+            # Results may be arrays, each of a length of its own: they are the rows.
             return ragged.stack([np.asarray(each) if not _is_composite(each) else each for each in results])
         return spec.join([each.on_host() for each in results])
+    # What is declared is a spec, a dtype of TensorFlow's or of NumPy's, or NumPy's class.
     dtype = np.dtype(getattr(getattr(spec, "dtype", spec), "as_numpy_dtype", getattr(spec, "dtype", spec)))
     arrays = [
-        np.asarray(each, dtype) if isinstance(each, int | float) else np.asarray(each) for each in results
+        # Python's numbers take the dtype that was declared; arrays have to have it.
+        np.asarray(each, dtype) if isinstance(each, int | float) else np.asarray(each)
+        for each in results
     ]
     for array in arrays:
         if array.dtype != dtype and not (array.dtype.kind in "SUO" and dtype.hasobject):
@@ -134,6 +139,7 @@ def split(
         # Less the sum without the -1 itself.
         sizes = [total - sum(sizes) - 1 if size == -1 else size for size in sizes]
     else:
+        # What does not divide is found by the sum below.
         sizes = [total // int(given)] * int(given)
     if sum(sizes) != total:
         raise BadArgumentError(
@@ -163,6 +169,7 @@ def gather_nd(
     found = [_at(params, place) for place in places.reshape(-1, places.shape[-1]).tolist()]
     if places.ndim == 1:
         return found[0]
+    # Places of full depth are of numbers, others of rows.
     is_number = not isinstance(found[0], RaggedTensor) and not np.ndim(found[0]) if found else False
     made = as_element(np.asarray(found)) if is_number else ragged.stack(found)
     # The other dimensions of the places, from the innermost, around the rows that were found.
@@ -173,6 +180,7 @@ def gather_nd(
 
 def _at(rows: Any, place: list[int]) -> Any:
     for index in place:
+        # By Python's indexing a negative number would count from the end.
         check_indices([np.asarray(index)], [len(rows)])
         rows = rows[index]
     return rows

@@ -90,6 +90,7 @@ def cast(x: TensorLike, dtype: DTypeLike) -> Any:
     if is_numpy(x):
         return _convert(x, wanted)
     if is_made_on_host(x):
+        # `[()]` makes a scalar of what has no dimensions, and leaves other arrays alone.
         return _convert(as_array(x), wanted)[()]
     if isinstance(x, bool | int | float | complex | list | tuple) and is_made_of_numbers(x):
         # As arrays of numbers are cast, of 64 bits: what does not fit wraps, where Python's numbers would raise.
@@ -139,6 +140,7 @@ def shape(input: TensorLike, out_type: DTypeLike = "int32") -> Any:
     # Symbolic tensors of Keras have open sizes, which no array of integers can hold.
     if None in sizes:
         return sizes
+    # Symbols for sizes stay what they are in an array of objects only.
     return np.asarray(sizes, object if any(map(is_symbolic_size, sizes)) else as_dtype(out_type))
 
 
@@ -153,6 +155,7 @@ def size(input: TensorLike, out_type: DTypeLike = "int32") -> Any:
     """Return the number of elements of `input`, a NumPy scalar, as `tf.size`."""
     sizes = shape(input)
     if any(map(is_symbolic_size, sizes)):
+        # NumPy's product would ask symbols for numbers.
         return math.prod(sizes)
     return as_dtype(out_type).type(np.prod(sizes, dtype=np.int64))
 
@@ -265,9 +268,11 @@ def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", consta
         if np.ndim(around):
             raise BadArgumentError(f"constant_values is a scalar. Received: constant_values={shown(around)}.")
         if holds_text(tensor):
+            # The default, 0, is no text: an empty string takes its place, as in TensorFlow.
             around = as_text("constant_values", b"" if isinstance(around, int) else around)[()]
         return _library(tensor).pad(_array(tensor), widths, mode=kind, constant_values=around)
     # NumPy would begin from the other edge again.
+    # REFLECT leaves the edge itself out, so that one value less is there to mirror.
     longest = [size - (kind == "reflect") for size in sizes]
     if any(max(width) > limit for width, limit in zip(widths, longest, strict=True)):
         raise BadArgumentError(
@@ -382,6 +387,7 @@ def gather(
         BadTypeError: If traced indices look up text outside of a `model_fn`.
     """
     if batch_dims:
+        # TensorFlow's default is the first dimension behind the batch.
         return indexing.gather_batches(params, indices, batch_dims if axis is None else axis, batch_dims)
     axis = 0 if axis is None else axis
     look_up = labels.lookup()
@@ -464,6 +470,7 @@ def one_hot(
         raise BadArgumentError(f"depth must be non-negative. Received: depth={length}.")
     if is_on_host(indices):
         indices = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
+        # An index out of range equals no class: its vector is off everywhere, as in TensorFlow.
         hot = np.where(indices[..., None] == np.arange(length), kind.type(on), kind.type(off))
         return hot if axis in (None, -1) else np.moveaxis(hot, -1, axis)
     # As booleans first: any two values of any dtype can be chosen by them.

@@ -134,6 +134,7 @@ def _block(block_shape: TensorLike) -> tuple[int, ...]:
         raise BadArgumentError(
             f"Blocks have sizes of at least 1. Received: block_shape={shown(block_shape)}."
         )
+    # One number is the side of a square, as TensorFlow 1's block_size.
     return sizes * 2 if np.ndim(block_shape) == 0 else sizes
 
 

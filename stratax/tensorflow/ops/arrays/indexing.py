@@ -31,6 +31,7 @@ from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.calls.text import or_text
 
+# As `np.newaxis`.
 newaxis = None
 
 
@@ -69,6 +70,7 @@ def slice(input_: Any, begin: Any, size: Any) -> Any:
                 f"The block is not within the array's shape {tuple(array.shape)}. Received: begin={shown(begin)}, "
                 f"size={shown(size)}."
             )
+    # `slice` itself is TensorFlow's function here.
     return array[tuple(map(builtins.slice, places, ends))]
 
 
@@ -95,6 +97,7 @@ def _dynamic_slice(array: Array, starts: Sequence[Any], sizes: Sequence[int]) ->
         length - int(start) if wanted == -1 else wanted
         for start, wanted, length in zip(starts, sizes, array.shape, strict=True)
     ]
+    # XLA moves a block that reaches beyond the end back into the array: nobody can check it before.
     return lax.dynamic_slice(on_device(array), starts, lengths)
 
 
@@ -145,6 +148,7 @@ def strided_slice(
 
     def part(place: int) -> Any:
         bit = 1 << place
+        # In TensorFlow's order of precedence: ellipsis, new axis, dimension that is dropped.
         if ellipsis_mask & bit:
             return Ellipsis
         if new_axis_mask & bit:
@@ -152,6 +156,7 @@ def strided_slice(
         if shrink_axis_mask & bit:
             return starts[place] if is_traced(starts[place]) else int(starts[place])
         return builtins.slice(
+            # Only a dropped dimension may begin at a traced number: of others it would change the size.
             None if begin_mask & bit else int(starts[place]),
             None if end_mask & bit else ends[place],
             steps[place],
@@ -264,6 +269,7 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
     remedy = "Use tf.where(mask, tensor, 0) or weights, which keep the shape."
     kept = require_known("mask", mask, remedy).astype(bool)
     array = tensor if hasattr(tensor, "shape") else _array(tensor)
+    # The mask may have several dimensions, from `axis` on.
     first = 0 if axis is None else check_axis(axis, max(array.ndim, 1))
     last = first + kept.ndim
     if not kept.ndim or tuple(array.shape[first:last]) != kept.shape:
@@ -271,6 +277,7 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
             f"The mask does not fit. Expected: shape {tuple(array.shape[first:last])}, with one dimension at least. "
             f"Received: mask of shape {kept.shape} for a tensor of shape {tuple(array.shape)}."
         )
+    # Places that are known, and not booleans: the size of the result is part of the program.
     return call_with_library(_mask, array, places=np.flatnonzero(kept), first=first, last=last)
 
 
@@ -321,6 +328,7 @@ def _scatter_nd(xp: ModuleType, tensor: Array, indices: Array, updates: Array, *
 
 
 def _tensor_scatter(name: str, how: str, what: str) -> Any:
+    # Text is looked for in these two; indices, behind them, are brought to the host with it.
     @or_text("tensor", "updates")
     def of_text(tensor: TensorLike, updates: TensorLike, indices: TensorLike) -> Any:
         return call_with_library(_in_order, tensor, updates, indices, how=how)
@@ -340,6 +348,7 @@ def _tensor_scatter(name: str, how: str, what: str) -> Any:
 
 def _in_order(xp: ModuleType, tensor: Array, updates: Array, indices: Array, *, how: str) -> Any:
     dtype = np.dtype(tensor.dtype)
+    # Text has no other dtype to be converted to.
     return _scatter_nd(xp, tensor, indices, updates if dtype.hasobject else updates.astype(dtype), how=how)
 
 
@@ -383,6 +392,7 @@ def unravel_index(indices: TensorLike, dims: TensorLike) -> Any:
     sizes = sizes_of("dims", dims)
 
     def unravel(xp: ModuleType, indices: Array) -> Any:
+        # JAX would clip what is out of range.
         check_indices([indices], [int(np.prod(sizes))])
         found = xp.stack(xp.unravel_index(indices, sizes))
         return found.astype(indices.dtype)
@@ -408,6 +418,7 @@ def sequence_mask(lengths: TensorLike, maxlen: TensorLike | None = None, dtype: 
         BadArgumentError: If it is negative.
     """
     if maxlen is None:
+        # A model_fn's batch is padded to its longest sequence: that size is known while it is traced.
         found = naming.longest_of(lengths)
         longest = (
             # A result's shape can't depend on values that are traced.
@@ -443,6 +454,7 @@ def dynamic_partition(data: Any, partitions: TensorLike, num_partitions: int) ->
     numbers = require_known(
         "partitions", partitions, "Compute with masks: tf.where(partitions == number, data, 0)."
     )
+    # How long each part is follows from the numbers: they have to be known.
     check_indices([numbers], [num_partitions])
     return [
         boolean_mask(data, numbers == number) if numbers.ndim else _whole(data, numbers == number)
@@ -571,6 +583,7 @@ def roll(input: TensorLike, shift: Any, axis: TensorLike) -> Any:
     Returns:
         An array of the shape of `input`, where it is.
     """
+    # `shift` may be traced, `axis` may not: it decides what the program moves.
     axes, shifts = sizes_of("axis", axis), _parts(shift)
     if len(axes) != len(shifts):
         raise BadArgumentError(
@@ -593,5 +606,6 @@ def places_of(condition: TensorLike) -> Any:
         raise BadArgumentError(
             f"A scalar has no places. Received: condition={shown(condition)}. Pass an array."
         )
+    # In row-major order, as TensorFlow gives them.
     places = np.argwhere(values).astype(np.int64)
     return places if is_host_call(condition) else on_device(places)

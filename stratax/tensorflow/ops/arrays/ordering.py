@@ -159,6 +159,7 @@ def top_k(
             return TopKV2(np.take_along_axis(input, places, -1), places.astype(as_dtype(index_type)))
         from jax import lax
 
+        # Of equal elements the one with the lower index comes first, in XLA as in TensorFlow.
         values, places = lax.top_k(input, count)
         return TopKV2(values, places.astype(dtype_in(xp, index_type)))
 
@@ -176,6 +177,7 @@ def _approximate(name: str, library_name: str, what: str) -> Any:
     ) -> tuple[Any, Any]:
         from jax import lax
 
+        # Approximate on TPUs only: XLA's other backends sort all of it.
         values, places = getattr(lax, library_name)(
             on_device(operand),
             k,
@@ -310,6 +312,7 @@ def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = "int32") ->
     """
     remedy = "Use a mask: tf.reduce_any(x[:, None] == y[None], 1)."
     values = require_known("x", x, remedy)
+    # In the order of `x`, repeated ones included, as in TensorFlow.
     (places,) = np.nonzero(~np.isin(values, require_known("y", y, remedy)))
     results = values[places], places.astype(as_dtype(index_dtype))
     return results if is_host_call(x, y) else (on_device(results[0]), on_device(results[1]))

@@ -88,10 +88,12 @@ def _array(values: TensorLike, dtype: DTypeLike | None) -> np.ndarray:
     if isinstance(values, list) and len({isinstance(value, str | bytes) for value in values}) > 1:
         raise BadTypeError(f"Text goes together with text only. Received: {shown(values)}.")
     made = as_array(values)
+    # NumPy would make a string of fixed length of a single `bytes`.
     array = np.asarray(made, object if isinstance(made, bytes) else None)
     if dtype is None:
         return array
     wanted = as_dtype(dtype)
+    # No values at all can be of any dtype.
     if array.size and (array.dtype.kind == "O") != wanted.hasobject:
         raise BadTypeError(
             f"The values have another dtype. Expected: {wanted}. Received: {shown(values)}. Leave out dtype."
@@ -165,6 +167,7 @@ def segment_ids_to_row_splits(
     segment_ids: TensorLike, num_segments: TensorLike | None = None, out_type: DTypeLike | None = None
 ) -> Any:
     """Return where rows begin, of the number of each value's row, as `tf.ragged.segment_ids_to_row_splits`."""
+    # Only where rows begin is wanted: their values do not matter.
     rows = RaggedTensor.from_value_rowids(np.zeros(np.shape(segment_ids)), segment_ids, num_segments)
     return as_element(rows.row_splits if out_type is None else rows.row_splits.astype(as_dtype(out_type)))
 
@@ -184,6 +187,7 @@ def map_flat_values(op: Callable[..., Any], *args: object, **kwargs: object) -> 
     ragged = [each for each in given if isinstance(each, RaggedTensor)]
     if not ragged:
         return op(*args, **kwargs)
+    # Its rows are those of the result; the function must give as many values.
     first = ragged[0]
     for other in ragged[1:]:
         same = len(first.nested_row_splits) == len(other.nested_row_splits) and all(
@@ -219,6 +223,7 @@ def boolean_mask(data: TensorLike, mask: TensorLike) -> Any:
         if mask.ndim > 1:
             mask = RaggedTensor.from_tensor(mask, ragged_rank=mask.ndim - 1)
     if not isinstance(mask, RaggedTensor):
+        # A vector of booleans chooses whole rows.
         chosen = np.flatnonzero(mask)
         return (
             take_rows(data, chosen)
@@ -229,6 +234,7 @@ def boolean_mask(data: TensorLike, mask: TensorLike) -> Any:
         data = RaggedTensor.from_tensor(data, ragged_rank=mask.ragged_rank)
     # Dimension by dimension from the outside: at the innermost the mask's own values count what stays in each row.
     inner = boolean_mask(data.values, mask.values)
+    # How long rows are then: by their values that stay; of rows of rows none goes.
     kept = (
         segment(np.add, np.asarray(mask.flat_values, np.int64), mask.nested_row_splits[0], 0)
         if not isinstance(mask.values, RaggedTensor)
@@ -279,6 +285,7 @@ def expand_dims(input: TensorLike, axis: int, name: str | None = None) -> Any:
     """Return rows with a new dimension of size 1, as `tf.expand_dims`."""
     if not isinstance(input, RaggedTensor):
         return np.expand_dims(input, int(axis))
+    # Behind the rows the new dimension is one of the values.
     place = dim_of(axis, input.ndim + 1)
     if place == 0:
         return input[None]
@@ -334,6 +341,7 @@ def concat(values: Sequence[Any], axis: int, name: str | None = None) -> Any:
     # Row i of each, one after another.
     order = np.arange(count * len(rows)).reshape(len(rows), count).T.reshape(-1)
     taken = take_rows(joined, order)
+    # A new row ends where the last of its parts does.
     return RaggedTensor(taken.values, taken.row_splits[:: len(rows)])
 
 
@@ -375,6 +383,7 @@ def _cells(column: object) -> list[list[bytes]]:
             found[row].append(value)
         column = constant(found, ragged_rank=1)
     listed = column.to_list() if isinstance(column, RaggedTensor) else np.asarray(as_array(column)).tolist()
+    # Whole numbers are joined as decimal text, as in TensorFlow.
     return [[cell if isinstance(cell, bytes) else str(cell).encode() for cell in row] for row in listed]
 
 
@@ -405,6 +414,7 @@ def stack_dynamic_partitions(data: TensorLike, partitions: TensorLike, num_parti
     if numbers.ndim > 1:
         values = values.reshape((-1, *values.shape[numbers.ndim :]))
         numbers = numbers.reshape(-1)
+    # Stable: within a part values stay in their order.
     order = np.argsort(numbers, kind="stable")
     taken = take_rows(values, order) if isinstance(values, RaggedTensor) else values[order]
     kind = np.int64 if getattr(partitions, "dtype", None) == np.int64 else np.int32

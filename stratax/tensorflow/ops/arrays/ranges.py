@@ -65,6 +65,7 @@ def range(
 def _check_bounds(first: TensorLike, last: Any, step: Any) -> None:
     if step == 0:
         raise BadArgumentError(f"The range would never end. Received: delta={step}. Leave it out.")
+    # TensorFlow raises; NumPy would give an empty array.
     if first != last and (first < last) != (step > 0):
         raise BadArgumentError(
             f"The range leads away from its end. Expected: start {'<=' if step > 0 else '>='} limit where delta "
@@ -81,6 +82,7 @@ def _of_symbols(bounds: list[Any], dtype: DTypeLike | None) -> Any:
 
 
 def _plain(array: np.ndarray, bound: object) -> Any:
+    # A Python number has no dtype of its own, so that it does not decide on that of the result.
     return array[()] if hasattr(bound, "dtype") else bound
 
 
@@ -95,6 +97,7 @@ def _is_floating(bounds: list[Any], dtype: DTypeLike | None) -> bool:
 
 def _numbers(bounds: list[Any], dtype: DTypeLike | None) -> np.ndarray:
     dtypes = [np.dtype(bound.dtype) for bound in bounds if hasattr(bound, "dtype")]
+    # The dtypes that TensorFlow gives to Python's numbers.
     default = np.float32 if any(isinstance(bound, float) for bound in bounds) else np.int32
     kind = as_dtype(dtype) if dtype is not None else np.result_type(*dtypes) if dtypes else np.dtype(default)
     first, last, step = (np.asarray(bound).astype(kind)[()] for bound in bounds)

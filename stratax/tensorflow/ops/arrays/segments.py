@@ -29,6 +29,7 @@ _REMEDY = "Use tf.math.unsorted_segment_{}, which takes the number of segments."
 
 
 def _limit(dtype: DTypeLike, *, is_lowest: bool) -> Any:
+    # NumPy's own `finfo` does not know bfloat16.
     import ml_dtypes
 
     kind = np.dtype(dtype)
@@ -39,7 +40,7 @@ def _limit(dtype: DTypeLike, *, is_lowest: bool) -> Any:
 def _totals(xp: Any, data: Any, ids: Any, count: int, how: str) -> Any:
     """Return the elements of each segment combined: "sum", "mean", "sqrt_n", "prod", "max" or "min"."""
     shape = (count, *data.shape[ids.ndim :])
-    # The others of a segment's number are in no segment, and their elements are left out.
+    # A negative number is of no segment: NumPy would count it from the end, `scatter_at` leaves it out on devices.
     flat_ids, flat = ids.reshape(-1), data.reshape((-1, *shape[1:]))
     if xp is np:
         is_inside = flat_ids >= 0
@@ -104,6 +105,7 @@ def _make_unsorted(name: str, how: str, what: str) -> Any:
                     "The shape of data must begin with that of segment_ids. Received: data of shape "
                     f"{tuple(data.shape)}, segment_ids of shape {tuple(ids.shape)}."
                 )
+            # As TensorFlow on CPUs: too large a number raises, a negative one is left out.
             check_bound(ids, Bound(None, count, functools.partial(_no_segment, count)))
             return _totals(xp, data, ids, count, how)
 
@@ -294,6 +296,7 @@ def confusion_matrix(
             f"Each example has a weight. Received: weights of shape {np.shape(weights)}, labels of shape "
             f"{np.shape(labels)}."
         )
+    # What is traced is checked when the program runs, below.
     both = [each for each in (labels, predictions) if not is_traced(each)]
     largest = max((int(np.asarray(each).max(initial=-1)) for each in both), default=-1)
     if num_classes is None:
@@ -349,6 +352,7 @@ def histogram_fixed_width_bins(
 
     def bins(xp: ModuleType, values: TensorLike, ends: Any) -> Any:
         low, high = ends[0], ends[1]
+        # Values outside of the range count in the first and in the last bin.
         places = xp.floor(count * ((values - low) / (high - low)))
         return xp.clip(places, 0, count - 1).astype(dtype_in(xp, dtype))
 

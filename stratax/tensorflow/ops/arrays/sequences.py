@@ -139,6 +139,7 @@ def ctc_greedy_decoder(
                 if label != blank and not (merge_repeated and label == last)
             ]
         )
+    # The second is TensorFlow's `neg_sum_logits`: the best logits of all steps, added up and negated.
     return [_sparse(rows)], -np.where(counts, logits.max(2), 0).sum(0)[:, None].astype(logits.dtype)
 
 
@@ -188,6 +189,7 @@ def ctc_beam_search_decoder(
 def _paths(scores: np.ndarray, beam_width: int, top_paths: int) -> list[tuple[tuple[int, ...], float]]:
     """Return beginnings with their scores after all steps: of each the sums of those that end with a blank or not."""
     # By beginning: the logarithms of its probability with a blank at the end, and without.
+    # TensorFlow's decoder has no blank_index: it takes the last class.
     blank, never = scores.shape[1] - 1, -np.inf
     beams: dict[tuple[int, ...], tuple[float, float]] = {(): (0.0, never)}
     for step in scores:
@@ -203,8 +205,10 @@ def _paths(scores: np.ndarray, beam_width: int, top_paths: int) -> list[tuple[tu
                 # The same label again is a new one only behind a blank: without, it is the last one that goes on.
                 is_repeated = bool(labels) and labels[-1] == label
                 _add(after, (*labels, label), never, (with_blank if is_repeated else total) + step[label])
+        # Not before: a beginning may get its probability in several ways.
         beams = dict(sorted(after.items(), key=lambda item: -np.logaddexp(*item[1]))[:beam_width])
     ranked = [(labels, float(np.logaddexp(*sums))) for labels, sums in beams.items()][:top_paths]
+    # There may be fewer beginnings than paths were asked for.
     return ranked + [((), never)] * (top_paths - len(ranked))
 
 

@@ -24,6 +24,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     Raises:
         BadArgumentError: If they do not broadcast.
     """
+    # From the last dimension on; one that is missing counts as 1.
     pairs = itertools.zip_longest(reversed(tuple(shape_x)), reversed(tuple(shape_y)), fillvalue=1)
     sizes = [_common(x, y, shape_x, shape_y) for x, y in pairs]
     return TensorShape(reversed(sizes))
@@ -116,6 +117,7 @@ def required_space_to_batch_paddings(
         )
     base = np.zeros((len(blocks), 2), int) if base_paddings is None else np.asarray(base_paddings)
     before = base[:, 0]
+    # How much is missing to the next multiple of the block.
     more = -(sizes + before + base[:, 1]) % blocks
     paddings = np.stack([before, base[:, 1] + more], 1)
     crops = np.stack([np.zeros_like(more), more], 1)

@@ -114,6 +114,7 @@ def reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = None) -> 
     """
     indices, values, shape = parts_of("reset_shape", sp_input)
     if new_shape is None:
+        # Behind the last index of each dimension.
         least = indices.max(axis=0) + 1 if len(indices) else np.zeros_like(shape)
         return SparseTensor(indices, values, least)
     wanted = np.asarray(new_shape, np.int64)
@@ -233,6 +234,7 @@ def split(sp_input: SparseTensor, num_split: int, axis: int) -> list[SparseTenso
         raise BadArgumentError(
             f"num_split is from 1 to the size {int(shape[place])}. Received: num_split={shown(num_split)}."
         )
+    # What does not divide goes to the first parts, one each.
     sizes = np.full(count, int(shape[place]) // count) + (np.arange(count) < int(shape[place]) % count)
     made, at = [], np.zeros_like(shape)
     for size in sizes.tolist():
@@ -389,10 +391,12 @@ def _reduction(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
         axes = range(len(shape)) if axis is None else np.atleast_1d(np.asarray(axis)).tolist()
         gone = sorted({_axis(each, len(shape)) for each in axes})
         kept = [each for each in range(len(shape)) if each not in gone]
+        # By the dimensions that stay: what has one number among them is reduced together.
         places, inverse = np.unique(_places(indices[:, kept], shape[kept]), return_inverse=True)
         order = np.argsort(inverse, kind="stable")
         # Sorted by what is kept, values that are reduced together lie together; `reduceat` takes where each run begins.
         starts = np.flatnonzero(np.diff(inverse[order], prepend=-1))
+        # `reduceat` takes no empty list of places.
         made = ufunc.reduceat(values[order], starts) if len(values) else values
         found = _of_places(places, made, shape[kept])
         if keepdims:
@@ -427,6 +431,7 @@ reduce_max = gives_tensors(_reduction("reduce_max", np.maximum))
 def softmax(sp_input: SparseTensor) -> SparseTensor:
     """Return the softmax of the values that are there, along the last dimension, as `tf.sparse.softmax`."""
     indices, values, shape = parts_of("softmax", sp_input)
+    # Each row along the last dimension is a softmax by itself.
     _, rows = np.unique(_places(indices[:, :-1], shape[:-1]), return_inverse=True)
     count = int(rows.max(initial=-1)) + 1
     # Subtracted before the exponentials, which would overflow.
@@ -471,6 +476,7 @@ def sparse_dense_matmul(
             f"A matrix of {width} rows is needed for a SparseTensor of {width} columns. Received: shape "
             f"{tuple(matrix.shape)}."
         )
+    # A SparseTensor's indices may lie outside of its own dense shape.
     check_indices([rows, columns], [height, width])
     if is_on_host:
         product = np.zeros((height, matrix.shape[1]), matrix.dtype)
@@ -478,6 +484,7 @@ def sparse_dense_matmul(
         return as_element(product)
     import jax
 
+    # Differentiable in the matrix, which may be traced.
     return jax.ops.segment_sum(values.astype(matrix.dtype)[:, None] * matrix[columns], rows, height)
 
 
@@ -567,6 +574,7 @@ def _segments(
     if (np.diff(numbers) < 0).any():
         raise BadArgumentError(f"segment_ids are in ascending order. Received: segment_ids={shown(numbers)}.")
     count = (int(numbers[-1]) + 1 if len(numbers) else 0) if num_segments is None else int(num_segments)
+    # At least 1: the mean of no rows is 0, and no 0 / 0.
     counts = np.maximum(np.bincount(numbers, minlength=count)[:count], 1)
     is_on_host = isinstance(data, np.ndarray | list | tuple)
     matrix: Any = array_of(data) if is_on_host else data

@@ -67,6 +67,7 @@ def bincount(
     places = np.stack([rows, numbers], axis=1) if by_row else numbers[:, None]
     found, at = np.unique(places, axis=0, return_inverse=True)
     counts = np.zeros(len(found), amounts.dtype)
+    # NumPy 2.0 gives `at` a second dimension, other versions do not.
     np.add.at(counts, at.reshape(-1), amounts)
     if binary_output:
         counts = np.ones_like(counts)
@@ -78,6 +79,7 @@ def _flat(values: object) -> tuple[np.ndarray, np.ndarray, int | None]:
     """Return the values in one dimension, the row of each, and the number of rows; None of what has none."""
     if isinstance(values, SparseTensor):
         indices, numbers, shape = sparse.parts_of("bincount", values)
+        # A vector has no rows: all of it is counted together.
         return numbers, indices[:, 0], int(shape[0]) if len(shape) > 1 else None
     if isinstance(values, RaggedTensor):
         lengths = np.asarray(values.row_lengths())

@@ -37,6 +37,7 @@ def is_symbolic_tensor(tensor: TensorLike) -> bool:
     """Return whether only a running program knows a tensor's value, as `tf.is_symbolic_tensor`."""
     if is_traced(tensor):
         return True
+    # Keras is slow to import, and pipelines do without it.
     import keras
 
     return isinstance(tensor, keras.KerasTensor)

@@ -25,6 +25,7 @@ from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.text import holds_text
 
+# Stands where an element was read, and cleared by that.
 _CLEARED = object()
 
 
@@ -87,6 +88,7 @@ class TensorArray(Growing):
             )
         self._dtype = as_dtype(dtype)
         self._is_dynamic = bool(dynamic_size)
+        # None means True, as in TensorFlow.
         self._clears = clear_after_read is not False
         self._infers = bool(infer_shape)
         self._declared = as_shape(element_shape)
@@ -148,6 +150,7 @@ class TensorArray(Growing):
         value, made = self._tensor(value), self._target()
         self._check_shape(np.shape(value))
         if is_traced(index):
+            # The number is known when the program runs: an array of all elements has a place for each.
             made._reserve(index, np.shape(value))
             made._buffer = made._buffer.at[index].set(value)
             return made
@@ -180,6 +183,7 @@ class TensorArray(Growing):
         number = _require_known("index", index)
         self._check_index(number)
         value = self._item(number)
+        # While a function is traced nothing is cleared: it is traced twice, and finds the element the second time, too.
         if self._clears and current_region() is None:
             self._items[number] = _CLEARED
         return value
@@ -224,6 +228,7 @@ class TensorArray(Growing):
             )
         self._check_shape(np.shape(value)[1:])
         if current_region() is None or is_numpy(value):
+            # Eagerly each row is a tensor; in a program they stay one array, which loops can index.
             made._items, made._buffer = list(arrays.unstack(value)), None
         else:
             made._items, made._buffer = [], value
@@ -234,6 +239,7 @@ class TensorArray(Growing):
         value = self._tensor(value)
         if is_traced(indices):
             made = self._target()
+            # Which elements get a value is not known: all of them need a place.
             made._allocate(np.shape(value)[1:])
             made._buffer = made._buffer.at[indices].set(value)
             return made
@@ -289,6 +295,7 @@ class TensorArray(Growing):
         if holds_text(value) or not hasattr(value, "dtype"):
             return convert_to_tensor(value, self._dtype)
         value = value if is_numpy(value) else convert_to_tensor(value)
+        # A device may have 32 bits where TensorFlow has 64.
         if value.dtype != self._dtype and str(value.dtype) != device_dtype(self._dtype):
             raise BadTypeError(
                 f"A TensorArray holds one dtype. Expected: {self._dtype}. Received: {value.dtype}. Cast it with "
@@ -346,6 +353,7 @@ class TensorArray(Growing):
         return self._buffer if self._buffer is not None else convert_to_tensor(self.stack())
 
     def _allocate(self, shape: tuple[int, ...]) -> None:
+        # The first write at a traced index: from then on all elements are in one array.
         if self._buffer is None and any(item is not None for item in self._items):
             self._buffer, self._items = self._whole(), []
         elif self._buffer is None:
@@ -361,6 +369,7 @@ class TensorArray(Growing):
         self._allocate(shape)
         if not self._is_dynamic:
             return
+        # The counter of a loop over a known range has a largest value; other numbers have none.
         largest = largest_of(index)
         if largest is None:
             raise TracingError(

@@ -20,6 +20,7 @@ class _TensorClass(type):
         return issubclass(subclass, (TensorMethods, *_jax_arrays()))
 
     def __getattr__(cls, name: str) -> Any:
+        # What programs call by the class, such as `tf.Tensor.__add__`, JAX' arrays have.
         import jax
 
         return getattr(jax.Array, name)

@@ -34,11 +34,13 @@ def make_tensor_proto(
     Raises:
         BadArgumentError: If the values have another shape, or there are too many.
     """
+    # NumPy would make strings of fixed length of text.
     array = np.asarray(values, object) if _is_text(values) else np.asarray(as_array(values))
     if dtype is not None:
         array = array.astype(np.dtype(as_dtype(dtype)))
     if shape is not None:
         array = _fit_shape(array, tuple(int(size) for size in shape), verify_shape)
+    # TensorBoard has this function of TensorFlow's, with the messages that it needs.
     return tensorboard("util.tensor_util").make_tensor_proto(array)
 
 
@@ -53,6 +55,7 @@ def _fit_shape(array: np.ndarray, shape: tuple[int, ...], verify_shape: bool) ->
             f"Expected Tensor's shape: {shown(shape)}, got {shown(array.shape)}. Pass as many values."
         )
     flat = array.reshape(-1)
+    # In TensorFlow the last value goes on where the shape has more.
     more = np.repeat(flat[-1:], size - flat.size)
     return np.concatenate([flat, more]).reshape(shape)
 

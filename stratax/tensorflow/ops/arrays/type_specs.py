@@ -41,6 +41,7 @@ def type_spec_from_value(value: object) -> Any:
         return IteratorSpec.from_value(value)
     if isinstance(value, np.ndarray | np.generic):
         return TensorSpec.from_array(value)
+    # What is left is whatever a tensor can be made of.
     try:
         if not isinstance(value, _NOT_ONE):
             return TensorSpec.from_array(convert_to_tensor(value))

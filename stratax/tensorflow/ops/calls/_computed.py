@@ -48,6 +48,7 @@ def call_with_library(function: Callable[..., Any], *operands: object, **options
     arrays = [None if operand is None else on_device(operand) for operand in operands]
     compute = functools.partial(function, jnp, **options)
     if any(isinstance(array, keras.KerasTensor) for array in arrays):
+        # In a functional model it becomes an operation of the model.
         return _symbolic()(compute)(*arrays)
     return compute(*arrays)
 
@@ -67,6 +68,7 @@ def with_lists_alike(*operands: object) -> tuple[Any, ...]:
         if isinstance(operand, list | tuple):
             break
     else:
+        # The usual call has no list, and must cost little.
         return operands
     dtype = None
     for operand in operands:
@@ -102,11 +104,13 @@ def _holds_array(operand: object) -> bool:
 
 
 def _host(operand: TensorLike) -> Any:
+    # What stands for a block of a pipeline's elements has a `column`, and computes by itself.
     if operand is None or isinstance(operand, np.ndarray) or hasattr(type(operand), "column"):
         return operand
     return as_array(operand)
 
 
+# Made when it is needed: pipelines import no Keras.
 @functools.cache
 def _symbolic() -> Any:
     import keras
@@ -147,6 +151,7 @@ def array_function(
     signature = inspect.Signature([parameter(each, TensorLike) for each in operands], return_annotation=Any)
 
     def function(*args: object, **kwargs: object) -> Any:
+        # Operands by name as well: `compute` takes them in order.
         given = signature.bind(*args, **kwargs).arguments
         return call_with_library_alike(compute, *(given[each] for each in operands))
 
@@ -186,6 +191,7 @@ def require_known(name: str, value: TensorLike, remedy: str) -> np.ndarray:
         BadTypeError: If it is known only when a compiled program runs.
     """
     value = if_constant(value)
+    # Keras' symbolic tensors have a history, and no values.
     if is_traced(value) or hasattr(value, "_keras_history"):
         raise BadTypeError(
             f"The shape of the result depends on the values of `{name}`, which are known only when the compiled "
@@ -233,12 +239,14 @@ def scatter_at(
         how: What is done.
     """
     if library is not np:
+        # As TensorFlow on GPUs: what is out of range is left out. On the host callers have checked it.
         reference = array.at[index]
         return getattr(reference, how)(updates, mode="drop", wrap_negative_indices=False)
     result = array.copy()
     if how == "set":
         result[index] = updates
     else:
+        # `ufunc.at` counts an index twice that is there twice.
         _COMBINE[how].at(result, index, updates)
     return result
 

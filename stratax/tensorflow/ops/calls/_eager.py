@@ -99,10 +99,12 @@ class EagerPrograms:
                 operands[place] = operand.copy()
             else:
                 return NOT_COMPUTED
+        # A trace or a tape around the call has to see its operations; pipelines compute on the host.
         if TRACING.get() or PIPELINE.get() is not None or not Jax.is_top_level():
             return NOT_COMPUTED
         try:
             return self._program(args[self._count :], kwargs)(*operands)
+        # Whatever is wrong, the usual way finds it again, and names it as TensorFlow does.
         except Exception:
             return NOT_COMPUTED
 
@@ -122,15 +124,18 @@ class EagerPrograms:
         import jax
 
         if len(self._programs) >= _MOST:
+            # `compute` takes it for a call that is made as always.
             raise LookupError
 
         def compute(*operands: object) -> Any:
             return self._function(*operands, *options, **named)
 
+        # What profilers and XLA's dumps show.
         compute.__name__ = compute.__qualname__ = self._function.__name__
         program = self._programs[key] = jax.jit(compute)
         return program
 
 
 def _make_key(option: object) -> Hashable:
+    # Lists can't be keys, and are no tuples either.
     return (list, tuple(map(_make_key, option))) if type(option) is list else (type(option), option)

@@ -36,6 +36,7 @@ class _KerasOps:
                         break
             try:
                 return getattr(ops, name)(*args, **kwargs)
+            # They may be TypeErrors or ValueErrors, too.
             except StrataxError:
                 raise
             except (TypeError, ValueError):

@@ -20,6 +20,7 @@ def _convert(value: object) -> Any:
     known = [each for cls in type(value).__mro__ for each in vars(cls).get(_FUNCTIONS, ())]
     # Stable: of two alike that of the nearer class, or which was registered first, is asked first.
     for _, function in sorted(known, key=lambda each: each[0]):
+        # The keywords with which TensorFlow calls it.
         made = function(value, dtype=None, name=None, as_ref=False)
         if made is not NotImplemented:
             return made
@@ -72,6 +73,7 @@ def register_tensor_conversion_function(
         raise BadTypeError(f"conversion_func must be a function. Received: {shown(conversion_func)}.")
     for cls in classes:
         try:
+            # Its own only: `_convert` looks at its bases, too.
             setattr(cls, _FUNCTIONS, (*vars(cls).get(_FUNCTIONS, ()), (priority, conversion_func)))
             # JAX' own protocol: what computes with arrays asks objects for one by it.
             cls.__jax_array__ = _convert  # type: ignore[attr-defined]

@@ -66,6 +66,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None) -> 
         >>> tf.convert_to_tensor(["a", "b"]).numpy()
         array([b'a', b'b'], dtype=object)
     """
+    # An empty list holds nothing that says that it is of text.
     wanted = None if dtype is None else as_dtype(dtype)
     if wanted is not None and wanted.hasobject and isinstance(value, list | tuple) and not leaves_of(value):
         value = np.empty(np.shape(value), object)
@@ -120,6 +121,7 @@ def on_device(value: Any, dtype: Any = None) -> Any:
         BadTypeError: If `value` is text, which devices do not hold.
         BadArgumentError: If a whole number of 64 bits does not fit into the 32 that it has there.
     """
+    # The usual operand is there already.
     if dtype is None and type(value) is _eager.Jax.array:
         return value
     if holds_text(value):
@@ -200,6 +202,7 @@ def fill(dims: TensorLike, value: TensorLike) -> Any:
             f"Only a scalar fills an array. Received: value={shown(value)}. Use tf.broadcast_to, or tf.tile."
         )
     if holds_text(value):
+        # A view of one value can't be written to.
         return np.broadcast_to(as_text("value", value), lengths_of("dims", dims)).copy()
     if is_made_on_host(value):
         return np.broadcast_to(host_array(value), lengths_of("dims", dims)).copy()
@@ -244,6 +247,7 @@ def eye(
         *lengths_of("num_rows", num_rows),
         *lengths_of("num_columns", num_rows if num_columns is None else num_columns),
     )
+    # One matrix, broadcast to the batch.
     before = () if batch_shape is None else lengths_of("batch_shape", batch_shape)
     if in_pipeline():
         return np.broadcast_to(np.eye(*sizes, dtype=as_dtype(dtype)), (*before, *sizes)).copy()

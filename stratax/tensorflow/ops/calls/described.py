@@ -35,6 +35,7 @@ def bind(signature: inspect.Signature, function: str, /, *args: object, **kwargs
     try:
         given = signature.bind(*args, **kwargs)
     except TypeError as error:
+        # Python says what is wrong, but of `signature` and not of the function.
         raise TypeError(f"{function}() {error}") from None
     given.apply_defaults()
     return given.arguments

@@ -50,6 +50,7 @@ def look_up_by(lookup: Lookup, apply: Apply | None = None) -> Surroundings:
 
 def lookup() -> Lookup | None:
     """Return the function that is entered on this thread, or None."""
+    # While an export is traced its recorder takes the place of a model_fn's.
     recorder = RECORDER.get()
     return _LOOKUP.get() if recorder is None else recorder.lookup
 

@@ -40,6 +40,7 @@ def on_host(function: Function, *operands: object, name: str, gives: DTypeLike |
         return map_flat(lambda *values: function(*map(array_of, values)), *operands)
     if not any(is_symbol(each) for each in operands):
         return as_result(function(*map(array_of, operands)))
+    # Who traces a model_fn, or an export, calls the function later, with values.
     apply = labels.applier()
     if apply is None:
         raise not_known(name, next(each for each in operands if is_symbol(each)))
@@ -57,6 +58,7 @@ def not_known(name: str, symbol: object) -> BadTypeError:
 def is_symbol(value: object) -> bool:
     """Return whether a value is known later only: a feature, what a compiled function computes, or a text's number."""
     return (
+        # By id: arrays can't be found in a dict by their values.
         isinstance(value, labels.TextSymbol) or is_traced(value) or id(value) in (labels.NUMBERED.get() or ())
     )
 

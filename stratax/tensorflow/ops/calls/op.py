@@ -26,6 +26,7 @@ _Made = TypeVar("_Made", covariant=True)
 _FUNCTIONS = re.compile(r"fn|func|body|activation|initializer")
 _TOLD = "name: By which hooks find the result, in a `model_fn`."
 _IGNORED = "name: Ignored."
+# The section Args of a docstring, up to the next line that is not indented.
 _SECTION = re.compile(r"(?<=\n)Args:\n(?:    .*\n?|\n(?=    ))*")
 
 
@@ -96,6 +97,7 @@ def op(
         is_raw: Whether its result stays as it is, also where a program asks for tensors.
     """
     if function is None:
+        # `@op(...)` with options: it is called again, with the function.
         return functools.partial(
             op,
             name=name,
@@ -115,6 +117,7 @@ def op(
     signature, position = _add_name(
         inspect.signature(function), parameter("name", str | None, name_default), name_after
     )
+    # Text is brought to the host innermost: what is told or recorded are the operands as they were given.
     taken = or_text(*text)(function) if text else function
     made = _tell(taken, arrays, position, sends=sends) if is_told else _call(taken, position, is_raw=is_raw)
     functools.update_wrapper(made, function)
@@ -131,6 +134,7 @@ def _add_name(
     by_position = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
     position = len(by_position) if after is None else by_position.index(after) + 1
     if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        # Behind `*args` a name comes by keyword only: no argument without a name has this place.
         position, added = sys.maxsize, added.replace(kind=inspect.Parameter.KEYWORD_ONLY)
     parameters.insert(position, added)
     return signature.replace(parameters=parameters), position
@@ -148,6 +152,7 @@ def _call(function: Callable[..., Any], position: int, *, is_raw: bool) -> Any:
     compute = (raises_named if is_raw else gives_tensors)(function)
 
     def call_op(*args: object, **kwargs: object) -> Any:
+        # An export's trace: what the host will know is called when the export runs.
         recorder = RECORDER.get()
         if recorder is not None:
             recorded = recorder.record_call(call_op, args, kwargs)
@@ -186,6 +191,7 @@ def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int, *,
             if computed is not NOT_COMPUTED:
                 return computed
         if _holds_ragged(args, kwargs):
+            # Whoever knows rows imports this module, and has registered.
             (module,) = providers.providers("calls with ragged operands")
             return module.of_ragged(function, args, kwargs)
         try:

@@ -93,6 +93,7 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
                     f"{_what(other)}. Convert one of them with tf.cast."
                 ) from error
             if compares:
+                # As in TensorFlow: what can't be compared element by element is unequal as a whole.
                 return on_device(name == "ne")
             raise BadArgumentError(_message(symbol, self, other, is_reflected)) from error
 
@@ -139,6 +140,7 @@ def check_divisor(divisor: TensorLike, dividend: TensorLike) -> None:
         BadArgumentError: As TensorFlow on a CPU.
     """
     if isinstance(divisor, int):
+        # Of fractions a division by zero is infinite, and no error.
         is_zero = divisor == 0 and np.dtype(getattr(dividend, "dtype", int)).kind in "iu"
     elif getattr(getattr(divisor, "dtype", None), "kind", None) in ("i", "u") and is_known(divisor):
         is_zero = _kind(dividend) in "iub" and not np.asarray(divisor).all()
@@ -191,6 +193,7 @@ def _check_index(shape: Any, parts: tuple[Any, ...]) -> None:
     dim = 0
     for part, taken in zip(parts, takes, strict=True):
         if part is Ellipsis:
+            # What stands behind the dots counts from the last dimension.
             dim = rank - sum(takes[_place(parts) :])
             continue
         if taken == 1 and is_symbolic_size(shape[dim]):

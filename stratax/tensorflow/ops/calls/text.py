@@ -117,6 +117,7 @@ def _of_symbols(
                 return [take_operand(name, part) for part in value]
             return _operand(name, value, name in parameters)
 
+        # Bound anew each time: a plan calls this with other arrays, and none must stay.
         own = inspect.BoundArguments(bound.signature, collections.OrderedDict())
         for name, value in arguments.items():
             own.arguments[name] = take_operand(name, value)
@@ -137,6 +138,7 @@ def _bring_to_host(name: str, value: object) -> Any:
         return value
     import jax
 
+    # Text stays on the host, and a traced number has no value there.
     if isinstance(value, jax.core.Tracer):
         raise BadTypeError(
             "Text is never part of a compiled program, so it can't be chosen by values that are known only when the "

@@ -49,6 +49,7 @@ def _unary(name: str, condition: str, compare: Callable[[Any, Any], Any]) -> Any
         x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
     ) -> None:
         del summarize, name
+        # TensorFlow compares with a zero of the array's dtype; a Python 0 takes it.
         (array,) = _operands(x)
         text = f"Condition x {condition} did not hold element-wise."
         _check_elements(compare(array, 0), (array,), ("x",), text, message)
@@ -85,6 +86,7 @@ def _operands(*values: object) -> list[Any]:
     """Return values as arrays of NumPy if all are on the host, else as arrays that JAX computes with."""
     if any(map(holds_text, values)):
         return [as_text("x", value) for value in values]
+    # What poses as NumPy's array stays what it is: a pipeline sees the comparison.
     if is_on_host(*values) or not any(map(_is_on_device, values)):
         return [value if hasattr(type(value), "__array_ufunc__") else np.asarray(value) for value in values]
     import jax.numpy as jnp
@@ -129,6 +131,7 @@ def _check_elements(
 ) -> None:
     """Raise unless a condition holds for all elements; tell the first for which it does not."""
     shape = np.shape(holds)
+    # Of no elements everything holds.
     if 0 in shape:
         return
     # A sentence of its own, also where it has an end already.
@@ -228,6 +231,7 @@ def assert_near(
 
     first, _ = _operands(x, y)
     try:
+        # NumPy's own `finfo` does not know bfloat16.
         least = _NUM_EPSILONS * float(ml_dtypes.finfo(first.dtype).eps)
     except ValueError as error:
         raise BadTypeError(
@@ -314,6 +318,7 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     """
     del name
     (array,) = _operands(tensor)
+    # bfloat16 is of kind V.
     if array.dtype.kind not in "fV" and array.dtype.name != "bfloat16":
         raise BadTypeError(
             f"Only floating point numbers can be NaN or infinite. Received: an array of {array.dtype}."

@@ -97,6 +97,7 @@ def cond(
 
 
 def _choose(truth: bool | Array, if_true: Any, if_false: Any) -> Any:
+    # What is known decides now: the other function is not called, and no part of the program.
     if isinstance(truth, bool):
         return if_true() if truth else if_false()
     return choose(truth, lambda: as_tensors(if_true()), lambda: as_tensors(if_false()))
@@ -125,6 +126,7 @@ def case(
     pairs = [_pair(pair) for pair in _pairs(pred_fn_pairs)]
     if default is not None:
         _check_callable("default", default)
+    # Each condition is looked at, as they are tensors that the program computes anyway.
     truths = [_truth("pred", pred) for pred, _ in pairs]
     known = [truth for truth in truths if isinstance(truth, bool)]
     if exclusive and sum(known) > 1:
@@ -138,6 +140,7 @@ def case(
         )
     # Conditions as branches of one another, from the last to the first: what is known is decided now, the rest in the
     # program.
+    # TensorFlow, too, takes the last function for the default, and asserts that its condition holds.
     otherwise = pairs[-1][1] if default is None else default
     rest = pairs[:-1] if default is None else pairs
     for truth, (_, function) in reversed(list(zip(truths, rest, strict=False))):
@@ -189,9 +192,11 @@ def switch_case(branch_index: TensorLike, branch_fns: Any, default: Callable[[],
         )
     otherwise = functions[-1] if default is None else default
     _check_callable("default", otherwise)
+    # TensorFlow, too, calls the last function for a number that none has.
     if not is_traced(index):
         number = int(index)
         return functions[number]() if 0 <= number < len(functions) else otherwise()
+    # As conditions in one another, which `cond` makes parts of the program.
     for number in reversed(range(len(functions))):
         otherwise = _nest(index == number, functions[number], otherwise)
     return otherwise()
@@ -202,6 +207,7 @@ def _number(branch_fns: object) -> list[Callable[[], Any]]:
         raise BadTypeError(
             f"branch_fns must be a list of functions, or a dict. Received: branch_fns={shown(branch_fns)}."
         )
+    # A list of functions, or pairs of a number and a function, in any order.
     if not isinstance(branch_fns, dict) and all(map(callable, branch_fns)):
         return list(branch_fns)
     pairs = sorted(branch_fns.items() if isinstance(branch_fns, dict) else map(_pair, branch_fns))
@@ -336,6 +342,7 @@ def _repeat(
     while limit is None or count < limit:
         truth = _truth("cond", test(state))
         if not isinstance(truth, bool):
+            # From the first condition on that is traced, the rest is a loop of the program.
             return repeat(test, step, state, None if limit is None else limit - count), True
         if not truth:
             break

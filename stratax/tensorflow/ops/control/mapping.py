@@ -69,6 +69,7 @@ def _declare(leaf: TensorLike, declared: Any, what: str) -> Any:
         return convert_to_tensor(leaf, dtype)
     leaf = as_tensors(leaf)
     found = _dtype_of(leaf)
+    # A device may have 32 bits where 64 were declared.
     if found != dtype and str(found) != _on_device(dtype):
         raise BadTypeError(
             f"{what} returned another dtype than was declared. Expected: {dtype}. Received: {found}. Declare it: "
@@ -125,6 +126,7 @@ def map_fn(
         array([1, 5, 9])
     """
     what = "The function of `tf.map_fn`"
+    # TensorFlow 1 calls it `dtype`.
     signature = dtype if fn_output_signature is None else fn_output_signature
     if not is_tracing() and (
         _ragged_rows.declares_composites(signature) or _ragged_rows.has_composites(elems)
@@ -136,6 +138,7 @@ def map_fn(
     def of_row(row: PyTree) -> list[Any]:
         return _results(fn(row), dtypes, declared, what)
 
+    # The function is not called: there are no rows of what was declared.
     if not count:
         made = [_empty(spec) for spec in dtypes]
     elif is_compiled(leaves) and not any(map(holds_text, leaves)):
@@ -179,6 +182,7 @@ def vectorized_map(
     """
     leaves, structure = parts_of(as_tensors(elems))
     counts = {np.shape(leaf)[0] for leaf in leaves if np.ndim(leaf)}
+    # What has one row has it for all rows of the others, as in TensorFlow.
     if len(counts) == 2 and 1 in counts:
         count = max(counts) if 0 not in counts else 0
         leaves = [
@@ -186,6 +190,7 @@ def vectorized_map(
             for leaf in leaves
         ]
     leaves, _, count = _rows_of(leaves, "`tf.vectorized_map`")
+    # On the host as a loop: `vmap` would bring the rows to a device.
     if count and all(map(is_numpy, leaves)):
         found = [parts_of(as_tensors(fn(_row(leaves, structure, index)))) for index in range(count)]
         columns = zip(*(parts for parts, _ in found), strict=True)
@@ -297,9 +302,11 @@ def _fold(
         for number in range(start, count):
             value = step(value, count - 1 - number if reverse else number)
             rows.append(value)
+        # In the order of rows, also where the last came first.
         columns = zip(*(rows[::-1] if reverse else rows), strict=True)
         kept = [arrays.stack(list(column)) for column in columns] if keep and rows else []
     if keep and not count:
+        # No values, in the shape and dtype of the first one.
         kept = [arrays.reshape(leaf, (1, *np.shape(leaf)))[:0] for leaf in value]
     return elements.unflatten(declared, kept if keep else value)
 
@@ -322,12 +329,14 @@ def _fold_compiled(
         return count - 1 - number if reverse else number
 
     kept = [jnp.zeros((count, *leaf.shape), leaf.dtype) for leaf in value] if keep else []
+    # The first row is a value on the way, too.
     if start and keep:
         kept = [rows.at[as_numbers(place(0))].set(leaf) for rows, leaf in zip(kept, value, strict=True)]
 
     def fold(state: tuple[list[Any], list[Any]], number: Array) -> Any:
         index = place(number)
         made = step(state[0], index)
+        # Without `keep` there are no rows to write to.
         return made, [rows.at[index].set(leaf) for rows, leaf in zip(state[1], made, strict=False)]
 
     return control.reduce(loop_range(start, count), (value, kept), fold)

@@ -58,6 +58,7 @@ def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: A
     if _is_compiled(given):
         made = _call_by_program("tf.py_function", _on_elements(func), given, types)
     else:
+        # Outside of programs it is called at once, with tensors that have values.
         arguments = [elements.as_tensor(part) if in_pipeline() else _tensor(part) for part in given]
         results = _as_list(func(*arguments), len(types))
         made = [_declare(result, kind) for result, kind in zip(results, types, strict=True)]
@@ -104,6 +105,7 @@ def numpy_function(
         results = _as_list(func(*(elements.as_plain(part) for part in given)), len(types))
         made = [_cast(result, kind) for result, kind in zip(results, types, strict=True)]
     else:
+        # Eagerly TensorFlow does not look at Tout.
         result = func(*map(_array, given))
         made = [_tensor(leaf) for leaf in parts_of(result)[0]]
     if not made:
@@ -154,6 +156,7 @@ def _tensor(value: TensorLike) -> Any:
 
 
 def _array(value: TensorLike) -> Any:
+    # A copy, as TensorFlow gives the function one.
     return as_text("inp", value)[()] if holds_text(value) else np.array(value)
 
 
@@ -161,6 +164,7 @@ def _as_list(result: Array, count: int) -> list[Any]:
     """Return what a function gave as a list of as many parts as were declared."""
     if result is None:
         parts: list[Any] = []
+    # Where one result is declared, a list is that result.
     elif isinstance(result, list | tuple) and (count != 1 or len(result) == 1):
         parts = list(result)
     else:
@@ -177,6 +181,7 @@ def _declare(result: Array, declared: Any) -> Any:
     dtype = as_dtype(getattr(declared, "dtype", declared))
     if holds_text(result) or dtype.hasobject:
         return convert_to_tensor(result, dtype)
+    # A device may have 32 bits where 64 were declared.
     narrow = device_dtype(dtype) if hasattr(result, "addressable_shards") or is_traced(result) else None
     if hasattr(result, "dtype") and not is_numpy(result) and str(result.dtype) not in (str(dtype), narrow):
         raise BadTypeError(
@@ -234,6 +239,7 @@ def _dtype(what: str, declared: Any) -> Any:
 
 def _shape(what: str, declared: PyTree) -> tuple[int, ...]:
     sizes = getattr(declared, "shape", None) if hasattr(declared, "is_compatible_with") else None
+    # XLA allocates a result before Python is called.
     if sizes is None or None in sizes:
         raise BadArgumentError(
             f"A compiled function has to know the shape of what {what} returns before it runs. Expected: "

@@ -121,6 +121,7 @@ def _symbols(array: Array, given: object, message: str | None) -> tuple[Any, ...
             f"{np.shape(array)}."
         )
     symbols = tuple(given)
+    # TensorFlow allows it in front only, so that what follows counts from the last dimension.
     if any(symbol in _ANY_DIMENSIONS for symbol in symbols[1:]):
         raise BadArgumentError(
             f"{_prefix(message)}Symbol `...` or `*` for a variable number of unspecified dimensions is only allowed as "
@@ -239,6 +240,7 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: DTypeLi
     """
     arrays = [tensor for tensor in tensors or () if tensor is not None]
     wanted = [np.dtype(as_dtype(dtype))] if dtype is not None else []
+    # Of nothing at all TensorFlow says float32.
     found = [*wanted, *(np.dtype(_dtype_of(array)) for array in arrays)] or [np.dtype(np.float32)]
     for one, other in itertools.pairwise(found):
         if one != other:

@@ -17,6 +17,7 @@ from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError, StrataxError
 from stratax.tensorflow.ops.random.random import set_seed
 
+# What TensorFlow's test case seeds its generators with.
 _SEED = 87654321
 
 
@@ -106,6 +107,7 @@ class TestCase(absltest.TestCase):
             "float16": (half_rtol, half_atol),
             "bfloat16": (bfloat16_rtol, bfloat16_atol),
         }
+        # The narrower of both decides.
         for value in (a, b):
             relative, absolute = least.get(np.asarray(value).dtype.name, (0.0, 0.0))
             rtol, atol = max(rtol, relative), max(atol, absolute)
@@ -225,6 +227,7 @@ class TestCase(absltest.TestCase):
         fits = expected_err_re_or_predicate
         try:
             yield
+        # Any: one of another class is told with its class.
         except Exception as error:
             is_expected = fits(error) if callable(fits) else re.search(fits, str(error))
             if isinstance(error, exception_type) and is_expected:
@@ -239,6 +242,7 @@ class TestCase(absltest.TestCase):
         return self.assertRaisesWithPredicateMatch(StrataxError, expected_err_re_or_predicate)
 
     def _compare(self, a: Any, b: Any, where: str, check: Callable[[Any, Any, str], None]) -> None:
+        # Mappings by key, ragged lists by place, all else as one array.
         if isinstance(a, Mapping) or isinstance(b, Mapping):
             _check_same(set(a), set(b), "keys", where)
             for key in a:
@@ -356,6 +360,7 @@ def compute_gradient(
             raise BadArgumentError(
                 f"Derivatives are those of floating point numbers. Received: an argument of {argument.dtype}."
             )
+    # TensorFlow's default, 1 / 1024.
     step = 2.0**-10 if delta is None else delta
     derived = jax.jacobian(lambda *args: jnp.asarray(f(*args)), argnums=tuple(range(len(arguments))))(
         *arguments
@@ -371,6 +376,7 @@ def _differences(f: Callable[..., Any], arguments: list[Any], index: int, step: 
     columns = []
     for position in range(argument.size):
         results = []
+        # From both sides, whose error falls with the square of the step.
         for sign in (1, -1):
             moved = argument.copy()
             moved.flat[position] += sign * step

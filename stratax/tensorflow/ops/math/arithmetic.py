@@ -124,6 +124,7 @@ def polyval(coeffs: Sequence[Any], x: TensorLike) -> Any:
     def horner(xp: ModuleType, x: TensorLike, *coeffs: object) -> Any:
         value = xp.zeros_like(x)
         for coefficient in coeffs:
+            # The first coefficient is that of the highest power.
             value = value * x + coefficient
         return value
 
@@ -216,6 +217,7 @@ def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12) -> An
 
     def normalize(xp: ModuleType, x: Array) -> Any:
         squares = xp.sum(xp.square(xp.abs(x)), axis=axes_of(axis), keepdims=True)
+        # The limit is one of the sum of squares, as in TensorFlow, and not of the norm.
         scale = 1 / xp.sqrt(xp.maximum(squares, squares.dtype.type(epsilon)))
         return x * scale.astype(x.dtype)
 

@@ -14,6 +14,7 @@ from stratax.tensorflow.ops.calls._computed import array_function
 def _bitwise(name: str, parameters: str, compute: Callable[..., Any], what: str) -> Any:
     def check(library: Any, *arrays: Array) -> Any:
         for array in arrays:
+            # JAX and NumPy take truth values, too, TensorFlow does not.
             if np.dtype(array.dtype).kind not in "iu":
                 raise BadTypeError(
                     f"`tf.bitwise.{name}` takes whole numbers. Received: an array of dtype {array.dtype}, "

@@ -112,6 +112,7 @@ def _of_one_dtype(*operands: object) -> tuple[Any, ...] | None:
         return None
     kinds = [each.dtype if hasattr(each, "dtype") else type(each) for each in operands]
     if any(kind in (list, tuple) for kind in kinds):
+        # A list takes the dtype of the array beside it.
         kinds = dtypes
     dtype = keras.backend.result_type(*kinds)
     if not jax.numpy.issubdtype(dtype, jax.numpy.floating):
@@ -234,7 +235,6 @@ sigmoid = _unary("sigmoid", _sigmoid, "1 / (1 + exp(-x))")
 sign = _unary("sign", np.sign, "-1, 0 or 1 for elements below, equal to and above 0")
 sin = _unary("sin", np.sin, "The sine of angles in radians")
 sinh = _unary("sinh", np.sinh, "Hyperbolic sines")
-sinh = _unary("sinh", np.sinh, "Hyperbolic sines")
 sqrt = _unary("sqrt", np.sqrt, "Square roots")
 square = _unary("square", np.square, "x * x")
 tan = _unary("tan", np.tan, "The tangent of angles in radians")
@@ -287,6 +287,7 @@ def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: Ten
     Returns:
         An array of t's shape; on the host if the operands are.
     """
+    # The lower limit is the last word where limits are in the wrong order, as in TensorFlow.
     return of_same_rows(maximum(minimum(t, clip_value_max), clip_value_min), t)
 
 

@@ -77,6 +77,7 @@ def matmul(
 
 
 def _operand(value: TensorLike, name: str, is_transposed: bool, is_adjoint: bool) -> Any:
+    # In a pipeline numbers stay on the host.
     is_host = is_made_on_host(value)
     matrix = host_array(value) if is_host else on_device(value)
     if len(matrix.shape) < 2 or (is_transposed and is_adjoint):
@@ -196,6 +197,7 @@ def norm(
         BadArgumentError: If there is no such norm.
     """
     axes = axes_of(axis)
+    # Two dimensions in a tuple are those of matrices, one number that of vectors.
     is_matrix = isinstance(axes, tuple)
     is_known = ord in (_MATRIX_NORMS if is_matrix else ("euclidean",)) or (
         not is_matrix and not isinstance(ord, str) and ord > 0

@@ -16,6 +16,7 @@ from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import call_with_library, call_with_library_alike
 from stratax.tensorflow.ops.calls.op import op
 
+# Of the diagonals above the main one, and of those below.
 _ALIGNS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
@@ -105,6 +106,7 @@ class _Band:
     def __init__(self, k: TensorLike, rows: int, columns: int, align: str) -> None:
         self.low, self.high = _diagonals(k)
         if align not in _ALIGNS or self.low > self.high or not (-rows < self.low and self.high < columns):
+            # An empty matrix has no diagonal that `k` could be compared with.
             if align in _ALIGNS and self.low <= self.high and min(rows, columns) == 0:
                 pass
             else:
@@ -185,6 +187,7 @@ def diag(
         # A diagonal below the main one begins that many rows further down, one above it as many columns to the right.
         least_rows, least_columns = longest - min(high, 0), longest + max(low, 0)
         rows, columns = int(num_rows), int(num_cols)
+        # Square, unless a size is given.
         if rows == columns == -1:
             rows = columns = max(least_rows, least_columns)
         rows, columns = (least_rows if rows == -1 else rows), (least_columns if columns == -1 else columns)
@@ -258,6 +261,7 @@ def set_diag(
     def compute(library: ModuleType, matrix: Array, diagonals: Array) -> Any:
         check_matrices(matrix)
         band = _Band(k, matrix.shape[-2], matrix.shape[-1], align)
+        # A single diagonal has no dimension of its own.
         own = () if band.is_one else (band.high - band.low + 1,)
         if diagonals.shape != (*matrix.shape[:-2], *own, band.width):
             raise BadArgumentError(
@@ -286,6 +290,7 @@ def tensor_diag_part(input: TensorLike) -> Any:
     """
 
     def compute(library: ModuleType, array: Array) -> Any:
+        # As one matrix, whose rows and columns count the same places.
         half = array.ndim // 2
         sizes = array.shape[:half]
         if not half or array.shape != (*sizes, *sizes):
@@ -304,6 +309,7 @@ def trace(x: TensorLike) -> Any:
 
     def compute(library: ModuleType, matrix: Array) -> Any:
         check_matrices(matrix, "x")
+        # NumPy would add up small whole numbers in 64 bits.
         return library.trace(matrix, axis1=-2, axis2=-1, dtype=matrix.dtype)
 
     return call_with_library(compute, x)

@@ -89,6 +89,7 @@ def _round(inputs: TensorLike, low: TensorLike, high: TensorLike, num_bits: int,
         raise BadArgumentError(
             f"num_bits must be from 2 to {_MOST_BITS}. Received: num_bits={shown(num_bits)}."
         )
+    # A narrow range leaves out the lowest number, so that as many lie on both sides of the middle one.
     first, last = int(narrow_range), 2**num_bits - 1
 
     def round_inputs(xp: ModuleType, x: Array, low: TensorLike, high: TensorLike) -> Any:

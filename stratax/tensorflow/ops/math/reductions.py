@@ -27,6 +27,7 @@ from stratax.tensorflow.ops.calls.text import as_text, holds_text
 
 def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) -> Callable[..., Any]:
     def function(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False) -> Any:
+        # Lists become arrays; what poses as a NumPy array stays what it is.
         if is_on_host(input_tensor):
             x, reduce = (
                 np.asanyarray(input_tensor) if _is_nested(input_tensor) else input_tensor,

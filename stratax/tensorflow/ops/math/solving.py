@@ -209,6 +209,7 @@ def triangular_solve(matrix: TensorLike, rhs: TensorLike, lower: bool = True, ad
 @raises_named
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Any:
     """Solve equations of matrices whose factors `cholesky` gave, as `tf.linalg.cholesky_solve`."""
+    # L y = rhs first, then L' x = y.
     return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True, name=name)
 
 
@@ -249,6 +250,7 @@ def lstsq(matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: 
         _check_system(left, right, is_square=False)
         if not fast:
             return _pinv(library, left, None) @ right
+        # It gives the shortest solution, as TensorFlow's orthogonal decomposition does.
         rows, columns = left.shape[-2:]
         other = _adjoint(library, left)
         # Of the smaller size: the normal equations of a wide matrix are those of its rows, and give the shortest
@@ -268,6 +270,7 @@ def _pinv(library: Any, matrix: Any, rcond: Any) -> Any:
     check_matrices(matrix, "a")
     if rcond is None:
         rcond = 10.0 * max(matrix.shape[-2:]) * np.finfo(matrix.dtype).eps
+    # TensorFlow's default: NumPy's own would keep what is rounding only.
     # Shapes (..., m, r), (..., r) and (..., r, n), r being the smaller size.
     u, sizes, vh = library.linalg.svd(matrix, full_matrices=False)
     cutoff = library.asarray(rcond, sizes.dtype)[..., None] * library.max(sizes, axis=-1, keepdims=True)
@@ -334,6 +337,7 @@ def lu(input: TensorLike, output_idx_type: DTypeLike = "int32") -> tuple[Any, An
             factors, _, order = jax.lax.linalg.lu(matrix)
             _check_pivots(factors)
             return factors, order.astype(device_dtype(output_idx_type))
+        # SciPy takes one matrix at a time.
         return np.vectorize(_lu_of_one, signature="(n,n)->(n,n),(n)")(matrix)
 
     return call_with_library(compute, input)
@@ -432,6 +436,7 @@ def _together(diagonals: Any, form: str) -> Any:
 
     def compute(library: ModuleType, above: Array, main: Array, below: Array) -> Any:
         size, edges = main.shape[-1], [(0, 0)] * (main.ndim - 1)
+        # TensorFlow takes diagonals of their own length, too: each is missing an element at one end.
         if above.shape[-1] == size - 1:
             above = library.pad(above, [*edges, (0, 1)])
         if below.shape[-1] == size - 1:
@@ -498,6 +503,7 @@ def tridiagonal_solve(
         else:
             import jax
 
+            # JAX wants the lower diagonal first.
             solution = jax.lax.linalg.tridiagonal_solve(below, main, above, right)
         if is_vector:
             return solution[..., 0]

@@ -45,6 +45,7 @@ def _special(
         function = library_function(of) if isinstance(of, str) else of
         # SciPy computes in 64 bits, what it gives has the operands' dtype again.
         dtype = library.result_type(*arrays)
+        # Not all of these functions are there for 16 bits.
         if dtype.name in _HALF:
             arrays = tuple(array.astype("float32") for array in arrays)
         return library.asarray(function(*arrays)).astype(dtype)[()]

@@ -67,6 +67,7 @@ def _sample(
         )
     generator = source_of(seed)
     if unique:
+        # Not from 0, whose logarithm is infinite.
         uniform = keras.random.uniform(chances.shape, minval=1e-30, seed=generator)
         # Each class comes after an exponentially distributed time: the first ones are drawn without repetition, by
         # chances.
@@ -74,6 +75,7 @@ def _sample(
         first, classes = jax.lax.top_k(-times, num_sampled)
         # The time of the last one stands for the number of draws with repetition, which TensorFlow counts.
         draws = -first[-1]
+        # The chance to be among so many draws, 1 - (1 - chance) ** draws; of a chance of 1 the logarithm is infinite.
         counts = lambda chance: -jnp.expm1(draws * jnp.log1p(-jnp.minimum(chance, 1 - 1e-7)))  # noqa: E731
     else:
         uniform = keras.random.uniform((num_sampled,), seed=generator)
@@ -229,6 +231,7 @@ def compute_accidental_hits(
             "true_classes[:, :, None] == sampled_candidates."
         )
     hits = np.asarray(true_classes)[:, :, None] == np.asarray(sampled_candidates)
+    # TensorFlow's `indices`, `ids` and `weights`: what to add to the logits of such samples.
     rows, _, places = np.nonzero(hits)
     return rows.astype(np.int32), places.astype(np.int64), np.full(len(rows), _NEVER, np.float32)
 
@@ -253,6 +256,7 @@ def _logits(
     # What was drawn is a constant of the loss.
     sampled, true_counts, sampled_counts = (jax.lax.stop_gradient(on_device(part)) for part in sampled_values)
     features = on_device(inputs)
+    # TensorFlow's functions of version 2 know no other cut of a matrix in parts.
     true_rows = rows_of(weights, true, None, "div")
     true_biases, sampled_biases = rows_of(biases, true, None, "div"), rows_of(biases, sampled, None, "div")
     # Less the logarithm of how often a class is expected, so that classes that are drawn often weigh no more.

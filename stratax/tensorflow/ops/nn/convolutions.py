@@ -27,6 +27,7 @@ def layout_of(data_format: str | None, num_spatial: int) -> str:
     Raises:
         BadArgumentError: There is none for so many dimensions, or another one is said.
     """
+    # Channels last by default, as in TensorFlow.
     names = _LAYOUTS.get(num_spatial)
     if names is None:
         raise BadArgumentError(
@@ -334,6 +335,7 @@ def _depthwise(
             f"Received: filters of shape {kernel.shape} for {channels} channels."
         )
     # As a convolution in groups of one channel.
+    # Input channel c has the outputs from c * multiplier on.
     each = kernel.reshape([*kernel.shape[:2], 1, channels * kernel.shape[3]])
     return _convolve(image, each, strides, padding, layout, dilations, channels)
 

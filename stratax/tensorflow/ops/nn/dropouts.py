@@ -32,6 +32,7 @@ def general_dropout(
     if isinstance(rate, int | float) and not 0 <= rate < 1:
         raise BadArgumentError(f"The rate is from 0 up to but not 1. Received: rate={shown(rate)}.")
     shape = array.shape if noise_shape is None else sizes_of("noise_shape", noise_shape)
+    # With `>=` a rate of 0 keeps all, since the sampler gives numbers from 0 up to but not 1.
     is_kept = uniform_sampler(shape=shape, dtype=array.dtype) >= rate
     return ops.where(is_kept, array * ops.cast(1 / (1 - rate), array.dtype), ops.zeros_like(array))
 

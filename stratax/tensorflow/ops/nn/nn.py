@@ -158,6 +158,7 @@ def softplus(features: PyTree) -> Any:
 
 def _floats(logits: TensorLike) -> Any:
     array = on_device(logits)
+    # To NumPy bfloat16 is no inexact number.
     if ops.is_tensor(array) and not np.issubdtype(array.dtype, np.inexact) and array.dtype != "bfloat16":
         raise BadArgumentError(
             f"Logits are floating-point numbers. Received: logits of dtype {array.dtype}. Cast them to tf.float32."
@@ -265,6 +266,7 @@ def log_poisson_loss(targets: TensorLike, log_input: TensorLike, compute_full_lo
     is_some = (counts < 0) | (counts > 1)
     # A logarithm of 0 would make the gradient NaN.
     known = ops.where(is_some, counts, 1.0)
+    # Stirling's formula for log(counts!), whose value TensorFlow takes for 0 from 0 to 1.
     stirling = known * ops.log(known) - known + 0.5 * ops.log(2 * math.pi * known)
     return loss + ops.where(is_some, stirling, 0.0)
 

@@ -37,6 +37,7 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
         raise BadArgumentError(
             f'data_format says where the channels are, such as "NHWC" or "NCHW". Received: {shown(data_format)}.'
         )
+    # TensorFlow's name for channels first in any number of dimensions.
     is_first = is_first or data_format == "NC..."
     dim = 1 if is_first else array.ndim - 1
     if array.ndim < 2 or numbers.shape != (array.shape[dim],):
@@ -198,6 +199,7 @@ def fused_batch_norm(
     channel = 1 if data_format in _FIRST else array.ndim - 1
     dims = tuple(dim for dim in range(array.ndim) if dim != channel)
     shape = [-1 if dim == channel else 1 for dim in range(array.ndim)]
+    # Half precision is normalized in float32, as TensorFlow's kernel does.
     wide = array.astype("float32")
     if is_training:
         own_mean, own_variance = jnp.mean(wide, dims), jnp.var(wide, dims)
@@ -240,6 +242,7 @@ def local_response_normalization(
         raise BadArgumentError(
             f"local_response_normalization takes images of four dimensions. Received: shape {array.shape}."
         )
+    # Along the channels alone.
     window = (1, 1, 1, 2 * depth_radius + 1)
     edges = [(0, 0)] * 3 + [(depth_radius, depth_radius)]
     squares = jax.lax.reduce_window(jnp.square(array), 0.0, jax.lax.add, window, (1, 1, 1, 1), edges)

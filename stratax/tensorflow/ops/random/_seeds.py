@@ -53,6 +53,7 @@ def place_of(operation: Hashable, seed: Any, count: int) -> tuple[_philox.Seeds,
         _check_traced(seed)
         return None
     seeds = _philox.seeds_of(_drawn.seed, int(seed))
+    # In a pipeline the place of an element decides on its numbers, and not which thread comes first.
     turn = element_turn() if in_pipeline() else None
     if turn is not None:
         return seeds, turn.start(count)

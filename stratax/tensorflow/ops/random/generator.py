@@ -44,6 +44,7 @@ def create_rng_state(seed: TensorLike | None, alg: object) -> np.ndarray:
     for part in parts.tolist():
         # Every bit counts, and numbers of 32 bits stay what they are.
         rest = abs(int(part)) if part < 0 else int(part)
+        # Knuth's multiplier, 2**32 divided by the golden ratio: it spreads bits over the word.
         word = word * 0x9E3779B1 & _WORD
         while rest:
             word, rest = word ^ (rest & _WORD), rest >> 32
@@ -84,6 +85,7 @@ class Generator(keras.random.SeedGenerator):
         given = copy_from.state.value if copy_from is not None else state
         words = _words(given)
         super().__init__(int(words[0]))
+        # Keras' generator begins at 0, a state may be further on.
         if int(words[1]):
             self.state.assign(words)
 
@@ -235,6 +237,7 @@ def get_global_generator() -> Any:
     """
     current = generator_of(None)
     if not isinstance(current, Generator):
+        # In place of Keras' own one, from the place where that is.
         current = Generator(state=np.asarray(current.state))  # type: ignore[union-attr]
         replace(current)
     return current

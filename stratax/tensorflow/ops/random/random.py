@@ -55,6 +55,7 @@ def _in_one_program(function: _Function) -> _Function:
     drawn_by_keras = _beside_elements(function)
 
     def draw_numbers(sizes: tuple[int, ...], low: Any, high: Any, *, dtype: Any, seed: Any) -> Any:
+        # Only Python's numbers can be constants of a program, and tell programs apart.
         is_plain = type(seed) is keras.random.SeedGenerator and {type(low), type(high)} <= {int, float}
         # A number belongs to one element, and needs no turns.
         if not in_pipeline() or isinstance(seed, int):
@@ -103,6 +104,7 @@ def _floats(
 ) -> Any:
     """Return floats that one of two functions draws: of TensorFlow's sequence, or with a generator of a device."""
     sizes, kind = lengths_of("shape", shape), as_dtype(dtype)
+    # Counted for each operation and dtype: TensorFlow keeps a kernel, which counts, for each.
     place = (
         place_of((exact.__name__, str(kind)), seed, math.prod(sizes) * _philox.RESERVED)
         if _philox.is_drawn(kind)
@@ -120,6 +122,7 @@ def _integers(sizes: tuple[int, ...], low: Any, high: Any, kind: np.dtype, seed:
         _philox.is_drawn(kind)
         and not is_traced(low)
         and not is_traced(high)
+        # TensorFlow's sequence is one of ends that are the same for all numbers.
         and np.ndim(low) == np.ndim(high) == 0
     ):
         place = place_of(("integers", str(kind)), seed, math.prod(sizes) * _philox.RESERVED)
@@ -228,6 +231,7 @@ def uniform(
             )
         stateless.check_ends(minval, maxval)
         return _integers(sizes, minval, maxval, as_dtype(dtype), seed)
+    # Numbers from 0 to 1 are drawn first: so TensorFlow's sequence is met for any ends.
     top = 1 if maxval is None else maxval
     return _scale(_floats(_philox.uniform, _uniform, sizes, dtype, seed), top - minval, minval)
 
@@ -241,6 +245,7 @@ def shuffle(value: object, seed: int | TensorLike | None = None) -> Any:
     if not array.ndim:
         return array
     count = array.shape[0]
+    # A word for each exchange, four of which a counter gives.
     place = place_of("shuffle", seed, -(-(count - 1) // 4))
     if place is None:
         return keras.random.shuffle(array, seed=source_of(seed))

@@ -99,6 +99,7 @@ def stateless_uniform(
     low, high = 0 if minval is None else minval, 1 if maxval is None else maxval
 
     def host(numbers: np.random.Generator) -> Any:
+        # In 64 bits, and rounded once.
         return np.asarray(numbers.random(sizes) * (np.asarray(high) - low) + low).astype(kind)[()]
 
     def device(key: Any) -> Any:
@@ -228,6 +229,7 @@ def stateless_parameterized_truncated_normal(
         ]
         # By the inverse of the distribution: evenly between the shares of both limits.
         shares = ends[0] + numbers.random(sizes) * (ends[1] - ends[0])
+        # Rounding may lead beyond the limits.
         return np.clip(
             library_function("scipy.special.ndtri")(shares) * stddevs + means, minvals, maxvals
         ).astype(np.float32)
@@ -317,6 +319,7 @@ def stateless_binomial(
     def device(key: Array) -> Any:
         import jax
 
+        # JAX computes with floats here, and gives floats.
         trials, chances = on_device(counts, "float32"), on_device(probs, "float32")
         return jax.random.binomial(key, trials, chances, sizes).astype(device_dtype(kind))
 
@@ -384,6 +387,7 @@ def index_shuffle(index: Any, seed: TensorLike, max_index: int) -> Any:
     def device(key: Array) -> Any:
         import jax
 
+        # The whole order is made for one index; TensorFlow computes the one by a cipher.
         return jax.random.permutation(key, int(max_index) + 1)[on_device(index)]
 
     order = int(max_index) + 1
@@ -407,6 +411,7 @@ def split(seed: TensorLike, num: int = 2, alg: object = "auto_select") -> Any:
     def device(key: Array) -> Any:
         import jax
 
+        # Seeds are int32, keys uint32: the same bits.
         words = jax.random.key_data(jax.random.split(key, count))
         return jax.lax.bitcast_convert_type(words, "int32")
 

@@ -146,6 +146,7 @@ def stft(
 
 def _transform_size(frame_length: object, fft_length: object) -> int:
     length = _one("frame_length", frame_length)
+    # TensorFlow's default is the next power of two.
     return 1 << (length - 1).bit_length() if fft_length is None else _one("fft_length", fft_length)
 
 

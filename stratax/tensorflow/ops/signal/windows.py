@@ -42,6 +42,7 @@ def _cosine_window(name: str, share: float) -> Callable[..., Any]:
         dtype: DTypeLike = "float32",
         name: str | None = None,
     ) -> Any:
+        # On the host in 64 bits: a window is a constant.
         weights = _cosine(_length(window_length, dtype), bool(periodic), share)
         return convert_to_tensor(weights.astype(as_dtype(dtype)))
 

@@ -51,6 +51,7 @@ class TableCalls:
             return [turn + np.int32(1), *(fitting(np.asarray(made), kind.dtype) for kind in kinds)]
 
         turn = self._variable()
+        # JAX has no derivative of what the host computes.
         arrays = [jax.lax.stop_gradient(jnp.asarray(operands[index])) for index in traced]
         count, *results = host.call_on_host(
             call_function, [turn.value, *arrays], [jax.ShapeDtypeStruct((), np.int32), *kinds]
@@ -67,6 +68,7 @@ class TableCalls:
         if self._turn is None:
             import keras
 
+            # Every call reads and writes this number: so calls come one behind another, also those of several programs.
             with regions.outside_scopes():
                 self._turn = keras.Variable(0, dtype="int32", trainable=False)
         return self._turn

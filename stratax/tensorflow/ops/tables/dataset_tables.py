@@ -78,6 +78,7 @@ def table_from_dataset(
             )
         default_value = -1
     if vocab_size is not None:
+        # Fewer elements than `vocab_size` are an error, as in TensorFlow.
         dataset = dataset.take(vocab_size).assert_cardinality(vocab_size)
     initializer = DatasetInitializer(dataset)
     if num_oov_buckets:

@@ -118,6 +118,7 @@ class TextFileInitializer:
             BadArgumentError: The file has fewer lines than `vocab_size`, a line too few columns, or a key two values.
             FileMissingError: There is no such file.
         """
+        # TensorFlow's reader leaves carriage returns out.
         lines = gfile.read_file(self._path).replace(b"\r", b"").split(b"\n")
         lines = lines if lines[-1] else lines[:-1]
         if self._size is not None and len(lines) < self._size:
@@ -137,6 +138,7 @@ class TextFileInitializer:
         if index == TextFileIndex.LINE_NUMBER:
             return number + self._offset
         columns = [line] if index == TextFileIndex.WHOLE_LINE else line.split(self._delimiter)
+        # A whole line is the first of its columns.
         column = max(index, 0)
         if column >= len(columns):
             raise errors.BadArgumentError(
@@ -188,6 +190,7 @@ class StaticHashTable(HostConstant):
         self.key_dtype, self.value_dtype = initializer.key_dtype, initializer.value_dtype
         self._default = _flat([default_value], self.value_dtype).tolist()[0]
         self._values = initializer.table()
+        # Made when a program first looks keys up.
         self._sorted: numeric_tables.SortedKeys | None = None
 
     @property
@@ -291,6 +294,7 @@ class StaticVocabularyTable(HostConstant):
             )
         self._num_oov_buckets = int(num_oov_buckets)
         self._ids: dict[Any, Any] = {} if initializer is None else initializer.table()
+        # Without an initializer all keys are hashed, which are text unless it is said.
         given = np.dtype(object) if initializer is None else initializer.key_dtype
         self.key_dtype = given if lookup_key_dtype is None else as_dtype(lookup_key_dtype)
         self.value_dtype = np.dtype(np.int64)
@@ -347,6 +351,7 @@ class StaticVocabularyTable(HostConstant):
     def _look_up(self, keys: np.ndarray) -> np.ndarray:
         numeric_tables.check_kind(keys, self.key_dtype)
         given = keys.reshape(-1).tolist()
+        # No id is negative: -1 stands for none.
         ids = np.array([self._ids.get(key, -1) for key in given], np.int64)
         others = np.flatnonzero(ids < 0)
         if len(others):
@@ -494,6 +499,7 @@ def _flat(values: TensorLike, dtype: DTypeLike | None) -> np.ndarray:
 def _table(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
     made: dict[Any, Any] = {}
     for key, value in zip(keys, values, strict=True):
+        # The same pair may come twice, as in TensorFlow.
         if made.setdefault(key, value) != value:
             raise errors.BadArgumentError(
                 f"A table has one value for each key. Received: {shown(made[key])} and {shown(value)} for {shown(key)}."

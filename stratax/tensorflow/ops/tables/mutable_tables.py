@@ -92,6 +92,7 @@ class MutableHashTable(HostState):
             )
         self._check_insert(listed)
         rows = made.reshape((len(listed), *self._default.shape))
+        # Copies: a row is a view of what the caller may write to.
         self._values.update(zip(listed, (np.array(row)[()] for row in rows), strict=True))
 
     def _check_insert(self, keys: list[Any]) -> None:
@@ -173,6 +174,7 @@ class MutableHashTable(HostState):
                 f"outside of the function. Received: the table {shown(self.name)}. Use lookup in the function."
             )
         self._calls.wait()
+        # Filled one by one: NumPy would make an array of fixed length of `bytes`.
         keys = np.empty(len(self._values), self.key_dtype)
         values = np.empty((len(self._values), *self._default.shape), self.value_dtype)
         keys[:] = list(self._values)
@@ -290,4 +292,5 @@ def _convert(value: object, dtype: np.dtype, name: str) -> np.ndarray:
 
 
 def _fits(kind: str, wanted: str) -> bool:
+    # bfloat16 is of kind V.
     return kind == wanted or (kind in "iub" and wanted in "iuf") or (kind == "f" and wanted in "Vc")

@@ -58,6 +58,7 @@ class SortedKeys:
 
         if not len(self._keys):
             return jnp.full(keys.shape, self._default)
+        # A key beyond all others gets the last place, and does not equal what is there.
         places = jnp.searchsorted(self._keys, keys).clip(0, len(self._keys) - 1)
         return jnp.where(
             jnp.asarray(self._keys)[places] == keys, jnp.asarray(self._values)[places], self._default
@@ -103,6 +104,7 @@ def fitting(values: np.ndarray, dtype: Any) -> np.ndarray:
         BadArgumentError: One is no number of that dtype.
     """
     made = values.astype(dtype)
+    # Fractions may be rounded, whole numbers may not.
     if dtype.kind in "iu" and not np.array_equal(made, values):
         raise errors.BadArgumentError(
             f"A table has values that devices can't represent. Expected: numbers of {dtype}. Received: "

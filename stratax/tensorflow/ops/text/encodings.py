@@ -13,7 +13,7 @@ from stratax.tensorflow.ops.calls.on_host import each, on_host
 from stratax.tensorflow.ops.calls.op import op
 
 # Windows of zlib's decoder by what TensorFlow calls the formats.
-_WINDOWS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
+_WINDOWS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}  # 16 more: with a header of gzip.
 
 
 @op(is_told=False, is_raw=True)
@@ -50,6 +50,7 @@ def decode_base64(input: TensorLike) -> Any:
 
     def decode(text: bytes) -> bytes:
         try:
+            # TensorFlow writes no padding, and takes either.
             filled = text.rstrip(b"=")
             filled += b"=" * (-len(filled) % 4)
             return base64.b64decode(filled, altchars=b"-_", validate=True)
@@ -70,6 +71,7 @@ def _decompress(text: bytes, window: int, have: int) -> bytes:
         have: How many bytes those before it have become.
     """
     pieces = zlib.decompressobj(window)
+    # One byte more than there may be shows that it is too much.
     made = pieces.decompress(text, most_bytes() - have + 1)
     check_bytes("decode_compressed", (have + len(made),), 1)
     if pieces.eof:
@@ -93,6 +95,7 @@ def decode_compressed(bytes: TensorLike, compression_type: str = "") -> Any:
             f"compression_type is '', 'ZLIB' or 'GZIP'. Received: compression_type={shown(compression_type)}."
         )
 
+    # Of all strings together, which are in memory at once.
     have = 0
 
     def decode(text: Any) -> Any:

@@ -92,6 +92,7 @@ class Fingerprints:
     def _keep(self, values: list[Any], words: Words) -> None:
         with self._lock:
             known = self._known
+            # Begun anew where there is no room: what a thread holds stays as it is.
             if known.count + len(values) > len(known.words):
                 known = _Known(max(self._most, len(values)))
             start = known.count
@@ -176,6 +177,7 @@ def sip_hash64(text: bytes, key: Sequence[int]) -> int:
         second ^ 0x7465646279746573,
     ]
     whole = len(text) // _WORD * _WORD
+    # The rest of the string, with its length in the highest byte.
     last = int.from_bytes(text[whole:], "little") | (len(text) & 0xFF) << 56
     for word in [*(word for (word,) in struct.iter_unpack("<Q", text[:whole])), last]:
         state[3] ^= word
@@ -292,6 +294,7 @@ def _up_to_32(text: _Text) -> Words:
 def _up_to_64(text: _Text) -> Words:
     factor = _factor(text)
     a = text.word(0) * _K2
+    # As `HashLen33to64` of FarmHash.
     y, other = _halves(text, a)
     z = _of_16(y, other, factor)
     e, f = text.word(16) * factor, text.word(24)
@@ -331,6 +334,7 @@ def _longer(text: _Text) -> Words:
 
 def _mix(state: Any, text: _Text, offset: Any, factor: Any, last: np.uint64) -> Any:
     """Take one block of 64 bytes in; `last` is the weight that two of the words have: 9 for the last block, else 1."""
+    # The names of FarmHash's `Hash64` for long strings.
     x, y, z, v1, v2, w1, w2 = state
     words = [text.word(offset + _WORD * i) for i in range(8)]
     x = _rotate(x + y + v1 + words[1], 37) * factor

@@ -43,6 +43,7 @@ def replacing(pattern: Any, rewrite: Any, replaces_all: bool) -> Callable[[bytes
     parts = _parts(_bytes(rewrite), compiled.groups)
 
     def rewrite_match(match: Any) -> bytes:
+        # A group that took no part in the match is empty.
         return b"".join(part if isinstance(part, bytes) else match.group(part) or b"" for part in parts)
 
     return lambda given: _replace(compiled, given, rewrite_match, replaces_all)
@@ -67,6 +68,7 @@ def _replace(compiled: Any, text: bytes, rewritten: Callable[[Any], bytes], repl
 
 def _length_of_character(text: bytes, at: int) -> int:
     """Return how many bytes a character has; one where the bytes are no character."""
+    # No character of several bytes begins below 0xC2.
     if at >= len(text) or text[at] < 0xC2:
         return 1
     length = next((size for last, size in _LENGTHS if text[at] <= last), 1)
@@ -86,6 +88,7 @@ def _bytes(value: TensorLike) -> bytes:
 def _parts(rewrite: bytes, num_groups: int) -> list[bytes | int]:
     """Return the text and the numbers of groups of a rewrite."""
     found: list[bytes | int] = []
+    # Plain text, a group's number, or what else stands behind a backslash.
     for text, number, other in re.findall(rb"([^\\]+)|\\(\d)|\\(.?)", rewrite, re.DOTALL):
         if number and int(number) <= num_groups:
             found.append(int(number))

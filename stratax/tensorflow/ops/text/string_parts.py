@@ -48,6 +48,7 @@ def each_apart(
     made: Any = RaggedTensor(flat, splits_of_lengths(np.array([len(found) for found in parts], np.int64)))
     # The strings' own dimensions, around the rows of parts.
     for size in reversed(array.shape[1:]):
+        # Of rows of size 0 their number can't be found from the values.
         made = RaggedTensor.from_uniform_row_length(made, size, None if size else 0)
     return made
 
@@ -69,6 +70,7 @@ def split(input: TensorLike, sep: Any = None, maxsplit: int = -1) -> Any:
         >>> tf.strings.split(["hello world", "a b c"])
         <tf.RaggedTensor [[b'hello', b'world'], [b'a', b'b', b'c']]>
     """
+    # An empty separator means white space, as in TensorFlow.
     between = array_of("" if sep is None else sep).item() or None
     return each_apart(lambda text: _split(text, between, int(maxsplit)), input, "split")
 
@@ -169,6 +171,7 @@ def reduce_join(
         >>> tf.strings.reduce_join([["a", "b"], ["c", "d"]], axis=1, separator="-").tolist()
         [b'a-b', b'c-d']
     """
+    # TensorFlow 1's names of these arguments.
     axis = reduction_indices if axis is None else axis
     keeps = bool(keepdims or keep_dims)
     between = array_of(separator).item()
@@ -195,6 +198,7 @@ def _join(texts: np.ndarray, axis: object, keeps: bool, between: bytes) -> np.nd
     # What is put together lies in the last dimension.
     columns = texts.transpose([*kept, *order]).reshape((*[texts.shape[each] for each in kept], -1))
     made = np.empty(columns.shape[:-1], object)
+    # Of no elements the number of rows has to be said.
     flat = (
         columns.reshape(-1, columns.shape[-1])
         if columns.size
@@ -257,6 +261,7 @@ def unsorted_segment_join(
         raise errors.BadArgumentError(
             f"segment_ids are from 0 to below num_segments={count}. Received: segment_ids={shown(numbers)}."
         )
+    # By segment, and by place in what segment_ids does not count.
     found: list[list[list[bytes]]] = [[[] for _ in range(rows.shape[1])] for _ in range(count)]
     for number, row in zip(numbers.reshape(-1).tolist(), rows.tolist(), strict=True):
         for place, text in enumerate(row):
@@ -301,6 +306,7 @@ def ngrams(
 
     def make_grams(row: list[bytes]) -> list[bytes]:
         found = [gram for width in widths for gram in _grams(row, width, between, pads, padding_width)]
+        # A row that is shorter than all widths becomes one gram.
         if not found and row and preserve_short_sequences:
             return [between.join(row)]
         return found
@@ -349,6 +355,7 @@ def format(template: str, inputs: TensorLike, placeholder: str = "{}", summarize
         BadArgumentError: There are not as many placeholders as arrays.
     """
     given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    # As many gaps as placeholders, each with the text behind it.
     first, *rest = template.split(placeholder)
     if len(rest) != len(given):
         raise errors.BadArgumentError(

@@ -133,6 +133,7 @@ def as_string(
         )
     if len(fill) > 1:
         raise errors.BadArgumentError(f"Fill must be one character. Received: fill={shown(fill)}.")
+    # A format of C's, as TensorFlow's kernel makes one.
     head = f"%{fill}{width if width > 0 else ''}"
     tail = f"{'' if precision < 0 else f'.{precision}'}{'e' if scientific else 'g' if shortest else 'f'}"
 
@@ -140,6 +141,7 @@ def as_string(
         kind = numbers.dtype.kind
         if kind == "O":
             return numbers
+        # C has no format for truth values: TensorFlow writes words.
         if kind == "b":
             return each(
                 lambda value: (f"%{width if width > 0 else ''}s" % str(value).lower()).encode(), numbers
@@ -244,6 +246,7 @@ def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYT
 
     def part(given: bytes, pos: int, count: int) -> bytes:
         text: Any = given if unit == "BYTE" else given.decode(errors="surrogateescape")
+        # `len` is TensorFlow's parameter here.
         size = text.__len__()
         start = pos if pos >= 0 else pos + size
         if not 0 <= start <= size:

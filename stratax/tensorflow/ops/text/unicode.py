@@ -14,6 +14,7 @@ from stratax.tensorflow.ops.calls.on_host import as_result, each, on_host
 from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.text.string_parts import each_apart
 
+# U+FFFD, which stands for what is no character.
 _REPLACEMENT = 65533
 # Those that TensorFlow writes, and Python's names of them.
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
@@ -109,6 +110,7 @@ def unicode_encode(
 
     if isinstance(input, RaggedTensor):
         values = input.values
+        # Characters are in the innermost rows; those further out stay.
         if isinstance(values, RaggedTensor) or values.ndim > 1:
             return input.with_values(unicode_encode(values, output_encoding, errors, replacement_char))
         rows = input.to_list()
@@ -179,6 +181,7 @@ def _offsets(input: TensorLike, encoding: str, handling: str) -> Any:
     def find(text: bytes) -> list[int]:
         made, at = [], 0
         while at < len(text):
+            # As many bytes as no character exceeds.
             size = _size(text[at : at + 8], codec)
             if size > 0 or handling != "ignore":
                 made.append(at)
@@ -201,6 +204,7 @@ def _codec(encoding: str) -> str:
     if name in _OUTPUTS:
         return _OUTPUTS[name]
     try:
+        # Python's codecs know more encodings, under more names, than there are here.
         b"".decode(encoding)
     except LookupError as e:
         raise BadArgumentError(
@@ -234,6 +238,7 @@ def _not_in_encoding(text: bytes, encoding: str) -> BadArgumentError:
 
 def _character(number: int, handling: str, replacement: int) -> str:
     _check_errors(handling)
+    # Halves of UTF-16's pairs are no characters.
     if 0 <= number < 0x110000 and not 0xD800 <= number < 0xE000:
         return chr(number)
     if handling == "strict":
