@@ -43,7 +43,7 @@ _ELEMENTWISE = frozenset(
     "softsign",
 }
 _ELEMENTWISE |= {"swish", "saturate_cast", "one_hot", "dropout"}
-_MODULES = ("stratax.tensorflow.ops.math.elementwise", "stratax.tensorflow.ops._elementwise")
+_MODULE = "stratax.tensorflow.ops.math.elementwise"
 
 
 def of_ragged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -58,7 +58,7 @@ def of_ragged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mappi
     own = _OWN.get(name)
     if own is not None:
         return _with_known_rows(own, name, args, kwargs)
-    if name in _ELEMENTWISE or function.__module__.startswith(_MODULES):
+    if name in _ELEMENTWISE or function.__module__ == _MODULE:
         return _of_flat_values(function, args, kwargs)
     raise BadTypeError(
         f"{name} takes arrays, whose rows have one length. Received: {shown(args)}. Make the RaggedTensor dense with "
@@ -218,16 +218,19 @@ def _mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str
 def _variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     square = _mean(input_tensor * input_tensor, axis, keepdims)
     mean = _mean(input_tensor, axis, keepdims)
-    return square - mean * mean
+    # Of values that are close to one another rounding leads below 0, which TensorFlow cuts off, too.
+    return _of_values(lambda found: np.maximum(found, 0), square - mean * mean)
 
 
 def _std(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Any:
-    found = _variance(input_tensor, axis, keepdims)
-    return (
-        found.with_flat_values(np.sqrt(found.flat_values))
-        if isinstance(found, RaggedTensor)
-        else np.sqrt(found)
-    )
+    return _of_values(np.sqrt, _variance(input_tensor, axis, keepdims))
+
+
+def _of_values(function: Callable[..., Any], found: Any) -> Any:
+    """Return what a function makes of a reduction's result, which may have rows or none."""
+    if isinstance(found, RaggedTensor):
+        return found.with_flat_values(function(found.flat_values))
+    return function(found)
 
 
 def _gather(
@@ -250,6 +253,7 @@ def _gather(
     if not isinstance(params, RaggedTensor):
         return arrays.gather(as_values(params), indices, axis=axis or 0)
     if axis:
+        # Each row by itself, in which the dimension is one further out.
         return ragged.stack([_gather(row, indices, axis=axis - 1) for row in params])
     chosen = np.asarray(indices)
     check_indices([chosen], [len(params)])
@@ -260,6 +264,16 @@ def _gather(
     for size in reversed(chosen.shape[1:]):
         made = RaggedTensor.from_uniform_row_length(made, size)
     return made
+
+
+def _look_up(params: Any, ids: Any, max_norm: float | None = None) -> Any:
+    found = _gather(params, ids)
+    if max_norm is None:
+        return found
+    rows = np.asarray(found.flat_values)
+    norms = np.sqrt(np.sum(rows * rows, axis=tuple(range(1, rows.ndim)), keepdims=True))
+    # As `clip_by_norm` of TensorFlow: rows within the limit are divided by what they are multiplied with.
+    return found.with_flat_values(rows * max_norm / np.maximum(norms, max_norm))
 
 
 def _concat(values: Any, axis: int = 0, name: str | None = None) -> Any:
@@ -297,6 +311,7 @@ def _squeeze_axis(rows: Array, axis: int) -> Any:
         return rows[0]
     if not isinstance(rows, RaggedTensor):
         return np.squeeze(rows, axis)
+    # Rows of one value each are the values themselves.
     if axis == 1 and (lengths_of(rows.row_splits) == 1).all():
         return rows.values
     return rows.with_values(_squeeze_axis(rows.values, axis - 1))
@@ -361,5 +376,5 @@ _OWN: dict[str, Callable[..., Any]] = {
         for name in ("unsorted_segment_sum", "unsorted_segment_max", "unsorted_segment_min")
     },
     "convert_to_tensor": _convert,
-    "embedding_lookup": lambda params, ids, *args, **kwargs: _gather(params, ids),
+    "embedding_lookup": _look_up,
 }

@@ -367,8 +367,15 @@ def cross(inputs: Sequence[Any]) -> RaggedTensor:
         >>> tf.ragged.cross([tf.ragged.constant([["a"], ["b", "c"]]), tf.ragged.constant([["d"], ["e"]])])
         <tf.RaggedTensor [[b'a_X_d'], [b'b_X_e', b'c_X_e']]>
     """
+    return join_combinations(inputs, b"_X_")
+
+
+def join_combinations(inputs: Sequence[Any], separator: bytes) -> RaggedTensor:
+    """Return all combinations of each row's values, joined by a separator; see :func:`cross`."""
     columns = [_cells(each) for each in inputs]
-    rows = [[b"_X_".join(found) for found in itertools.product(*row)] for row in zip(*columns, strict=True)]
+    rows = [
+        [separator.join(found) for found in itertools.product(*row)] for row in zip(*columns, strict=True)
+    ]
     flat = np.empty(sum(map(len, rows)), object)
     flat[:] = list(itertools.chain.from_iterable(rows))
     return RaggedTensor(flat, splits_of_lengths(np.array([len(row) for row in rows], np.int64)))

@@ -194,6 +194,7 @@ def concat(axis: int, sp_inputs: Sequence[SparseTensor], expand_nonconcat_dims: 
         )
     # Where each part begins in the joined dimension.
     starts = np.concatenate([[0], np.cumsum(shapes[:, place])])
+    # With expand_nonconcat_dims other sizes may differ: the largest of each.
     made = shapes.max(axis=0)
     made[place] = starts[-1]
     moved = []
@@ -463,14 +464,14 @@ def sparse_dense_matmul(
     """
     if not isinstance(sp_a, SparseTensor):
         # (a b)' = b' a'
-        made = sparse_dense_matmul(b, sp_a, not adjoint_b, not adjoint_a)
-        return made.T
+        return sparse_dense_matmul(b, sp_a, not adjoint_b, not adjoint_a).conj().T
     indices, values, shape = parts_of("sparse_dense_matmul", sp_a)
     rows, columns = (indices[:, 1], indices[:, 0]) if adjoint_a else (indices[:, 0], indices[:, 1])
     height, width = (int(size) for size in (shape[::-1] if adjoint_a else shape))
+    values = values.conj() if adjoint_a else values
     is_on_host = isinstance(b, np.ndarray | list | tuple)
     matrix: Any = array_of(b) if is_on_host else b
-    matrix = matrix.T if adjoint_b else matrix
+    matrix = matrix.conj().T if adjoint_b else matrix
     if matrix.shape[0] != width:
         raise BadArgumentError(
             f"A matrix of {width} rows is needed for a SparseTensor of {width} columns. Received: shape "
@@ -507,11 +508,7 @@ def cross(inputs: Sequence[Any], separator: str = "_X_") -> SparseTensor:
     """
     from stratax.tensorflow.ops.arrays import ragged
 
-    made = ragged.cross(inputs)
-    if separator != "_X_":
-        given = separator.encode()
-        made = made.with_values(np.array([text.replace(b"_X_", given) for text in made.values], object))
-    return made.to_sparse()
+    return ragged.join_combinations(inputs, separator.encode()).to_sparse()
 
 
 @op(is_told=False)

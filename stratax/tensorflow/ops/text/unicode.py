@@ -1,6 +1,6 @@
 """Functions of `tf.strings` that know characters: from and to code points, and other encodings (ops layer)."""
 
-import unicodedata
+import codecs
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +18,16 @@ from stratax.tensorflow.ops.text.string_parts import each_apart
 _REPLACEMENT = 65533
 # Those that TensorFlow writes, and Python's names of them.
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
+# Stands for bytes that are no character until they are replaced. Half of a pair of UTF-16, which no text has: a U+FFFD
+# may be a character of the text.
+_MARK, _MARKED = "\udfff", "stratax.marked"
+
+
+def _mark(error: Any) -> tuple[str, int]:
+    return _MARK, error.end
+
+
+codecs.register_error(_MARKED, _mark)
 
 
 @op(is_told=False, is_raw=True)
@@ -157,7 +167,6 @@ def _decoder(
     """Return a function from a string to its characters."""
     _check_errors(handling)
     codec = _codec(encoding)
-    with_control = replaces_control and handling != "strict"
 
     def decode(text: bytes) -> list[str]:
         try:
@@ -165,11 +174,12 @@ def _decoder(
         except UnicodeDecodeError as e:
             if handling == "strict":
                 raise _not_in_encoding(text, encoding) from e
-            made = text.decode(codec, "ignore" if handling == "ignore" else "replace")
-            made = made.replace("\ufffd", chr(replacement)) if handling == "replace" else made
-        if with_control:
-            filler = chr(replacement) if handling == "replace" else ""
-            made = "".join(filler if unicodedata.category(char) == "Cc" else char for char in made)
+            made = text.decode(codec, "ignore" if handling == "ignore" else _MARKED)
+            made = made.replace(_MARK, chr(replacement))
+        if replaces_control:
+            # The first 32 characters alone, also where errors raise: so TensorFlow's kernel has it.
+            filler = "" if handling == "ignore" else chr(replacement)
+            made = "".join(filler if char < " " else char for char in made)
         return list(made)
 
     return decode
