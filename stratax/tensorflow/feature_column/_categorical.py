@@ -80,9 +80,8 @@ class HashedCategoricalColumn(_OfOneFeature):
 
     def cells(self, features: HostFeatures) -> Cells:
         cells = _cells_of_dtype(self.key, self.dtype, features)
-        # Also where there is no value: the mask says which of them count.
+        # Also where there is no value: the mask says which of them count. Other columns of the feature share its words.
         return dataclasses.replace(
-            # The fingerprints, which other columns of the feature share.
             cells, values=hash_buckets(features.words(self.key), self.hash_bucket_size)
         )
 
