@@ -138,6 +138,7 @@ class ExponentialMovingAverage:
 
     def _enter_scope(self) -> Scope | None:
         scope = current_or_none()
+        # Averages belong to a trace: another one makes, or finds, its own.
         if scope is not self._scope:
             self._scope, self._averages, self._debiasing = scope, {}, {}
         return scope
@@ -163,6 +164,7 @@ class ExponentialMovingAverage:
     def _make_now(self, averaged: keras.Variable) -> keras.Variable:
         add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
         with outside_scopes():
+            # The value that it has now, also while a function is traced.
             [first] = concrete_values([averaged])
         return make_now(averaged, np.asarray(first), self._name)
 

@@ -33,6 +33,7 @@ class MovingAverageOptimizer(Optimizer):
         super().__init__(use_locking=False, name="MovingAverageOptimizer")
         self._optimizer = opt
         self._average = ExponentialMovingAverage(average_decay, num_updates=num_updates)
+        # By name, what a swapping Saver takes instead; None before there are averages.
         self._swapped: dict[str, keras.Variable] | None = None
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, keras.Variable]]:

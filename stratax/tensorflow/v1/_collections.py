@@ -193,6 +193,7 @@ def gradients(
         )
     scope = current_or_none()
     if scope is not None:
+        # A model_fn has been recorded by tapes from its beginning.
         return scope.derivatives.gradients(ys, xs, grad_ys, stop_gradients, zero=wanted == "zero")
     targets, sources = _arrays(ys), _arrays(xs)
     given = (

@@ -103,13 +103,9 @@ def streaming_recall_at_k(
         name: The metric's name; by default `recall_at_` and the number.
     """
     hits = on_device(in_top_k(labels, predictions, k)).astype(jnp.float32)
+    # TensorFlow's default name has the number in it.
     return _mean_metrics.mean(
-        # TensorFlow's default name has the number in it.
-        hits,
-        weights,
-        metrics_collections,
-        updates_collections,
-        name or f"recall_at_{k}",
+        hits, weights, metrics_collections, updates_collections, name or f"recall_at_{k}"
     )
 
 

@@ -49,6 +49,7 @@ class LARSOptimizer(Optimizer):
                 raise BadArgumentError(f"{key} should be positive: {shown(value)}")
         super().__init__(use_locking=False, name=name)
         self._skip_list = tuple(skip_list or ())
+        # For rows, and for variables of the skip list.
         self._unscaled = _rules.nesterov_momentum if use_nesterov else _rules.momentum
         numbers = {
             "learning_rate": learning_rate,
@@ -136,6 +137,7 @@ class AdaMaxOptimizer(Optimizer):
         super().__init__(use_locking, name)
         numbers = {"learning_rate": learning_rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
         slots = {"m": 0.0, "v": 0.0}
+        # A maximum that begins with 0 needs no correction, so that beta2 has no powers.
         self._set_rule(_contrib_rules.ada_max, numbers, slots, powers={"beta1": beta1}, is_by_row=True)
 
 

@@ -62,6 +62,7 @@ class Dropout(Layer):
             return inputs
         shape = self.noise_shape
         if shape is not None:
+            # None stands for the size of the inputs.
             shape = [
                 size if drawn is None else drawn for drawn, size in zip(shape, inputs.shape, strict=True)
             ]

@@ -28,6 +28,7 @@ FLAGS = Flags()
 
 
 def _parse_once() -> absl_flags.FlagValues:
+    # When the first flag is read, as in TensorFlow.
     if not absl_flags.FLAGS.is_parsed():
         _parse(sys.argv)
     return absl_flags.FLAGS

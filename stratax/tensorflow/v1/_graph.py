@@ -180,6 +180,7 @@ class TensorOperation:
         return name if ":" in name else f"{name}:0"
 
     def __eq__(self, other: object) -> bool:
+        # Made anew whenever it is asked for: two are one if they have one tensor.
         return isinstance(other, TensorOperation) and self.outputs[0] is other.outputs[0]
 
     def __hash__(self) -> int:

@@ -139,9 +139,13 @@ class HostInputs:
     """
 
     def __init__(self) -> None:
+        # By key: the function, and the names of the features that it reads.
         self._functions: dict[str, tuple[Compute, tuple[str, ...]]] = {}
+        # By key and part: what an array of varying size is filled up with.
         self._fills: dict[str, dict[str, float]] = {}
+        # By feature, and the number of the result that it is.
         self._kept: dict[tuple[str, int], Kept] = {}
+        # By name: what makes the strings, and of which features.
         self._strings: dict[str, tuple[Callable[[dict[str, Any]], np.ndarray], tuple[str, ...]]] = {}
 
     def __bool__(self) -> bool:

@@ -76,6 +76,7 @@ class KerasForm(keras.optimizers.Optimizer):
             for key, number in self._numbers.items()
         }
         if "learning_rate" in numbers:
+            # Keras' own, which callbacks and schedules may have changed.
             numbers["learning_rate"] = ops.cast(learning_rate, dtype)
         # TensorFlow keeps powers of betas in variables; here they follow from the number of steps.
         step = ops.cast(self.iterations + 1, dtype)

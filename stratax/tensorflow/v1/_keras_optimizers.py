@@ -40,6 +40,7 @@ def _apply_gradients(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def apply_gradients(self: Any, grads_and_vars: Any, *options: object, **named: object) -> Any:
         scope = current_or_none()
+        # When an operation runs, or in a branch or loop, it takes effect at once.
         if scope is None or scope.is_running:
             return original(self, grads_and_vars, *options, **named)
         pairs = list(grads_and_vars)

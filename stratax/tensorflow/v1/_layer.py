@@ -107,6 +107,7 @@ class Layer(keras.layers.Layer):
         # TensorFlow 1's layers take their inputs' dtype, where Keras 3's have the global one.
         if not self.built and not self._is_dtype_given:
             self.dtype_policy = keras.DTypePolicy(self._infer_dtype(inputs))
+        # Outside of a model_fn it is a layer of Keras.
         if current_or_none() is None:
             return super().__call__(inputs, *args, **kwargs)
         own = self._scope_of_call(scope)
@@ -126,12 +127,14 @@ class Layer(keras.layers.Layer):
 
     def _last_operation(self) -> str | None:
         """Return TensorFlow's name of the operation that gives the result, if it is one of the common ones."""
+        # What is computed last: the activation, else the bias, else the layer's own.
         activation = getattr(self, "activation", None)
         if activation is not None and activation is not keras.activations.linear:
             return _ACTIVATIONS.get(getattr(activation, "__name__", ""))
         return "BiasAdd" if getattr(self, "use_bias", False) else self._operation
 
     def _scope_of_call(self, scope: object = None) -> VariableScope:
+        # Made in another trace, or outside: as long as it has no variables it can belong to this one.
         if self._model_scope is not current():
             if self.built and self.variables:
                 raise errors.ModelScopeError(
@@ -278,6 +281,7 @@ def functional(
         order: The names of its arguments; by default `inputs`, the layer's own and `reuse`. With `training` among
             them, that is passed on to the call.
     """
+    # Without `self`, and without what the class passes on.
     own = [each for each in parameters_of(layer.__init__)[1:] if each.kind is not each.VAR_KEYWORD]
     by_name = {each.name: each for each in (*own, *(added for added, _ in _OF_CALLS.values()))}
     last = ["reuse"] if is_shared else []

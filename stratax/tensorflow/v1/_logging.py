@@ -39,6 +39,7 @@ def get_logger() -> logging.Logger:
 
     What is logged goes to stderr if the program has set up nothing else.
     """
+    # Once: a second handler would write each line again.
     if not any(isinstance(handler, _WhereNobodyElseDoes) for handler in _logger.handlers):
         handler = _WhereNobodyElseDoes()
         handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT))

@@ -106,6 +106,7 @@ def compute_weighted_loss(
         def reduce_losses() -> Any:
             return _reduce(values, factors, reduction, is_constant=is_constant).astype(given.dtype)
 
+        # One result of the trace: on several replicas it is made of more operations than on one.
         loss = reduce_losses() if graph is None else graph.values.as_one(reduce_losses)
         return _collect(loss, loss_collection, _TENSOR_NAMES[reduction])
 
@@ -159,6 +160,7 @@ def _loss(
         def call(given: dict[str, Any]) -> Any:
             weights, path = given.pop("weights"), given.pop("scope")
             collection, reduction = given.pop("loss_collection"), given.pop("reduction")
+            # `compute_weighted_loss` enters the same one again, and makes no second name.
             with _enter_name_scope(path, scope or compute.__name__) as entered:
                 return compute_weighted_loss(compute(**given), weights, entered, collection, reduction)
 
@@ -350,6 +352,7 @@ def sparse_softmax_cross_entropy(
     """
     _check_given(labels=labels, logits=logits)
     with _enter_name_scope(scope, "sparse_softmax_cross_entropy_loss") as path:
+        # Logits have the dimension of the classes more.
         classes, logits = squeeze(labels, logits, expected_rank_diff=1)
         if classes.shape != logits.shape[:-1]:
             raise BadArgumentError(
@@ -466,6 +469,7 @@ def _enter_name_scope(scope: str | None, default: str) -> Iterator[str | None]:
 def _collect(loss: TensorLike, loss_collection: str | None, name: str) -> Any:
     graph = current_or_none()
     if graph is not None:
+        # By which hooks fetch it.
         graph.names.give(name, loss)
     add_loss(loss, loss_collection)
     return loss

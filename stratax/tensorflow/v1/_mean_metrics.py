@@ -86,6 +86,7 @@ def mean_relative_error(
 ) -> Measure:
     """Return the mean of errors divided by something, as TensorFlow's metric of that name."""
     predictions, labels, weights = align(predictions, labels, weights)
+    # The normalizer, too, may have a dimension of size 1 too many.
     predictions, divisor = squeeze(predictions, normalizer)
     check_same_shape(predictions, divisor)
     errors = jnp.abs(labels - predictions) / jnp.where(divisor == 0, 1, divisor)
@@ -124,6 +125,7 @@ def mean_iou(
 ) -> Measure:
     """Return the classes' mean intersection over union, as `tf.compat.v1.metrics.mean_iou`."""
     counts = _confusion(labels, predictions, num_classes, weights)
+    # TensorFlow's operation is worth the matrix, and not the mean.
     return Measure(
         {"total_confusion_matrix": counts}, _mean_iou, lambda given: given["total_confusion_matrix"]
     )

@@ -190,6 +190,7 @@ def metric(
         def call(given: dict[str, Any]) -> Pair:
             of_value, of_operation, path = (given.pop(each.name) for each in last)
             measured = measure(**given)
+            # Some names follow from arguments, such as `precision_at_5`.
             return _make_metric(path or measured.name or default_name, measured, of_value, of_operation)
 
         sentence = measure.__doc__ if what is None else f"{what}, as `tf.compat.v1.metrics.{own_name}`."

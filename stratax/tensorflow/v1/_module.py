@@ -154,4 +154,5 @@ def _find_saved(value: object) -> Any:
         parts = {str(index): _find_saved(part) for index, part in enumerate(value)}
     else:
         return None
+    # Structures without anything to save are left out, as what is nothing to save is.
     return {name: part for name, part in parts.items() if part is not None} or None

@@ -91,6 +91,7 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
                     f"batch_normalization does not support {argument}. Received: {argument}={shown(value)}. Leave it "
                     "out."
                 )
+        # TensorFlow takes a list of one dimension.
         axes = np.atleast_1d(axis).tolist()
         if len(axes) != 1:
             raise errors.BadArgumentError(
@@ -129,9 +130,11 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
         x = array.astype(jnp.promote_types(array.dtype, jnp.float32))
         mean, variance = self.moving_mean.value, self.moving_variance.value
         is_training = as_known(training)
+        # A tensor decides when the program runs: the batch's statistics are needed as well.
         if is_training is not False:
             batch = self._moments_of_batch(x)
             if self.trainable:
+                # The second argument says of how many elements each mean is.
                 self._add_update(
                     batch, x.size // batch[0].size, self._is_fused(x.ndim), is_training, training
                 )
@@ -177,6 +180,7 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
 
         def update() -> None:
             for moving, now in ((self.moving_mean, mean), (self.moving_variance, variance)):
+                # As `assign_moving_average` of TensorFlow computes it, with the same rounding.
                 delta = (moving.value - now) * (1.0 - self.momentum)
                 if is_training is None:
                     delta = jnp.where(training, delta, 0)

@@ -210,6 +210,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
         scope = self._enter_scope()
         if scope is None:
             return _gradients_now(loss, var_list, grad_loss)
+        # TensorFlow takes functions in graphs, too.
         value = loss() if callable(loss) else loss
         _check_loss(value)
         variables = scope.trainable_variables() if var_list is None else _flat(var_list)
@@ -368,6 +369,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
         for key, number in self._powers.items():
             if f"{key}_power" not in self._shared:
                 first = np.asarray(_call(number), variables[0].dtype)
+                # It belongs to no variable: it lies where the first one does.
                 self._shared[f"{key}_power"] = make_now(variables[0], first, f"{key}_power")
         for variable in variables:
             for slot, (_, first_value) in self._slot_kinds.items():
@@ -430,6 +432,7 @@ def _change(
     value, changed = rule(
         before,
         before_slots,
+        # All in the dtype of the variable, in which TensorFlow's kernels compute.
         gradient.astype(dtype),
         {name: number.astype(dtype) for name, number in numbers.items()},
     )

@@ -48,6 +48,7 @@ class MomentumOptimizer(Optimizer):
         super().__init__(use_locking, name)
         rule = _rules.nesterov_momentum if use_nesterov else _rules.momentum
         numbers = {"learning_rate": learning_rate, "momentum": momentum}
+        # Rows that are not looked up would go on by their momentum.
         self._set_rule(rule, numbers, {"momentum": 0.0}, is_by_row=True)
 
 
@@ -74,6 +75,7 @@ class AdamOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         numbers = {"learning_rate": learning_rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+        # Not by row: in TensorFlow's Adam moments decay, and move variables, in all rows.
         self._set_rule(_rules.adam, numbers, {"m": 0.0, "v": 0.0}, powers={"beta1": beta1, "beta2": beta2})
 
 

@@ -32,6 +32,7 @@ class _Pooling(Layer):
         super().__init__(
             pool_size=pool_size,
             strides=strides,
+            # TensorFlow takes letters of either case.
             padding=padding.lower(),
             data_format=data_format,
             name=name,

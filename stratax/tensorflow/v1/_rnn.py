@@ -119,6 +119,7 @@ def _step_of(cell: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
         # Keras' cells take and give lists of states, also of one.
         is_bare = _is_of_keras(cell) and not isinstance(state, list | tuple)
         output, new = cell(inputs, [state] if is_bare else state)
+        # A loop carries one structure: a cell may give a list where it took a tuple.
         leaves, treedef = jax.tree.flatten(state)
         found = jax.tree.leaves(new)
         if len(found) != len(leaves):
@@ -182,6 +183,7 @@ def reverse_in_time(values: object, lengths: object, *, time_major: bool) -> Any
     def turn(value: object) -> Any:
         if lengths is None:
             return jnp.flip(on_device(value), 0 if time_major else 1)
+        # The dimensions of time and of the batch.
         return indexing.reverse_sequence(value, lengths, int(not time_major), int(time_major))
 
     return jax.tree.map(turn, values)

@@ -131,16 +131,15 @@ class RNNCell(Layer):
         """
         inputs = jax.tree.map(on_device, inputs)
         self._check_dtypes(inputs)
+        # What the call makes with `get_variable`, in whatever function, is the cell's.
         with variable_scope(
-            # What the call makes with `get_variable`, in whatever function, is the cell's.
-            self._scope_of_call(scope),
-            custom_getter=self._noting,
-            reuse=self.built or self._reuse,
+            self._scope_of_call(scope), custom_getter=self._noting, reuse=self.built or self._reuse
         ) as entered:
             if not self.built:
                 shapes = jax.tree.map(lambda each: TensorShape(each.shape), inputs)
                 self.build(shapes)
                 self.built = True
+            # A cell may ask for the scope, and need not.
             if _takes_scope(self.call):
                 kwargs["scope"] = entered
             return self.call(inputs, state, *args, **kwargs)

@@ -222,6 +222,7 @@ class LSTMCell(LayerRNNCell):
 
     def build(self, inputs_shape: object) -> None:
         """Make `kernel` and `bias`, and what peepholes and a projection need."""
+        # What is fed back is the output, which a projection makes smaller than the state.
         rows, units = input_size(self, inputs_shape) + self.output_size, self._num_units
         self._kernel = self.add_variable("kernel", [rows, 4 * units], initializer=self._initializer)
         self._bias = self.add_variable("bias", [4 * units], initializer=Zeros())

@@ -90,6 +90,7 @@ def adadelta(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -
 def rms_prop(value: TensorLike, slots: Slots, gradient: Any, numbers: Numbers) -> tuple[Any, Slots]:
     """Step by the gradient over the root of a moving mean of its squares, with momentum (Tieleman & Hinton, 2012)."""
     squares = slots["rms"] + (jnp.square(gradient) - slots["rms"]) * (1 - numbers["decay"])
+    # TensorFlow's kernel has epsilon below the root.
     step = numbers["learning_rate"] * gradient * jax.lax.rsqrt(squares + numbers["epsilon"])
     total = slots["momentum"] * numbers["momentum"] + step
     return value - total, {"rms": squares, "momentum": total}

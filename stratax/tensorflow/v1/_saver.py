@@ -102,6 +102,7 @@ class Saver:
         self.reshape = reshape
         self._sharded = sharded
         self._is_built = not defer_build
+        # The model's variables, with those that are made later.
         self._state = None if scope is None else scope.state
         self._given = None if var_list is None else by_name(var_list)
         if self._given is not None and not self._given and not allow_empty:

@@ -126,6 +126,7 @@ def image(
     if _is_forwarded():
         return _forward(name, family, lambda tag: image_v2(tag, value, max_outputs=max_outputs))
     tag = _tag(name, family)
+    # Only these leave the device.
     return _collect(
         forms.SummaryRecord(tag, [value[:max_outputs]], forms.image(tag, max_outputs)), collections
     )
@@ -191,6 +192,7 @@ def text(name: str, tensor: TensorLike, collections: Sequence[str] | None = None
     if _is_forwarded():
         return _forward(name, None, lambda tag: text_v2(tag, value))
     tag = _tag(name, None)
+    # Text is known now, and is no result of the step.
     encode = forms.text(tag)
     return _collect(forms.SummaryRecord(tag, [], lambda: encode(value)), collections)
 

@@ -74,6 +74,7 @@ class TensorNames:
         """Give features and labels, in the order of their structure, the names that TensorFlow's have."""
         tensors = list(tensors)
         self.input_shapes = [tuple(getattr(tensor, "shape", None) or ()) for tensor in tensors]
+        # TensorFlow's operation that takes an element of a dataset; all but the first are its further outputs.
         operation = self.unique("IteratorGetNext")
         for index, tensor in enumerate(tensors):
             self._note_name(f"{operation}:{index}" if index else operation, tensor)

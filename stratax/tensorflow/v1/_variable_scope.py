@@ -105,6 +105,7 @@ def _free_name(default_name: str | None, reuse: object) -> str:
         )
     scope = current()
     name, number = default_name, 0
+    # By full names: inside of another scope the name may be free.
     while scope.scope_counts[scope.variable_scope.full_name(name)]:
         number += 1
         name = f"{default_name}_{number}"
@@ -312,6 +313,7 @@ def _plain_getter(
                 f"{tuple(found.shape)}."
             )
         return found
+    # AUTO_REUSE makes what is not there.
     if around.reuse is True:
         raise errors.BadArgumentError(
             f"Variable {full} does not exist, or was not created with tf.get_variable(). Did you mean to set "

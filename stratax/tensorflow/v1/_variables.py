@@ -72,6 +72,7 @@ class ModelVariable(Variable):
     ) -> None:
         del others
         if current_or_none() is not None:
+            # Also of one that was found: collections belong to the trace.
             for key in collections or ():
                 if key not in ("variables", "trainable_variables"):
                     current().collections.add(key, self)

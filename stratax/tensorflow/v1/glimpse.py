@@ -33,6 +33,7 @@ def extract_glimpse(
     if normalized:
         places = places * whole
     if centered:
+        # TensorFlow 1's kernel halves places around the middle also where they are pixels.
         places = (places + whole) / 2
     corners = places - jnp.asarray(size, jnp.float32) / 2
     noise = "uniform" if uniform_noise else "gaussian"
