@@ -55,6 +55,7 @@ def map_rows(
         specs, declared = flatten(signature, lambda part: hasattr(part, "dtype") or isinstance(part, type))
     made: list[list[Any]] = [[] for _ in specs]
     for row in zip(*columns, strict=True):
+        # With the methods of tensors, as the elements of a pipeline.
         results, found = flatten(fn(unflatten(structure, [as_element(each) for each in row])), _is_composite)
         if found != declared:
             raise BadArgumentError(
@@ -100,10 +101,9 @@ def _stack(results: list[Any], spec: Any) -> Any:
         return spec.join([each.on_host() for each in results])
     # What is declared is a spec, a dtype of TensorFlow's or of NumPy's, or NumPy's class.
     dtype = np.dtype(getattr(getattr(spec, "dtype", spec), "as_numpy_dtype", getattr(spec, "dtype", spec)))
+    # Python's numbers take the dtype that was declared; arrays have to have it.
     arrays = [
-        # Python's numbers take the dtype that was declared; arrays have to have it.
-        np.asarray(each, dtype) if isinstance(each, int | float) else np.asarray(each)
-        for each in results
+        np.asarray(each, dtype) if isinstance(each, int | float) else np.asarray(each) for each in results
     ]
     for array in arrays:
         if array.dtype != dtype and not (array.dtype.kind in "SUO" and dtype.hasobject):

@@ -344,6 +344,7 @@ def split(
         BadArgumentError: If the sizes do not add up to that of the dimension.
     """
     library = _library(value)
+    # How many equal parts, or the size of each.
     if np.ndim(num_or_size_splits) == 0:
         count = whole_number("num_or_size_splits", num_or_size_splits)
         return list(library.split(value, count, axis=axis))

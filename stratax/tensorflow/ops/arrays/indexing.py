@@ -51,6 +51,7 @@ def slice(input_: Any, begin: Any, size: Any) -> Any:
         BadArgumentError: If the block is not within `input_`. Where `begin` is traced it is moved inwards instead.
     """
     array = input_ if hasattr(input_, "shape") else _array(input_)
+    # Where a block begins may be traced; how large it is is part of the program.
     starts, sizes = _parts(begin), list(sizes_of("size", size))
     if not (np.ndim(begin) and np.ndim(size)) or len(starts) != array.ndim or len(sizes) != array.ndim:
         raise BadArgumentError(

@@ -56,6 +56,7 @@ def range(
     # It needs JAX, which a pipeline does not.
     from stratax import core
 
+    # An array that a loop of a program can go through without making it.
     numbers = core.range(first, last, delta, dtype)
     if numbers.is_static:
         _check_bounds(int(numbers.start), int(numbers.stop), int(numbers.delta))

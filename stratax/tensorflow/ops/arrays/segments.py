@@ -319,6 +319,7 @@ def confusion_matrix(
         kind = dtype_in(xp, dtype)
         index = labels.reshape(-1).astype("int32"), predictions.reshape(-1).astype("int32")
         amounts = xp.ones(index[0].shape, kind) if weights is None else weights.reshape(-1).astype(kind)
+        # Rows are labels, columns predictions.
         return scatter_at(xp, xp.zeros((num_classes, num_classes), kind), index, amounts, "add")
 
     return call_with_library(count, labels, predictions, weights)

@@ -62,6 +62,7 @@ def ctc_loss(
             "ctc_loss needs label_length, unless labels is a SparseTensor. Received: None."
         )
     scores = on_device(logits)
+    # Keras' loss has the batch first.
     scores = ops.swapaxes(scores, 0, 1) if logits_time_major else scores
     # TensorFlow's default here is the first class, in `tf.compat.v1.nn.ctc_loss` the last.
     blank = dim_of(0 if blank_index is None else blank_index, scores.shape[-1], "blank_index")

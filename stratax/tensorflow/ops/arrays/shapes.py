@@ -120,5 +120,6 @@ def required_space_to_batch_paddings(
     # How much is missing to the next multiple of the block.
     more = -(sizes + before + base[:, 1]) % blocks
     paddings = np.stack([before, base[:, 1] + more], 1)
+    # What the block needed more comes off again, the base paddings stay.
     crops = np.stack([np.zeros_like(more), more], 1)
     return paddings.astype(np.int32), crops.astype(np.int32)

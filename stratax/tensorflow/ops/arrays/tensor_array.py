@@ -284,6 +284,7 @@ class TensorArray(Growing):
     def _copy(self) -> "TensorArray":
         made = object.__new__(TensorArray)
         vars(made).update(vars(self))
+        # The list only: elements are replaced, and never changed.
         made._items = list(self._items)
         return made
 

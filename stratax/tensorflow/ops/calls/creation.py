@@ -66,8 +66,8 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None) -> 
         >>> tf.convert_to_tensor(["a", "b"]).numpy()
         array([b'a', b'b'], dtype=object)
     """
-    # An empty list holds nothing that says that it is of text.
     wanted = None if dtype is None else as_dtype(dtype)
+    # An empty list holds nothing that says that it is of text.
     if wanted is not None and wanted.hasobject and isinstance(value, list | tuple) and not leaves_of(value):
         value = np.empty(np.shape(value), object)
     is_text = holds_text(value)

@@ -65,6 +65,7 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
     compares, is_product = name in ("eq", "ne"), name.endswith("matmul")
 
     def function(self: Any, other: TensorLike) -> Any:
+        # JAX refuses lists beside arrays, TensorFlow makes tensors of them.
         if type(other) is list or type(other) is tuple:
             try:
                 other = _beside(self, other)
@@ -78,6 +79,7 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
                 "Convert text with tf.strings.to_number."
             )
         if divides:
+            # The operand on the right divides.
             check_divisor(*((self, other) if is_reflected else (other, self)))
         try:
             return compute(self, other)
@@ -226,6 +228,7 @@ def _dims_of(part: Any) -> int:
     if part is None or part is Ellipsis or isinstance(part, bool | np.bool_):
         return 0
     dtype = getattr(part, "dtype", None)
+    # A mask stands for as many dimensions as it has itself.
     return int(part.ndim) if dtype is not None and dtype == np.bool_ else 1
 
 

@@ -65,6 +65,7 @@ def _results(made: PyTree, dtypes: list[Any], structure: object, what: str) -> l
 
 def _declare(leaf: TensorLike, declared: Any, what: str) -> Any:
     dtype = as_dtype(getattr(declared, "dtype", declared))
+    # Python's numbers take the dtype that was declared; tensors have to have it.
     if isinstance(leaf, bool | int | float | complex):
         return convert_to_tensor(leaf, dtype)
     leaf = as_tensors(leaf)
@@ -141,6 +142,7 @@ def map_fn(
     # The function is not called: there are no rows of what was declared.
     if not count:
         made = [_empty(spec) for spec in dtypes]
+    # Text enters no program: its rows are gone through now.
     elif is_compiled(leaves) and not any(map(holds_text, leaves)):
         converted = autograph.convert(fn)
 

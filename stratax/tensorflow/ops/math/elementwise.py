@@ -64,6 +64,7 @@ def _or_text(function: Any, numpy_function: Callable[..., Any]) -> Any:
         if not kinds_of((x, y)) & TEXT:
             return compute(x, y)
         for operand in (x, y):
+            # Text that is known later only: the same is computed of it then.
             if isinstance(operand, TextSymbol):
                 others = [each if isinstance(each, TextSymbol) else as_text("y", each) for each in (x, y)]
                 return operand.apply(numpy_function.__name__, numpy_function, others)
@@ -77,6 +78,7 @@ def _absolute(name: str, what: str) -> Any:
     def function(x: TensorLike) -> Any:
         if is_on_host(x):
             return np.absolute(x)
+        # Floats get TensorFlow's gradient; others have none.
         operands = _of_one_dtype(x)
         return ops.abs(x) if operands is None else _magnitude()(*operands)
 
@@ -176,6 +178,7 @@ def _has_value(operand: TensorLike) -> bool:
         is_on_host(operand)
         or isinstance(operand, (int, float, list, tuple))
         or hasattr(operand, "__jax_array__")
+        # Arrays of a device have shards, tracers have none.
         or hasattr(operand, "addressable_shards")
     )
 

@@ -35,6 +35,7 @@ def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) 
             )
         else:
             x, reduce = _on_device(input_tensor), device_function
+        # None, as TensorFlow 1 has it, is False.
         return reduce(x, axis=axes_of(axis), keepdims=bool(keepdims))
 
     return op(
@@ -272,6 +273,7 @@ def count_nonzero(
     """
 
     def count(xp: ModuleType, input: Array) -> Any:
+        # Of text what is not empty counts.
         is_there = input.astype(bool) if np.dtype(input.dtype).hasobject else input != 0
         return xp.sum(is_there, axis=axes_of(axis), keepdims=bool(keepdims), dtype=dtype_in(xp, dtype))
 

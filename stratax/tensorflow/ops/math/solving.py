@@ -69,6 +69,7 @@ def _cholesky_of_one(matrix: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
+        # As XLA gives it, which can't raise.
         return np.tril(np.full_like(matrix, np.nan))
 
 
@@ -87,6 +88,7 @@ def logdet(matrix: TensorLike) -> Any:
     """Return logarithms of determinants of positive definite matrices, as `tf.linalg.logdet`."""
     return call_with_library(
         lambda library, factor: (
+            # The determinant is the square of the factor's, the product of its diagonal.
             2 * library.sum(library.log(library.diagonal(factor, axis1=-2, axis2=-1).real), -1)
         ),
         cholesky(matrix),
@@ -130,6 +132,7 @@ def _check_invertible(library: Any, result: TensorLike, matrix: Any) -> None:
 
 
 def _check_pivots(factors: TensorLike) -> None:
+    # `> 0` does not hold of NaN, either.
     if is_known(factors) and not (np.abs(np.diagonal(np.asarray(factors), axis1=-2, axis2=-1)) > 0).all():
         raise BadArgumentError(
             "Input is not invertible. Expected: matrices that have an inverse. Received: a matrix whose determinant is "

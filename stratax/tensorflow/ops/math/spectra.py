@@ -92,6 +92,7 @@ def _check_finite(name: str, matrix: Array) -> None:
 
 
 def _complex(array: Array) -> Any:
+    # NumPy gives real numbers where all of them are real, TensorFlow never does.
     narrow = array.dtype in (np.float32, np.complex64)
     return array.astype("complex64" if narrow else "complex128")
 

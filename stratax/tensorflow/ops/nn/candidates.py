@@ -175,6 +175,7 @@ def fixed_unigram_candidate_sampler(
         raise BadArgumentError(
             f"The table must have {range_max} classes, the reserved ones among them. Received: {len(weights)}."
         )
+    # What has no weight is never drawn, also with a distortion of 0: 0 ** 0 is 1.
     weights = np.where(weights > 0, weights, 0) ** float(distortion) * (weights > 0)
     # Classes of other shards are never drawn here.
     weights *= np.arange(len(weights)) % int(num_shards) == int(shard)
@@ -186,6 +187,7 @@ def _column(path: str) -> list[float]:
     from stratax.io.gfile import GFile
 
     with GFile(path) as lines:
+        # The last column has the weights, whatever stands before it.
         return [float(line.rsplit(",", 1)[-1]) for line in lines if line.strip()]
 
 

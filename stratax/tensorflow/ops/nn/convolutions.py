@@ -70,6 +70,7 @@ def edges_of(padding: _Padding, layout: str) -> Any:
         BadArgumentError: It is another name.
     """
     if not isinstance(padding, str):
+        # TensorFlow has a pair for each dimension of the layout.
         return [tuple(int(number) for number in pair) for pair in inner("padding", padding, layout)]
     if padding.upper() not in ("VALID", "SAME"):
         raise BadArgumentError(

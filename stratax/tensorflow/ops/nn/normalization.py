@@ -107,6 +107,7 @@ def sufficient_statistics(
     """
     array, dims = on_device(x), tuple(np.atleast_1d(np.asarray(axes)).tolist())
     moved = array if shift is None else array - on_device(shift)
+    # In the dtype of the sums, as TensorFlow gives it.
     count = jnp.asarray(np.prod([array.shape[dim] for dim in dims]), array.dtype)
     sums = jnp.sum(moved, dims, keepdims=keepdims), jnp.sum(jnp.square(moved), dims, keepdims=keepdims)
     return count, *sums, None if shift is None else on_device(shift)

@@ -74,14 +74,17 @@ def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: int =
     )
     ascending = -array if decreasing else array
     size = array.shape[-1]
+    # Sums up to each place, from which those of all runs follow.
     sums = jnp.cumsum(jnp.pad(ascending, [(0, 0)] * (array.ndim - 1) + [(1, 0)]), axis=-1)
     first, last = jnp.arange(size)[:, None], jnp.arange(size)
+    # Shape (..., first, last): the mean from the one to the other.
     means = (sums[..., None, 1:] - sums[..., :-1, None]) / jnp.maximum(last - first + 1, 1)
     # The largest, over beginnings, of the smallest mean, over ends: the definition without a loop.
     lowest = jnp.where(last >= first, means, jnp.inf)
     suffix = jax.lax.cummin(lowest, axis=lowest.ndim - 1, reverse=True)
     nearest = jnp.max(jnp.where(last >= first, suffix, -jnp.inf), axis=-2)
     nearest = -nearest if decreasing else nearest
+    # Rounding has numbers of one run differ in their last bits.
     begins = jnp.abs(jnp.diff(nearest, axis=-1)) > 1e-6 * jnp.maximum(jnp.abs(nearest[..., 1:]), 1e-30)
     runs = jnp.pad(jnp.cumsum(begins, axis=-1, dtype="int32"), [(0, 0)] * (array.ndim - 1) + [(1, 0)])
     return jnp.moveaxis(nearest, -1, axis), jnp.moveaxis(runs, -1, axis)

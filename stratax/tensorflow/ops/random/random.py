@@ -277,6 +277,7 @@ def _seed_of(seed: object) -> Any:
     source = source_of(seed)
     if isinstance(source, keras.random.SeedGenerator):
         return stateless.as_seed(source.next())
+    # A pipeline's element has a number in place of a generator.
     return stateless.split(np.array([source, 0]), 1)[0]
 
 

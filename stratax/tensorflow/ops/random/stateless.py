@@ -194,6 +194,7 @@ def stateless_truncated_normal(
 ) -> Any:
     """Return normally distributed numbers at most two deviations away; arguments as for :func:`stateless_normal`."""
     sizes, kind = lengths_of("shape", shape), _float_dtype(dtype)
+    # In float32, whatever dtype is wanted.
     drawn = stateless_parameterized_truncated_normal(sizes, seed)
     return (
         drawn.astype(kind if isinstance(drawn, np.ndarray | np.generic) else device_dtype(kind)) * stddev
@@ -431,6 +432,7 @@ def fold_in(seed: Any, data: Any, alg: object = "auto_select") -> Any:
         Two whole numbers, int32.
     """
     if is_made_on_host([seed, data]):
+        # A generator of NumPy takes several numbers as its seed.
         return _host_words(generator([*(int(part) for part in np.asarray(seed)), int(data)]), (2,))
     import jax
 

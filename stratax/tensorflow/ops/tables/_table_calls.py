@@ -48,6 +48,7 @@ class TableCalls:
             for index, array in zip(traced, computed, strict=True):
                 given[index] = array
             made = function(*given)
+            # What 32 bits do not hold raises, and is not cut off.
             return [turn + np.int32(1), *(fitting(np.asarray(made), kind.dtype) for kind in kinds)]
 
         turn = self._variable()

@@ -76,6 +76,7 @@ def table_from_dataset(
                 "default_value must be given for a table whose values are no numbers. Received: values of dtype "
                 f"{value.dtype}. Pass what other keys have."
             )
+        # TensorFlow's default of numbers.
         default_value = -1
     if vocab_size is not None:
         # Fewer elements than `vocab_size` are an error, as in TensorFlow.

@@ -128,6 +128,7 @@ class MutableHashTable(HostState):
             BadTypeError: Keys are of another kind than the table's.
         """
         self._calls.wait()
+        # Programs that were dispatched before have made their inserts by now.
         keys = _pack(keys)
         if dynamic_default_values is not None:
             return self._with_defaults(keys, _pack(dynamic_default_values))
@@ -159,6 +160,7 @@ class MutableHashTable(HostState):
         default = self._default[()]
         made = np.empty((keys.size, *self._default.shape), self.value_dtype)
         for i, key in enumerate(self._keys(keys)):
+            # One by one, as values may be arrays.
             made[i] = self._values.get(key, default)
         return made.reshape((*keys.shape, *self._default.shape))
 

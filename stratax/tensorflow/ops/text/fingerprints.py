@@ -344,6 +344,7 @@ def _mix(state: Any, text: _Text, offset: Any, factor: Any, last: np.uint64) -> 
     z = _rotate(z + w1, 33) * factor
     v1, v2 = _weak(words[:4], v2 * factor, x + w1)
     w1, w2 = _weak(words[4:], z + w2, y + words[2])
+    # x and z change places behind each block.
     return np.stack([z, y, x, v1, v2, w1, w2])
 
 

@@ -37,6 +37,7 @@ def to_hash_bucket_fast(input: TensorLike, num_buckets: int) -> Any:
         [39, 96]
     """
     _check_buckets(num_buckets)
+    # One for each function that is made: a model_fn, or a plan, calls it for every batch.
     fingerprints = Fingerprints()
 
     def compute(texts: np.ndarray) -> np.ndarray:
@@ -62,6 +63,7 @@ def to_hash_bucket_strong(input: TensorLike, num_buckets: int, key: Sequence[int
         BadArgumentError: The number is not positive, or the key is no pair.
     """
     _check_buckets(num_buckets)
+    # Signed numbers stand for words, too.
     words = [int(word) % 2**64 for word in key]
     if len(words) != _KEY_WORDS:
         raise errors.BadArgumentError(f"key must have two whole numbers. Received: key={shown(key)}.")
@@ -349,6 +351,7 @@ def _choose_case(
         raise errors.BadArgumentError(
             f"encoding must be '' or 'utf-8'. Received: encoding={shown(encoding)}."
         )
+    # Without an encoding only letters of ASCII change, as in TensorFlow.
     return of_bytes if not encoding else lambda text: of_text(text.decode()).encode()
 
 
