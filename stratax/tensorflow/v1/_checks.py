@@ -7,6 +7,7 @@ from typing import Any
 from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops.control import assertions, shape_assertions
 
+# What TensorFlow 1's assertions have before `data`.
 _OPERANDS = ("x", "y", "rtol", "atol", "rank", "ranks")
 
 

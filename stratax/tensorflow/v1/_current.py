@@ -6,6 +6,7 @@ from stratax.tensorflow.v1._trace import check_entered, entering_trace
 from stratax.tensorflow.v1.scopes import Scope
 
 _ENTERED: Slot[Scope | None] = Slot("model scope", None)
+# That of a trace which is over: hooks read it while steps run.
 _READ: Slot[Scope | None] = Slot("model scope that is read", None)
 
 

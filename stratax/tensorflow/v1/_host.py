@@ -30,6 +30,7 @@ from stratax.tensorflow.v1._trace import current_trace_or_none
 _MOST_ROWS = 2**30
 
 Batch = Mapping[str, Any]
+# From features by name to arrays by part.
 Compute = Callable[[dict[str, Any]], Mapping[str, np.ndarray]]
 
 

@@ -303,6 +303,7 @@ class _Scaling(VarianceScaling):
         dtype: The dtype where the call gives none.
     """
 
+    # Scale, mode and distribution.
     _own: tuple[float, str, str]
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike | None = "float32") -> None:

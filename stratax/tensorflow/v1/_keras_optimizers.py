@@ -11,6 +11,7 @@ from stratax.seams import keras as seam
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._operation import operations_of
 
+# Private in Keras: the class below all of its optimizers.
 _OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
 
 

@@ -24,6 +24,7 @@ from stratax.tensorflow.v1._operation import Operation, operations_of
 # Where TensorFlow puts a metric's variables: they start from 0 in every evaluation and are not saved.
 _COLLECTIONS = ("local_variables", "metric_variables")
 
+# By the names of a metric's variables: what is added up in them.
 Sums: TypeAlias = dict[str, Any]
 Collections: TypeAlias = Sequence[str] | None
 
@@ -115,6 +116,7 @@ class MetricValue:
         return MetricValue(lambda: combine(self.result(), other), self._variables)
 
 
+# As TensorFlow gives a metric: its value, and the operation that adds a batch.
 Pair: TypeAlias = tuple[MetricValue, Operation]
 
 

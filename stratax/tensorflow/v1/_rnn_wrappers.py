@@ -172,6 +172,7 @@ class DropoutWrapper(WrapperCell):
             "state": _chance("state_keep_prob", state_keep_prob),
             "output": _chance("output_keep_prob", output_keep_prob),
         }
+        # Inputs, states and outputs draw in turn from the one generator.
         self._seed = None if seed is None else keras.random.SeedGenerator(seed)
         self._noise: dict[str, Any] = {}
         if variational_recurrent:

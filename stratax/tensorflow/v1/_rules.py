@@ -15,6 +15,7 @@ from stratax.base.typing import TensorLike
 
 Slots: TypeAlias = dict[str, Any]
 Numbers: TypeAlias = dict[str, Any]
+# From a value, its slots, its gradient and numbers to the next value and the next slots.
 Rule: TypeAlias = Callable[[Any, Slots, Any, Numbers], tuple[Any, Slots]]
 
 

@@ -168,6 +168,7 @@ class Saver:
             checkpoint.sync()
             return os.fspath(save_path)
         folder, name = os.path.split(os.path.abspath(os.fspath(save_path)))
+        # Of this call: folder and name may be others than those of the last one.
         self._manager = CheckpointManager(
             checkpoint,
             folder,

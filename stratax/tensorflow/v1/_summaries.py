@@ -20,6 +20,7 @@ from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.v1._current import current_or_none
 
 SUMMARIES = "summaries"
+# TensorFlow's pattern for what tags are cleaned of.
 _INVALID_CHARACTERS = re.compile(r"[^-/\w\.]")
 
 

@@ -13,6 +13,7 @@ from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.v1._metric import Measure, Pair, Sums, metric, only, ratio
 from stratax.tensorflow.v1._weights import align, broadcast
 
+# In the order in which functions of their sums take them apart.
 _KINDS = ("true_positives", "false_negatives", "true_negatives", "false_positives")
 
 # By how much the outer thresholds are beyond 0 and 1, and what keeps quotients from being 0/0.

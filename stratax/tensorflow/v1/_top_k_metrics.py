@@ -39,6 +39,7 @@ def _at_k(name: str, kind: str, what: str) -> Callable[..., Pair]:
         class_id: int | None = None,
         weights: TensorLike | None = None,
     ) -> Measure:
+        # Of equal scores the class with the lower index comes first, as in TensorFlow.
         _, indices = jax.lax.top_k(on_device(predictions), k)
         return _measure(kind, labels, indices, k, class_id, weights)
 

@@ -85,6 +85,7 @@ def variable_scope(
     try:
         with (
             _count(scope.scope_counts, entered.name, isinstance(name_or_scope, VariableScope)),
+            # In TensorFlow, too, a variable scope names tensors.
             scope.names.below(entered.name),
         ):
             yield entered

@@ -14,6 +14,7 @@ from stratax.base.typing import DTypeLike
 from stratax.tensorflow.v1 import _initializers, _losses, _mean_metrics
 from stratax.tensorflow.v1._current import current_or_none
 
+# The operands of Keras' losses.
 _NEWER = ("y_true", "y_pred")
 # TensorFlow 2's default, where TensorFlow 1 has 1.
 _DEVIATION = 0.05

@@ -346,6 +346,7 @@ def _convert(value: TensorLike, dtype: DTypeLike | None = None, *args: object, *
     return value.with_flat_values(as_values(value.flat_values).astype(dtype))
 
 
+# By the names of functions: what they do with rows.
 _OWN: dict[str, Callable[..., Any]] = {
     "reduce_sum": _sum,
     "reduce_prod": _reduction(np.multiply, lambda dtype: dtype.type(1)),

@@ -16,6 +16,7 @@ from stratax.errors import StrategyError
 from stratax.seams import jax_arrays
 from stratax.tensorflow.ops.calls import naming, operators
 
+# What tensors of TensorFlow have and JAX' arrays lack.
 _METHODS = ("get_shape", "set_shape", "ref", "experimental_ref", "eval", "consumers", "name", "op", "graph")
 
 
@@ -60,6 +61,7 @@ def _of_graph(name: str, attribute: Callable[[Any, Any], Any]) -> property:
     return property(find)
 
 
+# What a tensor has in a graph only: a traced value, of a model_fn.
 _OF_GRAPHS = {
     "name": _of_graph("name", lambda tensor, operation: operation.name_of(tensor)),
     "op": _of_graph("op", lambda tensor, operation: operation),
@@ -95,6 +97,7 @@ def install() -> None:
     """Give JAX' arrays the methods, the operators, and shapes that are `TensorShape`s."""
     methods = {name: vars(TensorMethods)[name] for name in _METHODS}
     methods["assign"] = property(_assign)
+    # Arrays with values first, then traced ones.
     jax_arrays.give_attributes(
         {**methods, "numpy": numpy}, {**methods, **_OF_GRAPHS, "numpy": property(_no_value)}
     )

@@ -251,6 +251,7 @@ def scatter_at(
     return result
 
 
+# What NumPy has for methods of JAX' `at`.
 _COMBINE = {
     "add": np.add,
     "subtract": np.subtract,

@@ -20,6 +20,7 @@ from stratax.base.tracing import PIPELINE, TRACING
 
 # Enough for the ways in which programs call one function; a function that gets ever new options is better called.
 _MOST = 64
+# Within one program XLA may compute numbers of 16 bits with more, and round once.
 _SIZE_OF_HALVES = 2
 # Of NumPy's arrays which devices take without a look at their values: those that have no whole numbers of 64 bits.
 PLAIN_DTYPES = frozenset(

@@ -27,6 +27,7 @@ class TextSymbol:
         raise NotImplementedError
 
 
+# From a function of numbers, and numbers that are traced, to what stands for the strings.
 Lookup = Callable[[Callable[[np.ndarray], np.ndarray], Any], Any]
 # From a function of arrays, its operands, its name and the dtype of what it gives.
 Apply = Callable[[Callable[..., np.ndarray], Sequence[Any], str, Any], Any]

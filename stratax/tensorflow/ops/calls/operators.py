@@ -19,6 +19,7 @@ from stratax.errors import BadArgumentError, BadTypeError, OperandError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.dtypes import device_dtype
 
+# What errors call the methods of arrays.
 _SYMBOLS = {
     "add": "+",
     "radd": "+",
@@ -49,6 +50,7 @@ _SYMBOLS = {
     "gt": ">",
     "ge": ">=",
 }
+# For which TensorFlow raises where a whole number is divided by 0.
 _DIVISIONS = ("floordiv", "mod")
 
 OPERATORS = tuple(_SYMBOLS)
@@ -103,6 +105,7 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
     return function
 
 
+# Those of `a + b` where the array is `b`.
 _REFLECTED = tuple(name for name in _SYMBOLS if name.startswith("r") and name[1:] in _SYMBOLS)
 
 

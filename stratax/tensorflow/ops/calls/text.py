@@ -70,6 +70,7 @@ def or_text(*parameters: str) -> Callable[[_Function], _Function]:
 
     def decorate(function: _Function) -> _Function:
         signature = inspect.signature(function)
+        # Found once, and not at each call.
         places = [(list(signature.parameters).index(name), name) for name in parameters]
 
         @functools.wraps(function)

@@ -11,6 +11,7 @@ from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 
+# TensorFlow's symbols: a dimension of any size, and any number of dimensions in front.
 _ANY_SIZE = (None, ".")
 _ANY_DIMENSIONS = (Ellipsis, "*")
 

@@ -365,6 +365,7 @@ def compute_gradient(
     derived = jax.jacobian(lambda *args: jnp.asarray(f(*args)), argnums=tuple(range(len(arguments))))(
         *arguments
     )
+    # Shape (elements of the result, elements of the argument).
     theoretical = [
         np.asarray(part).reshape(-1, argument.size) for part, argument in zip(derived, arguments, strict=True)
     ]

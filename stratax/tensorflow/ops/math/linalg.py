@@ -210,6 +210,7 @@ def norm(
     return call_with_library(_norm, tensor, ord=ord, axes=axes, keepdims=bool(keepdims))
 
 
+# Those that TensorFlow has; NumPy has more.
 _MATRIX_NORMS = ("euclidean", "fro", 1, 2, np.inf)
 
 

@@ -14,6 +14,7 @@ from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import call_with_library
 from stratax.tensorflow.ops.calls.op import op
 
+# TensorFlow's own limit.
 _MOST_BITS = 16
 
 

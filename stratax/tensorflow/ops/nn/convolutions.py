@@ -18,6 +18,7 @@ from stratax.tensorflow.ops.calls.op import op
 _Steps = int | Sequence[int] | None
 _Padding = str | Sequence[Sequence[int]]
 _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
+# How JAX is told the order of a kernel's dimensions: channels of the input, then of the output, come last.
 _KERNELS = {1: "WIO", 2: "HWIO", 3: "DHWIO"}
 
 

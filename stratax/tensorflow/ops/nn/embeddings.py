@@ -14,6 +14,7 @@ from stratax.errors import BadArgumentError, TracingError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.op import op
 
+# How a matrix is cut into parts: in runs of rows, or row by row in turn.
 _STRATEGIES = ("div", "mod")
 
 
@@ -63,6 +64,7 @@ def rows_of(params: TensorLike, ids: TensorLike, max_norm: float | None, partiti
         # here.
         begins = np.cumsum([0, *(np.shape(part)[0] for part in parts[:-1])])
         numbers = jnp.asarray(begins)[numbers % len(parts)] + numbers // len(parts)
+    # The parts of "div" are runs of rows: one behind another they are the matrix.
     whole = on_device(parts[0]) if len(parts) == 1 else jnp.concatenate([on_device(part) for part in parts])
     check_indices([numbers], whole.shape)
     rows = jnp.take(whole, numbers, axis=0)

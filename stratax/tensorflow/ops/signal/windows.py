@@ -58,6 +58,7 @@ def _cosine_window(name: str, share: float) -> Callable[..., Any]:
     return function
 
 
+# The share of the constant: 0.5 - 0.5 * cos, and 0.54 - 0.46 * cos.
 hann_window = _cosine_window("hann", 0.5)
 hamming_window = _cosine_window("hamming", 0.54)
 

@@ -21,6 +21,7 @@ from stratax.tensorflow.ops.text.fingerprints import Fingerprints, hash_buckets
 class TextFileIndex:
     """What of a file's lines are keys and values, as `tf.lookup.TextFileIndex`."""
 
+    # TensorFlow's numbers: those from 0 on are columns.
     WHOLE_LINE = -2
     LINE_NUMBER = -1
 

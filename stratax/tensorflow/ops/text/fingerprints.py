@@ -23,6 +23,7 @@ _CAT = np.uint64(0xC6A4A7935BD1E995)
 _BLOCK = 64
 _MASK = 2**64 - 1
 _WORD = 8
+# More different values, such as names of users, would fill memory.
 _MOST_KEPT = 2**16
 
 # TensorFlow's, of crosses and of `tf.strings.to_hash_bucket`.
@@ -370,6 +371,7 @@ def _finish(state: Any, text: _Text) -> Words:
     return _of_16(low, _of_16(v2, w2, factor) + x, factor)
 
 
+# FarmHash has an algorithm for each range of lengths.
 _CLASSES: tuple[tuple[int, float, Any], ...] = (
     (1, 3, _up_to_3),
     (4, 7, _up_to_7),
