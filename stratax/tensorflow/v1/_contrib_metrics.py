@@ -172,6 +172,7 @@ def f1_score(
 
 
 def _best_f1(sums: Sums) -> Any:
+    # In the order of `kinds`.
     tp, fp, fn = sums.values()
     precision, recall = tp / (_EPSILON + tp + fp), tp / (_EPSILON + tp + fn)
     return jnp.max(2 * precision * recall / (precision + recall + _EPSILON))

@@ -131,6 +131,7 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
         indices: Its last dimension has indices in the same dimension of `params`; those before are alike in both.
         name: As for other functions.
     """
+    # All dimensions before the last one are a batch.
     last = np.ndim(indices) - 1
     return arrays.gather(params, indices, axis=last, batch_dims=last, name=name)
 

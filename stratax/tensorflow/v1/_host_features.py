@@ -128,6 +128,7 @@ class TraceFeatures:
             blank = np.asarray(function(*map(_blank, symbols)))
             gives, shape = blank.dtype, blank.shape
         else:
+            # Functions that say their dtype give a value for each element.
             shape = np.broadcast_shapes(*(tuple(each.shape) for each in symbols))
         if np.dtype(gives).kind == "O":
             return self.strings(of_batch, names, shape, name)

@@ -197,6 +197,7 @@ class RMSPropOptimizer(Optimizer):
         super().__init__(use_locking, name)
         numbers = {"learning_rate": learning_rate, "decay": decay, "momentum": momentum, "epsilon": epsilon}
         # The order in which they are made decides which one is called RMSProp_1 in checkpoints.
+        # TensorFlow 1's mean of squares begins at 1, Keras' at 0: first steps are smaller here.
         slots = {"rms": 1.0, **({"mg": 0.0} if centered else {}), "momentum": 0.0}
         self._set_rule(
             _rules.rms_prop_centered if centered else _rules.rms_prop, numbers, slots, is_by_row=True

@@ -78,6 +78,7 @@ class BasicRNNCell(LayerRNNCell):
     def build(self, inputs_shape: object) -> None:
         """Make `kernel` and `bias`."""
         size = input_size(self, inputs_shape)
+        # One matrix for both, the inputs' rows first, as in TensorFlow's checkpoints.
         self._kernel = self.add_variable("kernel", [size + self._num_units, self._num_units])
         self._bias = self.add_variable("bias", [self._num_units], initializer=Zeros())
 

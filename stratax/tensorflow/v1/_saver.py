@@ -161,6 +161,7 @@ class Saver:
         Returns:
             The checkpoint's path.
         """
+        # A function: without `var_list` there may be variables that were made after the Saver.
         checkpoint = Checkpoint(NamedVariables(lambda: self.variables))
         # Without a step there is one checkpoint of the name, and nothing to keep or remove.
         if global_step is None:
@@ -176,6 +177,7 @@ class Saver:
             keep_checkpoint_every_n_hours=self.keep_checkpoint_every_n_hours,
             checkpoint_name=name,
         )
+        # Where TensorFlow's `save` returns, the checkpoint is there: no write goes on behind it.
         saved = self._manager.save(checkpoint_number=int(np.asarray(global_step)))
         checkpoint.sync()
         return saved or ""

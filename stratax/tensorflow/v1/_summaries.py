@@ -321,6 +321,7 @@ def _is_forwarded() -> bool:
 
 def _forward(name: str, family: str | None, write: Any) -> bytes:
     write(clean_tag(name) if family is None else f"{clean_tag(family)}/{clean_tag(name)}")
+    # An empty summary, as TensorFlow returns then.
     return b""
 
 

@@ -49,6 +49,7 @@ def create_rng_state(seed: TensorLike | None, alg: object) -> np.ndarray:
         while rest:
             word, rest = word ^ (rest & _WORD), rest >> 32
         word ^= _WORD if part < 0 else 0
+    # The state of Keras' SeedGenerator: a seed, and how many draws lie behind.
     return np.array([word, 0], np.uint32)
 
 
@@ -157,6 +158,7 @@ class Generator(keras.random.SeedGenerator):
                 "Generators can't be made in a compiled function of what it draws. Received: split() while a function "
                 "is traced. Split the generator outside, or use make_seeds and stateless functions."
             )
+        # Seeds are int32 and may be negative: the state has the same bits.
         return [type(self)(state=[int(seed[0]) & _WORD, 0]) for seed in np.asarray(seeds).T]
 
     def normal(

@@ -121,12 +121,14 @@ class TextFileInitializer:
         """
         # TensorFlow's reader leaves carriage returns out.
         lines = gfile.read_file(self._path).replace(b"\r", b"").split(b"\n")
+        # A newline at the end of the file begins no line.
         lines = lines if lines[-1] else lines[:-1]
         if self._size is not None and len(lines) < self._size:
             raise errors.BadArgumentError(
                 f"Invalid vocab_size in {shown(self._path)}: expected {self._size} but got {len(lines)}. Pass the "
                 "right size, or none."
             )
+        # A longer file is read up to there, as by TensorFlow, which logs a warning.
         lines = lines[: self._size]
         dtypes = (self.key_dtype, self.value_dtype)
         keys, values = (

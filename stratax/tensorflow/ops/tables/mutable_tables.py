@@ -93,6 +93,7 @@ class MutableHashTable(HostState):
         self._check_insert(listed)
         rows = made.reshape((len(listed), *self._default.shape))
         # Copies: a row is a view of what the caller may write to.
+        # `[()]` makes a scalar of a row without dimensions.
         self._values.update(zip(listed, (np.array(row)[()] for row in rows), strict=True))
 
     def _check_insert(self, keys: list[Any]) -> None:
@@ -127,8 +128,8 @@ class MutableHashTable(HostState):
         Raises:
             BadTypeError: Keys are of another kind than the table's.
         """
+        # Programs that were dispatched before have made their inserts then.
         self._calls.wait()
-        # Programs that were dispatched before have made their inserts by now.
         keys = _pack(keys)
         if dynamic_default_values is not None:
             return self._with_defaults(keys, _pack(dynamic_default_values))

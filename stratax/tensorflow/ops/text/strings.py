@@ -1,5 +1,6 @@
 """Functions of strings, as `tf.strings` (ops layer)."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,10 @@ from stratax.tensorflow.ops.text.fingerprints import Fingerprints, hash_buckets,
 from stratax.tensorflow.ops.text.regular_expressions import matching, replacing
 
 _KEY_WORDS = 2
+# What stands between a `%` of C and the width, one of them or none.
+_FILLS = ("", " ", "+", "-", "0", "#")
+# Bytes of UTF-8 that go on with a character, and begin none.
+_CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 @op(is_told=False, is_raw=True)
@@ -112,17 +117,17 @@ def as_string(
 
     Args:
         input: Numbers, booleans or strings.
-        precision: How many digits are behind the point of a fraction; -1 for 6.
+        precision: How many digits are behind the point of a fraction; -1 for 6, and for other dtypes.
         scientific: Whether fractions are written with an exponent.
         shortest: Whether fractions are written as short as possible.
         width: How many characters there are at least.
-        fill: What fills up shorter ones: ``"0"``, ``" "``, ``"-"`` or ``"+"``, as in `printf`.
+        fill: What fills up shorter ones: ``"0"``, ``" "``, ``"-"``, ``"+"`` or ``"#"``, as in `printf`.
 
     Returns:
         Strings. Of what a `model_fn` computes they are there after the step, as predictions.
 
     Raises:
-        BadArgumentError: Options do not go together.
+        BadArgumentError: Options do not go together, or not with the dtype.
 
     Example:
         >>> import stratax.tf as tf
@@ -133,23 +138,42 @@ def as_string(
         raise errors.BadArgumentError(
             "Cannot select both scientific and shortest notation. Received: scientific=True, shortest=True."
         )
-    if len(fill) > 1:
-        raise errors.BadArgumentError(f"Fill must be one character. Received: fill={shown(fill)}.")
+    if fill not in _FILLS:
+        raise errors.BadArgumentError(
+            f"Fill must be one character. Expected: one of {shown(_FILLS)}. Received: fill={shown(fill)}."
+        )
     # A format of C's, as TensorFlow's kernel makes one.
     head = f"%{fill}{width if width > 0 else ''}"
-    tail = f"{'' if precision < 0 else f'.{precision}'}{'e' if scientific else 'g' if shortest else 'f'}"
+    digits = "" if precision < 0 else f".{precision}"
+    notation = "e" if scientific else "g" if shortest else "f"
 
-    def compute(numbers: np.ndarray) -> np.ndarray:
-        kind = numbers.dtype.kind
+    def fraction(value: float) -> str:
+        # C fills infinities and NaN up with spaces only.
+        start = head if math.isfinite(value) else head.replace("%0", "%")
+        return f"{start}{digits}{notation}" % value
+
+    def text(value: bytes) -> bytes:
+        # Without a width TensorFlow does not format text; with one C's text ends at its first zero.
+        return f"{head}{digits}s".encode() % value.partition(b"\0")[0] if width > 0 else value
+
+    def compute(values: np.ndarray) -> np.ndarray:
+        kind = values.dtype.kind
         if kind == "O":
-            return numbers
-        # C has no format for truth values: TensorFlow writes words.
-        if kind == "b":
-            return each(
-                lambda value: (f"%{width if width > 0 else ''}s" % str(value).lower()).encode(), numbers
+            return each(text, values)
+        if kind in "biu" and (scientific or shortest or precision >= 0):
+            raise errors.BadArgumentError(
+                "Only fractions have a precision and a notation. Expected: neither precision nor scientific nor "
+                f"shortest. Received: input of {values.dtype}, precision={shown(precision)}, "
+                f"scientific={scientific}, shortest={shortest}."
             )
-        form = head + ("d" if kind in "iu" else tail)
-        return each(lambda value: (form % value).encode(), numbers)
+        # C has no format for truth values: TensorFlow writes words, of whatever width.
+        if kind == "b":
+            return each(lambda value: str(value).lower().encode(), values)
+        if kind in "iu":
+            return each(lambda value: (f"{head}d" % value).encode(), values)
+        if kind == "c":
+            return each(lambda value: f"({fraction(value.real)},{fraction(value.imag)})".encode(), values)
+        return each(lambda value: fraction(value).encode(), values)
 
     return on_host(compute, input, name="as_string")
 
@@ -212,6 +236,7 @@ def strip(input: TensorLike) -> Any:
     Args:
         input: Strings.
     """
+    # Bytes', not text's: white space is that of C's `isspace`, as in TensorFlow.
     return _map(bytes.strip, input, "strip")
 
 
@@ -227,7 +252,8 @@ def length(input: TensorLike, unit: str = "BYTE") -> Any:
         BadArgumentError: The unit is another one.
     """
     _check_unit(unit)
-    measure = len if unit == "BYTE" else lambda text: len(text.decode(errors="replace"))
+    # As TensorFlow counts, also in what is no UTF-8.
+    measure = len if unit == "BYTE" else lambda text: len(text.translate(None, _CONTINUATION))
     return on_host(lambda texts: each(measure, texts, dtype=np.int32), input, name="length", gives=np.int32)
 
 
@@ -238,7 +264,7 @@ def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYT
     Args:
         input: Strings.
         pos: Where the part begins, for all or for each; below 0 counted from the end.
-        len: How long it is at most, for all or for each.
+        len: How long it is at most, for all or for each; of bytes a number below 0 means all that is left.
         unit: ``"BYTE"`` or ``"UTF8_CHAR"``.
 
     Raises:
@@ -247,6 +273,7 @@ def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYT
     _check_unit(unit)
 
     def part(given: bytes, pos: int, count: int) -> bytes:
+        # Bytes that are no UTF-8 come out as they went in.
         text: Any = given if unit == "BYTE" else given.decode(errors="surrogateescape")
         # `len` is TensorFlow's parameter here.
         size = text.__len__()
@@ -255,8 +282,10 @@ def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYT
             raise errors.BadArgumentError(
                 f"pos is out of range of a string. Expected: -{size} to {size}. Received: pos={pos} for {shown(text)}."
             )
-        found = text[start : start + count]
-        return found if unit == "BYTE" else found.encode(errors="surrogateescape")
+        # TensorFlow takes a length of bytes for an unsigned number: -1 is a very large one.
+        if unit == "BYTE":
+            return given[start : start + count if count >= 0 else size]
+        return text[start : start + max(count, 0)].encode(errors="surrogateescape")  # type: ignore[no-any-return]
 
     return on_host(lambda *arrays: each(part, *arrays), input, pos, len, name="substr")
 
@@ -352,7 +381,8 @@ def _choose_case(
             f"encoding must be '' or 'utf-8'. Received: encoding={shown(encoding)}."
         )
     # Without an encoding only letters of ASCII change, as in TensorFlow.
-    return of_bytes if not encoding else lambda text: of_text(text.decode()).encode()
+    # What is no UTF-8 becomes U+FFFD, likewise.
+    return of_bytes if not encoding else lambda text: of_text(text.decode(errors="replace")).encode()
 
 
 def _check_buckets(num_buckets: object) -> None:

@@ -64,6 +64,61 @@ def test_what_no_function_can_do_is_refused():
         tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1).insert(["a"], [1, 2])
 
 
+@pytest.mark.parametrize(
+    ("values", "options", "expected"),
+    [
+        ([1 + 2j], {}, b"(1.000000,2.000000)"),
+        ([1 + 2j], {"width": 10, "fill": "0", "precision": 1}, b"(00000001.0,00000002.0)"),
+        ([complex(float("inf"), 1)], {"width": 8, "fill": "0"}, b"(     inf,1.000000)"),
+        ([float("inf")], {"width": 8, "fill": "0", "scientific": True}, b"     inf"),
+        ([float("-inf")], {"width": 6, "fill": "-"}, b"-inf  "),
+        ([5.0], {"fill": "#", "precision": 0}, b"5."),
+        ([True], {"width": 9, "fill": "-"}, b"true"),
+        (["abc"], {"width": 6, "fill": "0"}, b"   abc"),
+        (["abc"], {"width": 6, "fill": "-"}, b"abc   "),
+        (["abc"], {"width": 5, "precision": 1}, b"    a"),
+        (["abc"], {"precision": 1, "scientific": True}, b"abc"),
+        (["a\0bc"], {"width": 6}, b"     a"),
+    ],
+)
+def test_values_of_each_dtype_are_written_as_c_and_tensorflow_do(values, options, expected):
+    assert tf.strings.as_string(values, **options).numpy().tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("values", "options"),
+    [
+        ([5], {"precision": 2}),
+        ([5], {"shortest": True}),
+        ([True], {"scientific": True}),
+        ([5], {"fill": "x"}),
+        (["abc"], {"fill": "x"}),
+    ],
+)
+def test_options_that_do_not_go_with_a_dtype_are_refused(values, options):
+    with pytest.raises(errors.BadArgumentError):
+        tf.strings.as_string(values, **options)
+
+
+def test_a_length_below_0_is_all_that_is_left_of_bytes():
+    assert tf.strings.substr("abcdef", 1, -1).numpy() == b"bcdef"
+    assert tf.strings.substr("abcdef", -3, -2).numpy() == b"def"
+    assert tf.strings.substr("abcdef", 1, -2, unit="UTF8_CHAR").numpy() == b""
+
+
+@pytest.mark.parametrize(
+    ("text", "upper", "length"),
+    [
+        (b"\xff", b"\xef\xbf\xbd", 1),
+        (b"\xe2\x82A", b"\xef\xbf\xbdA", 2),
+        (b"a\x80\x80", b"A\xef\xbf\xbd\xef\xbf\xbd", 1),
+    ],
+)
+def test_what_is_no_utf_8_is_changed_and_counted_as_tensorflow_does(text, upper, length):
+    assert tf.strings.upper(text, encoding="utf-8").numpy() == upper
+    assert tf.strings.length(text, unit="UTF8_CHAR").numpy() == length
+
+
 def test_an_empty_array_of_text_is_text():
     empty = np.empty((1, 0), object)
     assert tf.not_equal(empty, "").shape == (1, 0)
