@@ -212,4 +212,5 @@ def _mean_iou(sums: Sums) -> Any:
 
 
 def _by_class(sums: Sums) -> Any:
+    # As TensorFlow's: a class whose weights add up to less than 0 counts 0.
     return ratio(sums["count"], jnp.maximum(sums["total"], 0))

@@ -29,6 +29,7 @@ def _whole(name: str, given: Any, layout: str) -> tuple[int, ...]:
 
 
 def _least(dtype: np.dtype) -> Any:
+    # Padding has it, which is larger than no element.
     return -jnp.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
 
 

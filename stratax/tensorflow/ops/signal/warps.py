@@ -247,6 +247,7 @@ def matrices_to_flat_transforms(transform_matrices: TensorLike) -> Any:
 
 def _as_rows(library: ModuleType, matrices: Array) -> Any:
     rows = matrices.reshape(-1, 9)
+    # Scaled so that the ninth number is 1, which `transform` leaves out.
     return rows[:, :8] / rows[:, 8:]
 
 

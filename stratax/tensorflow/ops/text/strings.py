@@ -171,9 +171,13 @@ def as_string(
             return each(lambda value: str(value).lower().encode(), values)
         if kind in "iu":
             return each(lambda value: (f"{head}d" % value).encode(), values)
+        # 0 and -0 are equal and written differently: `each` calls once for what is equal in all columns.
         if kind == "c":
-            return each(lambda value: f"({fraction(value.real)},{fraction(value.imag)})".encode(), values)
-        return each(lambda value: fraction(value).encode(), values)
+            signs = np.signbit(values.real), np.signbit(values.imag)
+            return each(
+                lambda value, *_: f"({fraction(value.real)},{fraction(value.imag)})".encode(), values, *signs
+            )
+        return each(lambda value, _: fraction(value).encode(), values, np.signbit(values))
 
     return on_host(compute, input, name="as_string")
 

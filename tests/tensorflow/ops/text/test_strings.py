@@ -85,6 +85,15 @@ def test_values_of_each_dtype_are_written_as_c_and_tensorflow_do(values, options
     assert tf.strings.as_string(values, **options).numpy().tolist() == [expected]
 
 
+def test_the_sign_of_zero_is_written():
+    assert tf.strings.as_string([0.0, -0.0], precision=0).numpy().tolist() == [b"0", b"-0"]
+    assert tf.strings.as_string([0j, -0j], precision=0).numpy().tolist() == [b"(0,0)", b"(-0,-0)"]
+    assert tf.strings.as_string(tf.cast([-0.0, 0.0], tf.bfloat16), precision=0).numpy().tolist() == [
+        b"-0",
+        b"0",
+    ]
+
+
 @pytest.mark.parametrize(
     ("values", "options"),
     [
