@@ -39,7 +39,7 @@ def table():
     [
         ("tf.add of tensors", 3, 2),
         ("strategy.run", 39, 14),
-        ("fit, 8 steps, arrays", 735, 64),
+        ("fit, 8 steps, arrays", 732, 60),
         ("Checkpoint.save", 600, 26),
         ("Checkpoint.restore", 660, 24),
     ],

@@ -1,8 +1,6 @@
-from ._chief import from_chief as from_chief
-from ._chief import is_chief as is_chief
-from ._chief import parts_of_all as parts_of_all
-from ._chief import wait_for_all as wait_for_all
-from ._chief import writing as writing
+from ._exchange import from_chief as from_chief
+from ._exchange import parts_of_all as parts_of_all
+from ._exchange import wait_for_all as wait_for_all
 from ._hooks import EverySteps as EverySteps
 from ._hooks import Hook as Hook
 from ._input import StepInput as StepInput

@@ -89,7 +89,7 @@ class Backup:
         """Write the backup: the chief, with what every worker says of its own position."""
         # All workers come here, since `save_freq` counts batches alike; only the chief writes.
         parts = engine.parts_of_all(self._strategy, self._own_part())
-        if not engine.is_chief(self._strategy):
+        if not self._strategy.extended.membership.is_chief:
             return
         state = {
             "version": _VERSION,
@@ -98,7 +98,7 @@ class Backup:
             "logs": {} if self._is_epoch_over else {name: _number(v) for name, v in self._logs.items()},
             "workers": parts,
         }
-        with engine.writing(self._strategy):
+        with self._strategy.extended.membership.phase("saving"):
             self._write(state)
 
     def _own_part(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Backup:
                 with self._strategy.scope():
                     each.build(model.trainable_variables)
                     keras_hooks.prepare(each)
-        state = self._read() if engine.is_chief(self._strategy) else None
+        state = self._read() if self._strategy.extended.membership.is_chief else None
         # The folder need not be one that all workers see.
         state = engine.from_chief(self._strategy, state)
         if state is None:

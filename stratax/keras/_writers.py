@@ -44,7 +44,8 @@ def following_strategy(
     """
     # Put back at the end: the list may be the user's.
     everybody = list(callbacks.callbacks)
-    if not engine.is_chief(strategy):
+    membership = strategy.extended.membership
+    if not membership.is_chief:
         callbacks.callbacks[:] = without_writers(everybody)
     with contextlib.ExitStack() as stack:
         # Keras leaves there what a backup has restored, and the next `fit` would begin with that epoch.
@@ -55,7 +56,8 @@ def following_strategy(
         stack.callback(callbacks.callbacks.__setitem__, slice(None), everybody)
         yield
         # Workers may give different callbacks, so it does not depend on them.
-        engine.wait_for_all(strategy)
+        if isinstance(membership, InStep):
+            engine.wait_for_all(strategy)
 
 
 def _replacements(
@@ -63,28 +65,27 @@ def _replacements(
 ) -> dict[str, Callable[..., Any]]:
     """Return what a callback does in this worker instead, by the names of its methods."""
     found: dict[str, Callable[..., Any]] = {}
+    membership = strategy.extended.membership
     if isinstance(callback, keras.callbacks.BackupAndRestore):
         # Late: most programs make no backups.
         from stratax.keras import _backup
 
         found.update(_backup.Backup(callback, strategy, steps).methods())
-        if not engine.is_chief(strategy):
+        if not membership.is_chief:
             found["on_train_end"] = _nothing
-    elif isinstance(callback, keras.callbacks.ModelCheckpoint) and isinstance(
-        strategy.extended.membership, InStep
-    ):
+    elif isinstance(callback, keras.callbacks.ModelCheckpoint) and isinstance(membership, InStep):
         found["_save_model"] = (
-            _saving(callback, strategy) if engine.is_chief(strategy) else functools.partial(_decide, callback)
+            _saving(callback, membership) if membership.is_chief else functools.partial(_decide, callback)
         )
     return found
 
 
-def _saving(callback: Any, strategy: Strategy) -> Callable[..., None]:
+def _saving(callback: Any, membership: InStep) -> Callable[..., None]:
     """Save while the others know that it takes as long as it takes."""
     save = callback._save_model
 
     def save_in_phase(*args: object, **kwargs: object) -> None:
-        with engine.writing(strategy):
+        with membership.phase("saving"):
             save(*args, **kwargs)
 
     return save_in_phase

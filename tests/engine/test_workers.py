@@ -50,7 +50,7 @@ for who in range(2):
     report(**{f"stop {who}": run(at=4, who=who, until=500, k=1)})
     report(**{f"blocks {who}": run(at=4, who=who, until=500)})
     report(**{f"pass {who}": run(at=6, who=who, passes=80, until=None)})
-report(chief=[engine.is_chief(strategy), engine.from_chief(strategy, {"worker": worker}),
+report(chief=[strategy.extended.membership.is_chief, engine.from_chief(strategy, {"worker": worker}),
               engine.parts_of_all(strategy, worker)])
 engine.wait_for_all(strategy)
 """

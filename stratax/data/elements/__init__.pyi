@@ -8,12 +8,12 @@ from ._arrow import spec_of_type as spec_of_type
 from ._block import Block as Block
 from ._block import Columns as Columns
 from ._block import ElementRows as ElementRows
+from ._block import are_plain as are_plain
 from ._block import as_objects as as_objects
 from ._block import beside as beside
 from ._block import concatenate_blocks as concatenate_blocks
 from ._block import shapes_of as shapes_of
 from ._block import stack_rows as stack_rows
-from ._boxes import are_plain as are_plain
 from ._boxes import box as box
 from ._boxes import decode_boxed as decode_boxed
 from ._boxes import expand as expand

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.data.elements._composite import Composite
+from stratax.data.elements._composite import Composite, is_composites
 from stratax.data.elements._structure import Row
 from stratax.errors import DataError
 
@@ -140,6 +140,15 @@ def _stack(parts: list[Any], component: int) -> np.ndarray:
         )
     # A copy: rows may be views of what the function still holds.
     return np.stack(parts)
+
+
+def are_plain(columns: Sequence[Any]) -> bool:
+    """Return whether no column of a block holds composites."""
+    # A loop, as it is asked for every block: numbers are never objects.
+    for column in columns:  # noqa: SIM110
+        if column.dtype.hasobject and is_composites(column):
+            return False
+    return True
 
 
 def as_objects(values: Sequence[Any]) -> np.ndarray:

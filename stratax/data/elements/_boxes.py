@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from stratax.data.elements._block import Block, Columns, ElementRows, as_objects
+from stratax.data.elements._block import Block, Columns, ElementRows, are_plain, as_objects
 from stratax.data.elements._codec import decode_records, encode_columns
 from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, is_composites, parts_of
 from stratax.data.elements._structure import Row, Structure, unflatten
@@ -17,15 +17,6 @@ def is_of_composites(block: Block) -> bool:
     if isinstance(block, Columns):
         return not are_plain(block.leaves)
     return any(isinstance(leaf, Composite) for leaf in block.row(0))
-
-
-def are_plain(columns: Sequence[Any]) -> bool:
-    """Return whether no column of a block holds composites."""
-    # A loop, as it is asked for every block: numbers are never objects.
-    for column in columns:  # noqa: SIM110
-        if column.dtype.hasobject and is_composites(column):
-            return False
-    return True
 
 
 def expand(block: Block) -> Block:

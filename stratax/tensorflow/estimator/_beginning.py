@@ -15,7 +15,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.checkpoint import get_checkpoint_state
 from stratax.distribute import Strategy
-from stratax.engine import from_chief, is_chief
+from stratax.engine import from_chief
 from stratax.io import held, make_folder, write_file
 from stratax.tensorflow.checkpoints.values import is_written_by_tensorflow
 from stratax.tensorflow.estimator import _checkpoints
@@ -64,7 +64,7 @@ def training_in(model_dir: str, strategy: Strategy) -> Iterator[Start]:
     """
     with contextlib.ExitStack() as stack:
         found, problem = Start(), None
-        if is_chief(strategy):
+        if strategy.extended.membership.is_chief:
             try:
                 stack.enter_context(_hold(model_dir))
                 found = _find_start(model_dir)

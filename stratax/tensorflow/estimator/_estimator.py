@@ -15,7 +15,6 @@ from stratax.core import CompiledPrograms
 from stratax.distribute import InputContext, MirroredStrategy, Strategy
 from stratax.distribute.replicas import get_strategy
 from stratax.distribute.strategies import OneOfMany, StepByStep, default_strategy
-from stratax.engine import is_chief
 from stratax.tensorflow.checkpoints.values import give
 from stratax.tensorflow.estimator import (
     _beginning,
@@ -515,7 +514,7 @@ class Estimator:
             give(model.state.variables[name], value)
         scaffold = model.spec.scaffold
         if scaffold is not None and scaffold.init_fn is not None:
-            scaffold.init_fn(Session(model, self.model_dir, is_chief(strategy)))
+            scaffold.init_fn(Session(model, self.model_dir, strategy.extended.membership.is_chief))
 
     @property
     def _has_values(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.distribute import Strategy
-from stratax.engine import Hook, RunningLoop, StepInput, StepLoop, is_chief
+from stratax.engine import Hook, RunningLoop, StepInput, StepLoop
 from stratax.tensorflow.estimator._beginning import Start, note_end
 from stratax.tensorflow.estimator._beside import Side
 from stratax.tensorflow.estimator._checkpoints import PREFIX, TrainingCheckpoint
@@ -56,7 +56,7 @@ class Training:
         self._side = side or Side(Start())
         self._model = model
         self._last: Any = None
-        chief = is_chief(strategy)
+        chief = strategy.extended.membership.is_chief
         # Others train the same variables in loops of their own, and only the chief saves them.
         self._has_others = strategy.extended.membership.num_others > 0
         spec = model.spec

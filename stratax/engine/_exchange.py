@@ -1,22 +1,11 @@
-"""What the chief alone does, and how the other workers take part in it (engine layer)."""
+"""What workers tell one another beside the steps that they take together (engine layer)."""
 
-import contextlib
 import json
 from typing import Any
 
 import numpy as np
 
 from stratax.distribute import Strategy
-
-
-def is_chief(strategy: Strategy) -> bool:
-    """Return whether this process writes for all workers of a strategy."""
-    return strategy.extended.membership.is_chief
-
-
-def writing(strategy: Strategy) -> contextlib.AbstractContextManager[Any]:
-    """Return a block in which the chief writes: the other workers wait for it as long as it takes."""
-    return strategy.extended.membership.phase("saving")
 
 
 def parts_of_all(strategy: Strategy, part: object) -> list[Any]:
