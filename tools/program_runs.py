@@ -188,7 +188,7 @@ class Runs:
         if lacking:
             return Outcome(**common, ended=SKIPPED, why=f"needs {', '.join(lacking)}, not installed")
         with self.prepared(program) as run:
-            said = _ask_check(run.folders["tree"] / program.file, run)
+            said = _ask_check(program, run)
             ended = run.run_in_front(program, timeout=self._timeout)
             if ended.ended == WELL:
                 ended = run.run(program, timeout=self._timeout)
@@ -352,9 +352,11 @@ def _end_group(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def _ask_check(file: Path, surroundings: Surroundings) -> dict[str, Any]:
+def _ask_check(program: Program, surroundings: Surroundings) -> dict[str, Any]:
+    file = surroundings.folders["tree"] / program.file
+    arguments = f"--arguments={_fill(program.arguments, surroundings.folders)}"
     asked = subprocess.run(
-        [sys.executable, "-m", "stratax", "check", "--json", str(file)],
+        [sys.executable, "-m", "stratax", "check", "--json", arguments, str(file)],
         cwd=surroundings.cwd,
         env=dict(surroundings.environment),
         capture_output=True,

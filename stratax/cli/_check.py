@@ -16,8 +16,14 @@ _HARMLESS = ("different", "uncalled")
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="PATH...")
+@click.option(
+    "--arguments",
+    metavar="TEXT",
+    help="Read the programs as for this command line, as in --arguments='--mode=train --lr 0.1': what it leaves out "
+    "is not run.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-def check(paths: tuple[str, ...], as_json: bool) -> int:
+def check(paths: tuple[str, ...], arguments: str | None, as_json: bool) -> int:
     """List what programs for TensorFlow use that Stratax lacks or does differently, with what to write instead.
 
     PATH is a Python file, a notebook or a folder of them. They are read and not run, a file together with the modules
@@ -30,7 +36,7 @@ def check(paths: tuple[str, ...], as_json: bool) -> int:
     """
     from stratax.tf.migration import check as find
 
-    findings = find(paths)
+    findings = find(paths, arguments)
     works = all(finding.kind in _HARMLESS for finding in findings)
     if as_json:
         found = [dataclasses.asdict(finding) for finding in findings]

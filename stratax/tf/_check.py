@@ -5,12 +5,12 @@ import dataclasses
 import functools
 import json
 import pathlib
-from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
-from stratax.tf import _constants, _different, _extras, _generation, _modules, _reach, _reader
+from stratax.tf import _constants, _different, _extras, _generation, _modules, _reach, _reader, _settings
 
 _Kind = Literal["missing", "uncalled", "different", "unreadable"]
 _NOTEBOOK = ".ipynb"
@@ -53,12 +53,14 @@ class _Text(NamedTuple):
     cell: int | None
 
 
-def check(paths: Sequence[str | pathlib.Path]) -> list[Finding]:
+def check(paths: Sequence[str | pathlib.Path], arguments: str | None = None) -> list[Finding]:
     """Return what programs use that Stratax does not have, or does differently.
 
     Args:
         paths: Python files, notebooks, and folders of them. Of a file the modules beside it that it imports are read,
             too.
+        arguments: What follows a file on the command line that it is meant for: what these leave out is not run.
+            None for any command line.
 
     Returns:
         One finding for each line and name, in the files' order.
@@ -76,23 +78,31 @@ def check(paths: Sequence[str | pathlib.Path]) -> list[Finding]:
                 # Of a folder each file is a program of its own, and what it has is there for the others.
                 yield from _check_file(program, is_first=is_of_first)
                 continue
-            called = None if path.suffix == _NOTEBOOK else _find_called(own)
+            if path.suffix == _NOTEBOOK:
+                yield from _check_file(program, is_first=is_of_first)
+                continue
+            trees = _parse_files(own)
+            settings = {} if arguments is None else _settings.find_settings([*trees.values()], arguments)
+            # Its module's name tells the file that is run from those that it imports.
+            known = {each: {**settings, "__name__": "__main__" if each == program else ""} for each in own}
+            parts = [_reach.ModuleParts(tree, known[each]) for each, tree in trees.items()]
+            # A program that can't be read is told as such; nobody knows what it calls.
+            called = _reach.find_called(parts) if program in trees else None
             for file in own:
-                yield from _check_file(file, is_first=is_of_first, called=called)
+                yield from _check_file(file, is_first=is_of_first, called=called, settings=known[file])
 
     return [finding for path in paths for finding in check_path(pathlib.Path(path))]
 
 
-def _find_called(files: Sequence[pathlib.Path]) -> set[str] | None:
-    """Return the functions and classes that a program calls; None if that is not known."""
-    modules = []
+def _parse_files(files: Sequence[pathlib.Path]) -> dict[pathlib.Path, ast.Module]:
+    """Return the trees of the files that can be read, in their order."""
+    found = {}
     for file in files:
         try:
-            modules.append(_reach.ModuleParts(ast.parse(file.read_text("utf-8", errors="replace"))))
+            found[file] = ast.parse(file.read_text("utf-8", errors="replace"))
         except (SyntaxError, ValueError):
-            if not modules:
-                return None
-    return _reach.find_called(modules)
+            continue
+    return found
 
 
 def _is_first(file: pathlib.Path) -> bool:
@@ -134,10 +144,18 @@ def check_source(text: str, file: str = "<program>") -> list[Finding]:
     return _check_texts([_Text(text, None)], file, is_first=_generation.is_of_the_first(text))
 
 
-def _check_file(path: pathlib.Path, *, is_first: bool, called: set[str] | None = None) -> list[Finding]:
+def _check_file(
+    path: pathlib.Path,
+    *,
+    is_first: bool,
+    called: _reach.Called | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Finding]:
     text = path.read_text("utf-8", errors="replace")
     if path.suffix != _NOTEBOOK:
-        return _check_texts([_Text(text, None)], str(path), is_first=is_first, called=called)
+        return _check_texts(
+            [_Text(text, None)], str(path), is_first=is_first, called=called, settings=settings
+        )
     try:
         cells = list(_cells(json.loads(text)))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -166,7 +184,12 @@ def _without_commands(cell: str) -> str:
 
 
 def _check_texts(
-    texts: Sequence[_Text], file: str, *, is_first: bool, called: set[str] | None = None
+    texts: Sequence[_Text],
+    file: str,
+    *,
+    is_first: bool,
+    called: _reach.Called | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> list[Finding]:
     """Return what the parts of a program use, of which a name of one is known in those that follow."""
     findings = []
@@ -182,6 +205,7 @@ def _check_texts(
             continue
         # Another cell may set a name anew.
         constants = _constants.find_constants(tree) if len(texts) == 1 else {}
+        constants = {**(settings or {}), **constants}
         reader = _reader.ProgramReader(space, is_first=is_first, constants=constants)
         reader.visit(tree)
         read.append((text, reader, _reach.ModuleParts(tree)))
@@ -192,8 +216,7 @@ def _check_texts(
             if (use.line, use.name) not in told and (judged := _judge(use, in_graph=use.function not in run)):
                 told.add((use.line, use.name))
                 kind, message = judged
-                owner = parts.owner_of(use.line)
-                if kind == "missing" and called is not None and owner is not None and owner not in called:
+                if kind == "missing" and called is not None and not parts.is_run(use.line, called):
                     kind = "uncalled"
                 findings.append(
                     Finding(

@@ -26,7 +26,7 @@ def test_a_function_that_nothing_names_is_told_by_itself(tmp_path):
 
         def main():
             parts.build()
-            return Model
+            return Model().call
 
         class Model:
             def call(self):
@@ -85,3 +85,63 @@ def test_a_module_that_calls_nothing_is_there_for_others(tmp_path):
 def test_a_name_of_tensorflow_that_is_computed_names_no_own_function(tmp_path):
     text = f"def f():\n    {MISSING}\ndef main():\n    getattr(tf.nn, 'relu'), getattr(tf, name)\nmain()\n"
     assert kinds(tmp_path, program=text) == {(3, "uncalled")}
+
+
+def test_a_method_that_nothing_names_is_told_by_itself(tmp_path):
+    found = kinds(
+        tmp_path,
+        program=f"""
+        from parts import Base
+
+        class Input:
+            @property
+            def size(self):
+                return 1
+            def mix(self):
+                {MISSING}
+            def read(self):
+                {MISSING}
+
+        class Of(Base):
+            def own(self):
+                {MISSING}
+
+        class OfKeras(tf.keras.layers.Layer):
+            def call(self, x):
+                {MISSING}
+
+        def main():
+            Input().read(), Of(), OfKeras()
+        main()
+        """,
+        parts="class Base(object): pass\n",
+    )
+    assert found == {(10, "uncalled"), (12, "missing"), (16, "uncalled"), (20, "missing")}
+
+
+@pytest.mark.parametrize("computed", ["getattr(self, name)()", "getattr(other, name, None)"])
+def test_methods_whose_names_are_computed_may_be_any(tmp_path, computed):
+    text = f"class A:\n    def f(self):\n        {MISSING}\n    def g(self):\n        {computed}\nA().g()\n"
+    assert kinds(tmp_path, program=text) == {(4, "missing")}
+
+
+def test_names_that_call_nothing(tmp_path):
+    text = f"""
+        from absl import flags
+
+        __all__ = ["f", "main"]
+        flags.DEFINE_bool("f", False, "")
+        parser.add_argument("f")
+
+        class g:
+            def __init__(self, name="g"):
+                {MISSING}
+        def f():
+            {MISSING}
+        def export():
+            {MISSING}
+        def main():
+            tf.estimator.export.ExportOutput, flags.FLAGS.f, vars(parser)
+        main()
+        """
+    assert {kind for _, kind in kinds(tmp_path, program=text)} == {"uncalled"}
