@@ -427,3 +427,16 @@ def _sharding_of_callback(ctx: Any) -> Any:
     sharding.tile_assignment_dimensions = [1]
     sharding.tile_assignment_devices = [0]
     return sharding
+
+
+def is_of_program(value: Any) -> bool:
+    """Return whether a value is computed by a program that is being traced, also below a derivative.
+
+    Args:
+        value: An array. What a derivative computes at once is traced, too, and of no program.
+    """
+    while isinstance(value, jax.core.Tracer):
+        if isinstance(value, partial_eval.DynamicJaxprTracer):
+            return True
+        value = getattr(value, "primal", getattr(value, "val", None))
+    return False

@@ -112,13 +112,15 @@ DOWNLOADING = (
     ),
 )
 OF_LOGITS = tuple(
-    f"keras.src.ops:{name}"
+    f"keras.src.ops{name}"
     for name in (
-        "softmax",
-        "sigmoid",
-        "categorical_crossentropy",
-        "sparse_categorical_crossentropy",
-        "binary_crossentropy",
+        ":softmax",
+        ":sigmoid",
+        ".nn:Softmax.call",
+        ".nn:Sigmoid.call",
+        ":categorical_crossentropy",
+        ":sparse_categorical_crossentropy",
+        ":binary_crossentropy",
     )
 )
 WIDENED = (
@@ -133,6 +135,8 @@ WIDENED = (
     "keras.src.backend:compute_output_spec",
     "keras:Optimizer.__init_subclass__",
     f"{_VARIABLE}.dtype",
+    f"{_VARIABLE}.__eq__",
+    f"{_VARIABLE}.__hash__",
     f"{_VARIABLE}.assign",
     f"{_VARIABLE}.assign_add",
     f"{_VARIABLE}.assign_sub",

@@ -5,40 +5,26 @@ has no gradient.
 """
 
 import functools
-import weakref
 from collections.abc import Callable
 from typing import Any
 
-import jax
-
 from stratax.base.typing import Array, TensorLike
 from stratax.seams import keras2 as seam
+from stratax.tensorflow.ops.calls import logits
 
 _OPS = "keras.src.ops"
-# By the id of an activation's output: a reference to it, its logits, and what it was.
-_made: dict[int, tuple[weakref.ref[Any], Any, object]] = {}
 
 
 def install() -> None:
     """Let activations remember their logits, and crossentropies look for them; safe to call again."""
     seam.widen(f"{_OPS}:softmax", _remembering_softmax)
     seam.widen(f"{_OPS}:sigmoid", _remembering_sigmoid)
+    # What a functional model makes of `tf.nn.softmax` and `tf.sigmoid`.
+    seam.widen(f"{_OPS}.nn:Softmax.call", _noting("softmax"))
+    seam.widen(f"{_OPS}.nn:Sigmoid.call", _noting("sigmoid"))
     seam.widen(f"{_OPS}:categorical_crossentropy", _of_classes)
     seam.widen(f"{_OPS}:sparse_categorical_crossentropy", _of_classes)
     seam.widen(f"{_OPS}:binary_crossentropy", _of_chances)
-
-
-def _remember(output: object, logits: object, kind: object) -> None:
-    # Also tracers are; what is symbolic has no value yet.
-    if isinstance(output, jax.Array) and output is not logits:
-        key = id(output)
-        _made[key] = weakref.ref(output, lambda _: _made.pop(key, None)), logits, kind
-
-
-def _find_logits(output: object, kind: object) -> Any:
-    """Return the logits of an activation's output, None if it is none of this kind."""
-    reference, logits, of_kind = _made.get(id(output), (None, None, None))
-    return logits if reference is not None and reference() is output and of_kind == kind else None
 
 
 def _remembering_softmax(given: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +32,7 @@ def _remembering_softmax(given: Callable[..., Any]) -> Callable[..., Any]:
     def softmax(x: TensorLike, axis: int | tuple[int, ...] = -1) -> Any:
         output = given(x, axis=axis)
         if axis in (-1, len(output.shape) - 1):
-            _remember(output, x, "softmax")
+            logits.remember(output, x, "softmax")
         return output
 
     return softmax
@@ -56,19 +42,31 @@ def _remembering_sigmoid(given: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(given)
     def sigmoid(x: TensorLike) -> Any:
         output = given(x)
-        _remember(output, x, "sigmoid")
+        logits.remember(output, x, "sigmoid")
         return output
 
     return sigmoid
 
 
+def _noting(kind: str) -> Callable[..., Any]:
+    def widen(given: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(given)
+        def call(self: Any, x: TensorLike) -> Any:
+            axis = self.axis if kind == "softmax" else -1
+            return logits.remember_in_graph(given(self, x), x, kind, axis)
+
+        return call
+
+    return widen
+
+
 def _of_classes(given: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(given)
     def crossentropy(target: TensorLike, output: Array, from_logits: bool = False, axis: int = -1) -> Any:
-        logits = _find_logits(output, "softmax") if axis in (-1, len(output.shape) - 1) else None
-        if logits is None:
+        found = logits.find(output, "softmax") if axis in (-1, len(output.shape) - 1) else None
+        if found is None:
             return given(target, output, from_logits=from_logits, axis=axis)
-        return given(target, logits, from_logits=True, axis=axis)
+        return given(target, found, from_logits=True, axis=axis)
 
     return crossentropy
 
@@ -76,9 +74,9 @@ def _of_classes(given: Callable[..., Any]) -> Callable[..., Any]:
 def _of_chances(given: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(given)
     def binary_crossentropy(target: TensorLike, output: Array, from_logits: bool = False) -> Any:
-        logits = _find_logits(output, "sigmoid")
-        if logits is None:
+        found = logits.find(output, "sigmoid")
+        if found is None:
             return given(target, output, from_logits=from_logits)
-        return given(target, logits, from_logits=True)
+        return given(target, found, from_logits=True)
 
     return binary_crossentropy

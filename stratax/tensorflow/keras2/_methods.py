@@ -79,6 +79,8 @@ def install() -> None:
     seam.widen("keras.src.optimizers:get", _of_the_first)
     seam.widen("keras:Optimizer.__init_subclass__", _adopting)
     seam.widen(f"{_VARIABLE}.dtype", _with_attributes)
+    seam.widen(f"{_VARIABLE}.__eq__", _by_identity)
+    seam.widen(f"{_VARIABLE}.__hash__", lambda given: _hash_variable)
     for name in seam.VARIABLE_METHODS:
         seam.add(f"{_VARIABLE}.{name}", vars(state.VariableMethods)[name])
     for name in ("assign", "assign_add", "assign_sub"):
@@ -188,6 +190,35 @@ def _without_the_first(original: Any) -> Any:
 def _with_attributes(original: Any) -> Any:
     """Have the dtype of a variable know what TensorFlow's knows."""
     return property(lambda self: dtype_name(original.fget(self)), doc=original.__doc__)
+
+
+def _is_in_graph() -> bool:
+    from stratax.tensorflow import v1
+
+    return v1.current_or_none() is not None
+
+
+def _by_identity(original: Any) -> Any:
+    """Have two variables of a `model_fn` be equal where they are the same one, as in a graph."""
+
+    @functools.wraps(original)
+    def equals(self: Any, other: object) -> Any:
+        if isinstance(other, keras.Variable) and _is_in_graph():
+            return self is other
+        return original(self, other)
+
+    return equals
+
+
+def _hash_variable(self: object) -> int:
+    """Return a hash in a `model_fn`, where variables are elements of sets; elsewhere `ref()` has one.
+
+    Raises:
+        TypeError: As of whatever has no hash.
+    """
+    if not _is_in_graph():
+        raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
+    return object.__hash__(self)
 
 
 def _without_locks(original: Any) -> Any:

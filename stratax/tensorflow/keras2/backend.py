@@ -15,6 +15,7 @@ from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.ops.arrays import arrays
+from stratax.tensorflow.ops.calls.logits import remember_always
 from stratax.tensorflow.ops.math import elementwise
 
 _MISSING = object()
@@ -62,9 +63,7 @@ def _name(function: Callable[..., Any], of: Callable[..., Any]) -> Callable[...,
     return function
 
 
-abs, cos, exp, log, round, sigmoid = map(
-    _elementwise, (ops.abs, ops.cos, ops.exp, ops.log, ops.round, ops.sigmoid)
-)
+abs, cos, exp, log, round = map(_elementwise, (ops.abs, ops.cos, ops.exp, ops.log, ops.round))
 sign, sin, softplus, softsign, square, tanh = map(
     _elementwise, (ops.sign, ops.sin, ops.softplus, ops.softsign, ops.square, ops.tanh)
 )
@@ -73,7 +72,7 @@ all, any, max, mean, min, prod, std, sum, var, logsumexp = map(
     (ops.all, ops.any, ops.max, ops.mean, ops.min, ops.prod, ops.std, ops.sum, ops.var, ops.logsumexp),
 )
 argmax, argmin = _along(ops.argmax, -1), _along(ops.argmin, -1)
-cumprod, cumsum, softmax = _along(ops.cumprod, 0), _along(ops.cumsum, 0), _along(ops.softmax, -1)
+cumprod, cumsum = _along(ops.cumprod, 0), _along(ops.cumsum, 0)
 equal, greater, greater_equal, less, less_equal, maximum, minimum, not_equal, pow = map(
     _binary,
     (
@@ -81,6 +80,16 @@ equal, greater, greater_equal, less, less_equal, maximum, minimum, not_equal, po
         *(ops.maximum, ops.minimum, ops.not_equal, ops.power),
     ),
 )
+
+
+def sigmoid(x: TensorLike) -> Any:
+    """Compute `keras.ops.sigmoid`."""
+    return remember_always(ops.sigmoid(x), x, "sigmoid")
+
+
+def softmax(x: TensorLike, axis: int = -1) -> Any:
+    """Compute `keras.ops.softmax` with the arguments that Keras 2 has for it."""
+    return remember_always(ops.softmax(x, axis=axis), x, "softmax", axis)
 
 
 def sqrt(x: TensorLike) -> Any:

@@ -69,3 +69,71 @@ def test_nothing_is_kept_behind_an_output():
     del output
     gc.collect()
     assert kept() is None
+
+
+class Calling(tf.keras.layers.Layer):
+    """A layer of a program's own."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def call(self, x):
+        return self.function(x)
+
+
+def model_of(way, function):
+    def dense(activation=None):
+        return tf.keras.layers.Dense(4, kernel_initializer="identity", activation=activation)
+
+    match way:
+        case "activation":
+            return tf.keras.Sequential([dense(function)])
+        case "lambda":
+            return tf.keras.Sequential([dense(), tf.keras.layers.Lambda(lambda x: function(x))])
+        case "own layer":
+            return tf.keras.Sequential([dense(), Calling(function)])
+    inputs = tf.keras.Input([4])
+    return tf.keras.Model(inputs, function(dense()(inputs)))
+
+
+# By TensorFlow 2.15, where nothing else is said.
+IN_GRAPHS = {"softmax": [20.0, 15.9933], "sigmoid": [8.0199, 7.7040]}
+# Of a sigmoid, by Keras 3: TensorFlow 2.15 adds 1e-7 to what it takes the logarithm of.
+AT_ONCE = {"softmax": [10.7454, 10.7454], "sigmoid": [4.5055, 4.3776]}
+FUNCTIONS = {
+    "tf.nn.softmax": (tf.nn.softmax, "softmax", False),
+    "tf.sigmoid": (tf.sigmoid, "sigmoid", False),
+    "K.softmax": (tf.keras.backend.softmax, "softmax", True),
+    "K.sigmoid": (tf.keras.backend.sigmoid, "sigmoid", True),
+}
+LOSSES = {
+    "softmax": ("sparse_categorical_crossentropy", CLASSES),
+    "sigmoid": ("binary_crossentropy", CHANCES),
+}
+
+
+@pytest.mark.parametrize("way", ["activation", "lambda", "own layer", "functional"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("eagerly", [False, True])
+def test_functions_of_tensorflow_are_operations_of_a_graph_alone(name, way, eagerly):
+    function, kind, always = FUNCTIONS[name]
+    loss, labels = LOSSES[kind]
+    model = model_of(way, function)
+    model.compile("sgd", loss, run_eagerly=eagerly)
+    always = always and way != "functional"
+    expected = (IN_GRAPHS if always or not eagerly else AT_ONCE)[kind]
+    assert model.fit(X, labels, epochs=2, verbose=0).history["loss"] == pytest.approx(expected, abs=2e-4)
+
+
+def test_a_compiled_function_has_the_logits_of_a_softmax():
+    def loss(x, axis):
+        return tf.reduce_mean(
+            tf.keras.losses.sparse_categorical_crossentropy(CLASSES, tf.nn.softmax(x, axis))
+        )
+
+    assert float(tf.function(loss)(X, -1)) == pytest.approx(20.0)
+    assert float(tf.function(loss)(X, 1)) == pytest.approx(20.0)
+    assert float(loss(X, -1)) == pytest.approx(10.7454, abs=1e-4)
+    # By TensorFlow 2.15: across the examples it gives no probabilities of classes.
+    assert float(tf.function(loss)(X, 0)) == pytest.approx(float(loss(X, 0)))

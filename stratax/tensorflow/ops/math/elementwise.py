@@ -19,6 +19,7 @@ from stratax.tensorflow.ops.calls._computed import with_lists_alike
 from stratax.tensorflow.ops.calls._host import TEXT, is_on_host, kinds_of
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.labels import TextSymbol
+from stratax.tensorflow.ops.calls.logits import remember_in_graph
 from stratax.tensorflow.ops.calls.naming import of_same_rows
 from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.calls.text import as_text, holds_text
@@ -34,12 +35,20 @@ def _silent(name: str, numpy_function: Callable[..., Any]) -> Callable[..., Any]
     return np.errstate(all="ignore")(numpy_function) if name in _UNDEFINED else numpy_function
 
 
-def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
+def _unary(
+    name: str,
+    numpy_function: Callable[..., Any],
+    what: str,
+    keras_name: str = "",
+    note: Callable[[Any, Any, str], Any] | None = None,
+) -> Any:
     numpy_function = _silent(name, numpy_function)
     device_function = getattr(ops, keras_name or name)
 
     def function(x: TensorLike) -> Any:
-        return numpy_function(x) if is_on_host(x) else device_function(x)
+        if is_on_host(x):
+            return numpy_function(x)
+        return device_function(x) if note is None else note(device_function(x), x, name)
 
     return op(name=name, doc=f"{what}, as `tf.math.{name}`.\n\n{_UNARY_DOC}", arrays=["x"])(function)
 
@@ -234,7 +243,7 @@ reciprocal = _unary("reciprocal", np.reciprocal, "1 / x")
 rint = _unary("rint", np.rint, "The nearest whole numbers, halves to even", "round")
 round = _unary("round", np.round, "The nearest whole numbers, halves to even")
 rsqrt = _unary("rsqrt", _rsqrt, "1 / sqrt(x)")
-sigmoid = _unary("sigmoid", _sigmoid, "1 / (1 + exp(-x))")
+sigmoid = _unary("sigmoid", _sigmoid, "1 / (1 + exp(-x))", note=remember_in_graph)
 sign = _unary("sign", np.sign, "-1, 0 or 1 for elements below, equal to and above 0")
 sin = _unary("sin", np.sin, "The sine of angles in radians")
 sinh = _unary("sinh", np.sinh, "Hyperbolic sines")

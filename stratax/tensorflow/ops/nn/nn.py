@@ -15,6 +15,7 @@ from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import on_device
+from stratax.tensorflow.ops.calls.logits import remember_in_graph
 from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.random._seeds import source_of
 
@@ -169,7 +170,8 @@ def _floats(logits: TensorLike) -> Any:
 @op(arrays=["logits"], sends=True)
 def softmax(logits: TensorLike, axis: int | None = None) -> Any:
     """exp(x) / sum(exp(x)) along a dimension (None: the last), as `tf.nn.softmax`."""
-    return ops.softmax(_floats(logits), axis=-1 if axis is None else axis)
+    given, axis = _floats(logits), -1 if axis is None else axis
+    return remember_in_graph(ops.softmax(given, axis=axis), given, "softmax", axis)
 
 
 @op(arrays=["logits"], sends=True)
