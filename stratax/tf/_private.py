@@ -31,7 +31,7 @@ _PLACES = {
     "estimator.export.export_output": "stratax.tf.estimator.export",
     "estimator.head": "stratax.tf.estimator",
     "estimator.mode_keys": "stratax.tf.estimator",
-    "estimator.model_fn": "stratax.tf.estimator",
+    "estimator.model_fn": "stratax.tf._inside.model_fn",
     "estimator.run_config": "stratax.tf.estimator",
     "estimator.tpu": "stratax.tf.contrib.tpu",
     "feature_column": "stratax.tf._inside.feature_column",

@@ -1,3 +1,5 @@
+from keras import InputSpec as InputSpec
+
 from ._convolution_layers import Conv1D as Conv1D
 from ._convolution_layers import Conv2D as Conv2D
 from ._convolution_layers import Conv2DTranspose as Conv2DTranspose
