@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from stratax.base.shown import shown
 from stratax.errors import BackendError
 from stratax.startup import backend
-from stratax.tf import _stubs
+from stratax.tf import _own_modules, _stubs
 
 _OWN = "stratax.tf"
 _TENSORFLOW = "tensorflow"
@@ -83,6 +83,7 @@ def install_as_tensorflow() -> None:
         return
     _tell_what_is_hidden()
     sys.modules[_TENSORFLOW] = own
+    _own_modules.install()
     # TensorBoard's own way to be told not to use TensorFlow.
     sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
     backend.after_import("keras", _hide_from_keras)
@@ -126,8 +127,10 @@ def _tell_what_is_hidden() -> None:
 
 def _take_keras2() -> None:
     from stratax.tensorflow.keras2 import install
+    from stratax.tensorflow.ops.text import formats
 
     install()
+    formats.install()
     if importlib.util.find_spec(_TENSORFLOW) is None:
         _hide_from_keras()
 

@@ -9,6 +9,8 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
+# What the wing has rewritten besides.
+REWRITINGS: list[ast.NodeTransformer] = []
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -30,6 +32,7 @@ def desugar(node: ast.AST, operators: str) -> ast.AST:
         _BindExceptions(operators),
         _LoopElse(names),
         _Assignments(names),
+        *REWRITINGS,
     ]
     for rewriting in rewritings:
         node = rewriting.visit(node)

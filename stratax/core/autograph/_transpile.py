@@ -18,7 +18,7 @@ from stratax.seams.malt import GenericTranspiler, PyToPy, anno, converter
 _OPERATORS = "ag__"
 
 
-class _Transpiler(PyToPy):
+class Transpiler(PyToPy):
     """AutoGraph's passes over the syntax tree, without its way of loading the result."""
 
     def nodes(self, function: types.FunctionType) -> tuple[Any, Any]:
@@ -81,7 +81,7 @@ def transpile(function: types.FunctionType, operators: object) -> types.Function
 
 def _factory_code(function: types.FunctionType) -> tuple[types.CodeType, str]:
     """Return the code of a function `factory(operators) -> rewritten`, with the closure of `function`, and its name."""
-    node, context = _Transpiler().nodes(function)
+    node, context = Transpiler().nodes(function)
     name = context.info.name
     if isinstance(node, ast.Lambda):
         definition: ast.stmt = ast.Assign(targets=[ast.Name(name, ast.Store())], value=node)

@@ -18,7 +18,9 @@ from ._driven import inside as inside
 from ._driven import parts_of as parts_of
 from ._driven import same_structure as same_structure
 from ._driven import same_structures as same_structures
+from ._growing import WATCHING as WATCHING
 from ._growing import Growing as Growing
+from ._growing import RunAgainError as RunAgainError
 from ._growing import Unallocated as Unallocated
 from ._iterated import combine as combine
 from ._iterated import iterator as iterator

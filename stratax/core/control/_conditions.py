@@ -110,10 +110,9 @@ def if_stmt(
     parent = regions.current_region()
     # Under a `jax.jit` of the user's own there is no region; Python's `if` then raises JAX's error.
     if not is_traced(condition) or parent is None:
-        if condition:
-            body()
-        else:
-            orelse()
+        taken, other = (body, orelse) if condition else (orelse, body)
+        if parent is not None or not _growing.is_watched("branches", taken, other, get_state, set_state):
+            taken()
         return
     # Both branches begin from these; each would otherwise see what the other has assigned.
     entry = list(get_state())

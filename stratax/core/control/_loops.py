@@ -73,7 +73,8 @@ def for_stmt(
     parent = regions.current_region()
     elements = None if parent is None else _elements(iterated, parent)
     if elements is None:
-        _python_for(iterated, extra_test, body)
+        if parent is not None or not _growing.is_watched("loop", iterated, body, get_state, set_state):
+            _python_for(iterated, extra_test, body)
         return
     keep_going = extra_test() if extra_test is not None else True
     # Not traced at all, as Python would not run the body: it may not be valid for no elements.
@@ -174,6 +175,8 @@ def while_stmt(
 ) -> None:
     """Run `while test: body`: compiled from the first time that the condition is an array, until then Python's."""
     parent = regions.current_region()
+    if parent is None and _growing.is_watched("while", body, get_state, set_state):
+        return
     while True:
         keep_going = test()
         if parent is not None and _conditions.is_traced(keep_going):

@@ -213,6 +213,8 @@ class Function(_signature.Alias):
     def _run_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
             return self.python_function(*args, **kwargs)
+        except control.RunAgainError as error:
+            return error.rewritten(self.python_function)(*args, **kwargs)
         except StopIteration as error:
             # As of the compiled function: Python's `next` says it otherwise.
             if isinstance(error, errors.OutOfRangeError):

@@ -13,6 +13,7 @@ from stratax.base.recording import NOT_RECORDED, RECORDER
 from stratax.base.refusals import explain_refusal
 from stratax.base.tensors import has_tensors
 from stratax.base.tracing import COMPUTES, PIPELINE, TRACING
+from stratax.core.control import RunAgainError
 from stratax.data.elements import (
     Row,
     Structure,
@@ -171,7 +172,10 @@ def call(function: Callable[..., Any], structure: Structure, leaves: Sequence[An
     """Call a user's function with one element: a tuple becomes positional arguments, as in tf.data."""
     element = unflatten(structure, [as_element(leaf) for leaf in leaves])
     try:
-        return function(*element) if type(element) is tuple else function(element)
+        arguments = element if type(element) is tuple else (element,)
+        return function(*arguments)
+    except RunAgainError as error:
+        return error.rewritten(function)(*arguments)
     except StopIteration as e:
         raise describe_unexpected_end(name_of(function), e) from e
 

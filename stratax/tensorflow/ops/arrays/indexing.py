@@ -17,6 +17,7 @@ from stratax.base.tracing import is_traced
 from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import if_constant, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.tensorflow.ops.arrays.left_out import is_looking
 from stratax.tensorflow.ops.calls import naming
 from stratax.tensorflow.ops.calls._computed import (
     call_with_library,
@@ -279,7 +280,11 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
             f"Received: mask of shape {kept.shape} for a tensor of shape {tuple(array.shape)}."
         )
     # Places that are known, and not booleans: the size of the result is part of the program.
-    return call_with_library(_mask, array, places=np.flatnonzero(kept), first=first, last=last)
+    places = np.flatnonzero(kept)
+    if is_looking() and not len(places):
+        # As in `places_of`.
+        places = np.zeros(1, int)
+    return call_with_library(_mask, array, places=places, first=first, last=last)
 
 
 def _mask(xp: ModuleType, array: Array, *, places: np.ndarray, first: int, last: int) -> Any:
@@ -609,4 +614,7 @@ def places_of(condition: TensorLike) -> Any:
         )
     # In row-major order, as TensorFlow gives them.
     places = np.argwhere(values).astype(np.int64)
+    if is_looking() and not len(places):
+        # What follows may want one: the shapes of what it writes are those of any.
+        places = np.zeros((1, values.ndim), np.int64)
     return places if is_host_call(condition) else on_device(places)

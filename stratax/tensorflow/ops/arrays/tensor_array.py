@@ -14,12 +14,13 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
 from stratax.base.typing import DTypeLike, TensorLike
-from stratax.core.control import Growing, Unallocated, largest_of
+from stratax.core.control import Unallocated, largest_of
 from stratax.core.regions import current_region
 from stratax.data.elements import TensorShape, as_shape, if_constant
 from stratax.data.vectorise import in_pipeline, make_tensors
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.tensorflow.ops.arrays import arrays
+from stratax.tensorflow.ops.arrays.left_out import Awaiting, UnwrittenError, is_looking, may_run_again
 from stratax.tensorflow.ops.calls._host import is_numpy
 from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
@@ -30,7 +31,7 @@ _CLEARED = object()
 
 
 @jax.tree_util.register_pytree_node_class
-class TensorArray(Growing):
+class TensorArray(Awaiting):
     """A list of tensors of one dtype, as `tf.TensorArray`.
 
     In a compiled function `write` and its like give a new array and leave this one alone, as in TensorFlow: write
@@ -95,6 +96,8 @@ class TensorArray(Growing):
         # One of the two: the elements, None where nothing was written, or all in one array.
         self._items: list[Any] = [None] * _require_known("size", size)
         self._buffer: Any = None
+        # Of what would have been written: see `Awaiting`.
+        self._seen: tuple[int, ...] | None = None
 
     @property
     def dtype(self) -> np.dtype:
@@ -126,6 +129,10 @@ class TensorArray(Growing):
         """Return how many elements there are, a NumPy scalar."""
         return make_tensors(np.int32(self._size()))
 
+    def _awaits_shape(self) -> bool:
+        """Return whether nothing tells the shape of its elements yet."""
+        return self._infers and self._buffer is None and self._shape() is None
+
     def identity(self) -> "TensorArray":
         """Return an array of the same elements."""
         return self._copy()
@@ -148,6 +155,8 @@ class TensorArray(Growing):
             TracingError: If the array has to grow to a size that only the running program knows.
         """
         value, made = self._tensor(value), self._target()
+        if is_looking():
+            return self._see(np.shape(value))
         self._check_shape(np.shape(value))
         if is_traced(index):
             # The number is known when the program runs: an array of all elements has a place for each.
@@ -167,6 +176,8 @@ class TensorArray(Growing):
         else:
             made._items += [None] * (number + 1 - size)
             made._items[number] = value
+            # With what a shape was asked of no more.
+            made._left_out = None
         return made
 
     def read(self, index: TensorLike, name: str | None = None) -> Any:
@@ -197,6 +208,9 @@ class TensorArray(Growing):
         if self._buffer is not None:
             return self._buffer
         if not self._items:
+            self._look()
+            if self._awaits_shape() and may_run_again():
+                raise self._unwritten(0)
             known = [size or 0 for size in self._shape() or ()]
             return arrays.cast(np.zeros((0, *known), np.float32), self._dtype)
         return arrays.stack([self._item(number) for number in range(len(self._items))])
@@ -221,6 +235,8 @@ class TensorArray(Growing):
             BadTypeError: If the value has another dtype.
         """
         value, made = self._tensor(value), self._target()
+        if is_looking():
+            return self._see(np.shape(value)[1:])
         if not np.ndim(value) or (len(value) > self._size() and not self._is_dynamic):
             raise BadArgumentError(
                 f"A TensorArray of size {self._size()} takes as many rows at most. Received: a tensor of shape "
@@ -237,6 +253,8 @@ class TensorArray(Growing):
     def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> "TensorArray":
         """Give elements the rows of a tensor as values; returns the array with them."""
         value = self._tensor(value)
+        if is_looking():
+            return self._see(np.shape(value)[1:])
         if is_traced(indices):
             made = self._target()
             # Which elements get a value is not known: all of them need a place.
@@ -266,6 +284,7 @@ class TensorArray(Growing):
         """Put it together again."""
         made = object.__new__(cls)
         made._dtype, made._is_dynamic, made._clears, made._infers, made._declared = aux
+        made._seen = None
         (leaf,) = children
         made._items, made._buffer = [], leaf
         if isinstance(leaf, Unallocated):
@@ -287,6 +306,11 @@ class TensorArray(Growing):
         # The list only: elements are replaced, and never changed.
         made._items = list(self._items)
         return made
+
+    def _see(self, shape: tuple[int, ...]) -> "TensorArray":
+        """Note the shape of what is not written."""
+        self._seen = shape
+        return self
 
     def _target(self) -> "TensorArray":
         """Return what a write changes: eagerly this array, in a compiled function a new one."""
@@ -311,7 +335,9 @@ class TensorArray(Growing):
         if not self._infers:
             return self._declared
         written = next((item for item in self._items if item is not None and item is not _CLEARED), None)
-        return self._declared if written is None else np.shape(written)
+        if written is not None:
+            return np.shape(written)
+        return self._seen if self._declared is None else self._declared
 
     def _full_shape(self) -> tuple[int, ...] | None:
         found = self._shape()
@@ -341,13 +367,19 @@ class TensorArray(Growing):
             )
         if value is not None:
             return value
+        if self._awaits_shape():
+            self._look()
         shape = self._full_shape()
         if shape is None:
-            raise BadArgumentError(
-                f"Nothing was written to element {number} of a TensorArray, and the shape of its elements is not "
-                "known. Write it first, or make the array with element_shape=."
-            )
+            raise self._unwritten(number)
         return arrays.cast(np.zeros(shape, np.float32), self._dtype)
+
+    def _unwritten(self, number: int) -> BadArgumentError:
+        kind = UnwrittenError if may_run_again() else BadArgumentError
+        return kind(
+            f"Nothing was written to element {number} of a TensorArray, and the shape of its elements is not "
+            "known. Write it first, or make the array with element_shape=."
+        )
 
     def _whole(self) -> Any:
         """Return all elements as one array on the device."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 
+from stratax.base.typing import Array
 from stratax.seams.jax import is_of_program
 
 # By the id of an activation's output: a reference to it, its logits, and what it was.
@@ -30,7 +31,7 @@ def remember(output: object, logits: object, kind: object) -> None:
         _made[key] = weakref.ref(output, lambda _: _made.pop(key, None)), logits, kind
 
 
-def remember_always(output: Any, logits: object, kind: object, axis: object = -1) -> Any:
+def remember_always(output: Array, logits: object, kind: object, axis: object = -1) -> Any:
     """Remember what a function of Keras' backend gave; returns that.
 
     Args:
@@ -44,7 +45,7 @@ def remember_always(output: Any, logits: object, kind: object, axis: object = -1
     return output
 
 
-def remember_in_graph(output: Any, logits: object, kind: object, axis: object = -1) -> Any:
+def remember_in_graph(output: Array, logits: object, kind: object, axis: object = -1) -> Any:
     """Remember what an operation gave if it is one of a graph; returns that.
 
     Args:
