@@ -27,3 +27,4 @@ from .core import range as range
 from .core import value_and_grad as value_and_grad
 from .data import Dataset as Dataset
 from .distribute import detect_strategy as detect_strategy
+from .distribute.keras_hooks import remat as remat

@@ -317,6 +317,7 @@ REPLACED = (
     Replaced("keras.src.backend.jax.core:JaxVariable._initialize_layout", _OWNER),
     Replaced("keras.src.backend.jax.core:JaxVariable._initialize_with_initializer", _OWNER),
     Replaced("keras.src.backend.jax.core:convert_to_tensor", "a tape may follow a tensor of the host"),
+    Replaced("keras.src.backend.jax.core:remat", "a layer that is computed anew may assign variables"),
     Replaced("keras:layers.Layer._maybe_build", _LATE),
     Replaced(f"{_TRAINER}.__init__", _FOLLOWS),
     Replaced(f"{_TRAINER}.compile", _FOLLOWS),

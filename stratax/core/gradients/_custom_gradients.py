@@ -20,6 +20,7 @@ from stratax.base.shown import shown
 from stratax.core import autograph, regions, storage
 from stratax.core.gradients import _gradients
 from stratax.seams.keras import get_stateless_scope
+from stratax.seams.keras_remat import move_losses
 
 _NUMBERS = (jax.Array, np.ndarray, np.generic, keras.Variable, int, float, complex)
 
@@ -35,14 +36,24 @@ class _Call:
         function: The function.
         args: Its arguments.
         kwargs: Its keyword arguments.
+        is_traced: Whether it is traced, also eagerly.
     """
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._function = _convert(function)
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        is_traced: bool = False,
+    ) -> None:
+        self._given = function
+        self._function = autograph.convert(function) if is_traced else _convert(function)
         self._leaves, self._treedef = jax.tree.flatten((args, kwargs))
         self._scope, self._trace = get_stateless_scope(), regions.current_trace()
         self.variables: list[keras.Variable] = []
         self.written: list[keras.Variable] = []
+        self.losses: list[Any] = []
         self._is_looking = False
         self._places = [place for place, leaf in enumerate(self._leaves) if _is_number(leaf)]
         # Read here, so that a tape which watches a variable follows its value.
@@ -76,12 +87,13 @@ class _Call:
             if variable.trainable and id(variable) not in known:
                 known.add(id(variable))
                 self.variables.append(variable)
-                if not self._is_looking:
-                    raise _MoreVariables
 
         with _gradients.GradientRegion(self._scope, self._trace, pairs) as region, storage.listening(note):
             made = self._function(*args, **kwargs)
-        self.written = list(region.writes.values())
+        # At the end: in the middle a call around this one, or Keras, would take the exception for one of the function.
+        if len(self.variables) > len(pairs) and not self._is_looking:
+            raise _MoreVariables
+        self.written, self.losses = list(region.writes.values()), list(region.losses)
         return made, [region.final_value(variable) for variable in self.written]
 
     def look_for_variables(self) -> None:
@@ -99,6 +111,16 @@ class _Call:
     def write_back(self, values: Sequence[Any]) -> None:
         """Give the variables that the function assigned their values."""
         _gradients._write_back(self._scope, list(zip(self.written, values, strict=True)))
+
+    def add_losses(self, losses: Sequence[Any]) -> None:
+        """Add what layers have added in the function to the losses around it."""
+        if self._scope is None or not self._scope.collect_losses:
+            return
+        for loss in losses:
+            self._scope.add_loss(loss)
+        layer = getattr(self._given, "__self__", None)
+        if isinstance(layer, keras.layers.Layer):
+            move_losses(layer, self.losses, losses)
 
 
 def _convert(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -307,33 +329,78 @@ def _like(gradient: Any, value: Any) -> Any:
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that computes what its gradient needs a second time, as `tf.recompute_grad`.
 
-    Nothing of the first time is kept but the arguments, which saves memory. It is `jax.checkpoint`.
-
     Args:
         f: A function of arrays, which may read and assign variables.
+    """
+    return recompute(f)
+
+
+def recompute(f: Callable[..., Any], policy: Callable[..., bool] | None = None) -> Callable[..., Any]:
+    """Return a function that computes what its gradient needs a second time.
+
+    Nothing of the first time is kept but the arguments, which saves memory. It is `jax.checkpoint` of a function that
+    may read and assign variables, draw numbers and add losses to layers.
+
+    Args:
+        f: A function of arrays.
+        policy: What is kept all the same, as one of `jax.checkpoint_policies`.
     """
 
     @autograph.do_not_convert
     @functools.wraps(f)
     def decorate(*args: object, **kwargs: object) -> Any:
-        # Traced, also eagerly.
-        return _with_variables(_Call(autograph.convert(f), args, kwargs), _recompute)
+        call = _Call(f, args, kwargs, is_traced=True)
+        return _with_variables(call, functools.partial(_recompute, policy=policy))
 
     return decorate
 
 
-def _recompute(call: _Call) -> Any:
+def _recompute(call: _Call, policy: Callable[..., bool] | None) -> Any:
     noted: dict[str, Any] = {}
 
-    def pure(values: Any, variable_values: Any) -> list[Any]:
+    def pure(values: list[Any], variable_values: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         made, written = call.run(values, variable_values)
         leaves, noted["structure"] = jax.tree.flatten(made)
-        return [*map(_value, leaves), *written]
+        noted["is_array"] = [_is_number(leaf) for leaf in leaves]
+        noted["others"] = [None if _is_number(leaf) else leaf for leaf in leaves]
+        return [_value(leaf) for leaf in leaves if _is_number(leaf)], written, call.losses
 
-    flat = jax.checkpoint(pure)(call.values, call.read_variables())
-    count = noted["structure"].num_leaves
-    call.write_back(flat[count:])
-    return jax.tree.unflatten(noted["structure"], flat[:count])
+    run: Callable[..., Any] = jax.checkpoint(pure, policy=policy)
+    region = regions.current_region()
+    if region is not None and region.gathers:
+        run = _keep_apart(run)
+    arrays, written, losses = run(call.values, call.read_variables())
+    call.write_back(written)
+    call.add_losses(losses)
+    found = iter(arrays)
+    leaves = [
+        next(found) if is_array else other
+        for is_array, other in zip(noted["is_array"], noted["others"], strict=True)
+    ]
+    return jax.tree.unflatten(noted["structure"], leaves)
+
+
+def _keep_apart(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of which a `jax.checkpoint` around it keeps no more than the function itself would.
+
+    JAX (0.10) asks the policy of the outermost one also about what those in it compute, and where weights are gathered
+    the outermost one keeps all else (`_gradients._gathers_again`).
+    """
+
+    def run(values: object, variable_values: object) -> Any:
+        converted, closed_over = jax.closure_convert(function, values, variable_values)
+
+        @jax.custom_vjp
+        def primal(*arguments: object) -> Any:
+            return converted(*arguments)
+
+        def with_residuals(*arguments: object) -> tuple[Any, Any]:
+            return jax.vjp(converted, *arguments)
+
+        primal.defvjp(with_residuals, lambda pull, upstream: pull(upstream))
+        return primal(values, variable_values, *closed_over)
+
+    return run
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:

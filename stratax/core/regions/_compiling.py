@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import keras
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
 from stratax import errors
 from stratax.core.regions import _capture
@@ -197,7 +197,7 @@ def _move_spec(
     return jax.ShapeDtypeStruct(tuple(shape), spec.dtype, sharding=moved, weak_type=spec.weak_type)
 
 
-def _count(mesh: Mesh, axis: str | tuple[str, ...]) -> int:
+def _count(mesh: Mesh | AbstractMesh, axis: str | tuple[str, ...]) -> int:
     """Return into how many parts an axis of a mesh, or several, divides a dimension."""
     return math.prod(mesh.shape[each] for each in ((axis,) if isinstance(axis, str) else axis))
 

@@ -7,3 +7,5 @@ from ._keras_hooks import applying as applying
 from ._keras_hooks import as_given as as_given
 from ._keras_hooks import install as install
 from ._keras_hooks import reduce_gradients as reduce_gradients
+from ._remat import remat as remat
+from ._remat import remat_call as remat_call

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Protocol, Self, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
 
 from stratax.base.shown import shown
 from stratax.data.elements import tensor_repr, tensor_str
@@ -214,7 +214,7 @@ def mesh_of(devices: Sequence[jax.Device], *, groups: int | None = None, model: 
     return Mesh(np.asarray(devices).reshape(shape), axes, axis_types=(AxisType.Auto,) * len(axes))
 
 
-def count_replicas(mesh: Mesh) -> int:
+def count_replicas(mesh: Mesh | AbstractMesh) -> int:
     """Return how many replicas compute on the devices of a mesh."""
     return math.prod(mesh.shape[axis] for axis in REPLICA_AXES)
 

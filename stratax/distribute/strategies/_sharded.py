@@ -1,6 +1,7 @@
 """`ShardedStrategy`: models that do not fit one device (distribute layer)."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -39,10 +40,15 @@ class ShardedStrategy(Strategy):
             dimension: how variables are divided whose path the expression is found in, the first one decides; None for
             a copy on each device. Others are divided along their largest dimension that divides, by ``"shard"``; those
             with fewer than 8,192 elements stay whole.
+        remat: ``"layer"`` has each layer that is made in the scope compute anew, on the way back, what its gradient
+            needs (`stratax.remat`): of layers in one another the outermost that is no model. A function says of a layer
+            or model whether it does. None: what was computed is kept.
 
     Raises:
-        BadArgumentError: If devices are named twice, `replicas` and `model` do not divide them, or a rule is none.
-        BadTypeError: If `replicas` or `model` is no whole number or `layout` neither a mapping nor pairs.
+        BadArgumentError: If devices are named twice, `replicas` and `model` do not divide them, a rule is none, or
+            `remat` another text.
+        BadTypeError: If `replicas` or `model` is no whole number, `layout` neither a mapping nor pairs, or `remat`
+            neither a text nor a function.
         DeviceError: If a device does not exist after `tf.config.set_soft_device_placement(False)`.
 
     Example:
@@ -59,10 +65,13 @@ class ShardedStrategy(Strategy):
         replicas: int = 1,
         model: int = 1,
         layout: object = None,
+        remat: str | Callable[[keras.layers.Layer], bool] | None = None,
     ) -> None:
         resolved = resolve_devices(devices)
         _check_divides("replicas", replicas, "groups of one size", len(resolved))
         _check_divides("model", model, "neighbours that share a part of the batch", len(resolved) // replicas)
+        _check_remat(remat)
+        self.remat = remat
         self._layout = Layout(mesh_of(resolved, groups=replicas, model=model), layout)
         super().__init__(
             on_devices(
@@ -73,6 +82,20 @@ class ShardedStrategy(Strategy):
                 model=model,
             )
         )
+
+    def scope(self) -> contextlib.AbstractContextManager[Strategy]:
+        return super().scope() if self.remat is None else self._scope_of_remat()
+
+    @contextlib.contextmanager
+    def _scope_of_remat(self) -> Iterator[Strategy]:
+        with super().scope(), keras.RematScope(mode="full"):
+            yield self
+
+    def recomputes(self, layer: object) -> bool:
+        """Return whether a layer computes anew what its gradient needs."""
+        if not isinstance(layer, keras.layers.Layer):
+            return False
+        return bool(self.remat(layer)) if callable(self.remat) else not isinstance(layer, keras.Model)
 
     def layout_table(self, of: object, print_fn: Callable[[str], Any] = print) -> None:
         """Print where variables lie: by which axes each dimension is divided, why, and bytes on each device.
@@ -170,6 +193,17 @@ def _variables_of(of: Any) -> list[keras.Variable]:
             f"layout_table expects a model, an optimizer, or a list of variables. Received: {shown(of)}."
         )
     return list(found)
+
+
+def _check_remat(remat: object) -> None:
+    if isinstance(remat, str) and remat != "layer":
+        raise errors.BadArgumentError(
+            f"remat must be 'layer', a function of a layer, or None. Received: remat={shown(remat)}."
+        )
+    if remat is not None and not isinstance(remat, str) and not callable(remat):
+        raise errors.BadTypeError(
+            f"remat must be 'layer', a function of a layer, or None. Received: remat={shown(remat)}."
+        )
 
 
 def _check_divides(name: str, value: object, what: str, count: int) -> None:
