@@ -558,6 +558,29 @@ def _sharded(devices: int) -> list[Case]:
             devices=devices,
             target=Target(2.0, at_least=True),
         ),
+        Case(
+            name=f"sharded-save-{devices}",
+            what="MiB that saving 800 MB in parts takes of the host beyond a copy of them, asynchronously",
+            program="_sharded_saves:saving",
+            devices=devices,
+            target=Target(160.0, unit="MiB"),
+            unit="MiB",
+        ),
+        Case(
+            name=f"sharded-restore-{devices}",
+            what="MiB that restoring 800 MB in parts takes of the host beyond a copy of them",
+            program="_sharded_saves:restoring",
+            devices=devices,
+            target=Target(160.0, unit="MiB"),
+            unit="MiB",
+        ),
+        Case(
+            name=f"sharded-save-pause-{devices}",
+            what="the loop's pause at an asynchronous save of 800 MB in parts / a copy of them by hand",
+            program="_sharded_saves:pause",
+            devices=devices,
+            target=Target(1.2),
+        ),
     ]
 
 

@@ -276,8 +276,10 @@ class Checkpoint(_graph.Trackable):
             # Initialises variables without a value, and so comes before the tasks compare what they save.
             values = _snapshot.values(graph)
             destination = self._agree_where(path, graph, options)
-            contents = self._contents(graph, values, options)
-            work = None if contents is None else _writing(path, contents, then)
+            shared = _snapshot.find_shared(values)
+            contents = self._contents(graph, values, shared, options)
+            together = _together.PartsOfAll(destination.token) if shared else None
+            work = None if contents is None else _writing(path, contents, then, together)
             # From here on the values are copies: the program may go on.
             self._own.write = _writer.begin(destination, work, _callbacks(options, os.fspath(file_prefix)))
             _writer.make_own_folder(destination)
@@ -298,14 +300,22 @@ class Checkpoint(_graph.Trackable):
         return _writer.Destination(paths=paths, token=tokens[0])
 
     def _contents(
-        self, graph: _graph.ObjectGraph, values: dict[str, jax.Array], options: CheckpointOptions
+        self,
+        graph: _graph.ObjectGraph,
+        values: dict[str, jax.Array],
+        shared: set[str],
+        options: CheckpointOptions,
     ) -> _store.Contents | None:
-        """Collect the chief's contents: all values, and the positions of input and random generators of all tasks."""
+        """Collect this task's contents, for the chief with the positions of input and random generators of all tasks.
+
+        The chief's are all values; the others' are those in `shared`, of which each task has parts. None for nothing.
+        """
 
         def states() -> Any:
-            if _together.process_index() == 0:
-                # Only the chief copies: values are the same in all tasks, or refused by `_check_whole`.
-                copies.append(_snapshot.take(graph, values))
+            # Other values are the same in all tasks, and the chief's are saved.
+            own = values if _together.process_index() == 0 else {key: values[key] for key in sorted(shared)}
+            if own or _together.process_index() == 0:
+                copies.append(_snapshot.take(graph, own))
             return [
                 _snapshot.positions(graph),
                 _random_state.random_state() if options.random_state else None,
@@ -370,12 +380,21 @@ class Checkpoint(_graph.Trackable):
 
 
 def _writing(
-    path: pathlib.Path, contents: _store.Contents, then: Callable[[], None] | None
+    path: pathlib.Path,
+    contents: _store.Contents,
+    then: Callable[[], None] | None,
+    together: _together.PartsOfAll | None,
 ) -> Callable[[], None]:
-    """Make a writer that writes a checkpoint in a thread."""
+    """Make a writer that writes a checkpoint in a thread; a task that is not the chief writes its parts."""
 
     def work() -> None:
-        _store.write(path, contents)
+        if together is None:
+            _store.write(path, contents)
+        elif _together.process_index() == 0:
+            _store.write(path, contents, together)
+        else:
+            _store.write_parts(contents.arrays, together)
+            return
         if then is not None:
             then()
 

@@ -1,6 +1,5 @@
 """The file that makes a folder a checkpoint: the other files' sizes and checksums (checkpoint layer)."""
 
-import concurrent.futures
 import contextlib
 import dataclasses
 import hashlib
@@ -9,7 +8,10 @@ import pathlib
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+
+# By its name: it is imported when the attribute is first used, which a thread that writes while Python ends may not.
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import crc32c
@@ -52,34 +54,56 @@ _whole_lock = threading.Lock()
 _MOST_REMEMBERED = 64
 
 
-def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
+def seal(
+    folder: pathlib.Path, sequence: int, *, without: str, known: Mapping[str, dict[str, Any]] | None = None
+) -> None:
     """Make a folder a checkpoint, when all of its files are on the disk.
 
     Args:
         folder: The folder.
         sequence: See `Commit`.
         without: The name of a file that does not belong to it.
+        known: What :func:`describe` has given for files of other processes, which have them on the disk already.
     """
     # All but the lock, which is removed when the checkpoint is in its place.
-    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / without]
+    files = {**describe(folder, folder, without={without, *(known or ())}), **(known or {})}
+    body = {
+        "format": _FORMAT,
+        "sequence": sequence,
+        "saved_at": time.time(),
+        "files": dict(sorted(files.items())),
+    }
+    # With a checksum of its own, as nothing else vouches for it.
+    (folder / FILE).write_bytes(seal_text(body))
+    flush(folder / FILE)
+    flush(folder)
 
-    def describe(path: pathlib.Path) -> dict[str, Any]:
+
+def describe(
+    folder: pathlib.Path, below: pathlib.Path, without: Container[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """Have the files of a checkpoint that is being written be on the disk, and return what stands of them in `Commit`.
+
+    Args:
+        folder: The checkpoint's folder.
+        below: The folder in it whose files they are, and those of the folders in that.
+        without: The names of files, in `folder`, that are left alone.
+    """
+
+    def describe_file(path: pathlib.Path) -> dict[str, Any]:
         # The hash first: what is flushed is then on its way to the disk already.
         entry = {"size": path.stat().st_size, "sha256": _sha256(path)}
         flush(path)
         return entry
 
-    names = [path.relative_to(folder).as_posix() for path in found]
-    files = dict(zip(names, _on_threads(describe, found), strict=True))
-    body = {"format": _FORMAT, "sequence": sequence, "saved_at": time.time(), "files": files}
-    # With a checksum of its own, as nothing else vouches for it.
-    (folder / FILE).write_bytes(seal_text(body))
-    flush(folder / FILE)
-    for path in folder.rglob("*"):
+    paths = {path.relative_to(folder).as_posix(): path for path in sorted(below.rglob("*")) if path.is_file()}
+    own = {name: path for name, path in paths.items() if name not in without}
+    files = dict(zip(own, _on_threads(describe_file, own.values()), strict=True))
+    for path in (below, *below.rglob("*")):
         # A file's name is on the disk when its folder is: fsync of the file alone does not promise it.
         if path.is_dir():
             flush(path)
-    flush(folder)
+    return files
 
 
 def locate_files(folder: pathlib.Path) -> pathlib.Path:
@@ -212,7 +236,7 @@ def _looks_of(folder: pathlib.Path, commit: Commit) -> Any:
 
 def _on_threads(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
     """Return what a function gives for each item; the first error."""
-    with concurrent.futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="stratax-checksum") as threads:
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="stratax-checksum") as threads:
         return list(threads.map(function, items))
 
 

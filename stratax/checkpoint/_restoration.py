@@ -41,7 +41,7 @@ class Restoration:
         # By id, with the objects, whose ids are theirs as long as they live.
         self._given: dict[int, Any] = {}
         self._left: set[str] = {*index.shapes, *index.inputs}
-        self._kept: dict[str, np.ndarray] = {}
+        self._kept: dict[str, np.ndarray | storage.HostParts] = {}
         self._notice = _Notice()
         # Of an object of its own: a finalizer that held this one would keep it alive.
         weakref.finalize(self, self._notice.warn)
@@ -74,7 +74,9 @@ class Restoration:
         if not partial:
             self._check_complete(graph)
         # All of it before anything is given: the files may be gone when the rest is wanted, or replaced meanwhile.
-        self._kept = _store.read_arrays(self._index, self._index.shapes)
+        # Of what devices have in parts only these. What nobody has yet is kept whole.
+        parts = self._find_parts({key: thing for _, thing, key in self._pairs(graph) if key})
+        self._kept = _store.read_arrays(self._index, self._index.shapes, parts)
         self._give(graph)
         if self._left:
             _keras_hooks.install()
@@ -151,7 +153,8 @@ class Restoration:
         self._check_alike(pairs)
         values = {key: self._kept[key] for key in variables if key in self._kept}
         # What was given already may be wanted again, by a variable that has taken another's place.
-        values |= _store.read_arrays(self._index, variables.keys() - values.keys())
+        again = {key: thing for key, thing in variables.items() if key not in values}
+        values |= _store.read_arrays(self._index, again, self._find_parts(again))
         # Input first, which can fail; assigning a checked value can't.
         for key, iterator in inputs.items():
             iterator.set_state(self._position(key))
@@ -160,6 +163,16 @@ class Restoration:
         self._left -= {*variables, *inputs}
         # Values that are in use need not stay in memory.
         self._kept = {key: value for key, value in self._kept.items() if key in self._left}
+
+    def _find_parts(self, things: Mapping[str, Any]) -> dict[str, Sequence[storage.Bounds]]:
+        """Return where the parts lie that this process has of variables, by their keys; whole ones are left out."""
+        found: dict[str, Sequence[storage.Bounds]] = {}
+        for key, thing in things.items():
+            value = storage.find_divided(thing) if isinstance(thing, keras.Variable) else None
+            # Of another shape it is refused when all have been looked at.
+            if value is not None and self._index.shapes.get(key) == value.shape:
+                found[key] = storage.find_own_indices(value.sharding, value.shape)
+        return found
 
     def _position(self, key: str) -> dict[str, Any]:
         states = self._index.inputs[key]
@@ -302,14 +315,20 @@ def _resolve(key_path: str, aliases: Mapping[str, str]) -> str:
     return found
 
 
-def _set(variables: Sequence[keras.Variable], values: Sequence[np.ndarray]) -> None:
+def _set(variables: Sequence[keras.Variable], values: Sequence[np.ndarray | storage.HostParts]) -> None:
     """Give variables values, where their arrays are now; also while a program is traced."""
     # The variables themselves, not what a region carries of them.
     with regions.outside_scopes():
         for variable in variables:
             if not storage.has_value(variable):
                 regions.initialize(variable)
-        storage.overwrite_all(variables, values)
+        whole = {
+            id(v): value for v, value in zip(variables, values, strict=True) if isinstance(value, np.ndarray)
+        }
+        storage.overwrite_all([v for v in variables if id(v) in whole], list(whole.values()))
+        for variable, value in zip(variables, values, strict=True):
+            if isinstance(value, storage.HostParts):
+                storage.overwrite_parts(variable, value)
 
 
 def _spec(spec: tuple[tuple[int, ...], str]) -> str:

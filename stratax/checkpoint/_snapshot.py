@@ -1,14 +1,12 @@
 """The state of a program, copied to the host (checkpoint layer)."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import jax
-import keras
 import numpy as np
 
-from stratax import errors
-from stratax.base.shown import shown
 from stratax.base.threads import Threads
 from stratax.checkpoint import _graph, _store
 from stratax.core import regions, storage
@@ -24,32 +22,41 @@ def values(graph: _graph.ObjectGraph) -> dict[str, jax.Array]:
 
     Args:
         graph: Which variables.
-
-    Raises:
-        BadArgumentError: If one is divided among processes.
     """
     variables = list(graph.variables.values())
     # Values and not tracers, also where an outer function is being traced.
     # Of one state, where other tasks change them meanwhile.
     with regions.outside_scopes(), storage.one_state(variables):
         found = regions.concrete_values(variables)
-    for key_path, variable, value in zip(graph.variables, variables, found, strict=True):
-        _check_whole(key_path, variable, value)
     return dict(zip(graph.variables, found, strict=True))
 
 
-def take(graph: _graph.ObjectGraph, arrays: dict[str, jax.Array]) -> _store.Contents:
+def find_shared(arrays: Mapping[str, jax.Array]) -> set[str]:
+    """Return the key paths of values of which no process has all: each saves its own parts."""
+    return {
+        key_path
+        for key_path, array in arrays.items()
+        # A replicated array is whole on each device, though others hold it as well.
+        if not (array.is_fully_addressable or array.is_fully_replicated)
+    }
+
+
+def take(graph: _graph.ObjectGraph, arrays: Mapping[str, jax.Array]) -> _store.Contents:
     """Copy the values of variables to the host: what the program does afterwards does not change the copy.
 
     Args:
         graph: The variables.
         arrays: Their values.
     """
-    for array in arrays.values():
+    held = {
+        key_path: storage.detach(array) if storage.is_divided(array) else array
+        for key_path, array in arrays.items()
+    }
+    for array in held.values():
         # All transfers begin before the first is waited for.
         array.copy_to_host_async()
     return _store.Contents(
-        arrays=_copies(arrays),
+        arrays=_copies(held),
         names={key_path: variable.path for key_path, variable in graph.variables.items()},
         aliases=dict(graph.aliases),
         inputs={},
@@ -57,20 +64,44 @@ def take(graph: _graph.ObjectGraph, arrays: dict[str, jax.Array]) -> _store.Cont
     )
 
 
-def _copies(arrays: dict[str, jax.Array]) -> dict[str, np.ndarray]:
+def _copies(arrays: Mapping[str, jax.Array]) -> dict[str, np.ndarray | storage.HostParts]:
     """Return copies of arrays on the host, several at once; one allocation is quicker than many."""
-    views = {key_path: np.asarray(array) for key_path, array in arrays.items()}
+    pieces = {
+        (key_path, index): part
+        for key_path, array in arrays.items()
+        for index, part in _parts_of(array).items()
+    }
+    views = {where: np.asarray(part) for where, part in pieces.items()}
     # Copied: the views of arrays on CPUs are the arrays' own memory, which the next step overwrites.
-    shared = {key_path: view for key_path, view in views.items() if _is_on_host(arrays[key_path])}
+    shared = {where: view for where, view in views.items() if _is_on_host(pieces[where])}
     ends = np.cumsum([0, *(-(-view.nbytes // _ALIGNMENT) * _ALIGNMENT for view in shared.values())])
     buffer = np.empty(ends[-1], np.uint8)
     copies = {
-        key_path: buffer[start : start + view.nbytes].view(view.dtype).reshape(view.shape)
-        for (key_path, view), start in zip(shared.items(), ends[:-1], strict=True)
+        where: buffer[start : start + view.nbytes].view(view.dtype).reshape(view.shape)
+        for (where, view), start in zip(shared.items(), ends[:-1], strict=True)
     }
     with Threads(_THREADS, "stratax-copy") as pool:
         list(pool.map(np.copyto, copies.values(), shared.values()))
-    return {**views, **copies}
+    copies = {**views, **copies}
+    return {key_path: _join(key_path, array, copies) for key_path, array in arrays.items()}
+
+
+def _parts_of(array: jax.Array) -> dict[storage.Bounds | None, jax.Array]:
+    """Return what is copied of an array: the parts that this process saves, or all of it."""
+    return {**storage.own_parts(array)} if storage.is_divided(array) else {None: array}
+
+
+def _join(
+    key_path: str, array: jax.Array, copies: Mapping[Any, np.ndarray]
+) -> np.ndarray | storage.HostParts:
+    if not storage.is_divided(array):
+        return copies[key_path, None]
+    return storage.HostParts(
+        array.shape,
+        array.dtype,
+        array.sharding.shard_shape(array.shape),
+        {index: copies[key_path, index] for index in storage.own_parts(array)},
+    )
 
 
 def _is_on_host(array: jax.Array) -> bool:
@@ -91,14 +122,3 @@ def signature(graph: _graph.ObjectGraph) -> str:
 def positions(graph: _graph.ObjectGraph) -> dict[str, dict[str, Any]]:
     """Return the positions of this process's input."""
     return {key_path: iterator.get_state() for key_path, iterator in graph.inputs.items()}
-
-
-def _check_whole(key_path: str, variable: keras.Variable, value: jax.Array) -> None:
-    # A replicated array is whole on each device, though others hold it as well.
-    if value.is_fully_addressable or value.is_fully_replicated:
-        return
-    raise errors.BadArgumentError(
-        "A variable whose value is divided among processes can't be saved: none of them has all of it. Expected: "
-        f"a variable that every process has a copy of. Received: {key_path}={shown(variable)} with sharding "
-        f"{value.sharding}."
-    )

@@ -1,30 +1,28 @@
 """How a checkpoint lies in files: written whole or not at all, and checked when it is read (checkpoint layer).
 
-A checkpoint is a folder: the arrays as Orbax writes them, what else there is as JSON, and last the commit file. It is
-made under a hidden name and renamed when all of it is on the disk.
+A checkpoint is a folder: the arrays in chunks, what else there is as JSON, and last the commit file. It is made under a
+hidden name and renamed when all of it is on the disk.
 """
 
 import contextlib
 import dataclasses
 import errno
 import json
-import logging
 import os
 import pathlib
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import orbax.checkpoint as ocp
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.checkpoint import _commit
-from stratax.cluster import current
+from stratax.checkpoint import _arrays, _commit, _together
+from stratax.core.storage import Bounds, HostParts
 from stratax.io import held
 
 _INDEX = "index.json"
@@ -39,7 +37,7 @@ _READ_ATTEMPTS = 3
 # How much of another library's error a message quotes, in characters.
 _LONGEST_REASON = 500
 _CLEAR_ATTEMPTS = 20
-# One second in all for Orbax's threads to end their writes.
+# One second in all for TensorStore's threads to end their writes.
 _CLEAR_PAUSE_SECONDS = 0.05
 
 
@@ -52,14 +50,14 @@ class Contents:
     """All that a checkpoint holds, on the host.
 
     Attributes:
-        arrays: The variables' values, by key path.
+        arrays: The variables' values, by key path; of those that devices have in parts what this process has.
         names: The variables' own names, for messages.
         aliases: Further key paths, see `Graph`.
         inputs: The positions of input by key path: one for each process, or one if all are equal.
         random: The states of the global random generators, likewise; None if they were not asked for.
     """
 
-    arrays: dict[str, np.ndarray]
+    arrays: Mapping[str, np.ndarray | HostParts]
     names: dict[str, str]
     aliases: dict[str, str]
     inputs: dict[str, list[dict[str, Any]]]
@@ -91,12 +89,13 @@ class Index:
     random: list[dict[str, Any]] | None
 
 
-def write(folder: pathlib.Path, contents: Contents) -> None:
+def write(folder: pathlib.Path, contents: Contents, together: _together.PartsOfAll | None = None) -> None:
     """Write a checkpoint, in the place of one that is there.
 
     Args:
         folder: Where to.
         contents: What.
+        together: What the tasks say to each other where each writes parts of arrays; None where this task has all.
 
     Raises:
         CheckpointError: If it can't be written, or something else than a checkpoint is at `folder`; what was there
@@ -108,18 +107,41 @@ def write(folder: pathlib.Path, contents: Contents) -> None:
         # Here and not at the start of a program: only who writes knows which names are its own.
         remove_stale(folder)
         with _make_hidden_folder(folder) as hidden:
-            _fill(hidden, contents)
-            _commit.seal(hidden, _next_sequence(folder.parent), without=_LOCK)
+            theirs = _fill(hidden, contents, together)
+            _commit.seal(hidden, _next_sequence(folder.parent), without=_LOCK, known=theirs)
             # The lock goes last: whoever finds a hidden folder without one may remove it.
             _put_in_place(hidden, folder)
             (folder / _LOCK).unlink(missing_ok=True)
     except Exception as error:
+        if together is not None:
+            together.fail(error)
         raise errors.CheckpointError(
             f"The checkpoint could not be written; one that was there before is unchanged, and so is the state of "
             f"the program. Received: path={shown(os.fspath(folder))}, which gave {_first_line(error)}. Make "
             "room or choose "
             "another folder, and save again."
         ) from error
+
+
+def write_parts(arrays: Mapping[str, np.ndarray | HostParts], together: _together.PartsOfAll) -> None:
+    """Write this task's parts of arrays into the checkpoint that the chief makes.
+
+    Args:
+        arrays: The arrays of which no task has all.
+        together: What the tasks say to each other.
+
+    Raises:
+        CheckpointError: If they can't be written here, or the chief could not make the folder.
+    """
+    hidden = together.receive()
+    try:
+        process = _together.process_index()
+        _arrays.write(hidden / _ARRAYS, arrays, process)
+        own = _commit.describe(hidden, hidden / _ARRAYS / _arrays.folder_of(process))
+    except Exception as error:
+        together.fail(error)
+        raise
+    together.collect(own)
 
 
 def read_index(folder: pathlib.Path) -> Index:
@@ -139,40 +161,41 @@ def read_index(folder: pathlib.Path) -> Index:
     return _read_index(folder)
 
 
-def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
+def read_arrays(
+    index: Index, keys: Iterable[str], parts: Mapping[str, Sequence[Bounds]] | None = None
+) -> dict[str, Any]:
     """Read arrays of a checkpoint onto the host.
 
     Args:
         index: The checkpoint.
         keys: Which.
+        parts: Where the parts lie that are read of an array, by its key; the others are read whole.
+
+    Returns:
+        The arrays, by key; `HostParts` of those in `parts`.
 
     Raises:
         CheckpointReplacedError: If another one was written to its path meanwhile, or it was removed.
     """
     wanted = list(keys)
-    # Orbax does not store these, see `_fill`.
+    # Without elements there is nothing to store, see `_fill`.
     empty = {
         key: np.zeros(index.shapes[key], dtype_of(index.dtypes[key]))
         for key in wanted
         if _is_empty(index, key)
     }
-    rest = [key for key in wanted if key not in empty]
+    rest = {key: (parts or {}).get(key) for key in wanted if key not in empty}
     if not rest:
         return empty
-    # As NumPy arrays, whatever they were saved as.
-    how = {key: ocp.RestoreArgs(restore_type=np.ndarray) for key in rest}
-    # `partial_restore`, as other arrays of the checkpoint are left alone; 0 stands for a leaf of any kind.
-    request = ocp.args.PyTreeRestore(item=dict.fromkeys(rest, 0), restore_args=how, partial_restore=True)
-    with _check_unchanged(index.folder, index.commit), contextlib.closing(_orbax()) as orbax:
+    with _check_unchanged(index.folder, index.commit):
         try:
-            found = orbax.restore(index.folder / _ARRAYS, args=request)
-        except (ValueError, KeyError) as error:
+            return empty | _arrays.read(index.folder / _ARRAYS, rest)
+        except ValueError as error:
             # What TensorStore says of files that are not one checkpoint's; their checksums were right a moment ago.
             raise errors.DataLossError(
                 f"The arrays of a checkpoint can't be read: {_first_line(error)}. Restore an earlier one. Received: "
                 f"path={shown(os.fspath(index.folder))}."
             ) from error
-    return empty | {key: np.asarray(found[key]) for key in rest}
 
 
 def _read_index(folder: pathlib.Path) -> Index:
@@ -239,7 +262,7 @@ def remove_stale(folder: pathlib.Path) -> None:
 
 
 def _clear(hidden: pathlib.Path) -> None:
-    """Remove what was written; threads of Orbax may still be writing when one of them has failed."""
+    """Remove what was written; TensorStore's threads may still be writing when one of them has failed."""
     for _ in range(_CLEAR_ATTEMPTS):
         shutil.rmtree(hidden, ignore_errors=True)
         if not hidden.exists():
@@ -247,13 +270,20 @@ def _clear(hidden: pathlib.Path) -> None:
         time.sleep(_CLEAR_PAUSE_SECONDS)
 
 
-def _fill(hidden: pathlib.Path, contents: Contents) -> None:
-    # Orbax refuses arrays without elements.
+def _fill(
+    hidden: pathlib.Path, contents: Contents, together: _together.PartsOfAll | None
+) -> dict[str, dict[str, Any]]:
+    """Write all but the commit file; return what the other tasks say of the files that they have written."""
+    theirs: dict[str, dict[str, Any]] = {}
     full = {key: array for key, array in contents.arrays.items() if array.size}
     if full:
-        # Made for each call: an Orbax checkpointer holds threads and barriers until it is closed.
-        with contextlib.closing(_orbax()) as orbax, _failures_logged_once():
-            orbax.save(hidden / _ARRAYS, args=ocp.args.PyTreeSave(full))
+        if together is None:
+            _arrays.write(hidden / _ARRAYS, full)
+        else:
+            together.send(hidden)
+            _arrays.write(hidden / _ARRAYS, full, _together.process_index())
+            theirs = together.collect({})
+            _arrays.merge(hidden / _ARRAYS)
     index = {
         "shapes": {key: list(array.shape) for key, array in contents.arrays.items()},
         "dtypes": {key: str(array.dtype) for key, array in contents.arrays.items()},
@@ -264,6 +294,7 @@ def _fill(hidden: pathlib.Path, contents: Contents) -> None:
     }
     # Without fsync: `seal` flushes all files.
     (hidden / _INDEX).write_text(json.dumps(index, indent=1))
+    return theirs
 
 
 def _check_place(folder: pathlib.Path) -> None:
@@ -328,34 +359,6 @@ def _make_hidden_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
         except BaseException:
             _clear(hidden)
             raise
-
-
-def _orbax() -> ocp.Checkpointer:
-    """Return Orbax for this process alone: what the processes agree on, they agree on before."""
-    cluster = current()
-    own = 0 if cluster is None else cluster.process_index
-    # Otherwise Orbax waits in barriers of its own for all processes of JAX, of which only the chief writes.
-    alone = ocp.options.MultiprocessingOptions(
-        primary_host=own, active_processes={own}, barrier_sync_key_prefix=f"stratax{secrets.token_hex(4)}"
-    )
-    handler = ocp.PyTreeCheckpointHandler(use_ocdbt=True, use_zarr3=True, multiprocessing_options=alone)
-    return ocp.Checkpointer(handler, multiprocessing_options=alone)
-
-
-@contextlib.contextmanager
-def _failures_logged_once() -> Iterator[None]:
-    """Leave out what Orbax's threads log of a failure, many lines each: the error that is raised says it."""
-
-    def is_wanted(record: logging.LogRecord) -> bool:
-        return record.levelno < logging.ERROR or "orbax" not in record.pathname
-
-    # Orbax logs through absl's logger.
-    logger = logging.getLogger("absl")
-    logger.addFilter(is_wanted)
-    try:
-        yield
-    finally:
-        logger.removeFilter(is_wanted)
 
 
 def _is_empty(index: Index, key: str) -> bool:

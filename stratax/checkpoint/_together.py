@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +17,8 @@ from stratax.io import unfinished
 RESTORED = "restore/done"
 
 _NEWS = "checkpoint/written/"
+_FOLDER = "checkpoint/folder/"
+_PARTS = "checkpoint/parts/"
 # How many tasks a message lists.
 _LISTED = 4
 
@@ -231,6 +235,82 @@ def wait_for_chief(token: str, path: str) -> None:
         ) from error
     if failure is not None:
         raise _make_again(failure)
+
+
+class PartsOfAll:
+    """What the tasks say to each other while each writes its parts of one checkpoint, in threads of their own.
+
+    The chief makes the folder and sends it; each task collects what all have written there. A task that can't go on
+    calls :meth:`fail`, wherever it is.
+
+    Args:
+        token: What the work is called among the tasks.
+    """
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._is_sent = self._is_collected = False
+
+    def send(self, folder: pathlib.Path) -> None:
+        """Give the other tasks the folder, in the chief."""
+        self._send([None, os.fspath(folder)])
+
+    def receive(self) -> pathlib.Path:
+        """Return the chief's folder, in another task.
+
+        Raises:
+            CheckpointError: If the chief could not make it.
+        """
+        failure, folder = self._send(None)
+        if failure is not None:
+            self._is_collected = True
+            raise _make_again(failure)
+        return pathlib.Path(folder)
+
+    def _send(self, value: object) -> Any:
+        self._is_sent = True
+        cluster = _group()
+        if cluster is None:
+            return value
+        own = None if value is None else json.dumps(value).encode()
+        return json.loads(cluster.broadcast(_FOLDER + self._token, own, unfinished.WRITE_SECONDS))
+
+    def collect(self, files: dict[str, Any], failure: list[str] | None = None) -> dict[str, Any]:
+        """Return what all tasks have written, when all have.
+
+        Args:
+            files: What this one has written, by name.
+            failure: Why it has not.
+
+        Raises:
+            CheckpointError: If one of them could not.
+        """
+        self._is_collected = True
+        cluster = _group()
+        if cluster is None:
+            return files
+        own = json.dumps([failure, files]).encode()
+        found = [
+            json.loads(each)
+            for each in cluster.all_gather(_PARTS + self._token, own, unfinished.WRITE_SECONDS)
+        ]
+        shared = _first_failure([each for each, _ in found], None)
+        if shared is not None:
+            raise shared
+        return {name: file for _, theirs in found for name, file in theirs.items()}
+
+    def fail(self, error: BaseException) -> None:
+        """Notify the other tasks, if they wait for this one, that it can't go on."""
+        # Who is lost can't be notified, and what the others say is raised by their own calls.
+        with contextlib.suppress(errors.StrataxError):
+            if self._is_collected:
+                return
+            if not self._is_sent:
+                # The others are told in the place of the folder, and wait for nothing more.
+                self._is_collected = True
+                self._send([_as_text(error), None])
+            else:
+                self.collect({}, _as_text(error))
 
 
 def _make_again(failure: Sequence[str]) -> Exception:

@@ -46,7 +46,7 @@ def begin(
 
     Args:
         destination: Where to.
-        work: Writes the files, in the chief; None in the other tasks.
+        work: Writes the files, in the chief; in another task its parts, None where the chief has all.
         then: What each task does when the checkpoint is whole.
 
     Returns:
@@ -56,11 +56,21 @@ def begin(
     chief = destination.paths[0]
 
     def write_or_wait() -> None:
-        if work is not None:
+        failure: Exception | None = None
+        if _together.process_index() == 0:
             with _together.notifying_the_others(destination.token):
-                work()
+                if work is not None:
+                    work()
         else:
+            try:
+                if work is not None:
+                    work()
+            except Exception as error:
+                # Raised when the chief has said its word, for which it waits until all have heard it.
+                failure = error
             _together.wait_for_chief(destination.token, chief)
+        if failure is not None:
+            raise failure
         # In every task, and only once the checkpoint is whole.
         for each in then:
             each()

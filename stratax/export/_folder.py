@@ -34,6 +34,23 @@ TENSORFLOW = ("saved_model.pb", "saved_model.pbtxt")
 # What `model.save(folder)` writes.
 _KERAS = ("config.json", "metadata.json")
 WEIGHTS = "weights.safetensors"
+# What safetensors calls dtypes.
+_KINDS = {
+    "bool": "BOOL",
+    "int8": "I8",
+    "int16": "I16",
+    "int32": "I32",
+    "int64": "I64",
+    "uint8": "U8",
+    "uint16": "U16",
+    "uint32": "U32",
+    "uint64": "U64",
+    "bfloat16": "BF16",
+    "float16": "F16",
+    "float32": "F32",
+    "float64": "F64",
+    "complex64": "C64",
+}
 PROGRAMS = "programs"
 ASSETS = "assets"
 # It is read whole before its checksum is known: what is larger is no manifest, and would only fill memory.
@@ -258,21 +275,47 @@ class Folder:
         return pathlib.Path(self.check_file(name)).read_bytes()
 
 
-def write_weights(folder: pathlib.Path, weights: Mapping[str, np.ndarray]) -> None:
-    """Write weights; nothing where there are none."""
-    if weights:
-        from safetensors import SafetensorError
-        from safetensors.numpy import save_file
+def write_weights(folder: pathlib.Path, weights: Mapping[str, Any]) -> None:
+    """Write weights, one after the other: a model need not fit the host's memory. Nothing where there are none.
 
-        # Not `ascontiguousarray`, which gives a number a dimension.
-        arrays = {name: np.asarray(value, order="C") for name, value in weights.items()}
-        try:
-            save_file(arrays, folder / WEIGHTS)
-        except SafetensorError as error:
-            # It has no error of its own for a disk that is full.
-            raise OSError(errno.EIO, str(error)) from error
-        # As other files are, which whoever serves the folder may read: safetensors lets nobody else.
-        os.chmod(folder / WEIGHTS, (folder / PROGRAMS).stat().st_mode & 0o666)
+    Args:
+        folder: The folder.
+        weights: Arrays of NumPy or JAX, by name.
+
+    Raises:
+        UnimplementedError: If the format has no such dtype.
+    """
+    if not weights:
+        return
+    # Late: who reads exports needs nothing of the core.
+    from stratax.core.storage import read_whole
+
+    # The largest elements first, so that all begin where they may.
+    names = sorted(weights, key=lambda name: (-weights[name].dtype.itemsize, _kind_of(name, weights), name))
+    header, end = {}, 0
+    for name in names:
+        begin, end = end, end + weights[name].nbytes
+        header[name] = {
+            "dtype": _kind_of(name, weights),
+            "shape": list(weights[name].shape),
+            "data_offsets": [begin, end],
+        }
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    with open(folder / WEIGHTS, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in names:
+            # Not `ascontiguousarray`, which gives a number a dimension.
+            file.write(np.asarray(read_whole(weights[name]), order="C").reshape(-1).view(np.uint8).data)
+
+
+def _kind_of(name: str, weights: Mapping[str, Any]) -> str:
+    dtype = weights[name].dtype.name
+    if dtype not in _KINDS:
+        raise UnimplementedError(
+            f"An export holds weights of the dtypes {', '.join(_KINDS)}. Received: {shown(name)} of dtype {dtype}."
+        )
+    return _KINDS[dtype]
 
 
 def _digest(path: pathlib.Path) -> str:

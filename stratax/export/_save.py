@@ -8,7 +8,6 @@ from typing import Any
 
 import jax
 import keras
-import numpy as np
 
 from stratax._version import __version__
 from stratax.base.shown import shown
@@ -122,9 +121,7 @@ def write(
             infos[name] = done[id(signature)]
         # Behind the last trace, since each may have met further variables.
         values = read_all(list(names.variables.values()))
-        _folder.write_weights(
-            folder, {name: np.asarray(value) for name, value in zip(names.variables, values, strict=True)}
-        )
+        _folder.write_weights(folder, dict(zip(names.variables, values, strict=True)))
         versions = {"stratax": __version__, "jax": jax.__version__, "keras": keras.__version__}
         _folder.write_manifest(folder, Manifest(versions, tuple(platforms), infos))
 

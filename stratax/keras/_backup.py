@@ -145,12 +145,13 @@ class Backup:
         state = engine.from_chief(self._strategy, state)
         if state is None:
             return
-        slots = [variable for each in optimizer for variable in each.variables]
-        variables = [*model.variables, *slots, *model.metrics_variables]
-        # What the chief has loaded; the others' variables have their first values.
-        values = extended.membership.agree([variable.numpy() for variable in variables])
-        for variable, value in zip(variables, values, strict=True):
-            variable.assign(value)
+        if extended.membership.share.processes > 1:
+            slots = [variable for each in optimizer for variable in each.variables]
+            variables = [*model.variables, *slots, *model.metrics_variables]
+            # What the chief has loaded; the others' variables have their first values.
+            values = extended.membership.agree([variable.numpy() for variable in variables])
+            for variable, value in zip(variables, values, strict=True):
+                variable.assign(value)
         model._initial_epoch = callback._current_epoch = state["epoch"]
         if "workers" in state:
             self._resume(state)

@@ -298,6 +298,7 @@ _WHOLE = "a file that a callback saves appears whole or not at all"
 _LOGS = "a bare `except` around the wait for the devices swallows Ctrl-C and errors"
 _REPLICAS = "Keras asks `tf.distribute` on its TensorFlow backend, and does nothing on JAX"
 _COMBINED = "what replicas assign is combined by the variable's aggregation, which Keras ignores on JAX"
+_IN_PARTS = "a model that devices have in parts is whole in no memory, not the host's either"
 _SUMMARY = "Keras' TensorBoard callback writes through TensorFlow, which need not be there"
 
 # What users call on a model, and may override.
@@ -335,7 +336,8 @@ REPLACED = (
     Replaced(f"{_JAX_TRAINER}:pythonify_logs", _LOGS),
     Replaced("keras.src.utils.python_utils:pythonify_logs", _LOGS),
     Replaced("keras.src.trainers.data_adapters:get_data_adapter", "models without a strategy take Datasets"),
-    Replaced(f"{_VARIABLE}.assign", _COMBINED),
+    Replaced(f"{_VARIABLE}.assign", f"{_COMBINED}; {_IN_PARTS}"),
+    Replaced(f"{_VARIABLE}.__array__", _IN_PARTS),
     Replaced(f"{_VARIABLE}.assign_add", _COMBINED),
     Replaced(f"{_VARIABLE}.assign_sub", _COMBINED),
     Replaced(f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.apply", _REPLICAS),
@@ -378,6 +380,7 @@ REPLACED = (
     Replaced(f"{_BATCH_NORMALIZATION}._moments", "synchronized statistics are those of all replicas"),
     Replaced("keras:callbacks.ModelCheckpoint._save_model", _WHOLE),
     Replaced("keras:callbacks.BackupAndRestore._save_model", _WHOLE),
+    Replaced("keras.src.saving.saving_lib:is_memory_sufficient", _IN_PARTS),
     *(Replaced(path, "what other tasks change meanwhile is saved as one state") for path in SAVES),
     Replaced("keras:callbacks.TensorBoard.summary", _SUMMARY),
     Replaced("keras:callbacks.TensorBoard._write_keras_model_summary", _SUMMARY),

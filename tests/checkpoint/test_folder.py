@@ -126,27 +126,32 @@ def checkpoint_of(value):
     return Checkpoint(v=sx.Variable(value))
 
 
-def saved_twice(folder):
-    checkpoint = Checkpoint(v=sx.Variable(np.zeros(1000, "float32")))
-    for number in (1, 2):
+def save_until_alike(folder):
+    """Save until the last manifest is as long as one before; return the checkpoint, and the numbers of both."""
+    checkpoint, sizes = Checkpoint(v=sx.Variable(np.zeros(1000, "float32"))), {}
+    for number in range(1, 20):
         checkpoint.v.assign(np.random.default_rng(number).random(1000))
-        checkpoint.save(folder / "ckpt", options=WAIT)
-    return checkpoint
+        path = pathlib.Path(checkpoint.save(folder / "ckpt", options=WAIT))
+        size = (path / "arrays" / "manifest.ocdbt").stat().st_size
+        if size in sizes:
+            return checkpoint, number, sizes[size]
+        sizes[size] = number
+    raise AssertionError(f"No two of {sizes} are alike.")
 
 
 def test_files_of_another_checkpoint_are_noticed_and_the_one_before_is_taken(tmp_path):
-    checkpoint = saved_twice(tmp_path)
+    checkpoint, last, other = save_until_alike(tmp_path)
     # Both end in their own CRC32C, so that those of the whole files are equal, too.
-    mine, theirs = (tmp_path / f"ckpt-{number}" / "arrays" / "manifest.ocdbt" for number in (2, 1))
-    assert mine.stat().st_size == theirs.stat().st_size
+    mine, theirs = (tmp_path / f"ckpt-{number}" / "arrays" / "manifest.ocdbt" for number in (last, other))
     assert mine.read_bytes() != theirs.read_bytes()
     assert crc32c.crc32c(mine.read_bytes()) == crc32c.crc32c(theirs.read_bytes())
     mine.write_bytes(theirs.read_bytes())
     with pytest.raises(errors.DataLossError, match="its checksum is wrong"):
-        checkpoint.restore(tmp_path / "ckpt-2")
-    assert latest_checkpoint(tmp_path) == str(tmp_path / "ckpt-1")
+        checkpoint.restore(tmp_path / f"ckpt-{last}")
+    assert latest_checkpoint(tmp_path) == str(tmp_path / f"ckpt-{last - 1}")
     checkpoint.restore(latest_checkpoint(tmp_path))
-    np.testing.assert_array_equal(checkpoint.v, np.random.default_rng(1).random(1000).astype("float32"))
+    before = np.random.default_rng(last - 1).random(1000).astype("float32")
+    np.testing.assert_array_equal(checkpoint.v, before)
 
 
 def test_a_checkpoint_with_checksums_of_the_first_format_is_read(tmp_path):

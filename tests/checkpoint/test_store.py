@@ -83,10 +83,10 @@ def test_what_is_replaced_while_it_is_restored_is_read_anew_whole(tmp_path, monk
     path = checkpoint_of(1.0).write(tmp_path / "ckpt", WAIT)
     read, writes = _store.read_arrays, iter([2.0])
 
-    def replaced_first(index, keys):
+    def replaced_first(index, keys, parts):
         for value in writes:  # In the moment between the index and the arrays, as another process might.
             checkpoint_of(value).write(path, WAIT)
-        return read(index, keys)
+        return read(index, keys, parts)
 
     monkeypatch.setattr(_store, "read_arrays", replaced_first)
     found = sx.Variable(0.0)

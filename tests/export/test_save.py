@@ -1,12 +1,17 @@
 """Methods and models are saved, from under a strategy too; a full disk leaves nothing."""
 
+import errno
+
 import keras
+import ml_dtypes
 import numpy as np
 import pytest
-import safetensors.numpy
+import safetensors
 
 import stratax as sx
+import stratax.tf as tf
 from stratax import errors
+from stratax.core import storage
 from stratax.export import load, save
 from tests.export.test_load import Scaler
 
@@ -40,13 +45,45 @@ def test_a_disk_that_is_full_leaves_nothing_and_says_so(tmp_path, monkeypatch):
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
 
     def full(*args, **kwargs):
-        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(safetensors.numpy, "save_file", full)
+        patch.setattr(storage, "read_whole", full)
         with pytest.raises(errors.FileAccessError, match="can't be written.*No space left on device"):
             save(model, tmp_path / "a", platforms=["cpu"])
     (tmp_path / "file").touch()
     with pytest.raises(errors.FileAccessError, match="can't be written.*choose another folder"):
         save(model, tmp_path / "file" / "a", platforms=["cpu"])
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+class Summing:
+    """Sums variables of several dtypes."""
+
+    def __init__(self, values):
+        self.variables = {
+            name: keras.Variable(value, dtype=value.dtype.name, name=name) for name, value in values.items()
+        }
+
+    @tf.function(input_signature=[tf.TensorSpec((None,), tf.float32, name="x")])
+    def total(self, x):
+        return x + sum(keras.ops.sum(keras.ops.cast(each, "float32")) for each in self.variables.values())
+
+
+def test_weights_are_in_the_format_of_safetensors_whatever_their_dtype(tmp_path):
+    values = {
+        "whole": np.arange(6, dtype="float32").reshape(2, 3).T,
+        "number": np.array(7, "int32"),
+        "flags": np.array([True, False, True]),
+        "half": np.ones((3, 1), ml_dtypes.bfloat16),
+    }
+    save(Summing(values), tmp_path / "a", platforms=["cpu"])
+    with safetensors.safe_open(tmp_path / "a" / "weights.safetensors", "numpy") as file:
+        for name, value in values.items():
+            found = file.get_tensor(name)
+            assert found.dtype == value.dtype
+            np.testing.assert_array_equal(found, value)
+    assert load(tmp_path / "a").signatures["total"](x=np.zeros(1, "float32"))["output_0"] == 15 + 7 + 2 + 3
+    small = Summing({"v": np.zeros(2, ml_dtypes.float8_e4m3fn)})
+    with pytest.raises(errors.UnimplementedError, match="Received: 'v' of dtype float8_e4m3fn"):
+        save(small, tmp_path / "b", platforms=["cpu"])

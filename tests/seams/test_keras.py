@@ -8,6 +8,7 @@ import pathlib
 import keras
 import pytest
 
+import stratax as sx
 import stratax.keras
 from stratax.checkpoint import _keras_hooks as checkpoint_hooks
 from stratax.core import state
@@ -27,6 +28,8 @@ def install_all():
     _compile.install()
     checkpoint_hooks.install()
     keras_hooks.install()
+    with sx.distribute.ShardedStrategy(["/cpu:0", "/cpu:1"], layout={"v": ("shard",)}).scope():
+        keras.Variable([1.0, 2.0], name="v")
     _arrivals._count_variables()
     _keras_optimizers.install()
     state.install()

@@ -102,6 +102,12 @@ class Program:
         }
         self._read = [*donated, *(kept[position] for position in self._kept_positions)]
         self._written_parts = [each for each in written if isinstance(each, state.Parts)]
+        # Where the program has no place for them, XLA leaves new values wherever it likes.
+        self._divided = [
+            position
+            for position, variable in enumerate(written)
+            if placement is None and isinstance(getattr(variable, "_layout", None), NamedSharding)
+        ]
         self._parts_version = state.version[0]
         # The arrays that are known to be where the program needs them.
         # Ids, not arrays: a reference kept here would make each array look as if somebody else held it, and
@@ -186,6 +192,8 @@ class Program:
                 raise
             if self.can_fail:
                 host.raise_failures(self.sites, self.placement)
+            for position in self._divided:
+                written[position] = jax.device_put(written[position], self.written[position]._layout)
             storage.write_all(self.written, written)
             if self._written_parts:
                 state.settle(self._written_parts)

@@ -2,6 +2,16 @@ from ._called import or_function as or_function
 from ._dispatches import Observer as Observer
 from ._dispatches import observe as observe
 from ._dispatches import observer as observer
+from ._host_parts import Bounds as Bounds
+from ._host_parts import HostParts as HostParts
+from ._host_parts import detach as detach
+from ._host_parts import find_divided as find_divided
+from ._host_parts import find_own_indices as find_own_indices
+from ._host_parts import is_divided as is_divided
+from ._host_parts import overwrite_parts as overwrite_parts
+from ._host_parts import own_parts as own_parts
+from ._host_parts import place_parts as place_parts
+from ._host_parts import read_whole as read_whole
 from ._host_state import HostConstant as HostConstant
 from ._host_state import HostState as HostState
 from ._interrupts import REFERENCES_IN_LIST as REFERENCES_IN_LIST

@@ -176,8 +176,13 @@ def _lay_out(variable: Any, strategy: "Strategy") -> bool:
     """Have a new variable be divided among devices as the strategy says; return whether it is."""
     if variable._layout is None:
         sharding = strategy.extended.placement.find_sharding(variable)
-        # Keras lays out whatever it is assigned from now on.
-        variable._layout = None if sharding is None or not sharding.spec else sharding
+        if sharding is not None and sharding.spec:
+            # Late: most programs divide nothing.
+            from stratax.distribute.strategies import _host_values
+
+            _host_values.install()
+            # Keras lays out whatever it is assigned from now on.
+            variable._layout = sharding
     return variable._layout is not None
 
 

@@ -3,10 +3,11 @@
 import pathlib
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 
-from stratax.checkpoint import _store
+from stratax.checkpoint import saving
 from stratax.tensorflow.checkpoints import _conversion
 from tests.golden import checkpoint_cases
 
@@ -15,7 +16,7 @@ SAVED = pathlib.Path(__file__).parents[2] / "golden" / "checkpoints"
 
 def convert(**arrays):
     """Convert for variables of these names and values."""
-    target = _store.Contents(arrays=arrays, names={}, aliases={}, inputs={}, random=None)
+    target = saving.Contents(arrays=arrays, names={}, aliases={}, inputs={}, random=None)
     report = _conversion.convert(_conversion.source_of(SAVED / "version_2"), target)
     return report, {row.here: row for row in report.rows if row.here is not None}
 
@@ -37,7 +38,7 @@ def convert(**arrays):
 def test_a_value_takes_the_dtype_of_its_variable(name, dtype):
     value = checkpoint_cases.many(is_version_2=True)[name]
     wanted = value.astype(np.dtype("float32") if dtype == "bfloat16" else dtype)
-    own = np.zeros(value.shape, _store.dtype_of(dtype))
+    own = np.zeros(value.shape, getattr(ml_dtypes, dtype, dtype))
     report, rows = convert(**{name: own})
     assert report.is_complete
     assert rows[name].here_dtype == dtype

@@ -1,0 +1,86 @@
+"""Values of the host for variables that devices have in parts, and theirs for the host (distribute layer).
+
+Keras puts an array of NumPy on its default device and divides it there, lets JAX keep what NumPy has read, and writes a
+model's file in memory where that seems to have room. Each is a whole variable, or model, where there may be none.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax.core import storage
+from stratax.seams import keras as seam
+
+# Of these dtypes NumPy and JAX make the same numbers of 32 bits.
+_SAME = {("float64", "float32"), ("int64", "int32")}
+_VARIABLE = "keras.src.backend.common.variables:Variable"
+
+
+def install() -> None:
+    """Put the hooks in place, when a variable is divided for the first time; a second call changes nothing."""
+    seam.install(
+        "stratax.distribute.parts",
+        {
+            f"{_VARIABLE}.assign": _placing,
+            f"{_VARIABLE}.__array__": _reading,
+            "keras.src.saving.saving_lib:is_memory_sufficient": _if_whole,
+        },
+    )
+
+
+def _placing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap Keras' `assign`: each device takes its part of a value of the host."""
+
+    @functools.wraps(original)
+    def assign(self: Any, value: Any, *options: object, **named: object) -> Any:
+        # Variables that lie whole are asked no more than this.
+        if self._layout is not None and isinstance(value, np.ndarray) and not seam.in_stateless_scope():
+            value = _place(self, value)
+        return original(self, value, *options, **named)
+
+    return assign
+
+
+def _place(variable: Any, value: np.ndarray) -> Any:
+    held = storage.find_divided(variable)
+    # What does not fit is refused by Keras.
+    if held is None or held.shape != value.shape:
+        return value
+    dtypes = value.dtype.name, held.dtype.name
+    if dtypes[0] != dtypes[1] and dtypes not in _SAME:
+        return value
+    storage.check_fits([value])
+    # Copied: on CPUs, JAX shares the memory of a NumPy array, which may change later.
+    return jax.make_array_from_callback(
+        held.shape, held.sharding, lambda index: np.array(value[index], held.dtype)
+    )
+
+
+def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap Keras' `Variable.__array__`: what is put together for NumPy is NumPy's alone."""
+
+    @functools.wraps(original)
+    def __array__(self: Any, dtype: Any = None) -> Any:
+        if self._layout is None or seam.in_stateless_scope():
+            return original(self, dtype)
+        value = self.value
+        if not storage.is_divided(value):
+            return original(self, dtype)
+        whole = storage.read_whole(value)
+        return whole if dtype is None else whole.astype(dtype, copy=False)
+
+    return __array__
+
+
+def _if_whole(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Have the weights of a `.keras` file go through a file, and not through memory, where devices have only parts."""
+
+    @functools.wraps(original)
+    def is_memory_sufficient(model: Any) -> bool:
+        is_in_parts = any(storage.find_divided(variable) is not None for variable in model.variables)
+        return not is_in_parts and original(model)
+
+    return is_memory_sufficient
