@@ -4,6 +4,7 @@ The format is Zarr 3 in one OCDBT database of TensorStore, as Orbax writes it, t
 parts no chunk lies in two of them, so that a process writes its own parts, and reads those that it is to have.
 """
 
+import functools
 import itertools
 import math
 import pathlib
@@ -46,8 +47,9 @@ def write(
     window, context = _Window(), _context()
     chunks = {key: choose_chunk(array) for key, array in arrays.items()}
     # All at once: what is on its way together is one version of the database, and a file or two.
+    database = _database(place, writes=True)
     opened = {
-        key: ts.open(_write_spec(place, key, array, chunks[key]), context=context)
+        key: ts.open(_write_spec(database, key, array, chunks[key]), context=context)
         for key, array in arrays.items()
     }
     for key, array in arrays.items():
@@ -88,16 +90,21 @@ def read(
     """
     found: dict[str, np.ndarray | HostParts] = {}
     window, context = _Window(), _context()
-    opened = {key: ts.open(_read_spec(folder, key), context=context) for key in wanted}
+    database = _database(folder)
+    opened = {key: ts.open(_read_spec(database, key), context=context) for key in wanted}
     for key, indices in wanted.items():
         store = opened.pop(key).result()
-        dtype = store.dtype.numpy_dtype
+        dtype, chunk = store.dtype.numpy_dtype, store.chunk_layout.read_chunk.shape
+        # A number is one chunk, of no shape.
+        if indices is None and (chunk is None or chunk == store.shape):
+            # The value is what is read, and needs no other place.
+            window.add(store.read(), store.size * dtype.itemsize, functools.partial(found.__setitem__, key))
+            continue
         parts = {
             index: np.empty(_extents(index), dtype)
             for index in ([_all_of(store.shape)] if indices is None else indices)
         }
-        # A number is one chunk, of no shape.
-        for block in _blocks(_all_of(store.shape), store.chunk_layout.read_chunk.shape or ()):
+        for block in _blocks(_all_of(store.shape), chunk):
             _read_block(store, block, parts, window)
         if indices is None:
             (found[key],) = parts.values()
@@ -187,7 +194,7 @@ def _database(folder: pathlib.Path, *, writes: bool = False) -> dict[str, Any]:
 
 
 def _write_spec(
-    folder: pathlib.Path, key: str, array: np.ndarray | HostParts, chunk: Sequence[int]
+    database: Mapping[str, Any], key: str, array: np.ndarray | HostParts, chunk: Sequence[int]
 ) -> dict[str, Any]:
     codecs = [
         {"name": "bytes", "configuration": {"endian": "little"}},
@@ -195,7 +202,7 @@ def _write_spec(
     ]
     return {
         "driver": "zarr3",
-        "kvstore": {**_database(folder, writes=True), "path": f"{key}/"},
+        "kvstore": {**database, "path": f"{key}/"},
         "metadata": {
             "shape": list(array.shape),
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(chunk)}},
@@ -210,10 +217,10 @@ def _write_spec(
     }
 
 
-def _read_spec(folder: pathlib.Path, key: str) -> dict[str, Any]:
+def _read_spec(database: Mapping[str, Any], key: str) -> dict[str, Any]:
     return {
         "driver": "zarr3",
-        "kvstore": {**_database(folder), "path": f"{key}/"},
+        "kvstore": {**database, "path": f"{key}/"},
         "fill_missing_data_reads": False,
         "recheck_cached_data": False,
         "recheck_cached_metadata": False,

@@ -21,6 +21,9 @@ _LISTED = 12
 # What a checkpoint may have or not, because Stratax itself puts it there.
 OPTIONAL = frozenset({"save_counter", "preemption_run_calls"})
 
+# A key path, the variable or iterator there, and the key of its value in the checkpoint; None where it has none.
+_Pair = tuple[str, Any, str | None]
+
 
 class Restoration:
     """A checkpoint that is restored into what is below an object.
@@ -71,13 +74,14 @@ class Restoration:
             RestoreError: If a variable has no value, a value can have no variable, or they are not alike.
         """
         graph = _graph.find(self._root)
+        pairs = list(self._pairs(graph))
         if not partial:
-            self._check_complete(graph)
+            self._check_complete(graph, pairs)
         # All of it before anything is given: the files may be gone when the rest is wanted, or replaced meanwhile.
         # Of what devices have in parts only these. What nobody has yet is kept whole.
-        parts = self._find_parts({key: thing for _, thing, key in self._pairs(graph) if key})
+        parts = self._find_parts({key: thing for _, thing, key in pairs if key})
         self._kept = _store.read_arrays(self._index, self._index.shapes, parts)
-        self._give(graph)
+        self._give(pairs)
         if self._left:
             _keras_hooks.install()
             # Before this one waits: two restorations must not give the same variable different values.
@@ -89,19 +93,17 @@ class Restoration:
         """Give what has come to exist since its value; return whether no value is left."""
         # Found anew: what has come to exist is known only by walking the objects.
         if self._left:
-            self._give(_graph.find(self._root))
+            self._give(self._pairs(_graph.find(self._root)))
             self._note()
         return not self._left
 
     def find_unmatched(self) -> list[str]:
         """Return the key paths of live variables and iterators that have no value in the checkpoint."""
         graph = _graph.find(self._root)
-        return sorted(self._without_value(graph))
+        return sorted(self._without_value(self._pairs(graph)))
 
-    def _without_value(self, graph: _graph.ObjectGraph) -> list[str]:
-        key_paths = (
-            key_path for key_path, _, key in self._pairs(graph) if key is None and key_path not in OPTIONAL
-        )
+    def _without_value(self, pairs: Iterable[_Pair]) -> list[str]:
+        key_paths = (key_path for key_path, _, key in pairs if key is None and key_path not in OPTIONAL)
         return [key_path for key_path in key_paths if self._slots or _graph.SLOT not in key_path]
 
     def expect_partial(self) -> None:
@@ -128,7 +130,7 @@ class Restoration:
         host.forget(self)
         self._notice.warn()
 
-    def _pairs(self, graph: _graph.ObjectGraph) -> Iterator[tuple[str, Any, str | None]]:
+    def _pairs(self, graph: _graph.ObjectGraph) -> Iterator[_Pair]:
         others = by_first(graph.aliases)
         for key_path, thing in itertools.chain(graph.variables.items(), graph.inputs.items()):
             yield key_path, thing, self._key_of(key_path, others)
@@ -141,11 +143,9 @@ class Restoration:
                 return key
         return None
 
-    def _give(self, graph: _graph.ObjectGraph) -> None:
+    def _give(self, found: Iterable[_Pair]) -> None:
         pairs = [
-            (key_path, thing, key)
-            for key_path, thing, key in self._pairs(graph)
-            if key and id(thing) not in self._given
+            (key_path, thing, key) for key_path, thing, key in found if key and id(thing) not in self._given
         ]
         variables = {key: thing for key_path, thing, key in pairs if isinstance(thing, keras.Variable)}
         inputs = {key: thing for key_path, thing, key in pairs if not isinstance(thing, keras.Variable)}
@@ -209,9 +209,8 @@ class Restoration:
         saved = (self._index.shapes[key], self._index.dtypes[key])
         return "" if expected == saved else f"{key_path} is {_spec(expected)}, its value is {_spec(saved)}"
 
-    def _check_complete(self, graph: _graph.ObjectGraph) -> None:
-        pairs = list(self._pairs(graph))
-        without_value = self._without_value(graph)
+    def _check_complete(self, graph: _graph.ObjectGraph, pairs: Sequence[_Pair]) -> None:
+        without_value = self._without_value(pairs)
         taken = {key for _, _, key in pairs}
         there = self._resolve_all(
             itertools.chain(graph.variables, graph.inputs, graph.complete, graph.owners)
@@ -317,18 +316,18 @@ def _resolve(key_path: str, aliases: Mapping[str, str]) -> str:
 
 def _set(variables: Sequence[keras.Variable], values: Sequence[np.ndarray | storage.HostParts]) -> None:
     """Give variables values, where their arrays are now; also while a program is traced."""
+    whole, arrays = [], []
     # The variables themselves, not what a region carries of them.
     with regions.outside_scopes():
-        for variable in variables:
+        for variable, value in zip(variables, values, strict=True):
             if not storage.has_value(variable):
                 regions.initialize(variable)
-        whole = {
-            id(v): value for v, value in zip(variables, values, strict=True) if isinstance(value, np.ndarray)
-        }
-        storage.overwrite_all([v for v in variables if id(v) in whole], list(whole.values()))
-        for variable, value in zip(variables, values, strict=True):
             if isinstance(value, storage.HostParts):
                 storage.overwrite_parts(variable, value)
+            else:
+                whole.append(variable)
+                arrays.append(value)
+        storage.overwrite_all(whole, arrays)
 
 
 def _spec(spec: tuple[tuple[int, ...], str]) -> str:

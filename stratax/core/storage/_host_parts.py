@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from jax.sharding import Sharding
 
-from stratax.core.storage._variable_store import read, store_of, write
+from stratax.core.storage._variable_store import read, write
 
 # Where a part lies in its array: the first element and the one behind the last, for each dimension.
 Bounds = tuple[tuple[int, int], ...]
@@ -46,7 +46,8 @@ def is_divided(array: Any) -> bool:
 
 def find_divided(variable: keras.Variable) -> jax.Array | None:
     """Return a variable's value if devices have parts of it, None otherwise; what is in a store is not looked at."""
-    value = None if store_of(variable) is not None else read(variable)
+    # What a store keeps has no such attribute of its own.
+    value = variable.__dict__.get("_value")
     return value if is_divided(value) else None
 
 
