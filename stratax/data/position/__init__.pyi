@@ -1,4 +1,5 @@
 from ._background import Background as Background
+from ._checkpointable import Checkpointable as Checkpointable
 from ._cursor import Cursor as Cursor
 from ._cursor import CursorOver as CursorOver
 from ._cursor import State as State
@@ -7,7 +8,6 @@ from ._feed import Feed as Feed
 from ._feed import one as one
 from ._json import from_json as from_json
 from ._json import to_json as to_json
-from ._orbax import Checkpointable as Checkpointable
 from ._positions import Positions as Positions
 from ._positions import RegularPositions as RegularPositions
 from ._read_ahead import Closers as Closers

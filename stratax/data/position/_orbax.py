@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from stratax.base.shown import shown
@@ -65,37 +65,3 @@ def _read(path: str) -> Any:
             f"The place of the iterator in the checkpoint is damaged. Expected: JSON. Received: {shown(path)} ({e}). "
             "Restore an earlier checkpoint."
         ) from e
-
-
-class Checkpointable:
-    """What Orbax asks of an object that saves itself (its `StatefulCheckpointable`)."""
-
-    def get_state(self) -> dict[str, Any]:
-        """Return the position behind the last element."""
-        raise NotImplementedError
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Go to a position that `get_state` returned."""
-        raise NotImplementedError
-
-    async def save(self, directory: object) -> Awaitable[None]:
-        """Save the current position for Orbax, which calls this when the iterator is part of a checkpoint.
-
-        Args:
-            directory: Where to; it may still be being made.
-
-        Returns:
-            What writes it, for Orbax to wait for in the background.
-        """
-        return write_place(directory, self.get_state())
-
-    async def load(self, directory: object) -> Awaitable[None]:
-        """Go to the position that was saved, for Orbax.
-
-        Args:
-            directory: Where from.
-
-        Returns:
-            What reads it, for Orbax to wait for.
-        """
-        return read_place(directory, self.set_state)
