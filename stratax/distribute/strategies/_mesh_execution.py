@@ -17,7 +17,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree, TensorLike
 from stratax.core import Function, autograph, control, functions, host, regions, storage
-from stratax.distribute import replicas, strategies
+from stratax.distribute import strategies
 from stratax.distribute.collectives import CrossDeviceOps, NcclAllReduce
 from stratax.distribute.input import ValueContext
 from stratax.distribute.replicas import (
@@ -26,13 +26,11 @@ from stratax.distribute.replicas import (
     PostponedUpdate,
     ReduceOp,
     ReplicaContext,
-    ReplicaParts,
     ReplicaRegion,
     ReplicaSpread,
     StepsPerReplica,
     ensure_parts,
     enter_contexts,
-    find_first_devices,
     from_components,
     is_per_replica,
     map_over_replicas,
@@ -90,8 +88,6 @@ class MeshExecution(OverMesh):
         self._is_moved = False
         # `autograph=False`: the wrapper has no control flow; the user's function is converted inside.
         self._compiled_run = Function(self.call_for_each_replica, autograph=False, calls_argument=True)
-        # What collectives were compiled to, for replicas that run in Python.
-        self._exchanges: dict[Any, Any] = {}
 
     @property
     def num_replicas(self) -> int:
@@ -134,8 +130,12 @@ class MeshExecution(OverMesh):
             )
         # Under a tape, one replica runs in Python anyway.
         if functions.functions_run_eagerly() and not storage.read_listeners():
-            return self._run_in_python(fn, args, kwargs)
+            return self._in_python.run(fn, args, kwargs)
         return self._compiled_run(fn, args, kwargs)
+
+    @functools.cached_property
+    def _in_python(self) -> "strategies.InPython":
+        return strategies.InPython(self, self._strategy, self._membership)
 
     @functools.cached_property
     def _combiner(self) -> "strategies.Combiner":
@@ -199,54 +199,6 @@ class MeshExecution(OverMesh):
         context = ReplicaContext(self._strategy, self.num_replicas, averages_gradients=averages_gradients)
         return self._run_replicas(replica_fn, leaves, treedef, region, context)
 
-    def _run_in_python(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run replicas one after another, uncompiled: `tf.config.run_functions_eagerly`."""
-        python_fn = fn.python_function if isinstance(fn, Function) else fn
-        leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
-        is_alone = self.num_replicas == 1 or any(leaf.solo for leaf in leaves if isinstance(leaf, PerReplica))
-        if isinstance(self._membership, InStep):
-            raise errors.StrategyError(
-                "Replicas of several workers don't run in Python: a worker that stops at a breakpoint would let the "
-                "others wait until they give up. Expected: one worker, or tf.config.run_functions_eagerly(False). "
-                f"Received: {shown(self._strategy)}."
-            )
-        num_replicas = 1 if is_alone else self.num_replicas
-        mesh = mesh_of(find_first_devices(self._mesh)[:num_replicas])
-        context = ReplicaContext(
-            self._strategy, num_replicas, stands_for=self.num_replicas if is_alone else 1
-        )
-
-        keeps_copies = self._strategy.extended.placement.keeps_copies
-
-        def replica(index: int) -> _Ran:
-            own = [leaf.values[index] if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
-            own_args, own_kwargs = jax.tree.unflatten(treedef, own)
-            region = replicas.TurnRegion(mesh, index, keeps_copies=keeps_copies)
-            with region, enter_contexts(self._strategy, context):
-                result = python_fn(*own_args, **own_kwargs)
-                outputs, structure = jax.tree.flatten(_values_of_variables(result))
-                written, merged = region.merged()
-                self._refuse(region)
-            return _Ran(outputs, structure, written, merged, region.own_values())
-
-        found = replicas.ReplicaTurns(mesh, self._exchanges).run(replica)
-        outputs, structure = found[0].outputs, found[0].structure
-        for variable, value in zip(found[0].written, found[0].merged, strict=True):
-            storage.overwrite(variable, np.asarray(value))
-        for own_values in zip(*(each.own_values for each in found), strict=True):
-            kept = own_values[0][0]
-            kept.give(from_components([value for _, value in own_values], mesh).array)
-        if not is_alone:
-            columns = zip(*(each.outputs for each in found), strict=True)
-            outputs = [
-                from_components(each, self._mesh) if _is_array(each[0]) else each[0] for each in columns
-            ]
-        elif self.num_replicas > 1:
-            outputs = [
-                PerReplica(jnp.asarray(leaf), solo=True) if _is_array(leaf) else leaf for leaf in outputs
-            ]
-        return jax.tree.unflatten(structure, outputs)
-
     def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: jax.tree_util.PyTreeDef) -> Any:
         """Run on one replica that stands for all: on its device, or, for a remainder, on all devices alike."""
         plain = [_only_component(leaf) if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
@@ -261,7 +213,7 @@ class MeshExecution(OverMesh):
         if self.num_replicas == 1:
             return result
         return jax.tree.map(
-            lambda leaf: PerReplica(jnp.asarray(leaf), solo=True) if _is_array(leaf) else leaf, result
+            lambda leaf: PerReplica(jnp.asarray(leaf), solo=True) if is_array(leaf) else leaf, result
         )
 
     def _run_replicas(
@@ -292,9 +244,9 @@ class MeshExecution(OverMesh):
             with replica, enter_contexts(self._strategy, context):
                 result = fn(*args, **kwargs)
                 host.check_objects(noted, result)
-                outputs, structure = jax.tree.flatten(_values_of_variables(result))
+                outputs, structure = jax.tree.flatten(values_of_variables(result))
                 # A leading dimension of 1 on each replica is the replica dimension of the whole.
-                arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
+                arrays = [jnp.asarray(leaf)[None] for leaf in outputs if is_array(leaf)]
                 # Inside of the mapped function, where the replicas' values can be combined.
                 written, merged = replica.merged()
                 staying = replica.parts()
@@ -337,7 +289,7 @@ class MeshExecution(OverMesh):
             # Outside of the replicas, once: the arrays are equal on all of them.
             update.make(update_arrays)
         results = iter(arrays)
-        placed = [PerReplica(next(results)) if _is_array(leaf) else leaf for leaf in traced.outputs]
+        placed = [PerReplica(next(results)) if is_array(leaf) else leaf for leaf in traced.outputs]
         return jax.tree.unflatten(traced.structure, placed)
 
     def _spread(
@@ -387,7 +339,7 @@ class MeshExecution(OverMesh):
         if self._strategy.extended.placement.keeps_copies:
             found += [ensure_parts(variable, self._mesh) for variable in replica.to_keep.values()]
         else:
-            self._refuse(replica)
+            self.refuse_own(replica)
         known = region.find_known_parts()
         missing = [each for each in found if all(each is not other for other in known or ())]
         if missing and known is None:
@@ -399,7 +351,7 @@ class MeshExecution(OverMesh):
         if missing:
             raise regions.TraceAgainError(missing)
 
-    def _refuse(self, replica: ReplicaRegion) -> None:
+    def refuse_own(self, replica: ReplicaRegion) -> None:
         """Raise if replicas assign what would have to be each one's own, where variables are kept in one place."""
         for variable in replica.to_keep.values():
             if variable.aggregation == "none" and self.num_replicas > 1:
@@ -422,25 +374,14 @@ class _Traced:
     kept: list[keras.Variable]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Ran:
-    """What a replica that ran in Python left behind."""
-
-    outputs: list[Any]
-    structure: Any
-    written: list[keras.Variable]
-    merged: list[Any]
-    own_values: list[tuple[ReplicaParts, Any]]
-
-
 def _only_component(value: PerReplica) -> Any:
     """Return the component of a value that has one."""
     return value.array if value.solo else jnp.squeeze(value.array, 0)
 
 
-def _values_of_variables(result: object) -> Any:
+def values_of_variables(result: object) -> Any:
     return jax.tree.map(lambda leaf: leaf.value if isinstance(leaf, keras.Variable) else leaf, result)
 
 
-def _is_array(leaf: object) -> bool:
+def is_array(leaf: object) -> bool:
     return isinstance(leaf, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))

@@ -216,9 +216,9 @@ def test_jax_loops_with_collectives_and_collectives_of_jaxs_own_are_refused(stra
 
 
 def test_several_workers_are_refused(strategy, eagerly, monkeypatch):
-    from stratax.distribute.strategies import _mesh_execution
+    from stratax.distribute.strategies import _in_python
 
-    monkeypatch.setattr(_mesh_execution, "InStep", object)
+    monkeypatch.setattr(_in_python, "InStep", object)
     with pytest.raises(RuntimeError, match="several workers don't run in Python"):
         strategy.run(lambda x: x, args=(batch_of(strategy),))
 
