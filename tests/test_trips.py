@@ -37,7 +37,7 @@ def table():
 @pytest.mark.parametrize(
     ("trip", "calls", "files"),
     [
-        ("tf.add of tensors", 3, 2),
+        ("tf.add of tensors", 2, 2),
         ("strategy.run", 39, 14),
         ("fit, 8 steps, arrays", 732, 60),
         ("Checkpoint.save", 600, 26),

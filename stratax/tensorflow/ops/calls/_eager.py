@@ -90,36 +90,28 @@ class EagerPrograms:
             args = (*args, *map(kwargs.pop, self._arrays[len(args) :]))
         if Jax.array is None and "jax" in sys.modules:
             Jax.find()
-        operands = list(args[: self._count])
-        for place, operand in enumerate(operands):
-            if type(operand) is Jax.array:
-                if operand.dtype.itemsize == _SIZE_OF_HALVES:
-                    return NOT_COMPUTED
-            elif self._sends and type(operand) is np.ndarray and operand.dtype in PLAIN_DTYPES:
-                # Of its own: the program reads this memory while the caller goes on, and may change what is there.
-                operands[place] = operand.copy()
-            else:
-                return NOT_COMPUTED
-        # A trace or a tape around the call has to see its operations; pipelines compute on the host.
-        if TRACING.get() or PIPELINE.get() is not None or not Jax.is_top_level():
+        operands: Sequence[Any] | None = args[: self._count]
+        for operand in args[: self._count]:
+            if type(operand) is not Jax.array or operand.dtype.itemsize == _SIZE_OF_HALVES:
+                operands = _send(args[: self._count]) if self._sends else None
+                break
+        if operands is None or TRACING.get() or PIPELINE.get() is not None or not Jax.is_top_level():
             return NOT_COMPUTED
-        try:
-            return self._program(args[self._count :], kwargs)(*operands)
-        # Whatever is wrong, the usual way finds it again, and names it as TensorFlow does.
-        except Exception:
-            return NOT_COMPUTED
-
-    def _program(self, options: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
         key: Hashable = Jax.floatx()
-        if options or named:
+        if len(args) > self._count or kwargs:
             # Of 1, 1.0 and True each is another option.
             key = (
                 key,
-                tuple(map(_make_key, options)),
-                tuple((name, _make_key(named[name])) for name in sorted(named)),
+                tuple(map(_make_key, args[self._count :])),
+                tuple((name, _make_key(kwargs[name])) for name in sorted(kwargs)),
             )
-        program = self._programs.get(key)
-        return self._make(key, options, named) if program is None else program
+        try:
+            program = self._programs.get(key)
+            if program is None:
+                program = self._make(key, args[self._count :], kwargs)
+            return program(*operands)
+        except Exception:
+            return NOT_COMPUTED
 
     def _make(self, key: Hashable, options: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
         import jax
@@ -135,6 +127,20 @@ class EagerPrograms:
         compute.__name__ = compute.__qualname__ = self._function.__name__
         program = self._programs[key] = jax.jit(compute)
         return program
+
+
+def _send(operands: Sequence[Any]) -> list[Any] | None:
+    """Return arrays as a program takes them; None if one of them is something else, or one that it would not do for."""
+    sent = []
+    for operand in operands:
+        if type(operand) is np.ndarray and operand.dtype in PLAIN_DTYPES:
+            # Of its own: the program reads this memory while the caller goes on, and may change what is there.
+            sent.append(operand.copy())
+        elif type(operand) is Jax.array and operand.dtype.itemsize != _SIZE_OF_HALVES:
+            sent.append(operand)
+        else:
+            return None
+    return sent
 
 
 def _make_key(option: object) -> Hashable:

@@ -17,12 +17,12 @@ from stratax.data.elements import check_divisor, quotient_dtype
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import with_lists_alike
 from stratax.tensorflow.ops.calls._host import TEXT, is_on_host, kinds_of
-from stratax.tensorflow.ops.calls._keras_ops import ops
+from stratax.tensorflow.ops.calls._keras_ops import ops, put
 from stratax.tensorflow.ops.calls.labels import TextSymbol
 from stratax.tensorflow.ops.calls.logits import remember_in_graph
 from stratax.tensorflow.ops.calls.naming import of_same_rows
 from stratax.tensorflow.ops.calls.op import op
-from stratax.tensorflow.ops.calls.text import as_text, holds_text
+from stratax.tensorflow.ops.calls.text import as_text
 
 # What gives infinite or undefined numbers, of which NumPy warns and TensorFlow does not.
 _UNDEFINED = {
@@ -118,17 +118,23 @@ def _of_one_dtype(*operands: object) -> tuple[Any, ...] | None:
     import jax
     import keras
 
-    dtypes = [each.dtype for each in operands if hasattr(each, "dtype")]
-    if not dtypes or any(isinstance(each, keras.KerasTensor) or holds_text(each) for each in operands):
+    dtypes: list[Any] = []
+    numbers: list[Any] = []
+    for each in operands:
+        if isinstance(each, keras.KerasTensor):
+            return None
+        if hasattr(each, "dtype"):
+            dtypes.append(each.dtype)
+        elif not isinstance(each, list | tuple):
+            numbers.append(type(each))
+    if not dtypes or kinds_of(operands) & TEXT:
         return None
-    kinds = [each.dtype if hasattr(each, "dtype") else type(each) for each in operands]
-    if any(kind in (list, tuple) for kind in kinds):
-        # A list takes the dtype of the array beside it.
-        kinds = dtypes
-    dtype = keras.backend.result_type(*kinds)
+    # A list takes the dtype of the array beside it.
+    has_lists = len(dtypes) + len(numbers) < len(operands)
+    dtype = keras.backend.result_type(*(dtypes if has_lists else [*dtypes, *numbers]))
     if not jax.numpy.issubdtype(dtype, jax.numpy.floating):
         return None
-    return tuple(ops.convert_to_tensor(each, dtype=dtype) for each in operands)
+    return tuple([put(each, dtype) for each in operands])
 
 
 @functools.cache

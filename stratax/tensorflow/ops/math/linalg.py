@@ -156,24 +156,25 @@ def _check_terms(equation: object, arrays: Sequence[Any]) -> None:
             f"An equation has a part for each array. Expected: {len(terms)} for {shown(equation)}. Received: "
             f"{len(arrays)}."
         )
-    sizes: dict[str, int | None] = {}
+    found: dict[str, int | None] = {}
     for place, (term, array) in enumerate(zip(terms, arrays, strict=True)):
         # Dimensions for which dots stand are left out of the comparison: they may broadcast.
         before, dots, behind = term.partition("...")
-        labels, rank = len(before) + len(behind), len(array.shape)
+        sizes = tuple(array.shape)
+        labels, rank = len(before) + len(behind), len(sizes)
         if rank < labels or (not dots and rank != labels):
             more = " at least" if dots else ""
             raise BadArgumentError(
                 f"Expected input {place} to have rank {labels}{more} but got: {rank}. Received: "
-                f"equation={shown(equation)}, an array of shape {tuple(array.shape)}."
+                f"equation={shown(equation)}, an array of shape {sizes}."
             )
-        shape = (*array.shape[: len(before)], *array.shape[rank - len(behind) :])
+        shape = (*sizes[: len(before)], *sizes[rank - len(behind) :])
         for label, size in zip(before + behind, shape, strict=True):
-            known = sizes.setdefault(label, size)
+            known = found.setdefault(label, size)
             if size is not None and known is not None and known != size:
                 raise BadArgumentError(
                     f"Expected dimension {known} for {shown(label)} of {shown(equation)} but got dimension {size}. "
-                    f"Received: input {place} of shape {tuple(array.shape)}."
+                    f"Received: input {place} of shape {sizes}."
                 )
 
 
