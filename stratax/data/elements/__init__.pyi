@@ -12,13 +12,13 @@ from ._block import are_plain as are_plain
 from ._block import as_objects as as_objects
 from ._block import beside as beside
 from ._block import concatenate_blocks as concatenate_blocks
+from ._block import expand as expand
+from ._block import expand_structure as expand_structure
+from ._block import is_of_composites as is_of_composites
 from ._block import shapes_of as shapes_of
 from ._block import stack_rows as stack_rows
 from ._boxes import box as box
 from ._boxes import decode_boxed as decode_boxed
-from ._boxes import expand as expand
-from ._boxes import expand_structure as expand_structure
-from ._boxes import is_of_composites as is_of_composites
 from ._codec import decode_records as decode_records
 from ._codec import encode_columns as encode_columns
 from ._composite import Composite as Composite

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import optree
 
 from stratax.base.shown import shown
-from stratax.data.elements._composite import Composite, is_composites
-from stratax.data.elements._structure import Row
+from stratax.data.elements._composite import NAMESPACE, Composite, is_composites, parts_of
+from stratax.data.elements._structure import Row, Structure, unflatten
 from stratax.errors import DataError
 
 
@@ -142,6 +143,13 @@ def _stack(parts: list[Any], component: int) -> np.ndarray:
     return np.stack(parts)
 
 
+def is_of_composites(block: Block) -> bool:
+    """Return whether elements have components that are made of several arrays."""
+    if isinstance(block, Columns):
+        return not are_plain(block.leaves)
+    return any(isinstance(leaf, Composite) for leaf in block.row(0))
+
+
 def are_plain(columns: Sequence[Any]) -> bool:
     """Return whether no column of a block holds composites."""
     # A loop, as it is asked for every block: numbers are never objects.
@@ -149,6 +157,16 @@ def are_plain(columns: Sequence[Any]) -> bool:
         if column.dtype.hasobject and is_composites(column):
             return False
     return True
+
+
+def expand(block: Block) -> Block:
+    """Return the first element of a block with the arrays that its composites are made of in their places."""
+    return ElementRows([parts_of(block.row(0))])
+
+
+def expand_structure(structure: Structure, row: Row) -> Structure:
+    """Return the structure of what :func:`expand` makes of an element."""
+    return optree.tree_structure(unflatten(structure, row), namespace=NAMESPACE)
 
 
 def as_objects(values: Sequence[Any]) -> np.ndarray:

@@ -1,32 +1,13 @@
-"""Components that are made of several arrays, where only arrays or bytes can stand (data layer)."""
+"""Components that are made of several arrays as bytes, one string for each (data layer)."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import optree
 
-from stratax.data.elements._block import Block, Columns, ElementRows, are_plain, as_objects
+from stratax.data.elements._block import Block, Columns, as_objects
 from stratax.data.elements._codec import decode_records, encode_columns
-from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, is_composites, parts_of
-from stratax.data.elements._structure import Row, Structure, unflatten
-
-
-def is_of_composites(block: Block) -> bool:
-    """Return whether elements have components that are made of several arrays."""
-    if isinstance(block, Columns):
-        return not are_plain(block.leaves)
-    return any(isinstance(leaf, Composite) for leaf in block.row(0))
-
-
-def expand(block: Block) -> Block:
-    """Return the first element of a block with the arrays that its composites are made of in their places."""
-    return ElementRows([parts_of(block.row(0))])
-
-
-def expand_structure(structure: Structure, row: Row) -> Structure:
-    """Return the structure of what :func:`expand` makes of an element."""
-    return optree.tree_structure(unflatten(structure, row), namespace=NAMESPACE)
+from stratax.data.elements._composite import CompositeSpec, is_composites, parts_of
 
 
 def box(columns: Sequence[np.ndarray]) -> list[np.ndarray]:
