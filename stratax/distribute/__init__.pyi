@@ -8,6 +8,7 @@ from stratax.parameter_servers.remote import MinSizePartitioner as MinSizePartit
 from stratax.parameter_servers.remote import Partitioner as Partitioner
 from stratax.parameter_servers.remote import Server as Server
 
+from . import layouts as layouts
 from .collectives import AllReduceCrossDeviceOps as AllReduceCrossDeviceOps
 from .collectives import CollectiveCommunication as CollectiveCommunication
 from .collectives import CommunicationImplementation as CommunicationImplementation

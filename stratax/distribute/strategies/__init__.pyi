@@ -15,6 +15,7 @@ from ._execution import workers_of as workers_of
 from ._extended import StrategyExtended as StrategyExtended
 from ._global_scope import experimental_set_strategy as experimental_set_strategy
 from ._in_python import InPython as InPython
+from ._layout import ReadyPattern as ReadyPattern
 from ._membership import Alone as Alone
 from ._membership import InStep as InStep
 from ._membership import OneOfMany as OneOfMany

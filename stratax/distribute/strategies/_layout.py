@@ -24,6 +24,15 @@ _LARGE = 1 << 20
 Axes = tuple[str | None, ...] | None
 
 
+class ReadyPattern(str):
+    """The expression of a rule that was written for many models, of which each has some of the variables.
+
+    It is for variables of as many dimensions as the rule has axes, which divide those that they can.
+    """
+
+    __slots__ = ()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
     """How variables are divided whose paths a regular expression is found in.
@@ -31,10 +40,17 @@ class Rule:
     Attributes:
         pattern: The expression.
         axes: The axes of the mesh by which dimensions are divided.
+        is_ready: Whether the expression is a `ReadyPattern`.
     """
 
     pattern: re.Pattern[str]
     axes: Axes
+    is_ready: bool = False
+
+    def matches(self, path: str, shape: Sequence[int]) -> bool:
+        """Return whether it says how a variable is divided."""
+        fits = not self.is_ready or self.axes is None or len(self.axes) == len(shape)
+        return fits and self.pattern.search(path) is not None
 
     def __str__(self) -> str:
         return f"{self.pattern.pattern!r}: {self.axes}"
@@ -92,7 +108,7 @@ class Layout:
             BadArgumentError: If the rule that matches has more axes than there are dimensions, or one does not divide.
         """
         for rule in self.rules:
-            if rule.pattern.search(path):
+            if rule.matches(path, shape):
                 self.matched[rule].add(path)
                 return Place(self._on(self._follow(rule, path, shape)), str(rule))
         return self._place_by_size(path, shape)
@@ -107,6 +123,11 @@ class Layout:
                 f"A layout's rule has more axes than a variable has dimensions. Expected: at most {len(shape)} for "
                 f"{shown(path)} of shape {tuple(shape)}. Received: {rule}."
             )
+        if rule.is_ready:
+            axes = [
+                axis if axis is None or size % self._mesh.shape[axis] == 0 else None
+                for size, axis in zip(shape, axes, strict=True)
+            ]
         for size, axis in zip(shape, axes, strict=False):
             if axis is not None and size % self._mesh.shape[axis]:
                 raise errors.BadArgumentError(
@@ -145,7 +166,7 @@ class Layout:
         """Return what is wrong with rules that have decided about no variable, a line each."""
         found = []
         for rule in self.rules:
-            if self.matched[rule]:
+            if self.matched[rule] or rule.is_ready:
                 continue
             hidden = sorted(
                 {path for paths in self.matched.values() for path in paths if rule.pattern.search(path)}
@@ -226,4 +247,4 @@ def _read_rule(mesh: Mesh, pattern: object, axes: object) -> Rule:
             "A layout's rule divides two dimensions by one axis. Expected: each axis once. Received: "
             f"{shown(pattern)}: {shown(axes)}."
         )
-    return Rule(compiled, None if axes is None else tuple(axes))
+    return Rule(compiled, None if axes is None else tuple(axes), isinstance(pattern, ReadyPattern))
