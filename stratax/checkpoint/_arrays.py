@@ -94,9 +94,8 @@ def read(
     opened = {key: ts.open(_read_spec(database, key), context=context) for key in wanted}
     for key, indices in wanted.items():
         store = opened.pop(key).result()
-        dtype, chunk = store.dtype.numpy_dtype, store.chunk_layout.read_chunk.shape
-        # A number is one chunk, of no shape.
-        if indices is None and (chunk is None or chunk == store.shape):
+        dtype, chunk = store.dtype.numpy_dtype, _chunk_of(store)
+        if indices is None and chunk == store.shape:
             # The value is what is read, and needs no other place.
             window.add(store.read(), store.size * dtype.itemsize, functools.partial(found.__setitem__, key))
             continue
@@ -112,6 +111,11 @@ def read(
             found[key] = HostParts(store.shape, dtype, _extents(indices[0]), parts)
     window.finish()
     return found
+
+
+def _chunk_of(store: Any) -> tuple[int, ...]:
+    # A number is one chunk, of no shape.
+    return store.chunk_layout.read_chunk.shape or ()
 
 
 def _read_block(store: Any, block: Bounds, parts: Mapping[Bounds, np.ndarray], window: "_Window") -> None:

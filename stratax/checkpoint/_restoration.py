@@ -158,11 +158,11 @@ class Restoration:
         # Input first, which can fail; assigning a checked value can't.
         for key, iterator in inputs.items():
             iterator.set_state(self._position(key))
-        _set(list(variables.values()), [values[key] for key in variables])
         self._given |= {id(thing): thing for _, thing, _ in pairs}
         self._left -= {*variables, *inputs}
         # Values that are in use need not stay in memory.
         self._kept = {key: value for key, value in self._kept.items() if key in self._left}
+        _set(list(variables.values()), [values.pop(key) for key in variables])
 
     def _find_parts(self, things: Mapping[str, Any]) -> dict[str, Sequence[storage.Bounds]]:
         """Return where the parts lie that this process has of variables, by their keys; whole ones are left out."""
@@ -314,12 +314,17 @@ def _resolve(key_path: str, aliases: Mapping[str, str]) -> str:
     return found
 
 
-def _set(variables: Sequence[keras.Variable], values: Sequence[np.ndarray | storage.HostParts]) -> None:
-    """Give variables values, where their arrays are now; also while a program is traced."""
-    whole, arrays = [], []
+def _set(variables: Sequence[keras.Variable], values: list[Any]) -> None:
+    """Give variables values, where their arrays are now; also while a program is traced.
+
+    The values are taken out of the list: what devices have, the host need not have any longer.
+    """
+    whole: list[keras.Variable] = []
+    arrays: list[np.ndarray] = []
     # The variables themselves, not what a region carries of them.
     with regions.outside_scopes():
-        for variable, value in zip(variables, values, strict=True):
+        for position, variable in enumerate(variables):
+            value, values[position] = values[position], None
             if not storage.has_value(variable):
                 regions.initialize(variable)
             if isinstance(value, storage.HostParts):

@@ -88,7 +88,9 @@ def _copies(arrays: Mapping[str, jax.Array]) -> dict[str, np.ndarray | storage.H
 
 def _parts_of(array: jax.Array) -> dict[storage.Bounds | None, jax.Array]:
     """Return what is copied of an array: the parts that this process saves, or all of it."""
-    return {**storage.own_parts(array)} if storage.is_divided(array) else {None: array}
+    if not storage.is_divided(array):
+        return {None: array}
+    return dict(storage.own_parts(array).items())
 
 
 def _join(

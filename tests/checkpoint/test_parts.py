@@ -24,6 +24,7 @@ WRITE = "stratax.checkpoint._arrays.write"
 WAIT = CheckpointOptions(enable_async=False)
 # 40 is divided by 2, 4, 5 and 8.
 LAYOUT = {"kernel": (None, "shard")}
+PAIR = {"first/kernel": ("shard", "model"), "first/bias": ("model",), "second/kernel": ("model", "shard")}
 ARRANGEMENTS = {
     "one": lambda: OneDeviceStrategy("/cpu:3"),
     "mirrored 2": lambda: MirroredStrategy(CPUS[:2]),
@@ -33,6 +34,7 @@ ARRANGEMENTS = {
     "sharded 5": lambda: ShardedStrategy(CPUS[:5], layout=LAYOUT),
     "sharded 8": lambda: ShardedStrategy(CPUS, layout=LAYOUT),
     "hybrid 8": lambda: ShardedStrategy(CPUS, replicas=2, layout=LAYOUT),
+    "tensor parallel 2x4": lambda: ShardedStrategy(CPUS, model=4, layout=PAIR),
 }
 
 
@@ -78,7 +80,7 @@ def places_of(model):
 def saved(tmp_path_factory):
     """Of some arrangements a checkpoint, the state in it, and the losses of the next epochs."""
     found = {}
-    for name in ("one", "sharded 8", "hybrid 8"):
+    for name in ("one", "sharded 8", "hybrid 8", "tensor parallel 2x4"):
         model, checkpoint = built(ARRANGEMENTS[name]())
         trained(model)
         path = checkpoint.write(tmp_path_factory.mktemp("saved") / "ckpt", WAIT)

@@ -18,6 +18,7 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.checkpoint import saving
+from stratax.core.storage import HostParts
 from stratax.tensorflow.checkpoints import _tensorflow
 from stratax.tensorflow.checkpoints._matches import AS_ASKED, Matches, unique
 from stratax.tensorflow.checkpoints._tensorflow_objects import Objects, is_seed
@@ -31,6 +32,9 @@ _COPIES = "_all_variables/"
 _NAMED = 5
 # What the names of the files of a checkpoint end in.
 _PART = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
+
+# Of variables that devices have in parts, these.
+_Array = np.ndarray | HostParts
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -275,7 +279,8 @@ class _Conversion:
         found = Matches(self._source, self._objects, self._by_name, self._renamed, target)
         matches = found.found
         self._check_asked({key for key, why in matches.values() if why == AS_ASKED})
-        rows, arrays = [], {}
+        rows: list[ConversionRow] = []
+        arrays: dict[str, _Array] = {}
         fresh = _fresh_optimizers(target, matches) - found.other_optimizers
         for here, own in target.arrays.items():
             key, why = matches.get(here, (None, ""))
@@ -314,7 +319,7 @@ class _Conversion:
                     f"its key, as the report lists them. Received: {shown(asked)}."
                 )
 
-    def _like(self, key: str, own: np.ndarray) -> np.ndarray | str:
+    def _like(self, key: str, own: _Array) -> np.ndarray | str:
         """Return a value as a variable holds it; a reason if it can't."""
         shape, dtype = self._source.shapes[key], self._source.dtypes[key]
         if shape != own.shape:
@@ -327,7 +332,7 @@ class _Conversion:
         return f"its dtype is {_dtype_name(dtype)}, the variable's {own.dtype.name}, which can't hold it"
 
     def _row(
-        self, status: str, key: str, *, here: str | None = None, like: np.ndarray | None = None, **others: Any
+        self, status: str, key: str, *, here: str | None = None, like: _Array | None = None, **others: Any
     ) -> ConversionRow:
         if like is not None:
             others |= {"here_shape": like.shape, "here_dtype": like.dtype.name}
@@ -344,7 +349,7 @@ class _Conversion:
     def _report(
         self,
         rows: list[ConversionRow],
-        arrays: dict[str, np.ndarray],
+        arrays: dict[str, _Array],
         names: dict[str, str],
         aliases: dict[str, str],
     ) -> Report:

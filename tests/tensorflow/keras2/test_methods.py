@@ -8,6 +8,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors
+from stratax.distribute import ShardedStrategy
 from stratax.seams import keras2 as seam
 from tests.golden import conversion_cases
 
@@ -165,6 +166,18 @@ class TestWeightsOfTensorFlow:
         assert model.optimizer.iterations == 0
         with pytest.raises(errors.RestoreError, match="no weights of the model"):
             status.assert_consumed()
+
+    def test_a_model_in_parts_takes_them_into_its_places(self):
+        layout = {"(first|shared|last)/kernel": ("shard",)}
+        with ShardedStrategy(["/cpu:0", "/cpu:1"], layout=layout).scope():
+            model = conversion_cases.model(tf.keras)
+        places = [weight.value.sharding for weight in model.weights]
+        assert sum(not place.is_fully_replicated for place in places) == 3
+        model.load_weights(str(CONVERSIONS / "keras2_adam" / "ckpt-1")).expect_partial()
+        assert [weight.value.sharding for weight in model.weights] == places
+        with np.load(CONVERSIONS / "keras2_adam" / "numbers.npz") as golden:
+            predicted = np.asarray(model(conversion_cases.batches()[0], training=False))
+            np.testing.assert_allclose(predicted, golden["predicted"], atol=1e-6)
 
     def test_another_model_stays_as_it_is(self):
         model = tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Dense(5)])
