@@ -90,12 +90,15 @@ class EagerPrograms:
             args = (*args, *map(kwargs.pop, self._arrays[len(args) :]))
         if Jax.array is None and "jax" in sys.modules:
             Jax.find()
-        operands: Sequence[Any] | None = args[: self._count]
-        for operand in args[: self._count]:
+        operands = args[: self._count]
+        for operand in operands:
             if type(operand) is not Jax.array or operand.dtype.itemsize == _SIZE_OF_HALVES:
-                operands = _send(args[: self._count]) if self._sends else None
+                sent = _send(operands) if self._sends else None
+                if sent is None:
+                    return NOT_COMPUTED
+                operands = sent
                 break
-        if operands is None or TRACING.get() or PIPELINE.get() is not None or not Jax.is_top_level():
+        if TRACING.get() or PIPELINE.get() is not None or not Jax.is_top_level():
             return NOT_COMPUTED
         key: Hashable = Jax.floatx()
         if len(args) > self._count or kwargs:
@@ -129,7 +132,7 @@ class EagerPrograms:
         return program
 
 
-def _send(operands: Sequence[Any]) -> list[Any] | None:
+def _send(operands: Sequence[Any]) -> tuple[Any, ...] | None:
     """Return arrays as a program takes them; None if one of them is something else, or one that it would not do for."""
     sent = []
     for operand in operands:
@@ -140,7 +143,7 @@ def _send(operands: Sequence[Any]) -> list[Any] | None:
             sent.append(operand)
         else:
             return None
-    return sent
+    return tuple(sent)
 
 
 def _make_key(option: object) -> Hashable:

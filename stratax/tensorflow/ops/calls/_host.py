@@ -34,8 +34,10 @@ def kinds_of(operands: Sequence[Any]) -> int:
     found = 0
     for operand in operands:
         kind = type(operand)
-        if isinstance(operand, np.ndarray):
-            if operand.dtype.kind in _TEXT_KINDS and is_text_array(operand):
+        if kind is np.ndarray and operand.dtype.kind not in _TEXT_KINDS:
+            found |= ARRAY
+        elif isinstance(operand, np.ndarray):
+            if is_text_array(operand):
                 found |= TEXT
             else:
                 # What a tape follows computes on a device.
