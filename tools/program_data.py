@@ -541,7 +541,11 @@ def make_sentencepiece(folder: Path, home: Path) -> None:
         vocab_size=200,
         hard_vocab_limit=False,
         minloglevel=2,
-        user_defined_symbols=["<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"],
+        # XLNet's and ALBERT's.
+        user_defined_symbols=[
+            *("<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"),
+            *("[CLS]", "[SEP]", "[MASK]"),
+        ],
     )
     config = {"d_head": 8, "d_inner": 32, "d_model": 16, "ff_activation": "gelu", "n_head": 2, "n_layer": 2}
     xlnet = config | {"n_token": 300, "untie_r": True}

@@ -19,13 +19,11 @@ from collections.abc import Callable, Sequence
 from stratax.base.shown import shown
 from stratax.errors import BackendError
 from stratax.startup import backend
-from stratax.tf import _own_modules, _stubs
+from stratax.tf import _companions, _own_modules, _stubs
 
 _OWN = "stratax.tf"
 _TENSORFLOW = "tensorflow"
 _ESTIMATOR = "tensorflow_estimator"
-# A folder with a package `tensorflow`: in front of the installed ones, it makes a process take Stratax for TensorFlow.
-STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_stand_in")
 
 _log = logging.getLogger("stratax")
 
@@ -101,8 +99,8 @@ def load_ipython_extension(shell: object) -> None:
 
 def _pass_on(environment: "os._Environ[str] | dict[str, str]") -> None:
     paths = environment.get("PYTHONPATH", "").split(os.pathsep)
-    if STAND_IN not in paths:
-        environment["PYTHONPATH"] = os.pathsep.join([STAND_IN, *filter(None, paths)])
+    if _companions.STAND_IN not in paths:
+        environment["PYTHONPATH"] = os.pathsep.join([_companions.STAND_IN, *filter(None, paths)])
 
 
 def environment_as_tensorflow() -> dict[str, str]:
@@ -115,11 +113,11 @@ def environment_as_tensorflow() -> dict[str, str]:
 
 
 def _is_stand_in(spec: importlib.machinery.ModuleSpec | None) -> bool:
-    return spec is not None and spec.origin is not None and spec.origin.startswith(STAND_IN)
+    return spec is not None and spec.origin is not None and spec.origin.startswith(_companions.STAND_IN)
 
 
 def _tell_what_is_hidden() -> None:
-    folders = [path for path in sys.path if os.path.abspath(path) != STAND_IN]
+    folders = [path for path in sys.path if os.path.abspath(path) != _companions.STAND_IN]
     hidden = importlib.machinery.PathFinder.find_spec(_TENSORFLOW, folders)
     if hidden is not None and hidden.origin is not None:
         _log.debug("`import tensorflow` gives stratax.tf in this process, not %s.", hidden.origin)
@@ -162,6 +160,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         if fullname.split(".")[0] == _ESTIMATOR and _is_taken_for_tensorflow(f"{_TENSORFLOW}."):
             # A package of its own, which TensorFlow 1 has below `tensorflow.python`.
             return _find_private(fullname, fullname.partition(".")[2])
+        if (stand_in := _companions.place_of(fullname)) is not None:
+            return _as_spec(fullname, importlib.import_module(stand_in))
         parent = sys.modules.get(place)
         if parent is None or not (fullname.startswith(f"{_OWN}.") or _is_taken_for_tensorflow(fullname)):
             return None

@@ -4,7 +4,7 @@ import stratax.io.gfile
 import stratax.tensorflow.checkpoints.listing
 from stratax.io.gfile import GFile as GFile
 
-Copy = stratax.io.gfile.copy
+Copy = stratax.tensorflow.checkpoints.listing.copy
 DeleteRecursively = stratax.io.gfile.rmtree
 Exists = stratax.tensorflow.checkpoints.listing.exists
 FastGFile = stratax.io.gfile.GFile
@@ -14,7 +14,7 @@ ListDirectory = stratax.tensorflow.checkpoints.listing.listdir
 MakeDirs = stratax.io.gfile.makedirs
 MkDir = stratax.io.gfile.mkdir
 Open = stratax.io.gfile.GFile
-Remove = stratax.io.gfile.remove
-Rename = stratax.io.gfile.rename
+Remove = stratax.tensorflow.checkpoints.listing.remove
+Rename = stratax.tensorflow.checkpoints.listing.rename
 Stat = stratax.io.gfile.stat
 Walk = stratax.io.gfile.walk

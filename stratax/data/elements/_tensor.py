@@ -72,6 +72,10 @@ class TensorMethods:
         """Return the shape, as a tensor's `get_shape`."""
         return TensorShape(self.shape)
 
+    def _numpy(self) -> Any:
+        # As TensorFlow's own libraries ask for it.
+        return self.numpy()  # type: ignore[attr-defined]
+
     def set_shape(self, shape: object) -> None:
         """Check that the array has a shape, as a tensor's `set_shape`: shapes are known.
 

@@ -99,7 +99,7 @@ def install() -> None:
     methods["assign"] = property(_assign)
     # Arrays with values first, then traced ones.
     jax_arrays.give_attributes(
-        {**methods, "numpy": numpy}, {**methods, **_OF_GRAPHS, "numpy": property(_no_value)}
+        {**methods, "numpy": numpy, "_numpy": numpy}, {**methods, **_OF_GRAPHS, "numpy": property(_no_value)}
     )
     # Layers of Keras 2 say by it whether a tensor depends on `training`, which each call is told here.
     jax_arrays.take_mark("_uses_learning_phase")
