@@ -15,6 +15,8 @@ from ._divided import spec_on as spec_on
 from ._exchange import merge_or_pack as merge_or_pack
 from ._exchange import over_replicas as over_replicas
 from ._exchange import sum_over_replicas as sum_over_replicas
+from ._logical_devices import replicate_to_devices as replicate_to_devices
+from ._logical_devices import split_to_devices as split_to_devices
 from ._losses import compute_average_loss as compute_average_loss
 from ._losses import scale_regularization_loss as scale_regularization_loss
 from ._reduce_op import ReduceOp as ReduceOp

@@ -1,12 +1,15 @@
 """`TPUStrategy` (distribute layer)."""
 
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import Array
 from stratax.cluster import Cluster, TPUClusterResolver, connect, local_devices
+from stratax.distribute.replicas import replicate_to_devices, split_to_devices
 from stratax.distribute.strategies._workers import WorkersStrategy, devices_of
 
 
@@ -56,21 +59,48 @@ class TPUStrategy(WorkersStrategy):
         """The resolver that found the TPU."""
         return self._resolver
 
-    def experimental_split_to_logical_devices(self, tensor: object, partition_dimensions: object) -> NoReturn:
-        """Refuse to divide a tensor of one replica over several cores: a replica is one core.
+    def experimental_split_to_logical_devices(
+        self, tensor: Array, partition_dimensions: Sequence[int]
+    ) -> Array:
+        """Have the cores of a replica divide the work on a tensor, as in TensorFlow; here a replica is one core.
 
         Args:
             tensor: The tensor.
-            partition_dimensions: Into how many parts each of its dimensions was to be divided.
+            partition_dimensions: Into how many parts each of its dimensions is divided: 1.
+
+        Returns:
+            The tensor.
 
         Raises:
-            UnimplementedError: In any case.
+            BadArgumentError: If that is not a number for each dimension, or their product is not 1. Replicas of several
+                devices are those of a `ShardedStrategy(model=...)`.
         """
-        raise errors.UnimplementedError(
-            "experimental_split_to_logical_devices divides a tensor over the cores of one replica, and each replica of "
-            f"a TPUStrategy here is one core. Received: partition_dimensions={shown(partition_dimensions)}. Leave the "
-            "call out, or lay out the model's arrays over all cores with `keras.distribution.ModelParallel`."
-        )
+        return split_to_devices(tensor, partition_dimensions, self.mesh)
+
+    def experimental_replicate_to_logical_devices(self, tensor: Array) -> Array:
+        """Have each core of a replica have the whole of a tensor, as in TensorFlow; here a replica is one core.
+
+        Args:
+            tensor: The tensor.
+        """
+        return replicate_to_devices(tensor, self.mesh)
+
+    def experimental_assign_to_logical_device(self, tensor: Array, logical_device_id: int) -> Array:
+        """Have one core of a replica compute a tensor, as in TensorFlow; here a replica is one core.
+
+        Args:
+            tensor: The tensor.
+            logical_device_id: The number of the core in its replica: 0.
+
+        Raises:
+            BadArgumentError: If it is another one.
+        """
+        if logical_device_id != 0:
+            raise errors.BadArgumentError(
+                "A replica of a TPUStrategy is one core. Expected: logical_device_id=0. Received: "
+                f"logical_device_id={shown(logical_device_id)}."
+            )
+        return tensor
 
 
 def _find_assigned_cores(assignment: Any, cluster: Cluster) -> list[jax.Device]:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cluster import forks
 
-PROGRAM = """
+PROGRAM = r"""
 import numpy as np
 import pytest
 import stratax as sx
@@ -30,8 +30,16 @@ for wrong in ([], ["TPU:9"]):
         sx.distribute.TPUStrategy(experimental_device_assignment=wrong)
 
 assert strategy.extended.worker_devices == strategy.extended.parameter_devices == strategy.device_names
-with pytest.raises(errors.UnimplementedError, match="each replica of a TPUStrategy here is one core"):
-    strategy.experimental_split_to_logical_devices(value, [1, 2])
+image = np.zeros((4, 8), np.float32)
+assert strategy.experimental_split_to_logical_devices(image, [1, 1]) is image
+assert strategy.experimental_replicate_to_logical_devices(image) is image
+assert strategy.experimental_assign_to_logical_device(image, 0) is image
+with pytest.raises(errors.BadArgumentError, match=r"Expected: 1. Received: partition_dimensions=\[1, 2\]"):
+    strategy.experimental_split_to_logical_devices(image, [1, 2])
+with pytest.raises(errors.BadArgumentError, match="for each dimension"):
+    strategy.experimental_split_to_logical_devices(image, [1])
+with pytest.raises(errors.BadArgumentError, match="Received: logical_device_id=1"):
+    strategy.experimental_assign_to_logical_device(image, 1)
 assert float(half.extended.reduce_to("sum", value, value)) == 1
 
 central = sx.distribute.CentralStorageStrategy()

@@ -28,6 +28,10 @@ class InputPipelineConfig:
     SLICED = 5
 
 
+# As TensorFlow has them.
+_CORES = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
 class TPUConfig(
     collections.namedtuple(
         "TPUConfig",
@@ -52,12 +56,14 @@ class TPUConfig(
         iterations_per_loop: How many steps one program runs; the last one is shortened. Hooks, checkpoints and
             summaries come between programs.
         num_shards: How many cores there are; None for as many as there are found.
-        num_cores_per_replica: Must be None or 1: a model on several cores is not supported.
+        num_cores_per_replica: How many cores of one host share a replica, a power of two up to 128; None for 1. Where
+            there are fewer devices, all of them do.
         per_host_input_for_training: Whether `input_fn` gives batches of a host and not of a core; or one of
             :class:`InputPipelineConfig`.
         tpu_job_name: Ignored.
         initial_infeed_sleep_secs: Ignored: there is no infeed to wait for.
-        input_partition_dims: Must be None, as `num_cores_per_replica`.
+        input_partition_dims: Into how many parts the cores of a replica divide each dimension of features, and of
+            labels: a list of one or two structures of lists, with None for what is not divided. It changes no number.
         eval_training_input_configuration: `InputPipelineConfig.PER_HOST_V1`, by which evaluation divides its input as
             training does, or `SLICED`.
         experimental_host_call_every_n_steps: At every how many steps the host call is made.
@@ -114,12 +120,13 @@ class TPUConfig(
                 "eval_training_input_configuration must be InputPipelineConfig.PER_HOST_V1 or SLICED. Received: "
                 f"eval_training_input_configuration={shown(eval_training_input_configuration)}."
             )
-        if num_cores_per_replica not in (None, 1) or input_partition_dims is not None:
+        if num_cores_per_replica is not None and num_cores_per_replica not in _CORES:
             raise errors.BadArgumentError(
-                "A model that is divided among several cores is not supported. Expected: num_cores_per_replica=None "
-                f"and input_partition_dims=None. Received: num_cores_per_replica={shown(num_cores_per_replica)}, "
-                f"input_partition_dims={shown(input_partition_dims)}."
+                f"num_cores_per_replica must be one of {_CORES}. Received: "
+                f"num_cores_per_replica={shown(num_cores_per_replica)}."
             )
+        if input_partition_dims is not None:
+            _check_partition(input_partition_dims, num_cores_per_replica, per_host_input_for_training)
         if experimental_feed_hook is not None:
             raise errors.BadArgumentError(
                 "experimental_feed_hook is not supported: there is no infeed. Received: "
@@ -145,6 +152,20 @@ class TPUConfig(
             experimental_host_call_every_n_steps,
             experimental_allow_per_host_v2_parallel_get_next,
             experimental_feed_hook,
+        )
+
+
+def _check_partition(dims: Any, cores: int | None, pipeline: bool | int) -> None:
+    if not isinstance(dims, list | tuple) or len(dims) not in (1, 2):
+        raise errors.BadArgumentError(
+            "input_partition_dims must be a list of one or two structures, for features and labels. Received: "
+            f"input_partition_dims={shown(dims)}."
+        )
+    if cores is None or pipeline is True or pipeline != InputPipelineConfig.PER_HOST_V2:
+        raise errors.BadArgumentError(
+            "input_partition_dims needs num_cores_per_replica, and per_host_input_for_training="
+            f"InputPipelineConfig.PER_HOST_V2. Received: num_cores_per_replica={cores}, "
+            f"per_host_input_for_training={pipeline}."
         )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.data import Dataset
-from stratax.distribute import InputContext, Strategy, TPUStrategy, detect_strategy
-from stratax.distribute.replicas import get_strategy
+from stratax.distribute import InputContext, ShardedStrategy, Strategy, TPUStrategy, detect_strategy
+from stratax.distribute.replicas import get_strategy, split_to_devices
 from stratax.distribute.strategies import default_strategy
 from stratax.tensorflow.estimator import _calls, _inputs
 from stratax.tensorflow.estimator._estimator import Estimator
@@ -154,6 +154,9 @@ class TPUEstimator(Estimator):
                 self._tpu_strategy = TPUStrategy(self._config.cluster)  # type: ignore[attr-defined]
             else:
                 self._tpu_strategy = detect_strategy()
+            cores = self._tpu_config.num_cores_per_replica or 1
+            if cores > 1:
+                self._tpu_strategy = _with_cores(self._tpu_strategy, cores)
         return self._tpu_strategy
 
     def _strategy(self, field: str) -> Strategy:
@@ -205,6 +208,10 @@ class TPUEstimator(Estimator):
         if self._pipeline(mode, strategy) in _DIVIDED:
             features, labels = self._batch_back(features, labels)
         labels = None if mode == ModeKeys.PREDICT else labels
+        dims = self._tpu_config.input_partition_dims
+        if dims is not None and strategy.mesh.shape["model"] > 1:
+            features = _divide_input(features, dims[0], strategy)
+            labels = _divide_input(labels, dims[1] if len(dims) > 1 else None, strategy)
         return self._check_spec(
             _calls.call_model_fn(self._model_fn, features, labels, mode, params, self._config)
         )
@@ -293,6 +300,38 @@ class TPUEstimator(Estimator):
             lambda array, axis: jnp.moveaxis(array, 0, axis) if axis else array,
         )
         return (given[0], None) if labels is None else given
+
+
+def _with_cores(strategy: Strategy, cores: int) -> Strategy:
+    """Return a strategy on the devices of another one, of which so many share a replica."""
+    if strategy.extended.membership.share.processes > 1:
+        raise errors.UnimplementedError(
+            "Replicas of several cores are for the cores of one host. Expected: num_cores_per_replica=None. Received: "
+            f"num_cores_per_replica={cores} with {shown(strategy)}."
+        )
+    count = len(strategy.devices)
+    cores = min(cores, count)
+    if cores == 1 or strategy.mesh.shape["model"] == cores:
+        return strategy
+    if count % cores:
+        raise errors.BadArgumentError(
+            f"num_cores_per_replica must divide the {count} cores. Received: num_cores_per_replica={cores}."
+        )
+    return ShardedStrategy(list(strategy.devices), replicas=count // cores, model=cores)
+
+
+def _divide_input(value: Any, dims: Any, strategy: Strategy) -> Any:
+    """Return tensors whose work the cores of a replica divide, as `input_partition_dims` says."""
+    if dims is None or value is None:
+        return value
+    if isinstance(value, Mapping):
+        by_name = dims if isinstance(dims, Mapping) else {}
+        return {key: _divide_input(each, by_name.get(key), strategy) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(
+            _divide_input(each, part, strategy) for each, part in zip(value, dims, strict=True)
+        )
+    return split_to_devices(value, dims, strategy.mesh)
 
 
 def _each_moved(element: object, axes: Sequence[int], move: Callable[[Any, int], Any]) -> Any:

@@ -2,6 +2,7 @@
 
 import functools
 
+import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
@@ -118,6 +119,43 @@ def test_cores_train_as_one_device_does(tmp_path, by_host):
     assert seen == [(16 if by_host is True else 2, 8)] * calls + [(16, 1)]
     for name, value in weights(one).items():
         np.testing.assert_allclose(weights(many)[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize(("cores", "dims"), [(4, [[1, 4]]), (2, [{"x": [1, 2], "other": None}, [2, 1]])])
+def test_cores_that_share_a_replica_train_as_one_device_does(tmp_path, cores, dims, monkeypatch):
+    divided = []
+    constrain = jax.lax.with_sharding_constraint
+
+    def note(array, sharding):
+        divided.append((np.shape(array), tuple(sharding.spec))) if isinstance(array, jax.Array) else None
+        return constrain(array, sharding)
+
+    monkeypatch.setattr(jax.lax, "with_sharding_constraint", note)
+    is_named = isinstance(dims[0], dict)
+
+    def given(params):
+        batches = input_fn(params)
+        return batches.map(lambda x, y: ({"x": x, "other": y}, y)) if is_named else batches
+
+    def function(features, labels, mode, params):
+        return model_fn(features["x"] if is_named else features, labels, mode, params)
+
+    def made(folder, config, use_tpu):
+        return tpu.TPUEstimator(function, str(folder), config, use_tpu=use_tpu, train_batch_size=16)
+
+    config = tpu.TPUConfig(
+        2, 8 // cores, cores, tpu.InputPipelineConfig.PER_HOST_V2, input_partition_dims=dims
+    )
+    many = made(tmp_path / "many", tpu.RunConfig(config, train_distribute=strategy(8)), True)
+    one = made(tmp_path / "one", tpu.RunConfig(tpu.TPUConfig(2)), False)
+    many.train(given, steps=4)
+    one.train(given, steps=4)
+    for name, value in weights(one).items():
+        np.testing.assert_allclose(weights(many)[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+    assert ((16 * cores // 8, 4), (None, "model")) in divided
+    wrong = tpu.RunConfig(tpu.TPUConfig(2, 8, 4), train_distribute=strategy(8))
+    with pytest.raises(errors.BadArgumentError, match="Expected: 2, the number of cores"):
+        made(tmp_path / "wrong", wrong, True)
 
 
 def test_evaluation_and_prediction_take_every_example_once(tmp_path):
