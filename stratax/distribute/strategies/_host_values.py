@@ -54,9 +54,11 @@ def _place(variable: Any, value: np.ndarray) -> Any:
         return value
     storage.check_fits([value])
     # Copied: on CPUs, JAX shares the memory of a NumPy array, which may change later.
-    return jax.make_array_from_callback(
+    made = jax.make_array_from_callback(
         held.shape, held.sharding, lambda index: np.array(value[index], held.dtype)
     )
+    # One after the other: the host has what is on its way, of a whole model where nobody waits.
+    return jax.block_until_ready(made)
 
 
 def _reading(original: Callable[..., Any]) -> Callable[..., Any]:

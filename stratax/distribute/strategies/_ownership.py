@@ -156,6 +156,8 @@ def creating(original: Callable[..., None]) -> Callable[..., None]:
             # Whole on one device, and divided at once: the value is the one that a single device would have. Keras 3.15
             # compiles initializers of divided variables instead, which rounds otherwise.
             self._initialize(self._convert_to_tensor(initializer(self._shape, dtype=self._dtype)))
+            # One after the other: those that are on their way lie whole on that device, all of them.
+            jax.block_until_ready(self._value)
         else:
             original(self, _of_all(self, initializer))
 
