@@ -349,7 +349,7 @@ class _Conversion:
     def _report(
         self,
         rows: list[ConversionRow],
-        arrays: dict[str, _Array],
+        arrays: Mapping[str, _Array],
         names: dict[str, str],
         aliases: dict[str, str],
     ) -> Report:
