@@ -64,7 +64,7 @@ def import_probability() -> None:
         if isinstance(found, types.ModuleType) and not name.startswith("_"):
             setattr(package, name, found)
             sys.modules[f"{_PROBABILITY}.{name}"] = found
-    samplers = importlib.import_module(f"{_FOR_JAX}.internal.samplers")
+    samplers: Any = importlib.import_module(f"{_FOR_JAX}.internal.samplers")
     samplers.sanitize_seed = _with_any_seed(samplers.sanitize_seed)
     distribution = form.distributions.Distribution
     distribution._call_sample_n = _with_a_seed(distribution._call_sample_n)

@@ -20,6 +20,8 @@ _KERAS2 = (
     ("ModelCheckpoint", "filepath", frozenset({"period", "options"})),
 )
 _EMPTY = _sources.SourceModule("")
+# Programs import it, and use it for some of their settings.
+_IMPORTABLE = frozenset({"tensorflow_hub"})
 
 
 class Meaning(NamedTuple):
@@ -88,7 +90,9 @@ class ProgramReader(ast.NodeVisitor):
             path = _path_of(alias.name)
             root, _, _ = alias.name.partition(".")
             self._bind_name(alias.asname or root, None)
-            if path is None:
+            if path is None and root in _IMPORTABLE:
+                self._bind_name(alias.asname or root, Meaning(root, _EMPTY))
+            elif path is None:
                 self._find_library(node, alias.name)
             elif (known := self._resolve(node, path)) and alias.asname:
                 self._bind_name(alias.asname, known)
@@ -330,7 +334,9 @@ def _has(parent: Meaning, name: str, others: tuple[str, ...]) -> bool:
 def _describe_missing(parent: Meaning, name: str, others: tuple[str, ...] = ()) -> str:
     if isinstance(parent.what, _sources.SourceModule) and parent.what.name.startswith(_OWN):
         return _names.describe(parent.what.name, name, short=True)
-    found = [said for each in (f"{parent.path}.{name}", *others) if (said := _missing.sentence(each))]
+    # Of a library that can be imported, what is said of it is said of what it has.
+    named = [f"{parent.path}.{name}", *others, *({parent.path} & _IMPORTABLE)]
+    found = [said for each in named if (said := _missing.sentence(each))]
     kind = "name" if isinstance(parent.what, _sources.SourceModule) else "method"
     return found[0] if found else f"{parent.path} has no {kind} {name} here."
 

@@ -156,8 +156,8 @@ def test_methods_of_datasets_are_checked():
 
 
 def test_libraries_that_need_tensorflow_are_told_of():
-    (finding,) = migration.check_source("import tensorflow_hub as hub")
-    assert (finding.name, finding.line) == ("tensorflow_hub", 1)
+    (finding,) = migration.check_source("import tensorflow_text as text")
+    assert (finding.name, finding.line) == ("tensorflow_text", 1)
     assert "Instead:" in finding.message
 
 
@@ -238,3 +238,10 @@ def test_a_function_of_one_cell_is_called_in_another(tmp_path):
     (tmp_path / "a.ipynb").write_text(json.dumps(notebook))
     (found,) = migration.check([tmp_path])
     assert (found.cell, found.line, found.kind) == (1, 3, "missing")
+
+
+def test_of_a_library_that_can_be_imported_what_it_has_is_told_of():
+    text = "import tensorflow_hub as hub\nif handle:\n    hub.load(handle)\nfrom tensorflow_hub import KerasLayer\n"
+    found = migration.check_source(text)
+    assert [(each.line, each.name) for each in found] == [(3, "tensorflow_hub.load"), (4, "tensorflow_hub")]
+    assert all("Instead: a model of `tf.keras.applications`" in each.message for each in found)

@@ -147,7 +147,7 @@ class CannedHead(_Interface, abc.ABC):
         raise NotImplementedError
 
 
-class _Canned(_Interface, LogitsHead):
+class _Canned(_Interface, LogitsHead):  # type: ignore[misc]  # TensorFlow 1's arguments
     """A head on one array of logits, in TensorFlow 1's interface."""
 
     def _keep_losses(self, loss_reduction: str) -> None:
@@ -210,10 +210,10 @@ class _Canned(_Interface, LogitsHead):
         }
 
 
-CannedHead.register(_Canned)
+CannedHead.register(_Canned)  # type: ignore[type-abstract]
 
 
-class BinaryLogisticHead(_Canned, _Binary):
+class BinaryLogisticHead(_Canned, _Binary):  # type: ignore[misc]  # TensorFlow 1's arguments
     """TensorFlow 1's head for two classes, `_BinaryLogisticHeadWithSigmoidCrossEntropyLoss`.
 
     Args:
@@ -260,7 +260,7 @@ class BinaryLogisticHead(_Canned, _Binary):
         )
 
 
-class MultiClassSoftmaxHead(_Canned, _Classes):
+class MultiClassSoftmaxHead(_Canned, _Classes):  # type: ignore[misc]  # TensorFlow 1's arguments
     """TensorFlow 1's head for several classes, `_MultiClassHeadWithSoftmaxCrossEntropyLoss`.
 
     Args:
@@ -305,7 +305,7 @@ class MultiClassSoftmaxHead(_Canned, _Classes):
         )
 
 
-class MeanSquaredErrorHead(_Canned, _Regression):
+class MeanSquaredErrorHead(_Canned, _Regression):  # type: ignore[misc]  # TensorFlow 1's arguments
     """TensorFlow 1's head for numbers, `_RegressionHeadWithMeanSquaredErrorLoss`.
 
     Args:

@@ -132,9 +132,8 @@ def _sample(iterated: object) -> Any:
     """Return what an element of an array would be like, or a number of a range; None of what TensorFlow unrolls."""
     if isinstance(iterated, type(control.range(1))):
         return np.int32(0)
-    if not hasattr(iterated, "dtype") or not np.ndim(iterated):
-        return None
-    return np.zeros(np.shape(iterated)[1:], iterated.dtype)
+    shape, dtype = getattr(iterated, "shape", ()), getattr(iterated, "dtype", None)
+    return np.zeros(shape[1:], dtype) if len(shape) and dtype is not None else None
 
 
 _WATCHES: dict[str, Callable[..., bool]] = {
