@@ -8,6 +8,9 @@ import jax
 import jax.extend.core
 from jax.extend import core as jax_core
 
+# JAX 0.11 knows several ways to put a function where it is called, JAX 0.10 this one.
+_AT_ONCE = jax.Inline.JAX_EARLY if hasattr(jax, "Inline") else True
+
 # Gives the results of an equation, of the equation and its operands; None for those that it has.
 Rule = Callable[[Any, list[Any]], Sequence[Any] | None]
 
@@ -55,7 +58,7 @@ def inline(closed: jax.extend.core.ClosedJaxpr, arguments: Sequence[Any]) -> lis
         for name, value in equation.params.items()
         if isinstance(value, tuple) and name.partition("_")[0] in sizes
     }
-    return bind(equation, arguments, **changed, jaxpr=closed, inline=True)
+    return bind(equation, arguments, **changed, jaxpr=closed, inline=_AT_ONCE)
 
 
 @functools.cache

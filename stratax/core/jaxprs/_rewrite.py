@@ -12,7 +12,7 @@ def rewrite(
     change: Callable[[Any], Any],
     effects_of: Callable[[Any, bool], Any],
 ) -> jax.extend.core.ClosedJaxpr:
-    """Return a closed jaxpr in which equations, and those of the jaxprs inside it, are others.
+    """Return a closed jaxpr in which equations, and those of the jaxprs inside it, are others; itself if none is.
 
     Args:
         closed: The jaxpr.
@@ -20,7 +20,8 @@ def rewrite(
         effects_of: Gives the effects of what had some and has been changed, or has not; the same object where they
             stay.
     """
-    return jax_core.ClosedJaxpr(_Rewriter(change, effects_of).jaxpr(closed.jaxpr), closed.consts)
+    made = _Rewriter(change, effects_of).jaxpr(closed.jaxpr)
+    return closed if made is closed.jaxpr else jax_core.ClosedJaxpr(made, closed.consts)
 
 
 class _Rewriter:
