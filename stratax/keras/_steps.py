@@ -75,14 +75,21 @@ def _values(results: object) -> Any:
 
 
 def install() -> None:
-    """Let a metric's result be a variable, as on TensorFlow."""
+    """Let a metric's result be a variable, as on TensorFlow, and means be divided on the host."""
     seam.install("stratax.keras", {"keras.src.trainers.trainer:Trainer.get_metrics_result": _results_hook})
+    _metrics.install()
 
 
 def _results_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def get_metrics_result(self: keras.Model) -> Any:
-        return _values(original(self))
+        # Set without a block: each frame counts on the way of a step.
+        before = _metrics.DIVIDED_ON_HOST.get()
+        _metrics.DIVIDED_ON_HOST.set(True)
+        try:
+            return _values(original(self))
+        finally:
+            _metrics.DIVIDED_ON_HOST.set(before)
 
     return get_metrics_result
 

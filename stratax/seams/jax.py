@@ -21,8 +21,7 @@
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
 - `choose_options`: options of XLA that fit some programs only are asked for before a program is known.
 - `index_closed_over_arrays`: an array that lies on the mesh of a `shard_map` can't be indexed inside of it.
-- `call_again`: equal parts of a program are lowered once.
-- `end_to_end`, `hide_number`, `reshape`: `mlir.lower_fun` would trace a function for each of these operations.
+- `end_to_end`, `hide_numbers`, `reshape`: `mlir.lower_fun` would trace a function for each of these operations.
 - `new_variable`, `copy_equation`: parts of a program are made of others, and a trace is no place to change one.
 - `lower_apart`: XLA fuses what it finds side by side, and only a function that it does not inline is compiled alone.
 """
@@ -50,7 +49,7 @@ from jax._src import (
 )
 from jax._src.interpreters import ad, batching, partial_eval
 from jax._src.lib import _jax, xla_client
-from jax._src.lib.mlir.dialects import func, hlo
+from jax._src.lib.mlir.dialects import hlo
 from jax._src.numpy import indexing
 from jax.interpreters import mlir
 
@@ -61,7 +60,6 @@ make_gloo_tcp_collectives = _jax.make_gloo_tcp_collectives
 __all__ = [
     "TracedOperation",
     "ad",
-    "call_again",
     "call_back",
     "choose_options",
     "copy_equation",
@@ -70,7 +68,7 @@ __all__ = [
     "end_to_end",
     "forget_failed",
     "hardware_utils",
-    "hide_number",
+    "hide_numbers",
     "index_closed_over_arrays",
     "inputs_of_scan",
     "inside_axes",
@@ -236,28 +234,20 @@ def lower_apart(ctx: Any, function: Callable[..., Any], *operands: Any) -> Any:
 
     Args:
         ctx: The context of the lowering, with the types of the operands.
-        function: Computes one array.
+        function: Computes an array, or a list of arrays.
         *operands: The operands, as the lowering is given them.
     """
-    results = mlir.lower_fun(jax.jit(lambda *arrays: function(*arrays)), multiple_results=False)(
-        ctx, *operands
-    )
+    apart = jax.jit(lambda *arrays: jax.tree.leaves(function(*arrays)))
+    results = mlir.lower_fun(apart, multiple_results=True)(ctx, *operands)
     call = results[0].owner
     call.attributes[_ATTRIBUTES] = mlir.ir.DictAttr.get({"inlineable": mlir.ir.StringAttr.get("false")})
     return results
 
 
-def call_again(call: Any, *operands: Any) -> Any:
-    """Lower a call of the function that another operation calls, which has one result."""
-    again = func.CallOp([each.type for each in call.results], call.attributes["callee"], list(operands))
-    again.operation.attributes[_ATTRIBUTES] = call.attributes[_ATTRIBUTES]
-    return again.operation.results[0]
-
-
-def hide_number(number: int) -> Any:
-    """Lower a number, an unsigned one, that XLA does not put into what uses it."""
-    constant = mlir.ir_constant(np.uint32(number))
-    return hlo.optimization_barrier([constant])
+def hide_numbers(numbers: Sequence[int]) -> list[Any]:
+    """Lower numbers, unsigned ones, that XLA does not put into what uses them."""
+    barrier = hlo.OptimizationBarrierOp([mlir.ir_constant(np.uint32(number)) for number in numbers])
+    return list(barrier.results)
 
 
 def reshape(value: Any, shape: tuple[int, ...]) -> Any:

@@ -324,6 +324,9 @@ REPLACED = (
     Replaced(f"{_TRAINER}.compile", _FOLLOWS),
     Replaced(f"{_TRAINER}._symbolic_build", _LATE),
     Replaced(f"{_TRAINER}.get_metrics_result", "a metric's result may be a variable"),
+    Replaced(
+        "keras.src.metrics.reduction_metrics:Mean.result", "a model's means are divided without compiling"
+    ),
     *(Replaced(f"{_JAX_TRAINER}:JAXTrainer.{name}", _FOLLOWS) for name in CALLS),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.train_step", _STEP),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.test_step", _STEP),

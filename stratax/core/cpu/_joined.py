@@ -10,7 +10,6 @@ more quickly, and what looks at shapes (a norm, a product) stays as it is.
 """
 
 import dataclasses
-import functools
 import itertools
 import math
 from collections.abc import Hashable, Sequence, Set
@@ -24,15 +23,8 @@ from jax.extend import core as jax_core
 from jax.interpreters import mlir
 
 from stratax.core import jaxprs
-from stratax.seams.jax import (
-    call_again,
-    copy_equation,
-    end_to_end,
-    hide_number,
-    lower_apart,
-    new_variable,
-    reshape,
-)
+from stratax.core.cpu._parts import cut_results, lower_parts
+from stratax.seams.jax import copy_equation, end_to_end, lower_apart, new_variable
 
 # Larger ones take longer to copy, within some hundred steps, than their loop takes to compile.
 MAX_SIZE = 1 << 14
@@ -324,12 +316,13 @@ def _join_here(
         operands: list[Any] = [reader.scalars[number] for number in formula.scalars]
         operands += itertools.chain.from_iterable(zip(*members.values(), strict=True))
         added.append((operands, [*new.values()], formula))
-    if not added and len(equations) == len(given):
-        return closed
     equations += [
         _make_joined_equation(equations[-1], operands, made, formula, is_cut=True)
         for operands, made, formula in added
     ]
+    equations, outvars = cut_results(equations, outvars, set(results))
+    if len(equations) == len(given):
+        return closed
     longer = jaxprs.cut(closed, outputs=outvars, equations=equations)
     # Without what computed them one by one. What a program is given stays in its order, used or not.
     used = jaxprs.find_needed(longer.jaxpr, outvars, also=_is_kept)
@@ -429,28 +422,8 @@ def _lower_together(ctx: mlir.LoweringRuleContext, *operands: Any, formula: Form
     if not is_cut:
         return [result]
     one = jax.core.ShapedArray((sum(sizes),), result_type.dtype)
-    return _cut(ctx.replace(avals_in=[one]), result, shapes)
-
-
-def _cut(ctx: mlir.LoweringRuleContext, joined: object, shapes: list[tuple[int, ...]]) -> list[Any]:
-    """Cut an array apart, with one function for all parts of a size: XLA compiles a loop for each place otherwise."""
-    cuts: dict[int, Any] = {}
-    starts = itertools.accumulate((math.prod(shape) for shape in shapes), initial=0)
-    parts = []
-    for start, shape in zip(starts, shapes, strict=False):
-        size = math.prod(shape)
-        # Behind a barrier, or XLA would put each number into the function, and there would be one for each.
-        at = hide_number(start)
-        if size not in cuts:
-            offset = jax.core.ShapedArray((), np.dtype(np.uint32))
-            within = ctx.replace(avals_in=[*ctx.avals_in, offset])
-            cut = functools.partial(lax.dynamic_slice_in_dim, slice_size=size)
-            (part,) = lower_apart(within, cut, joined, at)
-            cuts[size] = part.owner
-        else:
-            part = call_again(cuts[size], joined, at)
-        parts.append(part if len(shape) == 1 else reshape(part, shape))
-    return parts
+    starts = list(itertools.accumulate(sizes, initial=0))[:-1]
+    return lower_parts(ctx.replace(avals_in=[one]), result, starts, shapes)
 
 
 mlir.register_lowering(joined_p, mlir.lower_fun(_each, multiple_results=True))

@@ -16,7 +16,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.surroundings import Slot
-from stratax.core import Variable, state, storage
+from stratax.core import Variable, cpu, state, storage
 from stratax.distribute.replicas import get_strategy, has_strategy, is_default
 
 if TYPE_CHECKING:
@@ -155,11 +155,12 @@ def creating(original: Callable[..., None]) -> Callable[..., None]:
         elif is_ours and _lay_out(self, get_strategy()):
             # Whole on one device, and divided at once: the value is the one that a single device would have. Keras 3.15
             # compiles initializers of divided variables instead, which rounds otherwise.
-            self._initialize(self._convert_to_tensor(initializer(self._shape, dtype=self._dtype)))
+            value = cpu.fill_on_host(initializer)(self._shape, dtype=self._dtype)
+            self._initialize(self._convert_to_tensor(value))
             # One after the other: those that are on their way lie whole on that device, all of them.
             jax.block_until_ready(self._value)
         else:
-            original(self, _of_all(self, initializer))
+            original(self, _of_all(self, cpu.fill_on_host(initializer)))
 
     return _initialize_with_initializer
 
