@@ -97,18 +97,21 @@ class Layout:
         """The mesh on whose axes variables are divided."""
         return self._mesh
 
-    def place_of(self, path: str, shape: Sequence[int]) -> Place:
+    def place_of(self, path: str, shape: Sequence[int], *, trainable: bool = True) -> Place:
         """Return where a variable lies.
 
         Args:
             path: Its path.
             shape: Its shape.
+            trainable: Whether it is trained. Of others those of fewer dimensions than a rule has axes are not meant by
+                it: an optimizer's variables have the names of those that they are for.
 
         Raises:
             BadArgumentError: If the rule that matches has more axes than there are dimensions, or one does not divide.
         """
         for rule in self.rules:
-            if rule.matches(path, shape):
+            is_meant = trainable or rule.axes is None or len(rule.axes) <= len(shape)
+            if is_meant and rule.matches(path, shape):
                 self.matched[rule].add(path)
                 return Place(self._on(self._follow(rule, path, shape)), str(rule))
         return self._place_by_size(path, shape)
@@ -124,10 +127,10 @@ class Layout:
                 f"{shown(path)} of shape {tuple(shape)}. Received: {rule}."
             )
         if rule.is_ready:
-            axes = [
+            axes = tuple(
                 axis if axis is None or size % self._mesh.shape[axis] == 0 else None
                 for size, axis in zip(shape, axes, strict=True)
-            ]
+            )
         for size, axis in zip(shape, axes, strict=False):
             if axis is not None and size % self._mesh.shape[axis]:
                 raise errors.BadArgumentError(

@@ -134,7 +134,7 @@ class ShardedStrategy(Strategy):
         print_fn(format_table(variables, places))
 
     def _place_of(self, variable: keras.Variable, layout: Layout) -> Place:
-        place = layout.place_of(variable.path, tuple(variable.shape))
+        place = layout.place_of(variable.path, tuple(variable.shape), trainable=variable.trainable)
         if _ownership.owner(variable) is not self:
             return place
         actual = sharding_in(variable, NamedSharding(layout.mesh, PartitionSpec()))
@@ -166,7 +166,9 @@ class DividedAmongDevices(OnDevices, UpdatesOnce):
         other = _BESIDE.get()
         if other is not None and tuple(other.shape) == tuple(variable.shape):
             return sharding_in(other, self.storage)
-        return self._layout.place_of(variable.path, tuple(variable.shape)).sharding
+        return self._layout.place_of(
+            variable.path, tuple(variable.shape), trainable=variable.trainable
+        ).sharding
 
     def make_beside(self, variable: keras.Variable, make: Callable[[], Any]) -> Any:
         with _BESIDE.holding(variable):

@@ -3,6 +3,7 @@
 import warnings
 
 import jax
+import keras
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec
@@ -45,6 +46,19 @@ def test_the_first_rule_that_is_found_in_a_path_decides():
     # A copy on each device, though it is large.
     assert spec(layout, "table", (1 << 10, 1 << 10)) == PartitionSpec()
     assert layout.find_idle() == []
+
+
+def test_slots_of_fewer_dimensions_than_a_rule_has_axes_are_not_meant():
+    strategy = ShardedStrategy(jax.devices()[:4], layout={"kernel": (None, "shard")})
+    with strategy.scope():
+        layer = keras.layers.Dense(128, name="dense")
+        layer.build((64,))
+        optimizer = keras.optimizers.Adafactor()
+        optimizer.build(layer.trainable_variables)
+    assert layer.kernel.value.sharding.spec == PartitionSpec(None, "shard")
+    assert any(len(variable.shape) == 1 and "kernel" in variable.path for variable in optimizer.variables)
+    with pytest.raises(errors.BadArgumentError, match="more axes than a variable has dimensions"):
+        strategy.extended.placement.layout.place_of("kernel", (64,))
 
 
 def test_axes_of_size_one_leave_variables_whole():
