@@ -6,6 +6,7 @@ seems to have imported.
 
 import doctest
 import inspect
+import pathlib
 import types
 from typing import Any
 
@@ -15,6 +16,11 @@ _from_module: Any = doctest.DocTestFinder._from_module  # type: ignore[attr-defi
 def pytest_configure() -> None:
     """Let examples be found, before any is looked for."""
     doctest.DocTestFinder._from_module = _is_written_in  # type: ignore[attr-defined]
+
+
+def pytest_ignore_collect(collection_path: pathlib.Path) -> bool | None:
+    """Pass over what stands in for other libraries: it is imported under their names, and may need them."""
+    return True if "_stand_in" in collection_path.parts else None
 
 
 def _is_written_in(self: Any, module: types.ModuleType | None, found: Any) -> bool:
