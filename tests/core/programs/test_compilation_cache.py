@@ -73,7 +73,7 @@ def starts(tmp_path_factory):
 @pytest.mark.programs
 def test_a_second_start_compiles_nothing_but_what_calls_the_host(starts):
     first, second = starts
-    assert first["cache_misses"] > 10
+    assert first["cache_misses"] > 5
     assert second["cache_hits"] == second["compile_requests_use_cache"] - 1
     assert second.get("cache_misses", 0) <= 1
 
