@@ -289,3 +289,34 @@ for name in ("mnist", "fashion_mnist", "imdb", "reuters", "boston_housing"):
 def test_a_program_is_called_by_its_tree_file_and_name():
     row = Program(repository="a/b", tree="b", file="c/d.py", kind="loop", name="two")
     assert row.key == "b/c/d.py (two)"
+
+
+def test_a_program_without_an_end_ends_with_the_process_that_started_it(tmp_path):
+    code = """
+import os, pathlib, sys
+from tools.program_runs import Surroundings
+folder = pathlib.Path(sys.argv[1])
+loop = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+around = Surroundings({}, folder, os.environ, folder / "log", (sys.executable, "-c", loop))
+around._run([], 600)
+"""
+    starter = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT)
+    try:
+        log, end = tmp_path / "log", time.monotonic() + 60
+        while not (log.exists() and log.read_text().strip()) and time.monotonic() < end:
+            time.sleep(0.1)
+        pid = int(log.read_text())
+    finally:
+        starter.kill()
+        starter.wait()
+    while is_running(pid) and time.monotonic() < end + 30:
+        time.sleep(0.1)
+    assert not is_running(pid)
+
+
+def is_running(pid):
+    """Whether a process runs; one that has ended and that nobody has asked about does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

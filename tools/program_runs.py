@@ -28,6 +28,8 @@ _LONGEST_REASON = 160
 _LARGE = 1 << 20
 _FOLDERS = re.compile(r"(?<![\w/:.])/(?:[\w.+~-]+/)+")
 _ERROR = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Failure|Stop|Warning)\w*)\b(:.*)?$")
+# Has a program end with the process that started it.
+_WRAPPER = ROOT / "stratax" / "cluster" / "_end_with_parent.py"
 _NOT_COPIED = shutil.ignore_patterns(".git", "__pycache__")
 
 
@@ -294,7 +296,8 @@ class Surroundings:
         start = time.monotonic()
         with open(self.log, "wb") as log:
             process = subprocess.Popen(
-                [*self.launcher, *command],
+                # A program without an end would go on when this process is killed.
+                [sys.executable, str(_WRAPPER), str(os.getpid()), *self.launcher, *command],
                 cwd=self.cwd,
                 env=dict(self.environment),
                 stdin=subprocess.PIPE,
