@@ -13,6 +13,8 @@ import sys
 import types
 from typing import Any
 
+from stratax.base.shown import shown
+
 # A folder with a package `tensorflow`: in front of the installed ones, it makes a process take Stratax for TensorFlow.
 STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_stand_in")
 # By the package, the module that stands in for it.
@@ -75,7 +77,8 @@ def _import_installed(name: str) -> types.ModuleType:
     folders = [path for path in sys.path if os.path.abspath(path) != STAND_IN]
     spec = importlib.machinery.PathFinder.find_spec(name, folders)
     if spec is None or spec.loader is None:
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        # As Python words it: programs look for the text.
+        raise ModuleNotFoundError(f"No module named {shown(name)}", name=name)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
