@@ -50,7 +50,7 @@ class _Growth:
 
     @property
     def bytes(self) -> int:
-        """How many."""
+        """How many bytes more the process had at most than at the beginning."""
         return self.most - self._before
 
 
