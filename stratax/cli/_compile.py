@@ -29,12 +29,18 @@ if TYPE_CHECKING:
 _MOST_SIMULATED = 16
 _DEFAULT_SIMULATED = 8
 _TOO_LARGE = (
-    "The program uses up this machine's memory, so it was ended. Each simulated core has a copy of the variables. "
-    "Simulate two at most, --simulate tpu:2: what they run is traced anew for each slice. If that does not suffice, "
-    "call sx.tpu.compile(model, ...), for which nothing runs."
+    "The program uses up this machine's memory, so it was ended. Give its variables no values (stratax compile "
+    "--abstract), or have fewer cores a copy of them, --simulate tpu:2: what they run is traced anew for each slice."
 )
 # The exit code after Ctrl-C.
 INTERRUPTED = 130
+
+abstract_option = click.option(
+    "--abstract",
+    is_flag=True,
+    help="Large variables get no values: for models that this machine's memory can't hold. The first program that "
+    "takes them is compiled, and ends the program.",
+)
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -74,6 +80,7 @@ INTERRUPTED = 130
     metavar="N",
     help="How many examples the whole job trains on, all epochs together: its hours are estimated.",
 )
+@abstract_option
 @simulate_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGUMENTS]...")
@@ -83,6 +90,7 @@ def compile(
     steps: int,
     seconds: float,
     examples: int | None,
+    abstract: bool,
     simulate: "SimulatedDevices | None",
     as_json: bool,
     program: tuple[str, ...],
@@ -110,7 +118,7 @@ def compile(
     path = pathlib.Path(program[0])
     apply_simulation(simulate or simulation_for(topologies))
     catcher = Catcher([name.strip() for name in wanted.split(",")] if wanted else [], steps)
-    ended = run_to_catch(path, program, catcher, seconds)
+    ended = run_to_catch(path, program, catcher, seconds, abstract=abstract)
     reports: list[ProgramReport] = []
 
     def conclude() -> int:
@@ -164,9 +172,24 @@ def simulation_for(topologies: "list[Topology]") -> "SimulatedDevices | None":
     return SimulatedDevices(kind="TPU", count=count if 1 < count <= _MOST_SIMULATED else _DEFAULT_SIMULATED)
 
 
-def run_to_catch(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher", seconds: float) -> End:
-    """Run the user's program as `stratax run` does, in this process, until it has ended or been ended."""
-    from stratax.command.rehearsal import Enough
+def run_to_catch(
+    path: pathlib.Path,
+    program: tuple[str, ...],
+    catcher: "Catcher",
+    seconds: float,
+    *,
+    abstract: bool = False,
+) -> End:
+    """Run the user's program as `stratax run` does, in this process, until it has ended or been ended.
+
+    Args:
+        path: Its file.
+        program: The file's name and the program's arguments.
+        catcher: Catches what it dispatches.
+        seconds: After how long it is ended.
+        abstract: Whether its variables have no values.
+    """
+    from stratax.command.rehearsal import Enough, abstract_variables
     from stratax.tf import install_as_tensorflow
 
     if not path.is_file():
@@ -176,7 +199,14 @@ def run_to_catch(path: pathlib.Path, program: tuple[str, ...], catcher: "Catcher
     end = End()
     install_as_tensorflow()
     started = time.monotonic()
-    with end_with(_TOO_LARGE), catcher.catching(), _as_main(path, program), _end_after(seconds, Enough):
+    values = abstract_variables() if abstract else contextlib.nullcontext()
+    with (
+        end_with(_TOO_LARGE),
+        catcher.catching(),
+        _as_main(path, program),
+        _end_after(seconds, Enough),
+        values,
+    ):
         try:
             runpy.run_path(str(path), run_name="__main__")
         except Enough:

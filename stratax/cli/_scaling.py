@@ -10,7 +10,13 @@ import click
 
 from stratax.base.shown import shown
 from stratax.cli import _curves
-from stratax.cli._compile import INTERRUPTED, compile_each, run_to_catch, simulation_for
+from stratax.cli._compile import (
+    INTERRUPTED,
+    abstract_option,
+    compile_each,
+    run_to_catch,
+    simulation_for,
+)
 from stratax.cli._options import apply_simulation, simulate_option
 from stratax.errors import BadArgumentError
 
@@ -68,6 +74,7 @@ _MILLION = 1e6
     show_default=True,
     help="After so long the program is ended.",
 )
+@abstract_option
 @simulate_option
 @click.option(
     "--plot",
@@ -84,6 +91,7 @@ def plan(
     prices: tuple[str, ...],
     examples: int | None,
     seconds: float,
+    abstract: bool,
     simulate: "SimulatedDevices | None",
     plot: pathlib.Path | None,
     as_json: bool,
@@ -115,7 +123,7 @@ def plan(
     apply_simulation(simulate or simulation_for(topologies))
     catcher = Catcher([wanted])
     path = pathlib.Path(program[0])
-    ended = run_to_catch(path, program, catcher, seconds)
+    ended = run_to_catch(path, program, catcher, seconds, abstract=abstract)
     made = _first(catcher, wanted, ended.problems)
     reports: list[ProgramReport] = []
 

@@ -32,11 +32,11 @@ def run(tmp_path, monkeypatch):
     """Runs the text of a program, and gives how it ended and what was caught."""
     monkeypatch.setattr(stratax.tf, "install_as_tensorflow", lambda: None)
 
-    def run_program(text, *arguments, wanted=(), steps=10, seconds=100.0):
+    def run_program(text, *arguments, wanted=(), steps=10, seconds=100.0, abstract=False):
         path = tmp_path / "program.py"
         path.write_text(text)
         catcher = Catcher(wanted, steps)
-        end = _compile.run_to_catch(path, (str(path), *arguments), catcher, seconds)
+        end = _compile.run_to_catch(path, (str(path), *arguments), catcher, seconds, abstract=abstract)
         return end, catcher
 
     return run_program
@@ -53,6 +53,14 @@ def test_fit_is_cut_short_and_what_comes_behind_it_runs(run):
     )
     assert names(catcher) == ["train_function", "test_function"]
     assert catcher.num_dispatches["train_function"] == 3
+    assert end.problems == []
+
+
+def test_a_program_without_values_ends_at_its_first_step(run):
+    text = SMALL.replace("Dense(2)", "Dense(4096), keras.layers.Dense(2)")
+    end, catcher = run(text + "model.fit(x, y, verbose=0)\nraise ValueError('not reached')", abstract=True)
+    assert names(catcher) == ["train_function"]
+    assert not catcher.caught[0].can_run
     assert end.problems == []
 
 

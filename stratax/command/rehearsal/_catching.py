@@ -65,6 +65,9 @@ class Catcher(regions.Listener):
     def about_to_run(self, made: regions.MadeProgram) -> None:
         if not self._wanted or any(made.name in programs for programs in self._wanted.values()):
             self.caught.append(made)
+        if not made.can_run:
+            self.num_dispatches[made.name] += 1
+            raise Enough
 
     def running(self, made: regions.MadeProgram) -> None:
         name = made.name

@@ -34,7 +34,7 @@ from stratax.command.rehearsal._topologies import Topology
 from stratax.command.rehearsal._traffic import traffic_of
 from stratax.core import jaxprs
 from stratax.core.regions import MadeProgram
-from stratax.distribute.replicas import mesh_of
+from stratax.distribute.replicas import MODEL_AXIS, mesh_of
 from stratax.seams import jax as seam
 
 _SETTINGS = {
@@ -121,7 +121,8 @@ def compile_for(made: MadeProgram, topology: Topology, batch: int = 0) -> "_repo
         The report; if the program does not compile, it says why.
     """
     check_installed()
-    count = topology.num_devices if _num_devices(made.arguments) > 1 else 1
+    # Devices that share a replica share its part of the batch.
+    count = topology.num_devices // _count_sharing(made) if _num_devices(made.arguments) > 1 else 1
     if batch % count:
         return _report.ProgramReport(
             name=made.name,
@@ -230,6 +231,13 @@ def _for_topology(
     # An exported program does not say which buffers it may reuse.
     call = jax.jit(exported.call, donate_argnums=made.donated)
     return dataclasses.replace(made, compiled=call), arguments
+
+
+def _count_sharing(made: MadeProgram) -> int:
+    """Return how many devices share a replica, and so its part of the batch."""
+    shardings = (leaf.sharding for leaf in jax.tree.leaves(made.arguments))
+    meshes = (each.mesh for each in shardings if isinstance(each, NamedSharding))
+    return max((mesh.shape.get(MODEL_AXIS, 1) for mesh in meshes), default=1)
 
 
 def _check_is_of_tpu(compiled: Any, name: str) -> None:

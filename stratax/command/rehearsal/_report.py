@@ -1,9 +1,10 @@
 """What a program would take on a TPU (rehearsal layer)."""
 
 import dataclasses
+import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -159,16 +160,13 @@ def memory_of(made: MadeProgram, stats: Any) -> Memory:
     sizes = dict.fromkeys(("weights", "slots", "metrics", "batch"), 0)
     kinds = _kinds_of_variables()
     donated = 0
-    for number, argument in enumerate(made.arguments):
-        variables = made.variables.get(number)
-        for index, spec in enumerate(jax.tree.leaves(argument)):
-            variable = variables[index] if variables is not None and index < len(variables) else None
-            size = _bytes_on_device(spec)
-            donated += size if number in made.donated else 0
-            if variable is not None:
-                sizes[kinds.get(id(variable), "weights")] += size
-            elif regions.find_divided_dim(spec) is not None:
-                sizes["batch"] += size
+    for number, spec, variable in _arguments_of(made):
+        size = _bytes_on_device(spec)
+        donated += size if number in made.donated else 0
+        if variable is not None:
+            sizes[kinds.get(id(variable), "weights")] += size
+        elif regions.find_divided_dim(spec) is not None:
+            sizes["batch"] += size
     known = sum(sizes.values())
     return Memory(
         **sizes,
@@ -183,11 +181,22 @@ def memory_of(made: MadeProgram, stats: Any) -> Memory:
 
 def steps_and_examples(made: MadeProgram) -> tuple[int, int]:
     """Return how many steps a dispatch makes and how many examples each of them takes on all devices."""
-    found = regions.find_divided_batch(jax.tree.leaves(made.arguments))
+    # Variables may be divided, too.
+    found = regions.find_divided_batch(
+        [spec for _, spec, variable in _arguments_of(made) if variable is None]
+    )
     if found is None:
         return 1, 0
     spec, dim = found
     return math.prod(spec.shape[:dim]), spec.shape[dim] * spec.shape[dim + 1]
+
+
+def _arguments_of(made: MadeProgram) -> Iterator[tuple[int, jax.ShapeDtypeStruct, keras.Variable | None]]:
+    """Return each array that a program takes: the number of its argument, its type, and whose value it is."""
+    for number, argument in enumerate(made.arguments):
+        variables = made.variables.get(number, ())
+        for spec, variable in itertools.zip_longest(jax.tree.leaves(argument), variables):
+            yield number, spec, variable
 
 
 def _bytes_on_device(spec: jax.ShapeDtypeStruct) -> int:

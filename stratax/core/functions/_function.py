@@ -450,6 +450,7 @@ class Function(_signature.Alias):
             devices: The other devices.
             seen: What its streams show, as `ProgramRegion.seen`, with the types of elements on the other devices.
         """
+        # All of it: variables are where the other devices have them within the block only.
         with move.to(devices) as placement:
             # Of numbers that say how long a loop is, the values count.
             region = regions.ProgramRegion(known=arguments.dynamic)
@@ -458,17 +459,17 @@ class Function(_signature.Alias):
             closed, _, outputs = self._trace_jaxpr(
                 dataclasses.replace(arguments, dynamic=list(specs)), region
             )
-        name = getattr(self.python_function, "__name__", "function")
-        program = build_program(closed, region, outputs, name=name, donate=self._donate)
-        if program.is_driven:
-            raise errors.UnimplementedError(
-                f"{shown(self)} has a loop whose input the host hands over in parts, so it can't be traced for other "
-                "devices than it runs on. Expected: a function that is given its batches. Simulate as many devices as "
-                "the topology has (stratax compile --simulate)."
+            name = getattr(self.python_function, "__name__", "function")
+            program = build_program(closed, region, outputs, name=name, donate=self._donate)
+            if program.is_driven:
+                raise errors.UnimplementedError(
+                    f"{shown(self)} has a loop whose input the host hands over in parts, so it can't be traced for "
+                    "other devices than it runs on. Expected: a function that is given its batches. Simulate as many "
+                    "devices as the topology has (stratax compile --simulate)."
+                )
+            return regions.describe_compiled(
+                program.compiled, name, program.donated, program.kept, specs, placement
             )
-        return regions.describe_compiled(
-            program.compiled, name, program.donated, program.kept, specs, placement
-        )
 
     def _make_retraceable(
         self, program: programs.Program, arguments: _signature.Arguments, region: regions.ProgramRegion

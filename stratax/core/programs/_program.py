@@ -291,7 +291,9 @@ class Program:
             ]
         return values[:count], kept
 
-    def _place(self, variable: keras.Variable, value: jax.Array | None) -> jax.Array:
+    def _place(
+        self, variable: keras.Variable, value: jax.Array | storage.NoValue | None
+    ) -> jax.Array | jax.ShapeDtypeStruct:
         """Return the variable's array, moved to where the program needs it, for good, if it is elsewhere.
 
         A variable that has no value yet is given its first one.
@@ -302,6 +304,11 @@ class Program:
         if value is None:
             value = regions.concrete_value(variable)
         where = place_of(variable, self.placement)
+        if isinstance(value, storage.NoValue):
+            if not regions.is_heard():
+                value.refuse()
+            # Whoever listens compiles the program; it is not run.
+            return jax.ShapeDtypeStruct(value.shape, value.dtype, sharding=where)
         if where is None or (value.committed and value.sharding.is_equivalent_to(where, value.ndim)):
             return value
         placed = storage.place(value, where)

@@ -27,6 +27,7 @@ class MadeProgram:
         variables: For arguments that are lists with variables' values: which variable stands where, None for other
             values.
         is_window: Whether it runs iterations of a loop, as many as it is told in each call.
+        can_run: Whether its arguments have values, so that it is run once whoever listens has seen it.
         traced_for: Traces it anew for other devices, ``traced_for(devices, per_device) -> Made``, with as many examples
             on each as in the run, or `per_device` where that is not None; None where it can't be.
     """
@@ -37,6 +38,7 @@ class MadeProgram:
     arguments: tuple[Any, ...] = ()
     variables: Mapping[int, Sequence[keras.Variable | None]] = dataclasses.field(default_factory=dict)
     is_window: bool = False
+    can_run: bool = True
     traced_for: "Callable[[Sequence[jax.Device], int | None], MadeProgram] | None" = None
 
 
@@ -238,7 +240,8 @@ class _Heard:
         key = tuple((leaf.shape, leaf.dtype, leaf.sharding) for leaf in jax.tree.leaves(specs))
         if key not in self._shown:
             self._shown.add(key)
-            self._listener.about_to_run(dataclasses.replace(self.made, arguments=specs))
+            can_run = not any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree.leaves(arguments))
+            self._listener.about_to_run(dataclasses.replace(self.made, arguments=specs, can_run=can_run))
         self._listener.running(self.made)
         return self.made.compiled(*arguments)
 

@@ -1,3 +1,7 @@
+from ._abstract import NoValue as NoValue
+from ._abstract import find_abstract as find_abstract
+from ._abstract import making_abstract as making_abstract
+from ._abstract import making_like as making_like
 from ._called import or_function as or_function
 from ._dispatches import Observer as Observer
 from ._dispatches import observe as observe

@@ -66,6 +66,10 @@ class VariableStore(abc.ABC):
         for itself gives a copy.
         """
 
+    def show(self, variable: keras.Variable) -> Any:
+        """Return a variable's value to a program that looks at it outside of what is compiled."""
+        return self.read([variable])[0]
+
     @abc.abstractmethod
     def write(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
         """Give variables new values.
@@ -114,7 +118,7 @@ class _Stored:
         # Keras' own property reads `_value` twice, which would be two round trips.
         if in_stateless_scope() or not self.__dict__[_HAS_VALUE]:
             return super().value  # type: ignore[misc]
-        return self._maybe_autocast(self._value)  # type: ignore[attr-defined]
+        return self._maybe_autocast(self.__dict__[_STORE].show(self))  # type: ignore[attr-defined]
 
     def _only_type_matters(self) -> bool:
         """Return whether Keras, which wants to know shapes only, need not be told the value.

@@ -105,7 +105,8 @@ def make_beside(variable: keras.Variable, make: Callable[[], Any]) -> Any:
         make: Makes the variable.
     """
     strategy = owner(variable)
-    return make() if strategy is None else strategy.extended.placement.make_beside(variable, make)
+    with storage.making_like(variable):
+        return make() if strategy is None else strategy.extended.placement.make_beside(variable, make)
 
 
 def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -120,7 +121,8 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
         if has_strategy():
             _check_mean(self, get_strategy())
             own([self], get_strategy())
-            _keep(self, get_strategy())
+        _keep(self)
+        if has_strategy():
             _lay_out(self, get_strategy())
         # The innermost scope places it.
         scopes = _CREATED.get()
@@ -150,7 +152,7 @@ def creating(original: Callable[..., None]) -> Callable[..., None]:
     def _initialize_with_initializer(self: Any, initializer: Callable[..., Any]) -> None:
         # The class of a variable that a store keeps has a method of its own.
         is_ours = has_strategy() and not state.is_made_now()
-        if is_ours and _keep(self, get_strategy()):
+        if not state.is_made_now() and _keep(self):
             self._initialize_with_initializer(initializer)
         elif is_ours and _lay_out(self, get_strategy()):
             # Whole on one device, and divided at once: the value is the one that a single device would have. Keras 3.15
@@ -189,9 +191,11 @@ def _lay_out(variable: Any, strategy: "Strategy") -> bool:
     return variable._layout is not None
 
 
-def _keep(variable: keras.Variable, strategy: "Strategy") -> bool:
-    """Hand a new variable to the store that the strategy has for it; return whether it has one."""
-    store = strategy.extended.placement.store_of(variable)
+def _keep(variable: keras.Variable) -> bool:
+    """Hand a new variable to the store that the strategy in force has for it; return whether there is one."""
+    store = storage.find_abstract(variable)
+    if store is None and has_strategy():
+        store = get_strategy().extended.placement.store_of(variable)
     if store is not None:
         storage.keep(variable, store)
     return store is not None

@@ -1,6 +1,7 @@
 """`ShardedStrategy`: models that do not fit one device (distribute layer)."""
 
 import contextlib
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -141,6 +142,8 @@ class ShardedStrategy(Strategy):
         return place if actual == place.sharding else Place(actual, "as the variable that it belongs to")
 
 
+# The attribute of a slot that holds what the layout is asked of it: as the variable that it belongs to.
+_PLACED_AS = "_stratax_placed_as"
 # The variable beside which another one is made, such as an optimizer's slot.
 _BESIDE: Slot[keras.Variable | None] = Slot("the variable beside which another one is made", None)
 
@@ -156,19 +159,40 @@ class DividedAmongDevices(OnDevices, UpdatesOnce):
         super().__init__(NamedSharding(layout.mesh, PartitionSpec()))
         self._layout = layout
         self.divides = layout.mesh.shape[SHARD_AXIS] > 1
+        # By id: Keras' variables are compared element by element.
+        self._known: weakref.WeakValueDictionary[int, keras.Variable] = weakref.WeakValueDictionary()
 
     @property
     def layout(self) -> Layout:
         """Which dimensions are divided."""
         return self._layout
 
+    @contextlib.contextmanager
+    def elsewhere(self, sharding: jax.sharding.Sharding) -> Iterator[None]:
+        if not isinstance(sharding, NamedSharding):
+            raise errors.BadTypeError(f"Expected: a place on a mesh. Received: {shown(sharding)}.")
+        # The same rules say of another mesh what its devices have: other dimensions may divide there.
+        layout = Layout(sharding.mesh, self._layout.given)
+        kept = [(variable, variable._layout) for variable in self._known.values()]
+        places = [_ask(layout, variable) for variable, _ in kept]
+        divides, self.divides = self.divides, layout.mesh.shape[SHARD_AXIS] > 1
+        try:
+            for (variable, _), place in zip(kept, places, strict=True):
+                variable._layout = place.sharding if place.sharding.spec else None
+            with super().elsewhere(sharding):
+                yield
+        finally:
+            self.divides = divides
+            for variable, before in kept:
+                variable._layout = before
+
     def find_sharding(self, variable: keras.Variable) -> jax.sharding.NamedSharding | None:
+        self._known[id(variable)] = variable
         other = _BESIDE.get()
         if other is not None and tuple(other.shape) == tuple(variable.shape):
+            setattr(variable, _PLACED_AS, _question(other))
             return sharding_in(other, self.storage)
-        return self._layout.place_of(
-            variable.path, tuple(variable.shape), trainable=variable.trainable
-        ).sharding
+        return _ask(self._layout, variable).sharding
 
     def make_beside(self, variable: keras.Variable, make: Callable[[], Any]) -> Any:
         with _BESIDE.holding(variable):
@@ -180,6 +204,18 @@ class DividedAmongDevices(OnDevices, UpdatesOnce):
             variables,
             [place(value, sharding) for value, sharding in zip(values, shardings, strict=True)],
         )
+
+
+def _question(variable: keras.Variable) -> tuple[str, tuple[int, ...], bool]:
+    """Return what a layout is asked of a variable."""
+    own = variable.path, tuple(variable.shape), variable.trainable
+    asked: tuple[str, tuple[int, ...], bool] = variable.__dict__.get(_PLACED_AS, own)
+    return asked
+
+
+def _ask(layout: Layout, variable: keras.Variable) -> Place:
+    path, shape, trainable = _question(variable)
+    return layout.place_of(path, shape, trainable=trainable)
 
 
 def _variables_of(of: Any) -> list[keras.Variable]:

@@ -1,5 +1,6 @@
 """What strategies run compiles for TPUs, with the collectives that the design promises, and reuses its buffers."""
 
+import jax
 import keras
 import numpy as np
 import pytest
@@ -146,3 +147,29 @@ def test_a_tpu_estimators_steps_compile(tmp_path, name):
     report = compiled(step, name)
     assert report.steps == 4
     assert [each.times for each in report.collectives].count(None) == 1
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"replicas": 2}, {"model": 2, "layout": {"kernel": (None, "model")}}]
+)
+@pytest.mark.parametrize("name", ["v5e:4x4", "v5p:8x8x8"])
+def test_a_few_devices_stand_for_a_slice_and_variables_need_no_values(name, options):
+    width, layers = 2048, 3
+    strategy = sx.distribute.ShardedStrategy(DEVICES[:2] if options else DEVICES[:1], **options)
+    with strategy.scope(), sx.tpu.abstract_variables():
+        inner = [keras.layers.Dense(width, "relu") for _ in range(layers)]
+        model = keras.Sequential([keras.Input((width,)), *inner])
+        model.compile("adam", "mse")
+    before = [variable._layout for variable in model.variables]
+    batch = jax.ShapeDtypeStruct((1024, width), np.dtype("float32"))
+    report = sx.tpu.compile(model, name, batch, batch)
+    assert report.fits, report.failure
+    # Rules are asked anew, of the slice's mesh: one device divides nothing.
+    parts = 2 if "model" in options else report.topology.num_devices // options.get("replicas", 1)
+    # A bias has as many elements as are not worth a gather.
+    state = 4 * layers * (width * width // parts + width)
+    assert report.memory.weights == state
+    assert 2 * state <= report.memory.slots <= 2 * state + 16
+    assert report.examples == 1024
+    # Here nothing has changed.
+    assert [variable._layout for variable in model.variables] == before
