@@ -51,7 +51,7 @@ def test_a_trip_grows_no_longer(table, trip, calls, files):
 
 
 @pytest.mark.parametrize("kind", ["tensors", "NumPy arrays"])
-@pytest.mark.parametrize("name", sorted(operations(None, None)))
+@pytest.mark.parametrize("name", sorted(operations(None, None, None)))
 def test_an_operation_takes_few_calls(table, name, kind):
     assert 0 < table[f"tf.{name} of {kind}"][0] <= 20
 

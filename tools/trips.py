@@ -91,14 +91,20 @@ def _parsed(record: bytes) -> tuple[np.ndarray, np.ndarray]:
     return x, x[:2]
 
 
-def operations(x: Any, y: Any) -> dict[str, Callable[[], object]]:
-    """Return operations of `tf` on two matrices, by their names: what calls each."""
+def operations(x: Any, y: Any, numbers: Any) -> dict[str, Callable[[], object]]:
+    """Return operations of `tf` on two matrices and whole numbers, by their names: what calls each."""
     return {
         "add": lambda: tf.add(x, y),
         "cast": lambda: tf.cast(x, tf.int32),
+        "clip_by_value": lambda: tf.clip_by_value(x, 0.0, 1.0),
         "concat": lambda: tf.concat([x, y], 0),
         "constant": lambda: tf.constant(x),
+        "einsum": lambda: tf.einsum("ij,jk->ik", x, y),
+        "gather": lambda: tf.gather(x, [0, 1]),
         "matmul": lambda: tf.matmul(x, y),
+        "one_hot": lambda: tf.one_hot(numbers, 4),
+        "pad": lambda: tf.pad(x, [[1, 1], [0, 0]]),
+        "range": lambda: tf.range(4),
         "reduce_sum": lambda: tf.reduce_sum(x),
         "relu": lambda: tf.nn.relu(x),
         "reshape": lambda: tf.reshape(x, [2, 8]),
@@ -108,11 +114,12 @@ def operations(x: Any, y: Any) -> dict[str, Callable[[], object]]:
 
 
 def _of_operands(matrix: np.ndarray) -> dict[str, Callable[[], Callable[[], object]]]:
-    kinds = {"tensors": tf.constant(matrix), "NumPy arrays": matrix}
+    numbers = np.arange(len(matrix), dtype=np.int32)
+    kinds = {"tensors": (tf.constant(matrix), tf.constant(numbers)), "NumPy arrays": (matrix, numbers)}
     return {
         f"tf.{name} of {kind}": functools.partial(_same, walk)
-        for kind, operand in kinds.items()
-        for name, walk in operations(operand, operand).items()
+        for kind, (operand, whole) in kinds.items()
+        for name, walk in operations(operand, operand, whole).items()
     }
 
 

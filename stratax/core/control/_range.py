@@ -182,6 +182,8 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) ->
 
 def _check(name: str, value: object) -> Any:
     """Return a bound as an int, or as it is where it is traced."""
+    if type(value) is int:
+        return value
     value = as_numbers(value.value if isinstance(value, keras.Variable) else value)
     if isinstance(value, jax.core.Tracer):
         # What follows from constants is known.

@@ -18,6 +18,7 @@ from stratax.errors import BadArgumentError, CastError
 from stratax.tensorflow.ops.arrays import indexing
 from stratax.tensorflow.ops.calls import labels
 from stratax.tensorflow.ops.calls._computed import whole_number, with_lists_alike
+from stratax.tensorflow.ops.calls._eager import NOT_COMPUTED, EagerPrograms, Jax
 from stratax.tensorflow.ops.calls._host import (
     ARRAY,
     NUMBER,
@@ -239,7 +240,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None) -> A
 _PADDINGS = {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}
 
 
-@op
+@op(arrays=["tensor"])
 def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", constant_values: float = 0) -> Any:
     """`tensor` with values around it, as `tf.pad`.
 
@@ -253,7 +254,8 @@ def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", consta
         BadArgumentError: If `paddings` does not fit the array, or `mode` is another one.
     """
     sizes = np.shape(tensor)
-    widths = [sizes_of("paddings", width) for width in np.asarray(if_constant(paddings))]
+    rows = paddings if isinstance(paddings, list | tuple) else np.asarray(if_constant(paddings))
+    widths = [sizes_of("paddings", row) for row in rows]
     if len(widths) != len(sizes) or any(len(width) != 2 or min(width) < 0 for width in widths):
         raise BadArgumentError(
             "paddings has two numbers for each dimension, none of them negative. Received: "
@@ -264,7 +266,9 @@ def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", consta
             f"mode must be one of {sorted(_PADDINGS)}. Received: mode={shown(mode)}. Choose one."
         )
     if kind == "constant":
-        around: Any = constant_values
+        # NumPy and Keras take no variable here.
+        is_object = hasattr(constant_values, "__jax_array__")
+        around: Any = on_device(constant_values) if is_object else constant_values
         if np.ndim(around):
             raise BadArgumentError(f"constant_values is a scalar. Received: constant_values={shown(around)}.")
         if holds_text(tensor):
@@ -400,8 +404,24 @@ def gather(
 
 @or_text("params")
 def _gather(params: TensorLike, indices: TensorLike, axis: int) -> Any:
+    if type(indices) is list and set(map(type, indices)) == {int}:
+        indices = np.asarray(indices)
     check_indices([indices], [np.shape(params)[axis]])
+    if type(params) is Jax.array:
+        is_wide = type(indices) is np.ndarray and indices.dtype.kind in "iu"
+        # They are numbers of rows, of which no device has so many that 32 bits can't count them.
+        numbers = indices.astype(np.int32) if is_wide else indices
+        taken = _TAKE.compute((params, numbers, axis), {})
+        if taken is not NOT_COMPUTED:
+            return taken
     return _library(params, indices).take(params, indices, axis=axis)
+
+
+def _take(params: TensorLike, indices: TensorLike, axis: int) -> Any:
+    return ops.take(params, indices, axis=axis)
+
+
+_TAKE = EagerPrograms(_take, ["params", "indices"], sends=True)
 
 
 @op(text=["x", "y"])
@@ -436,7 +456,7 @@ def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | No
     return library.where(*map(_array, (condition, x, y)))
 
 
-@op
+@op(arrays=["indices"])
 def one_hot(
     indices: Any,
     depth: int,

@@ -46,13 +46,16 @@ def range(
     bounds = [first, last, delta]
     if is_made_on_host(bounds):
         return as_element(_numbers(bounds, dtype))
-    if any(map(is_symbolic_size, bounds)):
+    # Most calls have nothing but Python's numbers, of which there is nothing to find out.
+    kinds = set(map(type, bounds))
+    is_of_python = kinds <= {int, float}
+    if not is_of_python and any(map(is_symbolic_size, bounds)):
         return _of_symbols(bounds, dtype)
-    if _is_floating(bounds, dtype):
-        remedy = "Use bounds that are known, or compute them: tf.range(n) * step."
-        return on_device(
-            _numbers([_plain(require_known("start", bound, remedy), bound) for bound in bounds], dtype)
-        )
+    if (kinds != {int} or dtype is not None) and _is_floating(bounds, dtype):
+        if not is_of_python:
+            remedy = "Use bounds that are known, or compute them: tf.range(n) * step."
+            bounds = [_plain(require_known("start", bound, remedy), bound) for bound in bounds]
+        return on_device(_numbers(bounds, dtype))
     # It needs JAX, which a pipeline does not.
     from stratax import core
 

@@ -3,7 +3,7 @@
 Dispatching a program takes no longer than one operation of `jax.numpy`. What a function does before that, to tell
 operands on the host, text, symbols and lists from each other, takes several times as long, and so do the checks of
 `keras.ops`. So where all operands are plain arrays the function is compiled as it stands, and looked into no more:
-JAX' arrays, and NumPy's where the function would send them to a device.
+JAX' arrays, Python's numbers beside such, and NumPy's arrays where the function would send them to a device.
 
 That is for functions of one operation, in which XLA has nothing to fuse: their numbers stay the same to the last bit.
 Softmax, and products of transposed matrices, are rounded as in compiled functions. Of floats of 16 bits XLA keeps more
@@ -11,17 +11,24 @@ than 16 between operations, so those are computed one after the other.
 """
 
 import sys
+import types
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from stratax.base.tracing import PIPELINE, TRACING
+from stratax.data.elements import DType
 
 # Enough for the ways in which programs call one function; a function that gets ever new options is better called.
 _MOST = 64
 # Within one program XLA may compute numbers of 16 bits with more, and round once.
 _SIZE_OF_HALVES = 2
+_SIZE_OF_NUMBERS = 4
+# Beside arrays of these a number of Python has the dtype that its array has in a program; not beside int8, for one.
+_DTYPES_BESIDE_NUMBERS = frozenset(np.dtype(name) for name in ("int32", "float32"))
+# What options may be.
+_UNCHANGING = (int, float, complex, str, bytes, types.NoneType, np.generic, np.dtype, DType, type)
 # Of NumPy's arrays which devices take without a look at their values: those that have no whole numbers of 64 bits.
 PLAIN_DTYPES = frozenset(
     np.dtype(name)
@@ -66,15 +73,28 @@ class EagerPrograms:
 
     Args:
         function: It depends on nothing but its arguments, and on the arrays among them not by their values.
-        arrays: The names of its first parameters, which are arrays. The others are options.
+        arrays: The names of its first parameters, which are arrays; or `*name` for those that have no parameters of
+            their own, behind one that is an option. The others are options.
         sends: Whether it computes on a device whatever the arrays are: outside of pipelines, of NumPy's, too.
+        numbers: Whether Python's numbers among them are arrays; not if it computes otherwise with what it can look at.
     """
 
-    def __init__(self, function: Callable[..., Any], arrays: Sequence[str], *, sends: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arrays: Sequence[str],
+        *,
+        sends: bool = False,
+        numbers: bool = True,
+    ) -> None:
         self._function = function
         self._sends = sends
+        self._numbers = (float, int) if numbers else ()
         self._arrays = arrays
-        self._count = len(arrays)
+        is_open = arrays[0].startswith("*")
+        self._count = 1 if is_open else len(arrays)
+        self._operands = slice(1, None) if is_open else slice(len(arrays))
+        self._options = slice(1) if is_open else slice(len(arrays), None)
         self._programs: dict[Hashable, Callable[..., Any]] = {}
 
     def compute(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -90,31 +110,55 @@ class EagerPrograms:
             args = (*args, *map(kwargs.pop, self._arrays[len(args) :]))
         if Jax.array is None and "jax" in sys.modules:
             Jax.find()
-        operands = args[: self._count]
+        operands = args[self._operands]
         for operand in operands:
-            if type(operand) is not Jax.array or operand.dtype.itemsize == _SIZE_OF_HALVES:
-                sent = _send(operands) if self._sends else None
-                if sent is None:
+            kind = type(operand)
+            if kind is not Jax.array or operand.dtype.itemsize == _SIZE_OF_HALVES:
+                # Nothing is looked for in vain.
+                taken = self._take(operands) if self._sends or kind in self._numbers else None
+                if taken is None:
                     return NOT_COMPUTED
-                operands = sent
+                operands = taken
                 break
         if TRACING.get() or PIPELINE.get() is not None or not Jax.is_top_level():
             return NOT_COMPUTED
-        key: Hashable = Jax.floatx()
-        if len(args) > self._count or kwargs:
-            # Of 1, 1.0 and True each is another option.
-            key = (
-                key,
-                tuple(map(_make_key, args[self._count :])),
-                tuple((name, _make_key(kwargs[name])) for name in sorted(kwargs)),
-            )
+        options = args[self._options]
         try:
+            key: Hashable = Jax.floatx()
+            if options or kwargs:
+                # Of 1, 1.0 and True each is another option.
+                key = (
+                    key,
+                    tuple(map(_make_key, options)),
+                    tuple([(name, _make_key(kwargs[name])) for name in sorted(kwargs)]),
+                )
             program = self._programs.get(key)
             if program is None:
-                program = self._make(key, args[self._count :], kwargs)
+                program = self._make(key, options, kwargs)
             return program(*operands)
         except Exception:
             return NOT_COMPUTED
+
+    def _take(self, operands: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Return operands as a program takes them; None if one is something else, or it would not do for one."""
+        taken = []
+        has_numbers, dtypes = False, set()
+        for operand in operands:
+            kind = type(operand)
+            if kind in self._numbers:
+                has_numbers = True
+            elif kind is Jax.array and operand.dtype.itemsize != _SIZE_OF_HALVES:
+                dtypes.add(operand.dtype)
+            elif self._sends and kind is np.ndarray and operand.dtype in PLAIN_DTYPES:
+                dtypes.add(operand.dtype)
+                # Of its own: the program reads this memory while the caller goes on, and may change what is there.
+                operand = operand.copy()
+            else:
+                return None
+            taken.append(operand)
+        if has_numbers and not (dtypes and dtypes <= _DTYPES_BESIDE_NUMBERS):
+            return None
+        return tuple(taken)
 
     def _make(self, key: Hashable, options: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
         import jax
@@ -122,9 +166,13 @@ class EagerPrograms:
         if len(self._programs) >= _MOST:
             # `compute` takes it for a call that is made as always.
             raise LookupError
+        before, behind = (options, ()) if self._operands.start else ((), options)
 
-        def compute(*operands: object) -> Any:
-            return self._function(*operands, *options, **named)
+        def compute(*operands: Any) -> Any:
+            # With JAX' setting for 64 bits a number is of 64, and the array beside it would become so.
+            if any(operand.weak_type and operand.dtype.itemsize > _SIZE_OF_NUMBERS for operand in operands):
+                raise LookupError
+            return self._function(*before, *operands, *behind, **named)
 
         # What profilers and XLA's dumps show.
         compute.__name__ = compute.__qualname__ = self._function.__name__
@@ -132,20 +180,13 @@ class EagerPrograms:
         return program
 
 
-def _send(operands: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return arrays as a program takes them; None if one of them is something else, or one that it would not do for."""
-    sent = []
-    for operand in operands:
-        if type(operand) is np.ndarray and operand.dtype in PLAIN_DTYPES:
-            # Of its own: the program reads this memory while the caller goes on, and may change what is there.
-            sent.append(operand.copy())
-        elif type(operand) is Jax.array and operand.dtype.itemsize != _SIZE_OF_HALVES:
-            sent.append(operand)
-        else:
-            return None
-    return tuple(sent)
-
-
 def _make_key(option: object) -> Hashable:
+    kind = type(option)
     # Lists can't be keys, and are no tuples either.
-    return (list, tuple(map(_make_key, option))) if type(option) is list else (type(option), option)
+    if kind is list or kind is tuple:
+        return (kind, tuple(map(_make_key, option)))  # type: ignore[call-overload]
+    # Anything else may change, and stay the same key: a variable, or an object that a program makes a tensor of.
+    if not isinstance(option, _UNCHANGING):
+        raise LookupError
+    # 0.0 is equal to -0.0, and NaN to nothing.
+    return (kind, option.hex()) if kind is float else (kind, option)  # type: ignore[attr-defined]

@@ -55,6 +55,7 @@ def op(
     name_default: str | None = None,
     arrays: Sequence[str] = (),
     sends: bool = False,
+    numbers: bool = True,
     text: Sequence[str] = (),
     is_told: bool = True,
     is_raw: bool = False,
@@ -71,6 +72,7 @@ def op(
     name_default: str | None = None,
     arrays: Sequence[str] = (),
     sends: bool = False,
+    numbers: bool = True,
     text: Sequence[str] = (),
     is_told: bool = True,
     is_raw: bool = False,
@@ -88,9 +90,12 @@ def op(
         name_default: The default of `name`; hooks do not know it.
         arrays: The names of its first parameters, its operands, where it depends on nothing else than these and
             options, and on the operands' values in no way that a compiled function could not; it changes nothing. It
-            is computed at once, by one program, where all of these are JAX' arrays.
+            is computed at once, by one program, where all of these are JAX' arrays, or numbers beside such. `*name`
+            for those that have no parameters of their own, behind one that is an option.
         sends: Whether it sends NumPy's arrays among these operands to a device, if it is not called in a pipeline, so
             that the program computes with them, too.
+        numbers: Whether the program computes with Python's numbers among these operands, too; not if the function
+            computes otherwise with a number that it can look at.
         text: The names of operands that may be text: see :func:`or_text`.
         is_told: Whether hooks of a `model_fn` find its result by `name`, and RaggedTensors among its operands go to
             what there is for them.
@@ -106,6 +111,7 @@ def op(
             name_default=name_default,
             arrays=arrays,
             sends=sends,
+            numbers=numbers,
             text=text,
             is_told=is_told,
             is_raw=is_raw,
@@ -119,7 +125,8 @@ def op(
     )
     # Text is brought to the host innermost: what is told or recorded are the operands as they were given.
     taken = or_text(*text)(function) if text else function
-    made = _tell(taken, arrays, position, sends=sends) if is_told else _call(taken, position, is_raw=is_raw)
+    programs = EagerPrograms(taken, arrays, sends=sends, numbers=numbers) if arrays else None
+    made = _tell(taken, programs, position) if is_told else _call(taken, position, is_raw=is_raw)
     functools.update_wrapper(made, function)
     made.__signature__ = signature
     made.__doc__ = _describe_name(function.__doc__, _TOLD if is_told else _IGNORED)
@@ -167,12 +174,11 @@ def _call(function: Callable[..., Any], position: int, *, is_raw: bool) -> Any:
     return call_op
 
 
-def _tell(function: Callable[..., Any], arrays: Sequence[str], position: int, *, sends: bool) -> Any:
+def _tell(function: Callable[..., Any], programs: EagerPrograms | None, position: int) -> Any:
     calls_back = any(_FUNCTIONS.search(parameter) for parameter in inspect.signature(function).parameters)
     # What a function of the user's raises stays as it is.
     compute = function if calls_back else gives_tensors(function)
     compute_plain = function if calls_back else raises_named(function)
-    programs = EagerPrograms(function, arrays, sends=sends) if arrays else None
 
     def call_op(*args: Any, **kwargs: Any) -> Any:
         recorder = RECORDER.get()

@@ -61,7 +61,13 @@ def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name
         x, y = with_lists_alike(x, y)
         return numpy_function(x, y) if is_on_host(x, y) else device_function(x, y)
 
-    return op(name=name, doc=f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}", arrays=["x", "y"])(function)
+    return op(
+        name=name,
+        doc=f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}",
+        arrays=["x", "y"],
+        # JAX multiplies where it sees that the exponent is a whole number.
+        numbers=name != "pow",
+    )(function)
 
 
 def _or_text(function: Any, numpy_function: Callable[..., Any]) -> Any:
@@ -306,6 +312,9 @@ def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: Ten
         An array of t's shape; on the host if the operands are.
     """
     # The lower limit is the last word where limits are in the wrong order, as in TensorFlow.
+    if isinstance(t, np.ndarray) and is_on_host(t, clip_value_min, clip_value_max):
+        _, low, high = with_lists_alike(t, clip_value_min, clip_value_max)
+        return np.maximum(np.minimum(t, high), low)
     return of_same_rows(maximum(minimum(t, clip_value_max), clip_value_min), t)
 
 

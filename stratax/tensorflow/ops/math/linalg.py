@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
 from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
@@ -131,13 +130,14 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any) -> Any:
     return ops.tensordot(on_device(a), on_device(b), axes=axes)
 
 
-@raises_named
-def einsum(equation: str, *inputs: TensorLike) -> Any:
+@op(arrays=["*inputs"], sends=True)
+def einsum(equation: str, *inputs: TensorLike, optimize: str = "greedy") -> Any:
     """Return a sum of products by Einstein's notation, on a device, as `tf.einsum`.
 
     Args:
         equation: As `"ij,jk->ik"`.
         *inputs: An array for each part of it.
+        optimize: Ignored: JAX looks for a good order of products itself.
 
     Raises:
         BadArgumentError: If the arrays do not fit it: JAX repeats dimensions of size 1.
