@@ -2,7 +2,11 @@
 
 import contextlib
 import threading
+from collections.abc import Callable
 from typing import Any
+
+import jax
+import numpy as np
 
 from stratax.cluster import Cluster, phase, phases
 from stratax.core import storage
@@ -28,10 +32,15 @@ def gather(
 
 
 class StepsForOthers(storage.Observer):
-    """Counts the programs that run over several workers, and says when one is compiled, begun and done."""
+    """Counts the programs that run over several workers, and says when one is compiled, begun and done.
 
-    def __init__(self) -> None:
+    Args:
+        read_together: Reads an array of which other workers have parts.
+    """
+
+    def __init__(self, read_together: Callable[[jax.Array], np.ndarray]) -> None:
         self._steps = 0
+        self._read_together = read_together
 
     def compiling(self) -> contextlib.AbstractContextManager[Any]:
         """Let the others wait for a program to be compiled without a limit."""
@@ -42,6 +51,10 @@ class StepsForOthers(storage.Observer):
         # Programs and not training steps: what all workers run alike is what can be compared.
         self._steps += 1
         return phase("step", step=self._steps)
+
+    def read_together(self, array: jax.Array) -> np.ndarray:
+        """Return its value, which all workers read now."""
+        return self._read_together(array)
 
     def note_dispatched(self, result: Any) -> None:
         """Let the step last until its result is there."""

@@ -341,6 +341,7 @@ REPLACED = (
     Replaced("keras.src.trainers.data_adapters:get_data_adapter", "models without a strategy take Datasets"),
     Replaced(f"{_VARIABLE}.assign", f"{_COMBINED}; {_IN_PARTS}"),
     Replaced(f"{_VARIABLE}.__array__", _IN_PARTS),
+    Replaced("keras.src.backend.jax.core:JaxVariable._direct_assign", _IN_PARTS),
     Replaced(f"{_VARIABLE}.assign_add", _COMBINED),
     Replaced(f"{_VARIABLE}.assign_sub", _COMBINED),
     Replaced(f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.apply", _REPLICAS),

@@ -1,4 +1,7 @@
-"""Two workers of two devices, one worker of four, and one device give the same weights and metrics (real processes)."""
+"""Two workers of two devices, one worker of four, and one device give the same weights and metrics (real processes).
+
+Also where the devices of both workers have parts of the variables.
+"""
 
 import numpy as np
 import pytest
@@ -18,6 +21,9 @@ labels = rng.integers(0, 3, 46)
 rows = images.reshape(46, 64)
 
 def strategy(**options):
+    if sys.argv[1:]:
+        return sx.distribute.ShardedStrategy(
+            layout={"conv.*kernel": (None, None, None, "shard"), "dense.*kernel": ("shard",)})
     return sx.distribute.MultiWorkerMirroredStrategy(
         communication_options=sx.distribute.CommunicationOptions(**options))
 
@@ -78,6 +84,26 @@ report(variables=assigned_variables(strategy))
 report(own=own_values(strategy))
 """
 
+SHARDED_LOOPS = """
+import stratax as sx
+from tests.distribute.conformance import EPOCHS, Training, assigned_variables, own_values
+CASES = {
+    # Six devices, each of which has a part: those of both workers.
+    "shard": (dict(devices=["/cpu:0", "/cpu:1", "/cpu:2"]), "shard"),
+    "model": (dict(replicas=2, model=2), "model"),
+}
+for name, (options, axis) in CASES.items():
+    layout = {"first/kernel": (None, axis), "first/bias": (axis,), "second/kernel": (axis,)}
+    strategy = sx.distribute.ShardedStrategy(**options, layout=layout)
+    training = Training(strategy, name == "shard")
+    losses = [loss for _ in range(EPOCHS) for loss in training.epoch()]
+    parts = [v.value.sharding.shard_shape(v.shape) for v in training.model.trainable_variables]
+    report(**{name: training.outcome(losses), f"programs {name}": training.step.num_programs,
+              f"parts {name}": parts, f"slots {name}": [
+                  v.value.sharding.shard_shape(v.shape) for v in training.optimizer.variables[2:]]})
+    report(**{f"variables {name}": assigned_variables(strategy), f"own {name}": own_values(strategy)})
+"""
+
 
 @pytest.mark.programs
 def test_a_custom_loop_on_two_workers_of_two_devices_gives_one_devices_numbers():
@@ -93,11 +119,28 @@ def test_a_custom_loop_on_two_workers_of_two_devices_gives_one_devices_numbers()
     check_assigned_variables(report["variables"], num_replicas=4, num_local=2)
 
 
+@pytest.mark.programs
+def test_custom_loops_of_workers_whose_devices_have_parts_give_one_devices_numbers():
+    first, second = run_tasks(2, SHARDED_LOOPS, devices=4)
+    assert [first.code, second.code] == [0, 0], first.err + second.err
+    report, other = first.report, second.report
+    for name, own, count in (("shard", (range(3), range(3, 6)), 6), ("model", (range(2), range(2, 4)), 4)):
+        for each, replicas in zip((report, other), own, strict=True):
+            check_own_values(each.pop(f"own {name}"), replicas)
+        check(**report[name])
+        assert report[f"programs {name}"] == 2
+        check_assigned_variables(report[f"variables {name}"], num_replicas=count, num_local=count // 2)
+    assert report == other
+    assert report["parts shard"] == [[5, 1], [1], [1, 3], [3]]
+    assert report["parts model"] == [[5, 3], [3], [3, 3], [3]]
+    assert report["slots shard"] == [part for part in report["parts shard"] for _ in range(2)]
+
+
 CASES = ("cnn_clipped_ring", "accumulated", "uneven")
 
 
-def reports(workers, devices):
-    results = run_tasks(workers, PROGRAM, devices=devices)
+def reports(workers, devices, *arguments):
+    results = run_tasks(workers, PROGRAM, *arguments, devices=devices)
     assert [result.code for result in results] == [0] * workers, [result.err for result in results]
     return [result.report for result in results]
 
@@ -113,13 +156,20 @@ def two_by_two():
 
 
 @pytest.fixture(scope="module")
+def in_parts():
+    return reports(2, 2, "sharded")
+
+
+@pytest.fixture(scope="module")
 def one_by_four():
     return reports(1, 4)
 
 
 @pytest.mark.programs
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("layout", but(lambda layout: layout == "two_by_two", ["two_by_two", "one_by_four"]))
+@pytest.mark.parametrize(
+    "layout", but(lambda layout: layout != "one_by_four", ["two_by_two", "in_parts", "one_by_four"])
+)
 def test_the_layout_of_devices_does_not_change_the_training(layout, case, one_device, request):
     expected, all_reports = one_device[case], request.getfixturevalue(layout)
     for report in all_reports:

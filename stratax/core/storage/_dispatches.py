@@ -4,6 +4,9 @@ import abc
 import contextlib
 from typing import Any
 
+import jax
+import numpy as np
+
 
 class Observer(abc.ABC):
     """Is notified of each program over the devices of several processes."""
@@ -15,6 +18,10 @@ class Observer(abc.ABC):
     @abc.abstractmethod
     def dispatching(self) -> contextlib.AbstractContextManager[Any]:
         """Return a block in which a compiled program is handed to the devices."""
+
+    @abc.abstractmethod
+    def read_together(self, array: jax.Array) -> np.ndarray:
+        """Return the value of an array of which other processes have parts: all of them read it now."""
 
     @abc.abstractmethod
     def note_dispatched(self, result: object) -> None:

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 from jax.sharding import Sharding
 
+from stratax.core.storage import _dispatches
 from stratax.core.storage._variable_store import read, write
 
 # Where a part lies in its array: the first element and the one behind the last, for each dimension.
@@ -75,8 +76,22 @@ def detach(array: jax.Array) -> jax.Array:
 
 
 def read_whole(array: jax.Array) -> np.ndarray:
-    """Return the value of an array on the host, which the array itself does not keep if it was put together."""
-    return np.asarray(detach(array) if is_divided(array) else array)
+    """Return the value of an array on the host, which the array itself does not keep if it was put together.
+
+    Where this process' devices don't have all of it, all processes have to read it.
+    """
+    if not is_divided(array):
+        return np.asarray(array)
+    if array.is_fully_addressable:
+        return np.asarray(detach(array))
+    observer = _dispatches.observer()
+    parts = {_bounds(shard.index, array.shape): shard.data for shard in array.addressable_shards}
+    if sum(part.size for part in parts.values()) < array.size and observer is not None:
+        return observer.read_together(array)
+    whole = np.empty(array.shape, array.dtype)
+    for bounds, part in parts.items():
+        whole[tuple(slice(*each) for each in bounds)] = part
+    return whole
 
 
 def own_parts(array: jax.Array) -> dict[Bounds, jax.Array]:

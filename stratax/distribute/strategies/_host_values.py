@@ -1,7 +1,8 @@
 """Values of the host for variables that devices have in parts, and theirs for the host (distribute layer).
 
 Keras puts an array of NumPy on its default device and divides it there, lets JAX keep what NumPy has read, and writes a
-model's file in memory where that seems to have room. Each is a whole variable, or model, where there may be none.
+model's file in memory where that seems to have room. Each is a whole variable, or model, where there may be none. Where
+the parts lie on devices of several processes, JAX compares what each of them would divide, the whole of it.
 """
 
 import functools
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import keras
 import numpy as np
 
 from stratax.core import storage
@@ -19,13 +21,22 @@ _SAME = {("float64", "float32"), ("int64", "int32")}
 _VARIABLE = "keras.src.backend.common.variables:Variable"
 
 
-def install() -> None:
-    """Put the hooks in place, when a variable is divided for the first time; a second call changes nothing."""
+# Takes a variable and what is to be its first value, and returns what it is in all processes.
+FindFirst = Callable[[keras.Variable, jax.Array], Any]
+
+
+def install(find_first: FindFirst) -> None:
+    """Put the hooks in place, when a variable is divided for the first time; a second call changes nothing.
+
+    Args:
+        find_first: Finds first values of variables that devices of several processes have in parts.
+    """
     seam.install(
         "stratax.distribute.parts",
         {
             f"{_VARIABLE}.assign": _placing,
             f"{_VARIABLE}.__array__": _reading,
+            "keras.src.backend.jax.core:JaxVariable._direct_assign": functools.partial(_dividing, find_first),
             "keras.src.saving.saving_lib:is_memory_sufficient": _if_whole,
         },
     )
@@ -59,6 +70,21 @@ def _place(variable: Any, value: np.ndarray) -> Any:
     )
     # One after the other: the host has what is on its way, of a whole model where nobody waits.
     return jax.block_until_ready(made)
+
+
+def _dividing(find_first: FindFirst, original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Wrap Keras' `_direct_assign`: of an array on a device of its own, each process takes what its devices have."""
+
+    @functools.wraps(original)
+    def _direct_assign(self: Any, value: Any) -> None:
+        layout = self._layout
+        is_here = isinstance(value, jax.Array) and value.is_fully_addressable
+        if isinstance(layout, jax.sharding.Sharding) and not layout.is_fully_addressable and is_here:
+            is_first = self.__dict__.get("_value") is None
+            value = storage.place(np.asarray(find_first(self, value) if is_first else value), layout)
+        original(self, value)
+
+    return _direct_assign
 
 
 def _reading(original: Callable[..., Any]) -> Callable[..., Any]:

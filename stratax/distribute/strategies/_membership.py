@@ -43,16 +43,20 @@ class StrategyMembership(abc.ABC):
             values: Arrays, of the same shapes and dtypes in all members.
         """
 
-    def check_alike(self, values: list[Any]) -> None:
-        """Check before :meth:`agreed` that all members have values of the same shapes and dtypes.
+    def check_alike(self, values: list[Any]) -> bool:
+        """Check before :meth:`agree` that all members have values of the same shapes and dtypes.
 
         Args:
             values: This member's.
+
+        Returns:
+            Whether they are equal, to the bit: then there is nothing to agree on.
 
         Raises:
             StructureError: In all of them, if they run different programs. To combine such values aborts a process.
         """
         del values  # A process by itself is like itself.
+        return True
 
     @abc.abstractmethod
     def gather(self, value: bytes) -> list[bytes]:

@@ -5,11 +5,13 @@ from typing import Any
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.cluster import Cluster, ClusterResolver, TFConfigClusterResolver, check_jobs, connect
+from stratax.cluster import Cluster, ClusterResolver, check_jobs, connect
 from stratax.distribute.collectives import CommunicationOptions
-from stratax.distribute.strategies._workers import WorkersStrategy, devices_of, has_peers
+from stratax.distribute.strategies._workers import JOBS, WorkersStrategy, devices_of, find_resolver, has_peers
 
-_JOBS = ("chief", "worker", "evaluator")
+_HINT = (
+    " How workers communicate is said with communication_options=CommunicationOptions(implementation=...)."
+)
 _logger = logging.getLogger("stratax")
 
 
@@ -47,7 +49,7 @@ class MultiWorkerMirroredStrategy(WorkersStrategy):
         communication_options: CommunicationOptions | None = None,
     ) -> None:
         self._options = _check_options(communication_options)
-        self._resolver = _check_resolver(cluster_resolver)
+        self._resolver = find_resolver(cluster_resolver, _HINT)
         # Before JAX is asked for devices: the processes have to be joined when it starts.
         cluster = _connect(self._resolver, self._options)
         devices = devices_of(cluster)
@@ -62,7 +64,7 @@ class MultiWorkerMirroredStrategy(WorkersStrategy):
 
 def _connect(resolver: Any, options: CommunicationOptions) -> Cluster:
     # Before any connection: a wrong cluster should not wait for tasks that never come.
-    check_jobs(resolver.cluster_spec(), _JOBS, "MultiWorkerMirroredStrategy")
+    check_jobs(resolver.cluster_spec(), JOBS, "MultiWorkerMirroredStrategy")
     if options.timeout_seconds is None:
         cluster = connect(resolver)
     else:
@@ -86,18 +88,6 @@ def _say_alone(cluster: Cluster, resolver: str) -> None:
         _logger.info("MultiWorkerMirroredStrategy has this process alone: an evaluator computes on its own.")
     else:
         _logger.info("MultiWorkerMirroredStrategy has one worker, this process: its cluster names no other.")
-
-
-def _check_resolver(resolver: object) -> ClusterResolver:
-    if resolver is None:
-        return TFConfigClusterResolver()
-    if not isinstance(resolver, ClusterResolver):
-        raise errors.BadTypeError(
-            "cluster_resolver must be a stratax.cluster.ClusterResolver or None. How workers "
-            "communicate is said with communication_options=CommunicationOptions(implementation=...). "
-            f"Received: cluster_resolver={shown(resolver)}."
-        )
-    return resolver
 
 
 def _check_options(options: object) -> CommunicationOptions:

@@ -74,14 +74,25 @@ def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
     present = [
         (variable, value)
         for variable, value in zip(held, storage.read_all(held), strict=True)
-        # Variables that were created while a function is traced have no value yet.
-        if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+        # Variables that were created while a function is traced have no value yet, and those in parts a place.
+        if isinstance(value, jax.Array)
+        and not isinstance(value, jax.core.Tracer)
+        and not storage.is_divided(value)
     ]
     extended = strategy.extended
-    extended.membership.check_alike([value for _, value in present])
-    # The chief's values: initialisers may draw differently in each process.
-    agreed = extended.membership.agree([value for _, value in present])
-    extended.placement.place([variable for variable, _ in present], agreed)
+    values = _find_first([value for _, value in present], strategy)
+    extended.placement.place([variable for variable, _ in present], values)
+
+
+def _find_first(values: list[Any], strategy: "Strategy") -> list[Any]:
+    """Return the first values of variables: the chief's, as initializers may draw differently in each process."""
+    membership = strategy.extended.membership
+    return values if membership.check_alike(values) else membership.agree(values)
+
+
+def _find_first_of(variable: keras.Variable, value: jax.Array) -> Any:
+    strategy = owner(variable)
+    return value if strategy is None else _find_first([value], strategy)[0]
 
 
 def own(variables: Iterable[keras.Variable], strategy: "Strategy") -> None:
@@ -185,7 +196,7 @@ def _lay_out(variable: Any, strategy: "Strategy") -> bool:
             # Late: most programs divide nothing.
             from stratax.distribute.strategies import _host_values
 
-            _host_values.install()
+            _host_values.install(_find_first_of)
             # Keras lays out whatever it is assigned from now on.
             variable._layout = sharding
     return variable._layout is not None

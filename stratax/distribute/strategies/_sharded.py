@@ -12,17 +12,25 @@ from jax.sharding import NamedSharding, PartitionSpec
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.surroundings import Slot
+from stratax.cluster import Cluster, ClusterResolver, check_jobs, connect, current
 from stratax.core.storage import place, sharding_in, write_all
 from stratax.distribute.replicas import SHARD_AXIS, mesh_of
 from stratax.distribute.strategies import _ownership
-from stratax.distribute.strategies._extended import on_devices
 from stratax.distribute.strategies._layout import Layout, Place, format_table
 from stratax.distribute.strategies._mirrored import resolve_devices
 from stratax.distribute.strategies._placement import OnDevices, UpdatesOnce
 from stratax.distribute.strategies._strategy import Strategy
+from stratax.distribute.strategies._workers import (
+    JOBS,
+    WorkersStrategy,
+    devices_of,
+    find_resolver,
+    has_peers,
+    order_by_worker,
+)
 
 
-class ShardedStrategy(Strategy):
+class ShardedStrategy(WorkersStrategy):
     """Synchronous training on several devices, each of which keeps a part of every large variable.
 
     Weights, gradients and optimizer slots are divided among the devices (ZeRO, Rajbhandari et al. 2020; also called
@@ -32,9 +40,14 @@ class ShardedStrategy(Strategy):
     With `model` that many neighbours share one part of the batch, and the compiler divides among them the work of what
     rules divide by ``"model"`` (tensor parallelism, Shoeybi et al. 2019): such weights are never gathered.
 
+    Where ``TF_CONFIG`` names several workers, or this process is connected to others already (the hosts of a TPU), the
+    strategy has the devices of all of them; what is said of workers at `MultiWorkerMirroredStrategy` holds. Devices
+    side by side are those of one worker, groups of devices if they fit into one. A variable in parts of several workers
+    is read (``numpy()``, `get_weights`, `save`) by all of them together.
+
     Args:
         devices: Names (`"/gpu:0"`), `LogicalDevice`s or `jax.Device`s; None for all accelerators of this process, or,
-            where there are none, its CPU devices.
+            where there are none, its CPU devices. Of several workers each names its own, the same ones.
         replicas: How many groups of devices there are, each of which has the whole in parts.
         model: How many devices share a part of the batch. A batch is divided among ``len(devices) // model``.
         layout: A mapping, or pairs, of a regular expression and a tuple with ``"shard"``, ``"model"`` or None for each
@@ -44,12 +57,16 @@ class ShardedStrategy(Strategy):
         remat: ``"layer"`` has each layer that is made in the scope compute anew, on the way back, what its gradient
             needs (`stratax.remat`): of layers in one another the outermost that is no model. A function says of a layer
             or model whether it does. None: what was computed is kept.
+        cluster_resolver: Says which workers there are; None: the cluster that this process is connected to, else that
+            of ``TF_CONFIG``, else this process alone.
 
     Raises:
-        BadArgumentError: If devices are named twice, `replicas` and `model` do not divide them, a rule is none, or
-            `remat` another text.
-        BadTypeError: If `replicas` or `model` is no whole number, `layout` neither a mapping nor pairs, or `remat`
-            neither a text nor a function.
+        BadArgumentError: If devices are named twice, `replicas` and `model` do not divide them, `model` not those of a
+            worker, a rule is none, or `remat` another text.
+        BadTypeError: If `replicas` or `model` is no whole number, `layout` neither a mapping nor pairs, `remat`
+            neither a text nor a function, or `cluster_resolver` no resolver.
+        ClusterError: If ``TF_CONFIG`` is wrong, or the workers do not name as many devices each.
+        ClusterTimeoutError: If not all tasks come within the resolver's time limit; names those that are missing.
         DeviceError: If a device does not exist after `tf.config.set_soft_device_placement(False)`.
 
     Example:
@@ -67,22 +84,19 @@ class ShardedStrategy(Strategy):
         model: int = 1,
         layout: object = None,
         remat: str | Callable[[keras.layers.Layer], bool] | None = None,
+        cluster_resolver: ClusterResolver | None = None,
     ) -> None:
-        resolved = resolve_devices(devices)
+        # Before JAX is asked for devices: the processes have to be joined when it starts.
+        cluster = _find_cluster(cluster_resolver)
+        resolved = order_by_worker(_find_devices(devices, cluster))
         _check_divides("replicas", replicas, "groups of one size", len(resolved))
         _check_divides("model", model, "neighbours that share a part of the batch", len(resolved) // replicas)
+        _check_of_one_worker(model, resolved, cluster.num_processes)
         _check_remat(remat)
         self.remat = remat
         self._layout = Layout(mesh_of(resolved, groups=replicas, model=model), layout)
-        super().__init__(
-            on_devices(
-                self,
-                resolved,
-                placement=DividedAmongDevices(self._layout),
-                groups=replicas,
-                model=model,
-            )
-        )
+        placement = DividedAmongDevices(self._layout)
+        super().__init__(cluster, resolved, placement=placement, groups=replicas, model=model)
 
     def scope(self) -> contextlib.AbstractContextManager[Strategy]:
         return super().scope() if self.remat is None else self._scope_of_remat()
@@ -231,6 +245,42 @@ def _variables_of(of: Any) -> list[keras.Variable]:
             f"layout_table expects a model, an optimizer, or a list of variables. Received: {shown(of)}."
         )
     return list(found)
+
+
+def _find_cluster(resolver: object) -> Cluster:
+    """Return the cluster that a resolver names, or that this process belongs to; perhaps of this process alone."""
+    connected = current()
+    if resolver is None and connected is not None and has_peers(connected):
+        return connected
+    chosen = find_resolver(resolver)
+    # Before any connection: a wrong cluster should not wait for tasks that never come.
+    check_jobs(chosen.cluster_spec(), JOBS, "ShardedStrategy")
+    return connect(chosen)
+
+
+def _find_devices(named: Sequence[Any] | None, cluster: Cluster) -> list[jax.Device]:
+    """Return the devices of all workers, of which each names its own."""
+    if named is None:
+        return devices_of(cluster)
+    own = resolve_devices(named)
+    index = jax.process_index()
+    # A list in which there are devices of others has all of them.
+    if not has_peers(cluster) or any(device.process_index != index for device in own):
+        return own
+    by_worker: dict[int, list[jax.Device]] = {}
+    for device in devices_of(cluster, own):
+        by_worker.setdefault(device.process_index, []).append(device)
+    places = [by_worker[index].index(device) for device in own]
+    # Of a worker that has fewer, all: the workers compare what they found.
+    return [each[place] for each in by_worker.values() for place in places if place < len(each)]
+
+
+def _check_of_one_worker(model: int, devices: Sequence[jax.Device], count: int) -> None:
+    if len(devices) // count % model:
+        raise errors.BadArgumentError(
+            "Neighbours that share a part of the batch are devices of one worker. Expected: model divides the "
+            f"{len(devices) // count} devices that each of {count} workers has. Received: model={model}."
+        )
 
 
 def _check_remat(remat: object) -> None:

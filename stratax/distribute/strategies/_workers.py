@@ -6,17 +6,19 @@ import itertools
 import json
 import random
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import keras
 import numpy as np
 from jax.experimental import multihost_utils
+from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.cluster import Cluster, phase, phases
+from stratax.base.threads import Threads
+from stratax.cluster import Cluster, ClusterResolver, TFConfigClusterResolver, device_name, phase, phases
 from stratax.core import storage
 from stratax.data import Dataset
 from stratax.data.dataset import auto_shard, is_read_whole, shuffle_seeds, steps_of, with_seeds
@@ -35,9 +37,12 @@ from stratax.distribute.input import (
 from stratax.distribute.replicas import Share, mesh_of
 from stratax.distribute.strategies._extended import on_devices
 from stratax.distribute.strategies._membership import InStep
+from stratax.distribute.strategies._placement import Placement
 from stratax.distribute.strategies._strategy import Strategy
 from stratax.distribute.strategies._strategy_input import InputOfReplicas
 
+# The jobs of a cluster that strategies of workers in step have a use for.
+JOBS = ("chief", "worker", "evaluator")
 # What is sent is in memory twice while it travels.
 _BYTES_AT_ONCE = 64 << 20
 _PURPOSES = {
@@ -48,6 +53,7 @@ _PURPOSES = {
     "shapes": "the shapes of components to combine",
     "seeds": "the seeds of a dataset's shuffles",
     "variables": "the shapes of new variables",
+    "whole": "a value of which every worker has parts, to be read by all (`numpy()`, `get_weights`, `save`)",
 }
 
 
@@ -58,28 +64,72 @@ class WorkersStrategy(Strategy):
         cluster: The workers, connected.
         devices: The devices of all of them, those of one process beside one another.
         cross_device_ops: How replicas' values are combined; None for XLA's own all-reduce.
+        placement: Where variables live; None: a copy on every device.
+        groups: Into how many groups the replicas are divided that have parts of variables; None: each is one.
+        model: How many devices share a replica.
 
     Raises:
-        ClusterError: If the workers do not have as many devices each.
+        ClusterError: If the workers do not have as many devices each, or name different ones.
     """
 
     def __init__(
-        self, cluster: Cluster, devices: Sequence[jax.Device], cross_device_ops: CrossDeviceOps | None = None
+        self,
+        cluster: Cluster,
+        devices: Sequence[jax.Device],
+        cross_device_ops: CrossDeviceOps | None = None,
+        *,
+        placement: Placement | None = None,
+        groups: int | None = None,
+        model: int = 1,
     ) -> None:
-        # So that the replicas of a worker are one slice of all (`Share.of`).
-        ordered = sorted(devices, key=lambda device: device.process_index)
-        if not has_peers(cluster):
-            super().__init__(on_devices(self, ordered, cross_device_ops))
-            return
-        workers = Workers(cluster, ordered)
-        placing = OnMeshOfWorkers(mesh_of(ordered), workers.share)
-        feeding = InputOfWorkers(self, placing, workers)
-        super().__init__(on_devices(self, ordered, cross_device_ops, membership=workers, input=feeding))
+        ordered = order_by_worker(devices)
+        workers = feeding = None
+        if has_peers(cluster):
+            workers = Workers(cluster, ordered)
+            mesh = mesh_of(ordered, groups=groups, model=model)
+            feeding = InputOfWorkers(self, OnMeshOfWorkers(mesh, workers.share), workers)
+        super().__init__(
+            on_devices(
+                self,
+                ordered,
+                cross_device_ops,
+                placement=placement,
+                membership=workers,
+                input=feeding,
+                groups=groups,
+                model=model,
+            )
+        )
 
     @property
     def num_workers(self) -> int:
         """How many workers train together."""
         return self.extended.membership.share.processes
+
+
+def find_resolver(resolver: object, hint: str = "") -> ClusterResolver:
+    """Return what says which workers there are: a strategy's argument, or what reads TF_CONFIG.
+
+    Args:
+        resolver: The argument, or None.
+        hint: What else a message says of it.
+
+    Raises:
+        BadTypeError: If it is no resolver.
+    """
+    if resolver is None:
+        return TFConfigClusterResolver()
+    if not isinstance(resolver, ClusterResolver):
+        raise errors.BadTypeError(
+            f"cluster_resolver must be a stratax.cluster.ClusterResolver or None.{hint} Received: "
+            f"cluster_resolver={shown(resolver)}."
+        )
+    return resolver
+
+
+def order_by_worker(devices: Sequence[jax.Device]) -> list[jax.Device]:
+    """Return devices of several workers, so that the replicas of a worker are one slice of all (`Share.of`)."""
+    return sorted(devices, key=lambda device: device.process_index)
 
 
 def has_peers(cluster: Cluster) -> bool:
@@ -113,7 +163,7 @@ class Workers(InStep):
         self._cluster = cluster
         self._agreements = itertools.count()
         # From now on the other tasks see each step that this one dispatches.
-        storage.observe(_progress.StepsForOthers())
+        storage.observe(_progress.StepsForOthers(self.read_together))
         # Before anything is computed: collectives of workers with different shares would hang.
         self._check_devices(devices)
         self.agree_on_randomness()
@@ -138,11 +188,15 @@ class Workers(InStep):
     def agree(self, values: list[Any]) -> list[Any]:
         return _from_chief(values) if values else values
 
-    def check_alike(self, values: list[Any]) -> None:
+    def check_alike(self, values: list[Any]) -> bool:
         if not values:
-            return
+            return True
         listed = [f"{np.dtype(value.dtype).name}{list(np.shape(value))}" for value in values]
-        own = {"all": hashlib.sha256(json.dumps(listed).encode()).hexdigest(), "shown": shown(listed)}
+        own = {
+            "all": hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
+            "shown": shown(listed),
+            "values": _digest(values),
+        }
         texts = self.exchange(self.next_name("variables"), json.dumps(own).encode())
         found = [json.loads(text) for text in texts]
         if len({each["all"] for each in found}) > 1:
@@ -154,6 +208,23 @@ class Workers(InStep):
                 "The workers create different variables. Expected: the same program, with the same model, in every "
                 f"worker. Received: {said}."
             )
+        return all(each["values"] == found[0]["values"] for each in found)
+
+    def read_together(self, array: jax.Array) -> np.ndarray:
+        """Return the value of an array of which other workers have parts, when all have come to read it.
+
+        Raises:
+            StructureError: If the workers read different arrays.
+        """
+        own = f"{array.dtype.name}{list(array.shape)} {array.sharding.spec}"  # type: ignore[attr-defined]
+        found = [text.decode() for text in self.exchange(self.next_name("whole"), own.encode())]
+        if any(each != found[0] for each in found):
+            raise errors.StructureError(
+                "The workers read different values of which they have parts. Expected: the same one in every worker, "
+                f"because all of them read it together. Received: {shown(found)}."
+            )
+        with phases.waiting(_PURPOSES["whole"]):
+            return _without_trace(lambda: _gather_whole(array))
 
     def gather(self, value: bytes) -> list[bytes]:
         return self.exchange(self.next_name("gathered"), value)
@@ -192,7 +263,8 @@ class Workers(InStep):
     def _check_devices(self, devices: Sequence[jax.Device]) -> None:
         # Of the strategy's devices, which may be fewer than the process has.
         own = sum(device.process_index == jax.process_index() for device in devices)
-        counts = [int(text) for text in self.exchange("devices", str(own).encode())]
+        texts = self.exchange("devices", json.dumps([own, [each.id for each in devices]]).encode())
+        counts, found = zip(*map(json.loads, texts), strict=True)
         if len(set(counts)) > 1:
             listing = ", ".join(
                 f"{self._cluster.task_name(index)}: {count}" for index, count in enumerate(counts)
@@ -200,6 +272,11 @@ class Workers(InStep):
             raise errors.ClusterError(
                 "Every worker needs the same number of devices, because replicas are divided evenly. "
                 f"Received: {listing}. Give each worker as many, for instance through CUDA_VISIBLE_DEVICES."
+            )
+        if any(each != found[0] for each in found):
+            raise errors.ClusterError(
+                "The workers name different devices. Expected: the same names in every worker, each of which means its "
+                f"own devices by them. Received: {shown([device_name(each) for each in devices])} here."
             )
 
     def agree_on_randomness(self) -> None:
@@ -305,10 +382,34 @@ def _random_digest() -> bytes:
     ).digest()
 
 
+def _digest(values: list[Any]) -> str:
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def _without_trace(function: Callable[[], Any]) -> Any:
+    """Return what a function returns in a thread of its own: JAX runs programs there, whatever is traced here."""
+    with Threads(1, "stratax-workers") as thread:
+        return thread.submit(function).result()
+
+
+def _gather_whole(array: jax.Array) -> np.ndarray:
+    # On every device: there is no other way from device to device that all platforms have.
+    whole = NamedSharding(array.sharding.mesh, PartitionSpec())  # type: ignore[attr-defined]
+    gathered = jax.jit(_same, out_shardings=whole)(array)
+    return np.asarray(gathered.addressable_data(0))
+
+
+def _same(array: jax.Array) -> jax.Array:
+    return array
+
+
 def _send_bytes(packed: np.ndarray) -> np.ndarray:
     """Send the chief's bytes to every worker; as long as they come, each transfer may take as long as a step."""
     with phases.waiting("the chief's values"):
-        return np.asarray(multihost_utils.broadcast_one_to_all(packed))
+        return np.asarray(_without_trace(lambda: multihost_utils.broadcast_one_to_all(packed)))
 
 
 def _from_chief(values: list[Any]) -> list[Any]:

@@ -196,6 +196,7 @@ def test_checkpoints_are_restored_by_other_strategies_to_the_bit(tmp_path):
         ({"model": 1.0}, errors.BadTypeError, "Received: model=1.0"),
         ({"layout": 3}, errors.BadTypeError, "layout must be a mapping"),
         ({"devices": ["/cpu:0", "/cpu:0"]}, errors.BadArgumentError, "twice"),
+        ({"cluster_resolver": 3}, errors.BadTypeError, "cluster_resolver must be a .*ClusterResolver"),
     ],
 )
 def test_bad_arguments_are_refused(options, error, message):

@@ -1,5 +1,6 @@
 """What workers agree on when they begin (in real processes)."""
 
+import numpy as np
 import pytest
 
 from tests.cluster.processes import run_tasks
@@ -32,6 +33,77 @@ def test_variables_of_every_dtype_and_shape_begin_with_the_chiefs_values():
         ["bfloat16", [2, 5]],
         ["bfloat16", [0, 4]],
     ]
+
+
+PARTS = """
+import numpy as np, keras
+import stratax as sx
+strategy = sx.distribute.ShardedStrategy(layout={"^in_parts": ("shard",), "kernel": (None, "shard")})
+worker = sx.cluster.current().process_index
+kinds = ("bool", "int32", "bfloat16", "float32", "float64")
+class Own(keras.initializers.Initializer):  # Each worker has its own, and so do those that draw from the system.
+    def __call__(self, shape, dtype=None):
+        return keras.ops.full(shape, worker + 1, dtype)
+    def get_config(self):
+        return {}
+with strategy.scope():
+    made = [keras.Variable(np.full((4, 3), worker + 1), dtype=kind, name="in_parts") for kind in kinds]
+    made.append(keras.Variable(Own(), shape=(8,), name="in_parts"))
+    layer = keras.layers.Dense(4, kernel_initializer=Own(), bias_initializer=Own())
+# Built while a replica's function is traced.
+strategy.run(lambda: layer(np.ones((2, 3), "float32")))
+kernel = layer.kernel
+report(born=[float(v.numpy().astype("float32").mean()) for v in [*made, kernel]],
+       shapes=[list(v.value.sharding.shard_shape(v.shape)) for v in [*made, kernel]])
+rows = np.arange(12, dtype="float32").reshape(3, 4)
+kernel.assign(rows)
+seen = [kernel.numpy()]
+kernel.assign(keras.ops.convert_to_tensor(rows + 1))
+seen.append(np.asarray(kernel))
+kernel.assign(kernel * 2)
+seen.append(keras.ops.convert_to_numpy(kernel))
+kernel.assign_add(np.ones_like(rows))
+seen += layer.get_weights()[:1]
+layer.set_weights([rows, np.zeros(4)])
+seen.append(np.asarray(strategy.reduce("mean", kernel, axis=None)))
+report(seen=[each.tolist() for each in seen], shown=repr(kernel),
+       place=list(kernel.value.sharding.shard_shape(kernel.shape)))
+whole = sx.distribute.ShardedStrategy(replicas=2, layout={"v": ("shard",)})
+with whole.scope():
+    v = keras.Variable(np.arange(4.0), name="v")
+if worker == 0:  # This one has all of it, and reads alone.
+    report(alone=v.numpy().tolist())
+try:
+    np.asarray(kernel if worker == 0 else made[3])
+except sx.errors.StructureError as error:
+    report(error=str(error))
+for name, options in {"side_by_side": {"model": 4}, "devices": {"devices": [f"/cpu:{worker}"]}}.items():
+    try:
+        sx.distribute.ShardedStrategy(**options)
+    except sx.errors.StrataxError as error:
+        report(**{name: f"{type(error).__name__}: {error}"})
+"""
+
+
+def test_variables_in_parts_begin_with_the_chiefs_values_and_are_read_by_all():
+    first, second = run_tasks(2, PARTS, devices=2)
+    assert [first.code, second.code] == [0, 0], first.err + second.err
+    report = first.report
+    assert report.pop("alone") == [0, 1, 2, 3]
+    other = second.report
+    assert {**report, "devices": None} == {**other, "devices": None}
+    assert report["born"] == [1.0] * 7
+    assert report["shapes"] == [*[[1, 3]] * 5, [2], [3, 1]]
+    rows = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(report["seen"], [rows, rows + 1, 2 * rows + 2, 2 * rows + 3, rows])
+    assert report.pop("devices").startswith("ClusterError: The workers name different devices.")
+    assert report["side_by_side"].startswith(
+        "BadArgumentError: Neighbours that share a part of the batch are"
+    )
+    assert "model divides the 2 devices that each of 2 workers has" in report["side_by_side"]
+    assert report["shown"] == "<Variable path=dense/kernel, shape=(3, 4), dtype=float32>"
+    assert report["place"] == [3, 1]
+    assert "The workers read different values of which they have parts" in report["error"]
 
 
 DIFFERENT = """
