@@ -28,21 +28,22 @@ STEPS = ("train_step", "test_step", "predict_step")
 
 def train_step(model: keras.Model) -> Step:
     """Return the training step: a function of a batch that updates the model and returns its own logs, or None."""
-    override = _override(model, "train_step")
-    if override is None:
-        return lambda data: _train(model, data)
-    if _takes_state(override):
-        return _with_global_results(model, lambda data: _with_state(model, override, data, _TRAINING))
-    return _with_global_results(model, override)
+    return _step_with_logs(model, "train_step", _train, _TRAINING)
 
 
 def test_step(model: keras.Model) -> Step:
     """Return the evaluation step: a function of a batch that updates metrics and returns its own logs, or None."""
-    override = _override(model, "test_step")
+    return _step_with_logs(model, "test_step", _test, _TESTING)
+
+
+def _step_with_logs(
+    model: keras.Model, name: str, step: Callable[[keras.Model, Any], Any], groups: tuple[str, ...]
+) -> Step:
+    override = _override(model, name)
     if override is None:
-        return lambda data: _test(model, data)
+        return functools.partial(step, model)
     if _takes_state(override):
-        return _with_global_results(model, lambda data: _with_state(model, override, data, _TESTING))
+        return _with_global_results(model, functools.partial(_with_state, model, override, groups=groups))
     return _with_global_results(model, override)
 
 

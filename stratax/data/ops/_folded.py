@@ -1,13 +1,16 @@
 """The state that `reduce`, `scan` and reducers of groups hand from element to element (data layer)."""
 
 import base64
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.data.elements import (
     Composite,
+    Row,
     TensorSpec,
     as_components,
     as_dtype,
@@ -17,13 +20,15 @@ from stratax.data.elements import (
     box,
     check_same,
     decode_boxed,
+    element_scope,
     encode_columns,
     flatten,
     spec_of_row,
     unflatten,
 )
-from stratax.data.vectorise import uses_jax
-from stratax.errors import BadTypeError
+from stratax.data.plan import Node, find_first
+from stratax.data.vectorise import keep_variables, uses_jax
+from stratax.errors import BadTypeError, DataError
 
 _WIDE = {"int32": "int64", "uint32": "uint64", "float32": "float64", "complex64": "complex128"}
 
@@ -128,3 +133,24 @@ def _encode(leaf: object) -> str:
 
 def _decode(spec: PyTree, content: str) -> Any:
     return decode_boxed([base64.b64decode(content)], [spec]).row(0)[0]
+
+
+def find_spec(node: Node, operation: str, spec_of: Callable[[Row], Any]) -> Any:
+    """Return the spec of what an operation makes of a node's first element.
+
+    Args:
+        node: The node.
+        operation: What errors call the operation.
+        spec_of: From an element's row to the spec.
+
+    Raises:
+        DataError: If there are no elements.
+    """
+    with element_scope(lambda: ()), keep_variables():
+        found = find_first(node, spec_of)
+    if found is None:
+        raise DataError(
+            f"The element_spec of a {operation} over an empty Dataset can't be found. "
+            f"Received: element_spec={shown(node.spec)}."
+        )
+    return found

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from stratax.base.shown import shown
 from stratax.data.elements import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
@@ -25,13 +24,13 @@ from stratax.data.elements import (
     spec_of_row,
     unflatten,
 )
-from stratax.data.ops._folded import Folded, argument_of
+from stratax.data.ops._folded import Folded, argument_of, find_spec
 from stratax.data.ops._trial import Trying, try_out
 from stratax.data.ops.interleave._node import FlatMap
-from stratax.data.plan import Drawing, Node, PlanRun, check_callable, feed_of, find_first
+from stratax.data.plan import Drawing, Node, PlanRun, check_callable, feed_of
 from stratax.data.position import Cursor, CursorOver, Feed, Positions, State
 from stratax.data.sources import RowsSource
-from stratax.data.vectorise import call, keep_variables, name_of, on_host, tell_of_function, user_code
+from stratax.data.vectorise import call, name_of, on_host, tell_of_function, user_code
 from stratax.errors import DataError
 
 
@@ -296,13 +295,7 @@ class GroupByReducer(Keyed):
     def spec(self) -> Any:
         """What the functions make of the first element alone."""
         if self._spec is None:
-            with element_scope(lambda: ()), keep_variables():
-                self._spec = find_first(self.child, self._first_spec)
-        if self._spec is None:
-            raise DataError(
-                "The element_spec of a group_by_reducer over an empty Dataset can't be found. "
-                f"Received: element_spec={shown(self.child.spec)}."
-            )
+            self._spec = find_spec(self.child, "group_by_reducer", self._first_spec)
         return self._spec
 
     def _first_spec(self, row: Row) -> Any:

@@ -17,12 +17,12 @@ from stratax.data.elements import (
     spec_of_row,
     unflatten,
 )
-from stratax.data.ops._folded import Folded, argument_of
+from stratax.data.ops._folded import Folded, argument_of, find_spec
 from stratax.data.ops._trial import Trying, try_out
-from stratax.data.plan import Drawing, Lookahead, Node, PlanRun, check_callable, find_first, merge_specs
+from stratax.data.plan import Drawing, Lookahead, Node, PlanRun, check_callable, merge_specs
 from stratax.data.position import Buffering, Cursor, State
-from stratax.data.vectorise import keep_variables, name_of, on_host, tell_of_function, user_code
-from stratax.errors import BadTypeError, DataError
+from stratax.data.vectorise import name_of, on_host, tell_of_function, user_code
+from stratax.errors import BadTypeError
 
 
 class Scan(Drawing, Trying):
@@ -58,13 +58,7 @@ class Scan(Drawing, Trying):
     def spec(self) -> Any:
         """What the elements have in common that were seen; before there were any, of the first one."""
         if self._spec is None:
-            with element_scope(lambda: ()), keep_variables():
-                self._spec = find_first(self.child, self._first_spec)
-        if self._spec is None:
-            raise DataError(
-                "The element_spec of a scan over an empty Dataset can't be found. "
-                f"Received: element_spec={shown(self.child.spec)}."
-            )
+            self._spec = find_spec(self.child, "scan", self._first_spec)
         return self._spec
 
     def _first_spec(self, row: Row) -> Any:

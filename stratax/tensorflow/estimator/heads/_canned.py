@@ -23,12 +23,20 @@ from stratax.tensorflow.estimator.heads._measures import MeasuredBatch, metric_o
 from stratax.tensorflow.estimator.heads._train_op import add_updates, train_op
 from stratax.tensorflow.estimator.tpu._spec import TPUEstimatorSpec
 
-_SUM, _NONE = v1.losses.Reduction.SUM, v1.losses.Reduction.NONE
+_SUM = v1.losses.Reduction.SUM
 
 DEFAULT_SERVING_KEY = DEFAULT
 CLASSIFY_SERVING_KEY = "classification"
 REGRESS_SERVING_KEY = "regression"
 PREDICT_SERVING_KEY = PREDICT
+
+# How :class:`MeasuredBatch` calls what TensorFlow's heads measure.
+_MEASURED = {
+    "unreduced_loss": "losses",
+    "regularization_loss": "regularization",
+    "logistic": "scores",
+    "predicted_value": "scores",
+}
 
 LossSpec = collections.namedtuple(
     "LossSpec", ["training_loss", "unreduced_loss", "weights", "processed_labels"]
@@ -150,10 +158,10 @@ class CannedHead(_Interface, abc.ABC):
 class _Canned(_Interface, LogitsHead):  # type: ignore[misc]  # TensorFlow 1's arguments
     """A head on one array of logits, in TensorFlow 1's interface."""
 
-    def _keep_losses(self, loss_reduction: str) -> None:
-        """Take `Reduction.NONE`, too: a program's own update may want each example's loss."""
-        if loss_reduction == _NONE:
-            self._reduction = self._loss_reduction = _NONE
+    # A program's own update may want each example's loss.
+    _keeps_losses = True
+    # What `_eval_metric_ops` takes, in order.
+    _measured_names: tuple[str, ...]
 
     def create_loss(self, features: object, mode: str | None, logits: object, labels: object) -> LossSpec:
         del mode
@@ -163,6 +171,12 @@ class _Canned(_Interface, LogitsHead):  # type: ignore[misc]  # TensorFlow 1's a
             losses, weights, loss_collection=None, reduction=self._reduction
         )
         return LossSpec(total, losses, weights, processed)
+
+    def _eval_metric_ops(self, *args: object, **kwargs: object) -> dict[str, Any]:
+        """Return the metrics of a batch as pairs of value and operation."""
+        given = dict(zip(self._measured_names, args, strict=False)) | kwargs
+        values = {_MEASURED.get(name, name): value for name, value in given.items() if name != "logits"}
+        return self._measure(**{"scores": values.get("class_ids"), **values})
 
     def _measure(self, regularization: Any = None, **values: Any) -> dict[str, Any]:
         """Return the metrics of a batch as pairs of value and operation."""
@@ -225,6 +239,16 @@ class BinaryLogisticHead(_Canned, _Binary):  # type: ignore[misc]  # TensorFlow 
         name: Likewise.
     """
 
+    _measured_names = (
+        "labels",
+        "logits",
+        "logistic",
+        "class_ids",
+        "weights",
+        "unreduced_loss",
+        "regularization_loss",
+    )
+
     def __init__(
         self,
         weight_column: object = None,
@@ -234,30 +258,7 @@ class BinaryLogisticHead(_Canned, _Binary):  # type: ignore[misc]  # TensorFlow 
         loss_fn: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> None:
-        reduction = _SUM if loss_reduction == _NONE else loss_reduction
-        super().__init__(weight_column, thresholds, label_vocabulary, reduction, loss_fn, name)
-        self._keep_losses(loss_reduction)
-
-    def _eval_metric_ops(
-        self,
-        labels: object,
-        logits: object,
-        logistic: object,
-        class_ids: object,
-        weights: object,
-        unreduced_loss: object,
-        regularization_loss: object,
-    ) -> dict[str, Any]:
-        """Return the metrics of a batch as pairs of value and operation."""
-        del logits
-        return self._measure(
-            regularization_loss,
-            losses=unreduced_loss,
-            weights=weights,
-            labels=labels,
-            scores=logistic,
-            class_ids=class_ids,
-        )
+        super().__init__(weight_column, thresholds, label_vocabulary, loss_reduction, loss_fn, name)
 
 
 class MultiClassSoftmaxHead(_Canned, _Classes):  # type: ignore[misc]  # TensorFlow 1's arguments
@@ -272,6 +273,8 @@ class MultiClassSoftmaxHead(_Canned, _Classes):  # type: ignore[misc]  # TensorF
         name: Likewise.
     """
 
+    _measured_names = ("labels", "class_ids", "weights", "unreduced_loss", "regularization_loss")
+
     def __init__(
         self,
         n_classes: int,
@@ -281,28 +284,8 @@ class MultiClassSoftmaxHead(_Canned, _Classes):  # type: ignore[misc]  # TensorF
         loss_fn: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> None:
-        reduction = _SUM if loss_reduction == _NONE else loss_reduction
-        super().__init__(n_classes, weight_column, label_vocabulary, reduction, loss_fn, name)
+        super().__init__(n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name)
         self._n_classes = n_classes
-        self._keep_losses(loss_reduction)
-
-    def _eval_metric_ops(
-        self,
-        labels: object,
-        class_ids: object,
-        weights: object,
-        unreduced_loss: object,
-        regularization_loss: object,
-    ) -> dict[str, Any]:
-        """Return the metrics of a batch as pairs of value and operation."""
-        return self._measure(
-            regularization_loss,
-            losses=unreduced_loss,
-            weights=weights,
-            labels=labels,
-            scores=class_ids,
-            class_ids=class_ids,
-        )
 
 
 class MeanSquaredErrorHead(_Canned, _Regression):  # type: ignore[misc]  # TensorFlow 1's arguments
@@ -317,6 +300,8 @@ class MeanSquaredErrorHead(_Canned, _Regression):  # type: ignore[misc]  # Tenso
         name: Likewise.
     """
 
+    _measured_names = ("predicted_value", "labels", "weights", "unreduced_loss", "regularization_loss")
+
     def __init__(
         self,
         label_dimension: int = 1,
@@ -326,26 +311,7 @@ class MeanSquaredErrorHead(_Canned, _Regression):  # type: ignore[misc]  # Tenso
         inverse_link_fn: Callable[[Any], Any] | None = None,
         name: str | None = None,
     ) -> None:
-        reduction = _SUM if loss_reduction == _NONE else loss_reduction
-        super().__init__(label_dimension, weight_column, reduction, loss_fn, inverse_link_fn, name)
-        self._keep_losses(loss_reduction)
-
-    def _eval_metric_ops(
-        self,
-        predicted_value: object,
-        labels: object,
-        weights: object,
-        unreduced_loss: object,
-        regularization_loss: object,
-    ) -> dict[str, Any]:
-        """Return the metrics of a batch as pairs of value and operation."""
-        return self._measure(
-            regularization_loss,
-            losses=unreduced_loss,
-            weights=weights,
-            labels=labels,
-            scores=predicted_value,
-        )
+        super().__init__(label_dimension, weight_column, loss_reduction, loss_fn, inverse_link_fn, name)
 
 
 def make_regression_head(

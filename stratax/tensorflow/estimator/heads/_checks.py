@@ -24,14 +24,14 @@ _REDUCTIONS = {
 _LOSS_ARGUMENTS = ("labels", "logits", "features", "loss_reduction")
 
 
-def reduction_of(loss_reduction: object) -> str:
+def reduction_of(loss_reduction: object, *, with_none: bool = False) -> str:
     """Return which of `tf.compat.v1.losses.Reduction` a head's `loss_reduction` is.
 
     Raises:
         BadArgumentError: It is none, or does not give one number.
     """
     found = _REDUCTIONS.get(loss_reduction, loss_reduction) if isinstance(loss_reduction, str) else None
-    if found not in v1.losses.Reduction.all() or found == v1.losses.Reduction.NONE:
+    if found not in v1.losses.Reduction.all() or (found == v1.losses.Reduction.NONE and not with_none):
         raise errors.BadArgumentError(
             "loss_reduction must make one number of the examples' losses. Expected: tf.losses.Reduction.SUM, "
             f"SUM_OVER_BATCH_SIZE or another one but NONE. Received: loss_reduction={shown(loss_reduction)}."

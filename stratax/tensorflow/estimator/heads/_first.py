@@ -1,6 +1,6 @@
 """Heads as TensorFlow 1 has them: its metrics, and update operations that are run by themselves (estimator layer)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from stratax.tensorflow import v1
@@ -17,6 +17,7 @@ from stratax.tensorflow.estimator.heads._regression import (
     RegressionHead,
 )
 from stratax.tensorflow.estimator.heads._train_op import add_updates, train_op
+from stratax.tensorflow.ops.calls.described import docstring, make_function, parameters_of
 
 _OVER_BATCH_SIZE = v1.losses.Reduction.SUM_OVER_BATCH_SIZE
 
@@ -91,133 +92,30 @@ class _Several(MultiHead):
         return add_updates(train_op(loss, *how))
 
 
-def binary_classification_head(
-    weight_column: object = None,
-    thresholds: Iterable[float] | None = None,
-    label_vocabulary: Sequence[str] | None = None,
-    loss_reduction: str = _OVER_BATCH_SIZE,
-    loss_fn: Callable[..., Any] | None = None,
-    name: str | None = None,
-) -> Head:
-    """Return a head for one of two classes, as `tf.contrib.estimator.binary_classification_head`.
-
-    Args:
-        weight_column: As of :class:`BinaryClassHead`.
-        thresholds: Likewise; a score on a threshold is a yes for accuracy.
-        label_vocabulary: Likewise.
-        loss_reduction: Likewise.
-        loss_fn: Likewise.
-        name: Likewise.
-    """
-    return _Binary(weight_column, thresholds, label_vocabulary, loss_reduction, loss_fn, name)
-
-
-def multi_class_head(
-    n_classes: int,
-    weight_column: object = None,
-    label_vocabulary: Sequence[str] | None = None,
-    loss_reduction: str = _OVER_BATCH_SIZE,
-    loss_fn: Callable[..., Any] | None = None,
-    name: str | None = None,
-) -> Head:
-    """Return a head for one of several classes, as `tf.contrib.estimator.multi_class_head`.
-
-    Args:
-        n_classes: As of :class:`MultiClassHead`.
-        weight_column: Likewise.
-        label_vocabulary: Likewise.
-        loss_reduction: Likewise.
-        loss_fn: Likewise.
-        name: Likewise.
-    """
-    return _Classes(n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name)
-
-
-def multi_label_head(
-    n_classes: int,
-    weight_column: object = None,
-    thresholds: Iterable[float] | None = None,
-    label_vocabulary: Sequence[str] | None = None,
-    loss_reduction: str = _OVER_BATCH_SIZE,
-    loss_fn: Callable[..., Any] | None = None,
-    classes_for_class_based_metrics: Sequence[Any] | None = None,
-    name: str | None = None,
-) -> Head:
-    """Return a head for any number of several classes, as `tf.contrib.estimator.multi_label_head`.
-
-    Args:
-        n_classes: As of :class:`MultiLabelHead`.
-        weight_column: Likewise.
-        thresholds: Likewise.
-        label_vocabulary: Likewise.
-        loss_reduction: Likewise.
-        loss_fn: Likewise.
-        classes_for_class_based_metrics: Likewise.
-        name: Likewise.
-    """
-    return _Labels(
-        n_classes,
-        weight_column,
-        thresholds,
-        label_vocabulary,
-        loss_reduction,
-        loss_fn,
-        classes_for_class_based_metrics,
-        name,
+def _make_function(name: str, head: type[LogitsHead], what: str) -> Any:
+    """Make a function that returns a head, of its class' arguments: with TensorFlow 1's default reduction and order."""
+    parameters = [
+        each.replace(default=_OVER_BATCH_SIZE) if each.name == "loss_reduction" else each
+        for each in parameters_of(head)
+    ]
+    # There the size of labels follows on the column of weights.
+    parameters.sort(key=lambda each: each.name not in ("n_classes", "weight_column"))
+    of = head.__bases__[1].__name__
+    doc = docstring(
+        f"Return a head for {what}, as `tf.contrib.estimator.{name}`.",
+        {"Args": {each.name: f"As of :class:`{of}`." for each in parameters}},
     )
+    return make_function(name, __name__, parameters, Head, doc, lambda given: head(**given))
 
 
-def regression_head(
-    weight_column: object = None,
-    label_dimension: int = 1,
-    loss_reduction: str = _OVER_BATCH_SIZE,
-    loss_fn: Callable[..., Any] | None = None,
-    inverse_link_fn: Callable[[Any], Any] | None = None,
-    name: str | None = None,
-) -> Head:
-    """Return a head for numbers, as `tf.contrib.estimator.regression_head`.
-
-    Args:
-        weight_column: As of :class:`RegressionHead`.
-        label_dimension: Likewise.
-        loss_reduction: Likewise.
-        loss_fn: Likewise.
-        inverse_link_fn: Likewise.
-        name: Likewise.
-    """
-    return _Regression(label_dimension, weight_column, loss_reduction, loss_fn, inverse_link_fn, name)
-
-
-def poisson_regression_head(
-    weight_column: object = None,
-    label_dimension: int = 1,
-    loss_reduction: str = _OVER_BATCH_SIZE,
-    compute_full_loss: bool = True,
-    name: str | None = None,
-) -> Head:
-    """Return a head for counts, as `tf.contrib.estimator.poisson_regression_head`.
-
-    Args:
-        weight_column: As of :class:`PoissonRegressionHead`.
-        label_dimension: Likewise.
-        loss_reduction: Likewise.
-        compute_full_loss: Likewise.
-        name: Likewise.
-    """
-    return _Poisson(label_dimension, weight_column, loss_reduction, compute_full_loss, name)
-
-
-def logistic_regression_head(
-    weight_column: object = None, loss_reduction: str = _OVER_BATCH_SIZE, name: str | None = None
-) -> Head:
-    """Return a head for probabilities, as `tf.contrib.estimator.logistic_regression_head`.
-
-    Args:
-        weight_column: As of :class:`LogisticRegressionHead`.
-        loss_reduction: Likewise.
-        name: Likewise.
-    """
-    return _Logistic(weight_column, loss_reduction, name)
+binary_classification_head = _make_function(
+    "binary_classification_head", _Binary, "one of two classes; a score on a threshold is a yes for accuracy"
+)
+multi_class_head = _make_function("multi_class_head", _Classes, "one of several classes")
+multi_label_head = _make_function("multi_label_head", _Labels, "any number of several classes")
+regression_head = _make_function("regression_head", _Regression, "numbers")
+poisson_regression_head = _make_function("poisson_regression_head", _Poisson, "counts")
+logistic_regression_head = _make_function("logistic_regression_head", _Logistic, "probabilities")
 
 
 def multi_head(heads: Sequence[Head], head_weights: Sequence[float] | None = None) -> Head:

@@ -217,7 +217,7 @@ class LogitsHead(Head):
         loss_fn: Callable[..., Any] | None,
         name: str | None,
     ) -> None:
-        self._reduction = _checks.reduction_of(loss_reduction)
+        self._reduction = _checks.reduction_of(loss_reduction, with_none=self._keeps_losses)
         _checks.check_loss_fn(loss_fn)
         self._logits_dimension = logits_dimension
         self._weight_column = weight_column
@@ -247,6 +247,8 @@ class LogitsHead(Head):
     # The size of the last dimension of losses.
     _losses_dimension = 1
     _weights_per_logit = False
+    # Whether `Reduction.NONE` is a reduction, too.
+    _keeps_losses = False
 
     @abc.abstractmethod
     def _process(self, labels: object, logits: object) -> Any:

@@ -335,20 +335,7 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
 
 
 def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Any:
-    """Assert that an array has neither NaN nor infinite numbers, and return it, as `tf.debugging.assert_all_finite`.
-
-    Args:
-        x: An array of floating point numbers.
-        message: What the error says first.
-        name: Ignored.
-
-    Returns:
-        The array.
-
-    Raises:
-        BadArgumentError: There is such a number. A compiled function raises it when its program has run.
-        BadTypeError: The array is not of floating point numbers.
-    """
+    """Assert that an array has finite numbers only, as `tf.debugging.assert_all_finite`: :func:`check_numerics`."""
     return check_numerics(x, message, name)
 
 
