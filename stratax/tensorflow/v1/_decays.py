@@ -227,9 +227,11 @@ def cosine_decay_restarts(
     rate = _rate(learning_rate)
     longer, higher = _like(rate, t_mul), _like(rate, m_mul)
     passed = _like(rate, global_step) / _like(rate, first_decay_steps)
+    # Both branches below are computed, whatever `t_mul` is: it may be a tensor that only the program knows.
     is_constant = longer == 1
     # Periods of one length are counted; else the sum of a geometric series is solved for how many have ended.
     growth = jnp.where(is_constant, 2, longer)
+    # 2 in place of 1 keeps the branch that is not taken from dividing by log(1).
     period = jnp.floor(jnp.log(1 - passed * (1 - growth)) / jnp.log(growth))
     # Where this period began, in lengths of the first one.
     start = (1 - growth**period) / (1 - growth)

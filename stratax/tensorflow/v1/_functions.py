@@ -65,6 +65,8 @@ reduce_prod = _reduction(reductions.reduce_prod, "reduce_prod")
 reduce_sum = _reduction(reductions.reduce_sum, "reduce_sum")
 
 
+# `name` stands in the middle of TensorFlow 1's arguments and at the end of TensorFlow 2's, and programs give all of
+# them by position: so these are functions of their own.
 def argmax(
     input: TensorLike,
     axis: int | None = None,
@@ -180,6 +182,7 @@ def pad(
 
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """Divide as Python 2 does, as `tf.div`: whole numbers are rounded down."""
+    # Lists have no dtype to look at; what is divided are the operands as they came, which stay where they are.
     operands = [creation.convert_to_tensor(operand) for operand in (x, y)]
     is_whole = all(operand.dtype.kind in "iu" for operand in operands)
     function = elementwise.floordiv if is_whole else elementwise.divide
@@ -229,6 +232,7 @@ def dropout(
         name: By which hooks find the result, in a `model_fn`.
         rate: Instead of `keep_prob`: the chance that an element becomes 0.
     """
+    # TensorFlow 2 has `rate` in the same place: a number without a name means the opposite there.
     rate = either("rate", rate, "keep_prob", None if keep_prob is None else 1 - keep_prob)
     if rate is None:
         raise errors.BadArgumentError("tf.nn.dropout needs rate or keep_prob. Received: neither.")
@@ -243,6 +247,7 @@ def softmax_cross_entropy_with_logits(
     axis: int | None = None,
 ) -> Any:
     """Return cross entropies, as `tf.compat.v1.nn` has them: no gradient reaches the labels."""
+    # `_v2` lets it through, for labels that are computed themselves, as in distillation.
     labels = arrays.stop_gradient(labels)
     return nn.softmax_cross_entropy_with_logits(labels, logits, dim if axis is None else axis, name=name)
 
@@ -307,11 +312,13 @@ def embedding_lookup(
     The arguments are those of `tf.nn.embedding_lookup`, except that parts of a matrix have its rows in turn unless
     `partition_strategy` is `"div"`; `validate_indices` is ignored.
     """
+    # In TensorFlow 2 the strategy is always "div": the rows of another table.
     return embeddings.rows_of(params, ids, max_norm, partition_strategy)
 
 
 def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | None = None) -> Any:
     """Return whether targets are among the largest predictions, as `tf.compat.v1.nn.in_top_k`."""
+    # TensorFlow 2 has the operands the other way round.
     return nn.in_top_k(targets, predictions, k, name=name)
 
 
@@ -365,6 +372,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         BadArgumentError: If the shapes do not fit, or only one of `x` and `y` is there.
     """
     if x is not None and y is not None:
+        # TensorFlow's operation is `Select`, which does not broadcast; a program may rely on its refusal.
         shapes = [np.shape(each) for each in (condition, x, y)]
         rank = len(shapes[1])
         if shapes[1] != shapes[2] or shapes[0] not in ((), shapes[1][:1], shapes[1]):

@@ -46,6 +46,7 @@ class Initializer(abc.ABC):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments from which `from_config` makes the same."""
+        # Arguments are kept under their own names, and nothing else is without an underscore.
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     @classmethod
@@ -80,6 +81,7 @@ class Constant(Initializer):
     Raises:
         BadArgumentError: If there are more elements than the variable has, or their shape is another and
             `verify_shape` is True.
+        BadTypeError: If they are Python's fractions, and the variable has whole numbers.
     """
 
     def __init__(self, value: Any = 0, dtype: Any = "float32", verify_shape: bool = False) -> None:
@@ -89,6 +91,15 @@ class Constant(Initializer):
 
     def _values(self, shape: tuple[int, ...], dtype: str) -> Any:
         given = np.asarray(self.value)
+        # An array of NumPy is cast, where Python's fractions are none of these, as in `tf.constant`.
+        if (
+            not hasattr(self.value, "dtype")
+            and given.dtype.kind == "f"
+            and ("int" in dtype or dtype == "bool")
+        ):
+            raise errors.BadTypeError(
+                f"Fractions are no {dtype}. Received: value={shown(self.value)}. Use whole numbers, or another dtype."
+            )
         size = math.prod(shape)
         if given.size > size or not given.size or (self.verify_shape and given.shape != shape):
             raise errors.BadArgumentError(
@@ -147,6 +158,7 @@ class RandomUniform(_Random):
         self.maxval = maxval
 
     def _values(self, shape: tuple[int, ...], dtype: str) -> Any:
+        # Bounds of whole numbers: 0 to 1 would be zeros only, so that there is no default.
         if "int" in dtype:
             if self.maxval is None:
                 raise errors.BadArgumentError(
@@ -213,6 +225,7 @@ class UniformUnitScaling(_Random):
 
     def _values(self, shape: tuple[int, ...], dtype: str) -> Any:
         # An even distribution up to sqrt(3 / n) has the variance 1 / n, so that sums over n inputs keep their scale.
+        # A vector has no inputs by this rule, where `VarianceScaling` counts its elements.
         limit = math.sqrt(3 / max(1, math.prod(shape[:-1]))) * self.factor
         return keras.random.uniform(shape, -limit, limit, dtype, seed=self._next_seed())
 

@@ -99,6 +99,7 @@ class AdagradOptimizer(Optimizer):
         use_locking: bool = False,
         name: str = "Adagrad",
     ) -> None:
+        # The step divides by the sums' roots: rows whose gradients have all been 0 would become NaN.
         _check_positive("initial_accumulator_value", initial_accumulator_value)
         super().__init__(use_locking, name)
         self._set_rule(

@@ -161,7 +161,9 @@ def disable_tensor_equality() -> None:
     )
 
 
-def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+def enable_eager_execution(
+    config: object = None, device_policy: object = None, execution_mode: object = None
+) -> None:
     """Accept what is so in any case, as `tf.compat.v1.enable_eager_execution`.
 
     Args:
@@ -210,6 +212,7 @@ def get_output_classes(dataset_or_iterator: Any) -> Any:
     Args:
         dataset_or_iterator: A Dataset, or an iterator of one.
     """
+    # TensorFlow says `tf.Tensor`; the elements of a Dataset are arrays of the host here.
     return _of_specs(dataset_or_iterator, lambda spec: getattr(spec, "value_type", np.ndarray))
 
 

@@ -52,6 +52,14 @@ def test_random_numbers_have_the_spread_of_tensorflows(name):
         assert 0.98 * end < np.abs(values).max() <= end * 1.0001
 
 
+def test_a_fraction_is_no_whole_number():
+    for kind in ("int32", "bool"):
+        for value in (1.5, [1.0, 2.0]):
+            with pytest.raises(errors.BadTypeError, match=f"Fractions are no {kind}"):
+                initializers.constant(value)((2,), dtype=kind)
+    assert initializers.constant(np.array([1.5]))((1,), dtype="int32").tolist() == [1]
+
+
 def test_constants():
     assert initializers.zeros()((2,)).tolist() == [0, 0]
     assert initializers.ones(dtype="int32")((2,)).dtype == "int32"

@@ -240,7 +240,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None) -> A
 _PADDINGS = {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}
 
 
-@op(arrays=["tensor"])
+@op(arrays=["tensor"], text=["tensor"])
 def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", constant_values: float = 0) -> Any:
     """`tensor` with values around it, as `tf.pad`.
 
@@ -273,7 +273,8 @@ def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", consta
             raise BadArgumentError(f"constant_values is a scalar. Received: constant_values={shown(around)}.")
         if holds_text(tensor):
             # The default, 0, is no text: an empty string takes its place, as in TensorFlow.
-            around = as_text("constant_values", b"" if isinstance(around, int) else around)[()]
+            # As an array of objects: NumPy would make a `bytes_` of it, which has lost the zeros at its end.
+            around = as_text("constant_values", b"" if isinstance(around, int) else around)
         return _library(tensor).pad(_array(tensor), widths, mode=kind, constant_values=around)
     # NumPy would begin from the other edge again.
     # REFLECT leaves the edge itself out, so that one value less is there to mirror.

@@ -65,6 +65,7 @@ class UniqueWithCounts(NamedTuple):
 def _order(xp: ModuleType, values: Array, axis: int, direction: str) -> Any:
     """Return the indices that sort `values`; equal ones stay in their order in both directions."""
     if xp is not np:
+        # JAX' descending order is stable by itself, and NumPy has none.
         return xp.argsort(values, axis=axis, stable=True, descending=direction == "DESCENDING")
     if direction == "ASCENDING":
         return np.argsort(values, axis=axis, stable=True)
@@ -241,6 +242,9 @@ def searchsorted(
             import jax
 
             found = jax.vmap(lambda row, wanted: xp.searchsorted(row, wanted, side=side))(*rows)
+        if side == "left":
+            # TensorFlow's lower bound stops before the first element, than which NaN is no larger; NumPy sorts it last.
+            found = xp.where(rows[1] != rows[1], 0, found)
         return found.reshape(values.shape).astype(dtype_in(xp, out_type))
 
     return call_with_library(search, sorted_sequence, values)

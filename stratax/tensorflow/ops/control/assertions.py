@@ -17,6 +17,7 @@ from stratax.base.typing import Array, TensorLike
 from stratax.core import host
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.calls._host import is_on_host
+from stratax.tensorflow.ops.calls.creation import convert_to_tensor
 from stratax.tensorflow.ops.calls.text import as_text, holds_text
 
 # How many elements a message shows.
@@ -326,12 +327,13 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     if not is_traced(array):
         values = np.asarray(array, np.float64)
         _raise_unless_finite(np.isnan(values).any(), np.isinf(values).any(), message)
-        return tensor
+        return tensor if hasattr(tensor, "dtype") else convert_to_tensor(tensor)
     import jax.numpy as jnp
 
     has_nan, has_inf = jnp.isnan(array).any(), jnp.isinf(array).any()
+    # The message says which of both there are, so both leave the program.
     host.check(~(has_nan | has_inf), [has_nan, has_inf], functools.partial(_not_finite, message))
-    return tensor
+    return tensor if hasattr(tensor, "dtype") else array
 
 
 def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Any:

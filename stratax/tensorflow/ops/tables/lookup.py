@@ -151,12 +151,19 @@ class TextFileInitializer:
         if dtype.kind == "O":
             return columns[column]
         try:
-            return int(columns[column]) if dtype.kind in "iu" else float(columns[column])
+            return (int if dtype.kind in "iu" else float)(_without_underscores(columns[column]))
         except ValueError as e:
             raise errors.BadArgumentError(
                 f"A line of {shown(self._path)} has no number of {dtype}. Received: {shown(columns[column])} in line "
                 f"{number}. Mend the line, or pass tf.string."
             ) from e
+
+
+def _without_underscores(number: bytes) -> bytes:
+    """Return a number as it is; Python would read 1_000 as one, and TensorFlow does not."""
+    if b"_" in number:
+        raise ValueError(number)
+    return number
 
 
 class StaticHashTable(HostConstant):
@@ -192,6 +199,7 @@ class StaticHashTable(HostConstant):
         del name, experimental_is_anonymous
         self.key_dtype, self.value_dtype = initializer.key_dtype, initializer.value_dtype
         self._default = _flat([default_value], self.value_dtype).tolist()[0]
+        # At once: TensorFlow 1 fills it when its `initializer` is run, before which nobody can look anything up.
         self._values = initializer.table()
         # Made when a program first looks keys up.
         self._sorted: numeric_tables.SortedKeys | None = None
@@ -253,6 +261,7 @@ class StaticHashTable(HostConstant):
     def _look_up(self, keys: np.ndarray) -> np.ndarray:
         numeric_tables.check_kind(keys, self.key_dtype)
         find, default = self._values.get, self._default
+        # Filled and not made of a list: NumPy would make strings of `bytes`, which lose zeros at their ends.
         made = np.empty(keys.size, self.value_dtype)
         made[:] = [find(key, default) for key in keys.reshape(-1).tolist()]
         return made.reshape(keys.shape)

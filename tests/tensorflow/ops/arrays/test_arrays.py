@@ -87,6 +87,15 @@ def test_a_dimension_is_added_in_one_place():
         tf.expand_dims(np.ones((2, 3)), [0, 1])
 
 
+@pytest.mark.parametrize("words", [["a", "b"], np.array(["a", "b"]), np.array([b"a", b"b"], object)])
+def test_text_that_is_padded_stays_text_of_bytes(words):
+    padded = tf.pad(words, [[1, 0]])
+    assert padded.tolist() == [b"", b"a", b"b"]
+    assert {type(word) for word in padded.tolist()} == {bytes}
+    assert tf.pad(words, [[0, 1]], constant_values="x\0").tolist() == [b"a", b"b", b"x\0"]
+    assert tf.pad(words, [[1, 1]], "REFLECT").tolist() == [b"b", b"a", b"b", b"a"]
+
+
 def test_padding_has_tensorflows_values_and_limits():
     x = np.array([1, 2, 3])
     assert tf.pad(x, [[1, 2]], constant_values=9).tolist() == [9, 1, 2, 3, 9, 9]

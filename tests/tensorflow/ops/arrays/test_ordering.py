@@ -1,6 +1,8 @@
 """Values in order, and where they were."""
 
+import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import stratax.tf as tf
 
@@ -16,3 +18,10 @@ def test_values_are_sorted_and_found_again():
 def test_values_are_counted_once_each():
     values, ids = tf.unique(np.int32([7, 4, 7]))
     assert (np.asarray(values).tolist(), np.asarray(ids).tolist()) == ([7, 4], [0, 1, 0])
+
+
+@pytest.mark.parametrize("library", [np, jnp])
+def test_nan_is_looked_for_as_in_tensorflow(library):
+    sequence, wanted = library.asarray([1.0, 3.0]), library.asarray([float("nan"), 2.0])
+    assert tf.searchsorted(sequence, wanted).tolist() == [0, 1]
+    assert tf.searchsorted(sequence, wanted, side="right").tolist() == [2, 1]

@@ -76,3 +76,14 @@ def test_functions_of_a_dataset_assert_each_element():
 def test_an_assertion_can_stand_among_control_dependencies():
     with tf.control_dependencies([tf.debugging.assert_equal(1, 1), tf.Assert(True, [])]):
         assert float(tf.constant(1.0)) == 1
+
+
+@pytest.mark.parametrize("function", [tf.debugging.check_numerics, tf.debugging.assert_all_finite])
+def test_finite_numbers_of_python_become_a_tensor(function):
+    made = function([1.0, 2.0], "m")
+    assert (made.dtype, made.tolist()) == ("float32", [1.0, 2.0])
+    assert function(1.0, "m").dtype == "float32"
+    array = np.array([1.0])
+    assert function(array, "m") is array
+    traced = tf.function(lambda x: function([x, x], "m"))(tf.constant(1.0))
+    assert traced.tolist() == [1.0, 1.0]

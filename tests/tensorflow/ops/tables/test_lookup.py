@@ -60,6 +60,15 @@ def test_tables_are_read_from_files(tmp_path):
         lookup.TextFileInitializer("", tf.string, 0, tf.int64, 1)
 
 
+def test_a_number_of_a_file_is_written_as_for_tensorflow(tmp_path):
+    path = tmp_path / "numbers"
+    for line, dtype in ((b"1_0", tf.int64), (b"1_0.5", tf.float32)):
+        path.write_bytes(b" 7 \n" + line)
+        numbers = lookup.TextFileInitializer(path, dtype, 0, tf.int64, lookup.TextFileIndex.LINE_NUMBER)
+        with pytest.raises(errors.BadArgumentError, match=f"has no number of {dtype.name}"):
+            lookup.StaticHashTable(numbers, -1)
+
+
 def test_tables_refuse_what_is_no_table():
     pairs = lookup.KeyValueTensorInitializer
     with pytest.raises(errors.BadArgumentError, match="2 keys and 1 values"):
