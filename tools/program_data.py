@@ -10,6 +10,7 @@ import itertools
 import json
 import pickle
 import tarfile
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -646,6 +647,10 @@ def make_tokens(folder: Path, home: Path) -> None:
         "scale_by_in": True,
     }
     (folder / "gpt2.json").write_text(json.dumps(settings), "utf-8")
+    grover = _bert_of(300, longest=64)
+    (folder / "grover.json").write_text(json.dumps(grover), "utf-8")
+    sequences = (example(input_ids=random.integers(1, 300, 33)) for _ in range(64))
+    write_records(folder / "sequences.tfrecord", sequences)
     rows = ({"inputs": random.integers(3, 90, 40), "targets": random.integers(3, 90, 40)} for _ in range(24))
     for number in range(8):
         write_records(folder / "pairs" / f"{number}.tfrecord", map(example_of, itertools.islice(rows, 3)))
@@ -656,13 +661,55 @@ def make_tagged(folder: Path, home: Path) -> None:
     """Make words with tags of persons and places: a word a line, and sentences beside lines of tags."""
     random = _random()
     for name, count in (("train", 64), ("dev", 16), ("test", 16)):
-        lines, texts, tags = [], [], []
+        lines, dotted, short, texts, tags = [], [], [], [], []
         for _ in range(count):
             words = [str(random.choice(["john", "mary"])), *random.choice(_WORDS[:40], 4), "paris"]
             marks = ["B-PER", *["O"] * 4, "B-LOC"]
-            lines += [*(f"{word} {mark}" for word, mark in zip(words, marks, strict=True)), ""]
+            tagged = [f"{word} {mark}" for word, mark in zip(words, marks, strict=True)]
+            lines += [*tagged, ""]
+            dotted += [*tagged, ". O", ""]
+            short += [*(f"{word}\t{mark[0]}" for word, mark in zip(words, marks, strict=True)), ""]
             texts.append(" ".join(words))
             tags.append(" ".join(marks))
         write_lines(folder / f"{name}.txt", lines)
+        write_lines(folder / "dotted" / f"{name}.txt", dotted)
+        write_lines(folder / f"{name}.tsv", short)
         write_lines(folder / f"{name}.words.txt", texts)
         write_lines(folder / f"{name}.tags.txt", tags)
+
+
+@maker
+def make_ranked(folder: Path, home: Path) -> None:
+    """Make questions with documents, in numbered words, and whether each answers its question."""
+    random = _random()
+    for name, count in (("train", 48), ("dev", 16), ("eval", 16)):
+        rows = (
+            example(
+                query_ids=[101, *random.integers(104, 200, random.integers(3, 7)), 102],
+                doc_ids=[*random.integers(104, 200, random.integers(8, 20)), 102],
+                label=place % 4 == 0,
+            )
+            for place in range(count)
+        )
+        write_records(folder / f"dataset_{name}.tf", rows)
+
+
+@maker
+def make_movielens(folder: Path, home: Path) -> None:
+    """Make ratings as MovieLens': somebody, a film, stars and a time, with two colons between them."""
+    random = _random()
+    rows = [
+        f"{person}::{film}::{int(random.integers(1, 6))}::{978300000 + 60 * time}"
+        for person in range(1, 41)
+        for time, film in enumerate(random.permutation(np.arange(1, 121))[:30])
+    ]
+    write_lines(folder / "ratings.dat", rows)
+
+
+@maker
+def make_translated(folder: Path, home: Path) -> None:
+    """Make sentences with their translations, a tab between them, in an archive as of Tatoeba's pairs."""
+    rows = zip(sentences(200, 5), sentences(200, 6, seed=7), strict=True)
+    text = "".join(f"{first.capitalize()}.\t{second.capitalize()} !\n" for first, second in rows)
+    with zipfile.ZipFile(folder / "fra-eng.zip", "w") as archive:
+        archive.writestr("fra.txt", text)

@@ -12,7 +12,8 @@ import functools
 import importlib
 import linecache
 import sys
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -38,6 +39,8 @@ _OF_THE_FIRST = frozenset(
     }
 )
 _OWN, _FIRST = "stratax.tf", "stratax.tf.compat.v1"
+# Where each name of a module is made.
+_Table = Mapping[str, object]
 
 
 def telling(find: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -150,4 +153,27 @@ def _become_the_first() -> set[str]:
     for name in changed:
         # What was asked for already is kept beside the function that finds it.
         vars(sys.modules[_OWN]).pop(name, None)
+        place = f"{_OWN}.{name}"
+        if place in sys.modules and place in tables and f"{_FIRST}.{name}" in tables:
+            _follow_the_first(sys.modules[place], tables[place], tables[f"{_FIRST}.{name}"])
     return changed
+
+
+def _follow_the_first(module: types.ModuleType, own: _Table, first: _Table) -> None:
+    """Have a module that a program holds already give TensorFlow 1's names, which it asks for from now on.
+
+    Args:
+        module: The module.
+        own: Where each of its names is made.
+        first: The same of TensorFlow 1's module.
+    """
+    changed = {name for name, origin in first.items() if own.get(name) != origin}
+    place = module.__name__.replace(_OWN, _FIRST, 1)
+    find = module.__getattr__
+    for name in changed:
+        vars(module).pop(name, None)
+
+    def find_of_the_first(name: str) -> Any:
+        return getattr(importlib.import_module(place), name) if name in changed else find(name)
+
+    vars(module)["__getattr__"] = find_of_the_first

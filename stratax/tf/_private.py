@@ -70,6 +70,8 @@ _PLACES = {
     "saved_model.signature_constants": "stratax.tf.saved_model",
     "saved_model.tag_constants": "stratax.tf.saved_model",
     "summary": "stratax.tf.compat.v1.summary",
+    "summary.summary": "stratax.tf.compat.v1.summary",
+    "summary.writer.writer": "stratax.tf.compat.v1.summary",
     "tf2": "stratax.tf._inside.tf2",
     "tpu": "stratax.tf.contrib.tpu",
     "tpu.tpu_function": "stratax.tf._inside.tpu_function",
@@ -105,6 +107,7 @@ _PACKAGES = (
     "feature_column",
     "keras.optimizer_v2",
     "ops",
+    "summary",
     "tpu",
     "training",
 )
@@ -144,6 +147,24 @@ def place(path: str) -> str | None:
         # As tensorflow.contrib.tpu.python.tpu.tpu_config.
         return f"stratax.tf.{before[:-1]}" if after.count(".") > 1 else ""
     return _place_of_python(after[:-1])
+
+
+def place_within(path: str, found: str) -> str | None:
+    """Return the module that has what a private module of TensorFlow has, if it is found within another one.
+
+    Args:
+        path: The module's path below `tensorflow`, as `python.util.nest`.
+        found: The module that has what the one around it has; empty for a package of such modules.
+
+    Returns:
+        None if there is nothing for it.
+    """
+    if not is_private(path):
+        return None
+    own = place(path)
+    # Python imports what a module of ours does not have as a module below that one.
+    is_ours = bool(own and found) and is_private(path.rpartition(".")[0])
+    return None if is_ours and not (is_known(path.removeprefix("python.")) or path in _OF_CONTRIB) else own
 
 
 def public_place(path: str) -> str | None:

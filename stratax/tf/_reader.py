@@ -307,8 +307,7 @@ def _get(parent: Meaning, name: str) -> Meaning | None:
     if what is None and parent == _FIRST:
         return _get(_TF, name)
     if what is None and isinstance(parent.what, _sources.SourceModule):
-        inside = path.removeprefix("tf.")
-        found = _private.place(inside) if _private.is_private(inside) else None
+        found = _private.place_within(path.removeprefix("tf."), parent.what.name)
         what = None if found is None else _sources.SourceModule(found)
     if what is None:
         return None

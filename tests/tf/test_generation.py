@@ -10,8 +10,10 @@ from stratax.tf import migration
 
 _FIRST = """
 import tensorflow as tf
+from tensorflow import feature_column as columns, nn as old
 assert not hasattr(tf.ones([2, 3]).shape[0], "value")
 before = tf.nn.dropout, tf.reduce_sum
+assert not hasattr(columns, "shared_embedding_columns")
 tf.flags.DEFINE_integer("steps", 3, "")
 x = tf.ones([2, 3])
 assert x.shape[1].value == x.get_shape()[-1].value == 3 and [size.value for size in x.shape] == [2, 3]
@@ -22,6 +24,10 @@ assert tf.nn.dropout(x, 1.0).tolist() == x.tolist() == tf.nn.dropout(x, keep_pro
 assert tf.losses.absolute_difference and tf.nn is tf.compat.v1.nn and tf.argmax([[1, 2]], dimension=1).tolist() == [1]
 from tensorflow import nn
 assert nn is tf.compat.v1.nn and before[0] is not nn.dropout
+# Modules that were imported before have TensorFlow 1's names, too.
+assert old.dropout(x, keep_prob=1.0).tolist() == x.tolist()
+ids = [columns.categorical_column_with_identity(name, 3) for name in ("a", "b")]
+assert len(columns.shared_embedding_columns(ids, 2)) == 2
 """
 _SECOND = """
 import tensorflow as tf

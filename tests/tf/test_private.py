@@ -57,6 +57,8 @@ def names(text):
         "from tensorflow.python.keras import backend_config; backend_config.epsilon()",
         "from tensorflow.python.keras.engine import base_layer; base_layer.Layer",
         "from tensorflow.python import tf2; tf2.enabled()",
+        "from tensorflow.python.summary import summary; summary.scalar",
+        "from tensorflow.python.summary.writer.writer import FileWriter",
         "from tensorflow.core.protobuf import config_pb2; config_pb2.ConfigProto(allow_soft_placement=True)",
         "from tensorflow.core.protobuf import rewriter_config_pb2 as r; r.RewriterConfig.OFF",
         "from tensorflow.core.framework.summary_pb2 import Summary; Summary(value=[Summary.Value(tag='a')])",
@@ -75,6 +77,21 @@ def test_other_private_modules_are_refused():
     assert name == "tf.python.eager.tape.Tape"
     with pytest.raises(ImportError, match="is the inside of TensorFlow"):
         exec("from stratax.tf.python.tools import freeze_graph")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from tensorflow.contrib.learn.python.learn.estimators import rnn_common",
+        "from tensorflow.contrib.slim.python.slim.nets import resnet_v1",
+        "from tensorflow.python.keras.utils import tf_utils",
+        "from tensorflow.python.ops.nn import no_such_function",
+    ],
+)
+def test_what_a_private_module_lacks_is_said_beforehand(statement):
+    assert len(names(statement)) == 1
+    with pytest.raises(ImportError):
+        exec(statement.replace("tensorflow", "stratax.tf"))
 
 
 def test_local_devices_are_described():

@@ -9,7 +9,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.data import ops, vectorise
 from stratax.data.dataset._deriving import Deriving, node_of
-from stratax.data.elements import DatasetSpec, Nested, flatten, is_shape_of, unflatten
+from stratax.data.elements import DatasetSpec, Nested, as_shape, flatten, shapes_in, unflatten
 from stratax.data.plan import Node, as_count, check_callable
 from stratax.errors import BadArgumentError, BadTypeError
 
@@ -204,9 +204,12 @@ def _to_boundary(group: Any, shapes: object, number: int, boundaries: np.ndarray
     if shapes is None:
         wanted = [None if isinstance(spec, DatasetSpec) else spec.shape for spec in specs]
     else:
-        wanted = flatten(shapes, is_shape_of(None))[0]
+        wanted = shapes_in(structure, shapes)
+        if wanted is None:
+            # The error is that of the padding.
+            return shapes
     filled = [
-        None if shape is None else tuple(longest if size in (None, -1) else size for size in shape)
-        for shape in wanted
+        None if shape is None else tuple(longest if size is None else size for size in shape)
+        for shape in map(as_shape, wanted)
     ]
     return unflatten(structure, filled)

@@ -65,7 +65,6 @@ from ._spec import Nested as Nested
 from ._spec import TensorSpec as TensorSpec
 from ._spec import as_dtype as as_dtype
 from ._spec import dtype_name as dtype_name
-from ._spec import is_shape_of as is_shape_of
 from ._spec_json import spec_from_json as spec_from_json
 from ._spec_json import spec_kind as spec_kind
 from ._spec_json import spec_to_json as spec_to_json
@@ -78,6 +77,7 @@ from ._structure import copy_leaf as copy_leaf
 from ._structure import flatten as flatten
 from ._structure import leaf_names as leaf_names
 from ._structure import names_of_fields as names_of_fields
+from ._structure import shapes_in as shapes_in
 from ._structure import unflatten as unflatten
 from ._tensor import TensorMethods as TensorMethods
 from ._tensor import check_shape as check_shape

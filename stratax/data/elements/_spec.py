@@ -1,7 +1,6 @@
 """What an element of a Dataset looks like: TensorSpec and the special counts (data layer)."""
 
 import abc
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -135,15 +134,3 @@ class Nested(abc.ABC):
     @abc.abstractmethod
     def element_spec(self) -> Any:
         """Structure of the specs of its elements."""
-
-
-def is_shape_of(types: object) -> Callable[[Any], bool]:
-    """Return whether a part of a structure is a shape; an empty tuple is none where `types` has one there, too."""
-
-    def is_shape(value: object) -> bool:
-        is_sizes = isinstance(value, list | tuple) and all(
-            size is None or isinstance(size, int) for size in value
-        )
-        return value is None or (is_sizes and not (value == () and types == ()))
-
-    return is_shape

@@ -12,7 +12,7 @@ import contextlib
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,25 @@ def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[R
     for leaf in unknown.values():
         _adopt(leaf)
     return flatten(value, is_leaf)
+
+
+def shapes_in(structure: Structure, shapes: object) -> list[Any] | None:
+    """Return the shapes that stand in the places of a structure's leaves, whatever they are made of.
+
+    A tuple of numbers is one shape in the place of a leaf, and one shape for each leaf in that of a tuple of leaves.
+
+    Args:
+        structure: The structure.
+        shapes: A structure of shapes; a number is the shape of a vector.
+
+    Returns:
+        None if the structure is not that of the shapes.
+    """
+    try:
+        listed: list[Any] = structure.flatten_up_to(shapes)
+    except (TypeError, ValueError):
+        return None
+    return None if any(isinstance(shape, Mapping) for shape in listed) else listed
 
 
 def _is_node(leaf: object) -> bool:

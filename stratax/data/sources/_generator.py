@@ -18,8 +18,8 @@ from stratax.data.elements import (
     as_array,
     as_row,
     flatten,
-    is_shape_of,
     leaf_names,
+    shapes_in,
     spec_of_leaf,
     unflatten,
 )
@@ -216,8 +216,8 @@ def _old_signature(types: object, shapes: object) -> Any:
     dtypes, structure = flatten(types, is_leaf=lambda part: False)
     if shapes is None:
         return unflatten(structure, [TensorSpec(None, dtype) for dtype in dtypes])
-    listed, other = flatten(shapes, is_leaf=is_shape_of(types))
-    if structure != other:
+    listed = shapes_in(structure, shapes)
+    if listed is None:
         raise BadArgumentError(
             "output_shapes needs the structure of output_types. "
             f"Received: output_types={shown(types)}, output_shapes={shown(shapes)}. Pass output_signature instead."

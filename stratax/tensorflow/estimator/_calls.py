@@ -25,7 +25,7 @@ def takes_any(function: Callable[..., Any]) -> bool:
     return inspect.Parameter.VAR_KEYWORD in kinds
 
 
-def check_model_fn(model_fn: object, params: Mapping[str, Any] | None) -> None:
+def check_model_fn(model_fn: object, params: object) -> None:
     """Check that a `model_fn` can be called.
 
     Raises:
@@ -79,6 +79,14 @@ def call_model_fn(
         if name in names:
             arguments[name] = value
     return model_fn(features=features, **arguments)
+
+
+def add_param(params: Any, name: str, value: object) -> None:
+    """Add a setting to `params`: an item of a dict, or what `HParams` have."""
+    if hasattr(params, "set_hparam"):
+        (params.set_hparam if name in params else params.add_hparam)(name, value)
+    else:
+        params[name] = value
 
 
 def call_logit_fn(

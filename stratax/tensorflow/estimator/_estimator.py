@@ -1,5 +1,6 @@
 """`Estimator`: training, evaluation and prediction of a model that a function describes (estimator layer)."""
 
+import copy
 import logging
 import os
 import tempfile
@@ -50,7 +51,8 @@ class Estimator:
             Returns an :class:`EstimatorSpec`.
         model_dir: Where checkpoints and summaries are; by default that of `config`, or a temporary folder.
         config: A :class:`RunConfig`.
-        params: What `model_fn` gets as `params`.
+        params: What `model_fn` and `input_fn` get as `params`, each time a deep copy of it: a dict, or any other object
+            with settings, such as `HParams`.
         warm_start_from: A checkpoint (or a folder of them, such as another Estimator's `model_dir`), whose values
             trained variables begin with; or a :class:`WarmStartSettings`. It counts as long as `model_dir` has no
             checkpoint.
@@ -73,7 +75,7 @@ class Estimator:
         model_fn: Callable[..., Any],
         model_dir: str | os.PathLike | None = None,
         config: RunConfig | None = None,
-        params: Mapping[str, Any] | None = None,
+        params: object = None,
         warm_start_from: object = None,
     ) -> None:
         _calls.check_model_fn(model_fn, params)
@@ -84,7 +86,7 @@ class Estimator:
         self._warm_start = check_settings(warm_start_from)
         self._config = _with_model_dir(config or RunConfig(), model_dir)
         self._model_fn = model_fn
-        self._params = dict(params or {})
+        self._params = copy.deepcopy(params or {})
         # Every call traces model_fn anew; what comes out the same is not compiled again.
         self._compiled = CompiledPrograms()
         # Made when it is first asked for: a cluster may have parameter servers.
@@ -101,9 +103,9 @@ class Estimator:
         return self._config.model_dir or ""
 
     @property
-    def params(self) -> dict[str, Any]:
-        """A copy of what `model_fn` gets as `params`."""
-        return dict(self._params)
+    def params(self) -> Any:
+        """A deep copy of what was given as `params`, as `model_fn` gets it; an empty dict if nothing was."""
+        return copy.deepcopy(self._params)
 
     @property
     def model_fn(self) -> Callable[..., Any]:

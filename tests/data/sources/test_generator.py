@@ -48,6 +48,15 @@ def test_the_old_form_of_the_signature_works():
     assert Dataset.from_generator(pairs, ("int32", "float32")).element_spec[1].shape is None
     assert Dataset.from_generator(lambda: [1], "int64", []).element_spec == INT
     assert as_lists(Dataset.from_generator(lambda: [1, 2], "int64")) == [1, 2]
+    # The types tell what is structure: a tuple of numbers is a shape, or a vector's for each of them.
+    for shapes in ((1, 2), ((1,), 2), ([1], [2])):
+        dataset = Dataset.from_generator(lambda: [([1], [2.0, 3.0])], (np.int32, "float32"), shapes)
+        assert dataset.element_spec == (TensorSpec((1,), "int32"), TensorSpec((2,), "float32"))
+    assert Dataset.from_generator(list, "int32", (1, 2)).element_spec == TensorSpec((1, 2), "int32")
+    named = Dataset.from_generator(list, {"a": "int32", "b": "int32"}, {"a": 3, "b": None})
+    assert named.element_spec == {"a": TensorSpec((3,), "int32"), "b": TensorSpec(None, "int32")}
+    with pytest.raises(BadArgumentError, match="structure of output_types"):
+        Dataset.from_generator(pairs, (np.int32, "float32"), 4)
 
 
 @pytest.mark.parametrize(

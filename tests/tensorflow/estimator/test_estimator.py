@@ -268,6 +268,36 @@ def test_functions_that_are_no_model_fn_raise(function, params, message):
         Estimator(function, params=params)
 
 
+class Settings:
+    """What programs give as params in the place of a dict."""
+
+    def __init__(self):
+        self.rate, self.seen = 0.05, []
+
+
+@pytest.mark.parametrize("make", [Settings, lambda: tf.contrib.training.HParams(rate=0.05, seen=[0])])
+def test_params_are_any_object_of_which_each_call_gets_a_copy(tmp_path, make):
+    given, told = make(), []
+
+    def input_fn(params):
+        params.seen.append("input_fn")
+        return data()
+
+    def function(features, labels, mode, params):
+        params.seen.append("model_fn")
+        told.append((type(params), params.rate, len(params.seen)))
+        return model_fn(features, labels, mode, {"rate": params.rate})
+
+    made = Estimator(function, str(tmp_path), params=given)
+    length = len(given.seen)
+    given.rate = 1e9
+    made.train(input_fn, steps=1)
+    assert set(told) == {(type(given), 0.05, length + 1)}
+    assert made.params is not given
+    assert made.params.seen is not made.params.seen
+    assert len(made.params.seen) == length
+
+
 def test_arguments_of_any_name_get_nothing(tmp_path):
     def function(features, labels, mode, **others):
         assert not others

@@ -23,6 +23,7 @@ from stratax.tensorflow.v1._host import Kept
 from tests.cluster.processes import run_tasks
 from tests.golden import strings_cases
 from tests.tensorflow.estimator import strings_model
+from tests.tensorflow.estimator.noted import Noted
 
 fc = tf.feature_column
 PROGRAM = """
@@ -109,7 +110,7 @@ def _counting(features, labels, mode, params):
 
 
 def test_hooks_get_what_is_computed_of_strings(tmp_path):
-    hooks = []
+    hooks = Noted()
     made = Estimator(_counting, str(tmp_path), params={"hooks": hooks})
     texts = np.array([["a", "b"], ["b", "b"], ["c", ""]], object)
 

@@ -1,7 +1,6 @@
 """`padded_batch`: the node and the checks of its shapes and padding (data layer)."""
 
 import abc
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from stratax.data.elements import (
     as_array,
     as_shape,
     flatten,
-    is_shape_of,
     leaf_names,
+    shapes_in,
     stack_rows,
     unflatten,
 )
@@ -139,7 +138,9 @@ def make_padded_batch(
             )
     listed: list[Shape | None] = [None] * len(specs)
     if shapes is not None:
-        parts = _matching(shapes, structure, names, "padded_shapes", is_leaf=is_shape_of(None))
+        parts = shapes_in(structure, shapes)
+        if parts is None:
+            raise _not_matching(shapes, names, "padded_shapes")
         listed = [as_shape(part) for part in parts]
     for shape, spec, name in zip(listed, specs, names, strict=True):
         if shape is None and spec.shape is None:
@@ -176,15 +177,18 @@ def _matching(
     structure: PyTree,
     names: list[str],
     argument: str,
-    is_leaf: Callable[[Any], bool] = lambda part: part is None or isinstance(part, list),
 ) -> list[Any]:
-    parts, other = flatten(value, is_leaf)
+    parts, other = flatten(value, lambda part: part is None or isinstance(part, list))
     if other != structure:
-        raise DataError(
-            f"{argument} needs the structure of the elements, with components {names}. "
-            f"Received: {argument}={shown(value)}."
-        )
+        raise _not_matching(value, names, argument)
     return parts
+
+
+def _not_matching(value: object, names: list[str], argument: str) -> DataError:
+    return DataError(
+        f"{argument} needs the structure of the elements, with components {names}. "
+        f"Received: {argument}={shown(value)}."
+    )
 
 
 def _padding(value: object, spec: TensorSpec, name: str) -> Any:

@@ -45,7 +45,7 @@ class TPUEstimator(Estimator):
             ``"batch_size"``, of one core, ``"context"`` and ``"use_tpu"``.
         model_dir: As of `Estimator`.
         config: A `stratax.estimator.tpu.RunConfig`.
-        params: What `model_fn` and `input_fn` get as `params`, beside those.
+        params: What `model_fn` and `input_fn` get as `params`, beside those: a dict, or `HParams`.
         use_tpu: Whether to run on a TPU's cores; else on one device.
         train_batch_size: The size of a batch of all cores in training.
         eval_batch_size: That in evaluation.
@@ -70,7 +70,7 @@ class TPUEstimator(Estimator):
         model_fn: Callable[..., Any],
         model_dir: str | os.PathLike | None = None,
         config: RunConfig | None = None,
-        params: Mapping[str, Any] | None = None,
+        params: object = None,
         use_tpu: bool = True,
         train_batch_size: int | None = None,
         eval_batch_size: int | None = None,
@@ -88,10 +88,11 @@ class TPUEstimator(Estimator):
                 "`config` must be provided with type stratax.estimator.tpu.RunConfig. "
                 f"Received: config={shown(config)}."
             )
-        reserved = {_BATCH_SIZE, _CONTEXT} & set(params or ())
+        given: Any = params or {}
+        reserved = [name for name in (_BATCH_SIZE, _CONTEXT) if name in given]
         if reserved:
             raise errors.BadArgumentError(
-                f"{', '.join(sorted(reserved))} are reserved keys but existed in params. "
+                f"{', '.join(reserved)} are reserved keys but existed in params. "
                 f"Received: params={shown(params)}. The estimator gives them."
             )
         if embedding_config_spec is not None:
@@ -187,11 +188,11 @@ class TPUEstimator(Estimator):
         return size
 
     def _call_model_fn(self, features: object, labels: object, mode: str, *, exports: bool = False) -> Any:
-        params = dict(self._params)
+        params = self.params
         if exports:
             # As in TensorFlow: an export runs on a CPU, with any number of examples.
-            params[_USE_TPU] = False
-            params[_CONTEXT] = TPUContext(default_strategy())
+            _calls.add_param(params, _USE_TPU, False)
+            _calls.add_param(params, _CONTEXT, TPUContext(default_strategy()))
             spec = _calls.call_model_fn(self._model_fn, features, None, mode, params, self._config)
             return self._check_spec(spec)
         if mode == ModeKeys.PREDICT:
@@ -202,9 +203,11 @@ class TPUEstimator(Estimator):
         if size is not None:
             each = size // strategy.num_replicas_in_sync
             # A last batch that does not divide has a size of its own: TensorFlow would fill it up, or leave it out.
-            params[_BATCH_SIZE] = each if mode == ModeKeys.TRAIN else _rows(features, each)
-        params[_USE_TPU] = self._use_tpu and (mode != ModeKeys.EVAL or self._eval_on_tpu)
-        params[_CONTEXT] = TPUContext(strategy)
+            own = each if mode == ModeKeys.TRAIN else _rows(features, each)
+            _calls.add_param(params, _BATCH_SIZE, own)
+        is_on_tpu = self._use_tpu and (mode != ModeKeys.EVAL or self._eval_on_tpu)
+        _calls.add_param(params, _USE_TPU, is_on_tpu)
+        _calls.add_param(params, _CONTEXT, TPUContext(strategy))
         if self._pipeline(mode, strategy) in _DIVIDED:
             features, labels = self._batch_back(features, labels)
         labels = None if mode == ModeKeys.PREDICT else labels
@@ -243,9 +246,10 @@ class TPUEstimator(Estimator):
         def make(index: int) -> Dataset:
             host = share.index if pipeline != InputPipelineConfig.SLICED else 0
             deployment = Deployment(host=host, index=index, count=count, replicas=replicas // count)
-            params = {**self._params, _CONTEXT: TPUContext(strategy, deployment)}
+            params = self.params
+            _calls.add_param(params, _CONTEXT, TPUContext(strategy, deployment))
             if own is not None:
-                params[_BATCH_SIZE] = own
+                _calls.add_param(params, _BATCH_SIZE, own)
             context = InputContext(
                 num_input_pipelines=count, input_pipeline_id=index, num_replicas_in_sync=replicas
             )

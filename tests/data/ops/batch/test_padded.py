@@ -52,6 +52,16 @@ def test_padded_batch_of_structures():
     assert batch["n"].tolist() == [1, 5]
 
 
+def test_a_number_is_the_shape_of_a_vector_where_the_elements_have_one():
+    dataset = ragged().take(2).map(lambda x: ((x.sum(), x), x))
+    ((sums, x), y) = next(iter(dataset.padded_batch(2, padded_shapes=(((), 3), [4]))))
+    assert sums.tolist() == [1, 5]
+    assert (x.tolist(), y.tolist()) == ([[1, 0, 0], [2, 3, 0]], [[1, 0, 0, 0], [2, 3, 0, 0]])
+    pairs = ragged().take(2).map(lambda x: (x, x))
+    x, y = next(iter(pairs.padded_batch(2, padded_shapes=(2, 3))))
+    assert (x.tolist(), y.tolist()) == ([[1, 0], [2, 3]], [[1, 0, 0], [2, 3, 0]])
+
+
 def test_padded_batches_restore_and_shuffle_by_position():
     dataset = ragged().padded_batch(2)
     iterator = iter(dataset)

@@ -20,6 +20,7 @@ from stratax.tensorflow.estimator import (
     train_and_evaluate,
 )
 from stratax.tensorflow.v1 import train
+from tests.tensorflow.estimator.noted import Noted
 from tests.test_import import run
 
 random = np.random.default_rng(0)
@@ -168,7 +169,7 @@ def test_evaluation_and_prediction_take_every_example_once(tmp_path):
 
 
 def test_a_host_call_gets_what_each_step_gave(tmp_path):
-    calls = []
+    calls = Noted()
     estimator(tmp_path, params={"calls": calls}).train(input_fn, steps=6)
     assert calls == [([step] * 8, (8,)) for step in range(6)]
     calls.clear()
@@ -190,6 +191,7 @@ def test_an_error_of_a_host_call_ends_the_training(tmp_path):
     ("change", "message"),
     [
         ({"params": {"batch_size": 3}}, "reserved keys"),
+        ({"params": tf.contrib.training.HParams(context=3)}, "reserved keys"),
         ({"train_batch_size": None}, "`train_batch_size` cannot be `None`"),
         ({"train_batch_size": 12}, "train batch size 12 must be divisible by number of replicas 8"),
         ({"eval_batch_size": 0}, "eval_batch_size must be a positive integer"),
@@ -219,7 +221,7 @@ def test_a_batch_size_that_is_missing_and_an_input_without_params_raise(tmp_path
 
 
 def test_a_host_call_is_made_in_evaluation_too(tmp_path):
-    calls = []
+    calls = Noted()
     estimator(tmp_path, params={"calls": calls}, experimental_host_call_every_n_steps=3).evaluate(evaluation)
     assert [shape for _, shape in calls] == [(8,)] * 6 + [(1,)]
 
@@ -328,3 +330,20 @@ def test_a_last_batch_has_the_batch_size_that_model_fn_is_told(tmp_path):
     )
     np.testing.assert_allclose(alone.evaluate(evaluation)["mae"], whole, rtol=1e-5)
     assert told[-1] == ("eval", 100, False)
+
+
+def test_settings_of_hparams_are_beside_what_the_estimator_adds(tmp_path):
+    told = []
+
+    def input_of(params):
+        return input_fn({"batch_size": params.batch_size})
+
+    def function(features, labels, mode, params):
+        told.append((params.rate, params.batch_size, params.use_tpu, params.context.num_replicas))
+        return model_fn(features, labels, mode, {})
+
+    given = tf.contrib.training.HParams(rate=0.1, use_tpu=False)
+    made = estimator(tmp_path, replicas=2, params=given, function=function)
+    made.train(input_of, steps=1)
+    assert set(told) == {(0.1, 8, True, 2)}
+    assert "batch_size" not in given

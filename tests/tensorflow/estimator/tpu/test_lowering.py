@@ -16,6 +16,7 @@ from stratax.tensorflow.estimator import (
     SessionRunHook,
     tpu,
 )
+from tests.tensorflow.estimator.noted import Noted
 
 random = np.random.default_rng(0)
 COLORS = np.array([b"red", b"green", b"blue"], object)
@@ -101,7 +102,7 @@ def test_training_evaluation_and_prediction_of_a_tpuestimator_are_lowered(tmp_pa
     config = tpu.RunConfig(
         tpu.TPUConfig(iterations_per_loop=2), train_distribute=strategy, save_summary_steps=2
     )
-    losses = []
+    losses = Noted()
     made = tpu.TPUEstimator(model_fn, str(tmp_path), config, {"rate": 0.1, "losses": losses}, True, 8, 8, 8)
     with sx.summary.create_file_writer(str(tmp_path)).as_default():
         made.train(input_fn, max_steps=3)
