@@ -28,3 +28,4 @@ from .core import value_and_grad as value_and_grad
 from .data import Dataset as Dataset
 from .distribute import detect_strategy as detect_strategy
 from .distribute.keras_hooks import remat as remat
+from .distribute.keras_hooks import repeat as repeat

@@ -23,6 +23,7 @@ from keras.src.backend.common import global_state
 from keras.src.backend.common.name_scope import current_path as _current_path
 from keras.src.backend.common.stateless_scope import get_stateless_scope, in_stateless_scope
 from keras.src.backend.common.symbolic_scope import in_symbolic_scope
+from keras.src.backend.common.variables import get_autocast_scope
 from keras.src.backend.jax.trainer import JAXEpochIterator, JAXTrainer
 from keras.src.losses.loss import squeeze_or_expand_to_same_rank
 from keras.src.models.functional import Functional
@@ -64,6 +65,7 @@ __all__ = [
     "current_path",
     "data_adapter_utils",
     "data_adapters",
+    "find_autocast",
     "find_installed",
     "find_uninitialized_variables",
     "forget_random_seed",
@@ -177,6 +179,14 @@ def find_uninitialized_variables() -> list[keras.Variable]:
 def set_uninitialized_variables(variables: list[keras.Variable]) -> None:
     """Make these the variables that Keras takes for not initialised."""
     global_state.set_global_attribute(_UNINITIALIZED, variables)
+
+
+def find_autocast(variable: keras.Variable) -> Any:
+    """Return the dtype that a variable's value is converted to where it is read now; None for none."""
+    scope = get_autocast_scope()
+    # A scope of Keras knows it; a variable of its own class may convert otherwise.
+    is_cast = scope is not None and scope.dtype is not None and variable._autocast
+    return scope.dtype if is_cast and keras.backend.is_float_dtype(variable._dtype) else None
 
 
 def random_seed() -> Any:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import keras
 from keras.src.backend.common.remat import RematMode
 
 
@@ -11,10 +12,19 @@ def mark_remat(layer: Any) -> None:
     layer._remat_mode = RematMode("full", 0, [])
 
 
-def move_losses(layer: Any, old: Sequence[Any], new: Sequence[Any]) -> None:
-    """Have losses that a layer, and those in it, have added be known by the arrays that stand for them now."""
+def move_losses(
+    layer: keras.layers.Layer, old: Sequence[Any], new: Sequence[Any], to: keras.layers.Layer | None = None
+) -> None:
+    """Have losses that a layer, and those in it, have added be known by the arrays that stand for them now.
+
+    Args:
+        layer: The layer.
+        old: The losses.
+        new: What stands for each.
+        to: A layer like it that the latter belong to; None for the layer itself.
+    """
     # Keras 3.15 knows a layer's losses in a stateless scope by their ids.
-    for each in layer._flatten_layers():
-        each._loss_ids.update(
+    for each, other in zip(layer._flatten_layers(), (to or layer)._flatten_layers(), strict=True):
+        other._loss_ids.update(
             id(later) for loss, later in zip(old, new, strict=True) if id(loss) in each._loss_ids
         )

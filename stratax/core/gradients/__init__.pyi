@@ -1,3 +1,5 @@
+from ._alike import run_alike as run_alike
+from ._alike import trace_only as trace_only
 from ._custom_gradients import custom_gradient as custom_gradient
 from ._custom_gradients import grad_pass_through as grad_pass_through
 from ._custom_gradients import recompute as recompute

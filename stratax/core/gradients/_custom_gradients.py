@@ -388,17 +388,22 @@ def _keep_apart(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def run(values: object, variable_values: object) -> Any:
-        converted, closed_over = jax.closure_convert(function, values, variable_values)
+        closed, described = jax.make_jaxpr(function, return_shape=True)(values, variable_values)
+        leaves = jax.tree.leaves((values, variable_values))
+
+        # What it closes over are arguments: in a loop, JAX traces a derivative when what is closed over is gone.
+        def compute(constants: Sequence[Any], *leaves: object) -> Any:
+            return jax.core.eval_jaxpr(closed.jaxpr, constants, *leaves)
 
         @jax.custom_vjp
         def primal(*arguments: object) -> Any:
-            return converted(*arguments)
+            return compute(*arguments)
 
         def with_residuals(*arguments: object) -> tuple[Any, Any]:
-            return jax.vjp(converted, *arguments)
+            return jax.vjp(compute, *arguments)
 
         primal.defvjp(with_residuals, lambda pull, upstream: pull(upstream))
-        return primal(values, variable_values, *closed_over)
+        return jax.tree.unflatten(jax.tree.structure(described), primal(closed.consts, *leaves))
 
     return run
 

@@ -13,14 +13,17 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
+from jax.extend.core import set_current_trace
 
 from stratax import errors
 from stratax.base import indices
 from stratax.base.shown import shown
 from stratax.base.typing import Array, PyTree, TensorLike
-from stratax.core import autograph, regions
-from stratax.seams.keras import get_stateless_scope
+from stratax.core import autograph, regions, storage
+from stratax.seams.keras import find_autocast, get_stateless_scope
 
+# The attribute of a variable of layers that are computed in a loop: its gradient is summed in parts there.
+SUMMED_IN_LOOP = "_stratax_summed_in_loop"
 # What is made of a gathered value without computing: whoever keeps the result keeps it all.
 _FORMS = ("convert_element_type", "transpose", "reshape", "copy")
 
@@ -89,6 +92,8 @@ class GradientRegion(regions.Region):
         outside: Keras' scope around the differentiated function, or None for eager code.
         enclosing_trace: The JAX trace that the differentiated function was called in.
         arguments: The variables and the tracers that stand for them.
+        handles: By variables' ids, for those that a loop reads: tracers whose cotangents are the gradient with respect
+            to what the loop reads, whole, and the part of its sum over all parties.
     """
 
     def __init__(
@@ -96,28 +101,87 @@ class GradientRegion(regions.Region):
         outside: keras.StatelessScope | None,
         enclosing_trace: object,
         arguments: Sequence[tuple[keras.Variable, Any]],
+        handles: dict[int, tuple[Any, Any]] | None = None,
     ) -> None:
         # Not the scope: Keras may have entered one of its own in between, which is read through `_outside`.
         super().__init__(parent=regions.current_region())
         self._outside = outside
         self._enclosing_trace = enclosing_trace
         self._arguments = {id(variable): tracer for variable, tracer in arguments}
+        self.handles = handles or {}
         self.gathered_shapes: set[tuple[int, ...]] = set()
+        # What was converted before it was gathered, by the variable's id and the dtype.
+        self._converted: dict[int, dict[Any, Any]] = {}
+        self._listeners: object = None
         # Numbers and the ranges that they have to be in.
         self.watched: list[tuple[Any, Any]] = []
+
+    def __enter__(self) -> "GradientRegion":
+        self._listeners = storage.read_listeners()
+        super().__enter__()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        super().__exit__(*exc_info)
+        if self.parent is not None:
+            # Keras knows layers' losses by their ids, which no other loss must get while the layers are traced.
+            self.parent.inner_losses += [*self.losses, *self.inner_losses]
+
+    def get_current_value(self, variable: keras.Variable) -> Any:
+        dtype = None if id(variable) in self._values else self._find_conversion(variable)
+        value = None if dtype is None else self._convert_and_gather(variable, dtype)
+        if value is None:
+            return super().get_current_value(variable)
+        storage.notify(variable, value)
+        return value
+
+    def _find_conversion(self, variable: keras.Variable) -> Any:
+        """Return the smaller dtype in which a variable is read now, where it is to be gathered in that."""
+        # A tape that began in here needs the value before it is converted.
+        if (
+            isinstance(variable, regions.Spread)
+            or not self.gathers
+            or storage.read_listeners() != self._listeners
+        ):
+            return None
+        dtype = find_autocast(variable)
+        return dtype if dtype and jnp.dtype(dtype).itemsize < jnp.dtype(variable._dtype).itemsize else None
+
+    def _convert_and_gather(self, variable: keras.Variable, dtype: str) -> Any:
+        found = self._converted.setdefault(id(variable), {})
+        if dtype not in found:
+            gathering = self._gathering_of(variable)
+            if gathering is None:
+                return None
+            with set_current_trace(self.trace):
+                part = gathering.part.astype(dtype)
+                found[dtype] = self._tie(variable, gathering, gathering.gather(part))
+        return found[dtype]
+
+    def _gathering_of(self, variable: keras.Variable) -> "regions.Gathering | None":
+        """Return what gathers a variable's value on entry; None where it is at hand."""
+        return _gathering_in(self._outside, variable)
+
+    def _tie(self, variable: keras.Variable, gathering: regions.Gathering, whole: Array) -> Any:
+        """Return what was gathered, with its cotangents going where the gradient is wanted."""
+        self.gathered_shapes.add(whole.shape)
+        own = self._arguments.get(id(variable))
+        return whole if own is None else _differentiate_by(whole, own)
+
+    def is_read(self, variable: keras.Variable) -> bool:
+        """Return whether a variable was read here, and not in a loop alone."""
+        return id(variable) in self.reads or bool(self._converted.get(id(variable)))
 
     def lift(self, variable: keras.Variable) -> Any:
         if isinstance(variable, regions.Spread):
             # Of the value that is differentiated, where it is an argument.
             return variable.spread(self.get_current_value(variable.variable))
-        own = self._arguments.get(id(variable))
-        gathering = _gathering_in(self._outside, variable)
+        gathering = self._gathering_of(variable)
         if gathering is None:
+            own = self._arguments.get(id(variable))
             return _value_in(self._outside, variable) if own is None else own
         # Here and not around: what is computed backwards gathers it again instead of keeping it.
-        whole = gathering()
-        self.gathered_shapes.add(whole.shape)
-        return whole if own is None else _differentiate_by(whole, own)
+        return self._tie(variable, gathering, gathering())
 
     def share_of(self, variable: keras.Variable) -> "regions.Spread | None":
         # A scope of Keras' own, which takes over what is assigned here, knows one value of each variable.
@@ -132,6 +196,7 @@ class GradientRegion(regions.Region):
 
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
         variable, value = update
+        self._converted.pop(id(variable), None)
         # A value of the trace around the differentiated function, which need not be a region's.
         if isinstance(value, jax.core.Tracer) and value._trace is self._enclosing_trace:
             self.writes[id(variable)] = variable
@@ -151,12 +216,13 @@ def _differentiate_by(value: Array, own: Array) -> Any:
     return value
 
 
-def _keep_value(value: Array, own: Array) -> tuple[Any, None]:
-    return value, None
+def _keep_value(value: Array, own: Array) -> tuple[Any, Any]:
+    # Of the other array its dtype alone.
+    return value, jnp.zeros((0,), own.dtype)
 
 
-def _hand_on(_: None, cotangent: Array) -> tuple[Any, Any]:
-    return jnp.zeros_like(cotangent), cotangent
+def _hand_on(like: Array, cotangent: Array) -> tuple[Any, Any]:
+    return jnp.zeros_like(cotangent), cotangent.astype(like.dtype)
 
 
 _differentiate_by.defvjp(_keep_value, _hand_on)
@@ -177,7 +243,7 @@ def _gathers_again(shapes: set[tuple[int, ...]]) -> Callable[..., bool]:
     return keeps
 
 
-def _gathering_in(scope: keras.StatelessScope | None, variable: keras.Variable) -> Callable[[], Any] | None:
+def _gathering_in(scope: keras.StatelessScope | None, variable: keras.Variable) -> "regions.Gathering | None":
     """Return what gathers a variable's value of devices' parts, where that is its value under `scope`."""
     return scope.find_gathering(variable) if isinstance(scope, regions.Region) else None
 
@@ -205,9 +271,20 @@ def _differentiate_variables(
         else jnp.zeros(variable.shape, variable.dtype)
         for variable in unique
     ]
-    result, gradients, updates = _differentiate(
-        lambda _: fun(*args, **kwargs), values, unique, has_aux=has_aux
+    handles = _make_handles(outside, unique)
+
+    def standing_for(value: PyTree) -> tuple[Any, Any]:
+        given, of_loops = value
+        in_loops = {id(unique[index]): each for (index, _), each in zip(handles, of_loops, strict=True)}
+        return list(zip(unique, given, strict=True)), in_loops
+
+    result, (gradients, of_loops), updates, region = _differentiate(
+        lambda _: fun(*args, **kwargs), (values, [each for _, each in handles]), standing_for, has_aux=has_aux
     )
+    for (index, _), (whole, part) in zip(handles, of_loops, strict=True):
+        rest = gradients[index] if region.is_read(unique[index]) else None
+        gradients[index] = whole if rest is None else rest + whole
+        outside.note_reduced(gradients[index], rest, part)  # type: ignore[union-attr]
     if given_later:
         regions.initialize_pending()
         if {id(v) for v in _flatten_variables(variables())[0]} != {id(v) for v in unique}:
@@ -216,6 +293,19 @@ def _differentiate_variables(
     _write_back(outside, updates)
     by_variable = {id(variable): gradient for variable, gradient in zip(unique, gradients, strict=True)}
     return result, jax.tree.unflatten(treedef, [by_variable[id(variable)] for variable in leaves])
+
+
+def _make_handles(
+    scope: keras.StatelessScope | None, variables: Sequence[keras.Variable]
+) -> list[tuple[int, tuple[Any, Any]]]:
+    """Return what loops differentiate by, for the variables (by their numbers) that loops sum the gradients of."""
+    found = []
+    for index, variable in enumerate(variables):
+        gathering = _gathering_in(scope, variable) if getattr(variable, SUMMED_IN_LOOP, False) else None
+        if gathering is not None:
+            whole = jnp.zeros(variable.shape, variable.dtype)
+            found.append((index, (whole, jnp.zeros_like(gathering.part))))
+    return found
 
 
 def _differentiate_first_argument(
@@ -230,20 +320,30 @@ def _differentiate_first_argument(
         )
 
     outside = get_stateless_scope()
-    result, gradients, updates = _differentiate(
-        lambda x: fun(x, *args[1:], **kwargs), args[0], [], has_aux=has_aux
+    result, gradients, updates, _ = _differentiate(
+        lambda x: fun(x, *args[1:], **kwargs), args[0], has_aux=has_aux
     )
     _write_back(outside, updates)
     return result, gradients
 
 
 def _differentiate(
-    call: Callable[[Any], Any], at: object, variables: Sequence[keras.Variable], *, has_aux: bool
-) -> tuple[Any, Any, list[Any]]:
-    """Differentiate `call` at a value; the elements of `at` stand for `variables` where there are any.
+    call: Callable[[Any], Any],
+    at: object,
+    standing_for: Callable[[Any], tuple[Any, Any]] = lambda _: ((), {}),
+    *,
+    has_aux: bool,
+) -> tuple[Any, Any, list[Any], "GradientRegion"]:
+    """Differentiate `call` at a value.
+
+    Args:
+        call: The function.
+        at: The value.
+        standing_for: Returns, of what stands for the value, the arguments and handles of the region.
+        has_aux: Whether it returns something besides the loss.
 
     Returns:
-        What `call` returned, the gradients, and the assignments that it made as `(variable, value)` pairs.
+        What `call` returned, the gradients, the assignments that it made as `(variable, value)` pairs, and the region.
     """
     outside, trace = get_stateless_scope(), regions.current_trace()
     written: list[keras.Variable] = []
@@ -251,13 +351,13 @@ def _differentiate(
     shapes: set[tuple[int, ...]] = set()
 
     def pure(value: Any) -> tuple[Any, Any]:
-        arguments = list(zip(variables, value, strict=True)) if variables else []
-        with GradientRegion(outside, trace, arguments) as region:
+        with GradientRegion(outside, trace, *standing_for(value)) as region:
             returned = call(value)
             loss, aux = _split(returned) if has_aux else (returned, None)
             arrays, static["aux"] = _partition(aux)
             loss = _check_loss(loss)
         # Of the last trace, where the function is traced more than once.
+        static["region"] = region
         written[:] = region.writes.values()
         shapes.update(region.gathered_shapes)
         static["bounds"] = [bound for _, bound in region.watched]
@@ -271,7 +371,7 @@ def _differentiate(
     for numbers, bound in zip(watched, static["bounds"], strict=True):
         indices.check_bound(numbers, bound)
     result = (loss, _combine(arrays, static["aux"])) if has_aux else loss
-    return result, gradients, list(zip(written, new_values, strict=True))
+    return result, gradients, list(zip(written, new_values, strict=True)), static["region"]
 
 
 def _write_back(scope: keras.StatelessScope | None, updates: Sequence[tuple[keras.Variable, Any]]) -> None:

@@ -32,8 +32,8 @@ seam.lower_as_nothing(watch_p)
 
 # By which the body of an operation that calls it is found among the operation's parameters.
 _CALLS = {
-    **dict.fromkeys(("jit", "pjit", "closed_call", "remat", "remat2", "checkpoint"), "jaxpr"),
-    **dict.fromkeys(("core_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr"),
+    **dict.fromkeys(("jit", "pjit", "remat", "remat2", "checkpoint"), "jaxpr"),
+    **dict.fromkeys(("closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr"),
 }
 _UNCHANGED = ("copy", "copy_p", "stop_gradient", "sharding_constraint", "optimization_barrier")
 _MOST_JOINED = 1 << 14  # Numbers: a copy of more takes longer than to look at each part.

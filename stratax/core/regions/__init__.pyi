@@ -1,5 +1,6 @@
 from ._capture import OPTIONAL as OPTIONAL
 from ._capture import FeedLeaf as FeedLeaf
+from ._capture import Gathering as Gathering
 from ._capture import HandedOn as HandedOn
 from ._capture import HostValue as HostValue
 from ._capture import Path as Path

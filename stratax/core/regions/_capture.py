@@ -75,6 +75,24 @@ class Spread(abc.ABC):
         """Return the variable's one value of all parties' values."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Gathering:
+    """How a party gets the whole of a variable of which devices have parts.
+
+    Attributes:
+        part: This device's part.
+        gather: Returns the whole of parts, ``gather(part, behind)``.
+        scatter: Returns this device's part of the sum of all parties' wholes.
+    """
+
+    part: Any
+    gather: Callable[..., Any]
+    scatter: Callable[[Any], Any]
+
+    def __call__(self, behind: PyTree = None) -> Any:
+        return self.gather(self.part, behind)
+
+
 def variable_of(source: object) -> Any:
     """Return the variable itself, of what may be its values as replicas hold them."""
     return source.variable if isinstance(source, Spread) else source
@@ -119,6 +137,7 @@ class Region(keras.StatelessScope):
         self.writes: dict[int, keras.Variable] = {}
         self.in_agreement: set[int] = set()
         self.spreads: dict[int, Spread] = {}
+        self.inner_losses: list[Any] = []
         # Whether parties meet in a collective in it, which all of them have to come to.
         self.meets = False
         # What the party holds of variables whose assignments are combined, by the variables' ids.
@@ -237,7 +256,18 @@ class Region(keras.StatelessScope):
         """Return a value, gathered anew behind another one if it was gathered of parts, so that it need not be kept."""
         return value if self.parent is None else self.parent.gather_again(value, behind)
 
-    def find_gathering(self, variable: keras.Variable) -> Callable[[], Any] | None:
+    def note_reduced(self, value: object, rest: object, part: object) -> None:
+        """Note of a party's gradient that it is the sum of one that is reduced in parts already, and of a rest.
+
+        Args:
+            value: The gradient, whole and the party's own.
+            rest: What is not reduced of it; None for nothing.
+            part: This device's part of the sum over all parties of the other summand.
+        """
+        if self.parent is not None:
+            self.parent.note_reduced(value, rest, part)
+
+    def find_gathering(self, variable: keras.Variable) -> Gathering | None:
         """Return what gathers a variable's value of the parts that devices have of it, in the trace that calls it.
 
         None where its value is at hand: devices have no parts of it, or it was assigned.

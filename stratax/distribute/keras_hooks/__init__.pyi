@@ -9,3 +9,4 @@ from ._keras_hooks import install as install
 from ._keras_hooks import reduce_gradients as reduce_gradients
 from ._remat import remat as remat
 from ._remat import remat_call as remat_call
+from ._repeat import repeat as repeat

@@ -252,11 +252,13 @@ def _reduce_in_parts(
     )
     divided = [index for index, spec in enumerate(specs) if spec is not None]
     if replicas is not None:
+        rests = [region.find_reduced(grads[index]) for index in divided]
         parts = combine_in_parts(
             _op_of(replicas),
-            [grads[index] for index in divided],
+            [rest for rest, _ in rests],
             [specs[index] for index in divided],
             replicas.num_replicas_in_sync,
+            [part for _, part in rests],
         )
         for index, part in zip(divided, parts, strict=True):
             reduced[index] = part

@@ -13,7 +13,7 @@ import keras
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax.base.typing import Array, PyTree
-from stratax.core import storage
+from stratax.core import regions, storage
 from stratax.distribute.replicas._exchange import over_replicas
 from stratax.distribute.replicas._reduce_op import ReduceOp
 from stratax.distribute.replicas._values import REPLICA_AXES, SHARD_AXIS
@@ -24,6 +24,15 @@ def spec_on(variable: keras.Variable, mesh: Mesh) -> PartitionSpec | None:
     sharding = storage.sharding_in(variable, NamedSharding(mesh, PartitionSpec()))
     spec = PartitionSpec(*(axis if axis == SHARD_AXIS else None for axis in sharding.spec))
     return spec if SHARD_AXIS in spec and mesh.shape[SHARD_AXIS] > 1 else None
+
+
+def gathering_of(part: Array, spec: PartitionSpec) -> regions.Gathering:
+    """Return how a replica gathers what devices of its group have in parts, and sums in parts."""
+    return regions.Gathering(
+        part,
+        lambda own, behind=None: gather_whole(own, spec, behind),
+        lambda value: over_replicas(lambda own: _sum_in_parts([own], [spec])[0], value),
+    )
 
 
 def gather_whole(part: Array, spec: PartitionSpec, behind: PyTree = None) -> Any:
@@ -41,28 +50,44 @@ def gather_whole(part: Array, spec: PartitionSpec, behind: PyTree = None) -> Any
 
 
 def combine_in_parts(
-    op: ReduceOp, values: Sequence[Any], specs: Sequence[PartitionSpec], num_replicas: int
+    op: ReduceOp,
+    values: Sequence[Any],
+    specs: Sequence[PartitionSpec],
+    num_replicas: int,
+    sums: Sequence[Any],
 ) -> list[Any]:
     """Combine values of all replicas, each device getting its part of the results.
 
     Args:
         op: How.
-        values: This replica's arrays, whole.
+        values: This replica's arrays, whole; None where a sum is all there is.
         specs: How their results are divided.
         num_replicas: How many replicas there are.
+        sums: This device's parts of sums over all replicas that are to be added; None for none.
     """
 
-    def combine(own: list[Any]) -> list[Any]:
-        # Within a group first: what the groups exchange is a part then.
-        parts = [
-            jax.lax.psum_scatter(
-                value, SHARD_AXIS, scatter_dimension=tuple(spec).index(SHARD_AXIS), tiled=True
-            )
-            for value, spec in zip(own, specs, strict=True)
+    def combine(own: list[Any], sums: list[Any]) -> list[Any]:
+        parts = _sum_in_parts(
+            own, [spec for spec, value in zip(specs, values, strict=True) if value is not None]
+        )
+        rest = iter(parts)
+        found = [None if value is None else next(rest) for value in values]
+        totals = [
+            first if second is None else second if first is None else first + second
+            for first, second in zip(found, sums, strict=True)
         ]
-        groups = jax.lax.axis_size(REPLICA_AXES[0])
-        totals = parts if groups == 1 else jax.lax.psum(parts, REPLICA_AXES[0])
-        return [total / num_replicas for total in totals] if op is ReduceOp.MEAN else list(totals)
+        return [total / num_replicas for total in totals] if op is ReduceOp.MEAN else totals
 
-    combined: list[Any] = over_replicas(combine, list(values)) if values else []
+    whole = [value for value in values if value is not None]
+    combined: list[Any] = over_replicas(combine, whole, list(sums)) if values else []
     return combined
+
+
+def _sum_in_parts(values: Sequence[Any], specs: Sequence[PartitionSpec]) -> list[Any]:
+    """Return this device's parts of the sums of all replicas' arrays."""
+    # Within a group first: what the groups exchange is a part then.
+    parts = [
+        jax.lax.psum_scatter(value, SHARD_AXIS, scatter_dimension=tuple(spec).index(SHARD_AXIS), tiled=True)
+        for value, spec in zip(values, specs, strict=True)
+    ]
+    return list(parts if jax.lax.axis_size(REPLICA_AXES[0]) == 1 else jax.lax.psum(parts, REPLICA_AXES[0]))

@@ -3,7 +3,6 @@
 import abc
 import contextlib
 import dataclasses
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.core import regions, storage
 from stratax.distribute.replicas._contexts import in_cross_replica_context
-from stratax.distribute.replicas._divided import gather_whole, spec_on
+from stratax.distribute.replicas._divided import gather_whole, gathering_of, spec_on
 from stratax.distribute.replicas._exchange import (
     merge_or_pack,
     over_replicas,
@@ -87,6 +86,10 @@ class PostponesUpdates(abc.ABC):
         """Return how arrays that an update of a variable is given are divided among devices; None for whole ones."""
         return None
 
+    def find_reduced(self, gradient: object) -> tuple[Any, Any]:
+        """Return what is not reduced of a gradient, and the part of what is; None for nothing."""
+        return gradient, None
+
 
 class ReplicaRegion(regions.Region, PostponesUpdates):
     """The region of a function that runs once per replica, inside `shard_map`.
@@ -120,6 +123,8 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         self._divided_parts = divided
         # What was gathered, and how, by identity.
         self._gathered: dict[int, tuple[Any, Callable[..., Any]]] = {}
+        # Gradients that are reduced in parts already, with the rest and the part, by identity.
+        self._reduced: dict[int, tuple[Any, Any, Any]] = {}
         # The variables that are read and that devices have in parts, by their ids.
         self.divided: dict[int, keras.Variable] = {}
         self._local = local or {}
@@ -238,11 +243,17 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         _, gathered = self._gathered.get(identity_of(value), (None, None))
         return value if gathered is None else gathered(behind)
 
+    def note_reduced(self, value: object, rest: object, part: object) -> None:
+        self._reduced[identity_of(value)] = value, rest, part
+
+    def find_reduced(self, gradient: object) -> tuple[Any, Any]:
+        return self._reduced.get(identity_of(gradient), (gradient, gradient, None))[1:]
+
     @property
     def gathers(self) -> bool:
         return self._mesh.shape[SHARD_AXIS] > 1
 
-    def find_gathering(self, variable: keras.Variable) -> Callable[..., Any] | None:
+    def find_gathering(self, variable: keras.Variable) -> regions.Gathering | None:
         self._catch_up(variable)
         # What the replica has assigned, or has a value of its own of, is at hand.
         is_own = id(variable) in self.writes or id(variable) in self._shares or id(variable) in self._local
@@ -251,7 +262,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         )
         return None if is_own or has_own or is_seed_state(variable) else self._gathering_of(variable)
 
-    def _gathering_of(self, variable: keras.Variable) -> Callable[..., Any] | None:
+    def _gathering_of(self, variable: keras.Variable) -> regions.Gathering | None:
         if not storage.has_value(variable):
             # Created in this trace: where it lies is known when it has its first value.
             self.parent.get_current_value(variable)
@@ -260,13 +271,15 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
             return None
         self.divided[id(variable)] = variable
         if self._divided_parts is None:
-            return lambda _=None: jnp.zeros(variable.shape, variable.dtype)
+            # Types only.
+            shape = NamedSharding(self._mesh, spec).shard_shape(tuple(variable.shape))
+            return gathering_of(jnp.zeros(shape, variable.dtype), spec)
         if id(variable) not in self._divided_parts:
             raise errors.TracingError(
                 "A replica's function read other variables when it was traced a second time. Expected: the same in "
                 f"each trace. Received: a read of {shown(variable.path)}. Create variables before the call."
             )
-        return functools.partial(gather_whole, self._divided_parts[id(variable)], spec)
+        return gathering_of(self._divided_parts[id(variable)], spec)
 
     def _own_part(self, kept: ReplicaParts) -> Any:
         """Return this replica's own value, or something of its type, in a trace that only finds out that it is used."""
