@@ -71,3 +71,13 @@ def recordable(function: _Function) -> _Function:
         return function(*args, **kwargs)
 
     return cast(_Function, call_recorded)
+
+
+def composite(function: _Function) -> _Function:
+    """Have a function hand calls to the recorder as :func:`recordable` does.
+
+    It makes variables, operations or names of its own, so that its own name belongs to them.
+    """
+    made = recordable(function)
+    made.is_composite = True  # type: ignore[attr-defined]
+    return made

@@ -318,6 +318,7 @@ from stratax.tf._imports import load_ipython_extension as load_ipython_extension
 from stratax.v1 import AUTO_REUSE as AUTO_REUSE
 from stratax.v1 import ConfigProto as ConfigProto
 from stratax.v1 import GPUOptions as GPUOptions
+from stratax.v1 import Graph as Graph
 from stratax.v1 import GraphKeys as GraphKeys
 from stratax.v1 import GraphOptions as GraphOptions
 from stratax.v1 import InteractiveSession as InteractiveSession
@@ -325,6 +326,8 @@ from stratax.v1 import Module as Module
 from stratax.v1 import Operation as Operation
 from stratax.v1 import OptimizerOptions as OptimizerOptions
 from stratax.v1 import Print as Print
+from stratax.v1 import RunMetadata as RunMetadata
+from stratax.v1 import RunOptions as RunOptions
 from stratax.v1 import Session as Session
 from stratax.v1 import VariableScope as VariableScope
 from stratax.v1 import add_to_collection as add_to_collection

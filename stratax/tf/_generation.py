@@ -64,6 +64,10 @@ def telling(find: Callable[[str], Any]) -> Callable[[str], Any]:
                 vars(sys.modules[_OWN]).pop(name, None)
                 return found
             changed.update(_become_the_first())
+            if (frame := _find_program(sys._getframe(1))) is not None:
+                from stratax.tensorflow.v1.programs import begin_graph
+
+                begin_graph(frame)
         return find(name)
 
     return find_of_either
@@ -110,15 +114,21 @@ def _is_tensorflow() -> bool:
 
 def _is_tried(frame: FrameType | None, name: str) -> bool:
     """Return whether a program asks for a name only to see whether it is there."""
-    while frame is not None and frame.f_code.co_filename.startswith("<frozen "):
-        # Python's own import asks for what `from tensorflow import x` names.
-        frame = frame.f_back
+    frame = _find_program(frame)
     if frame is None:
         return False
     source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
     return any(
         first <= frame.f_lineno <= last and asked in (None, name) for first, last, asked in _trials(source)
     )
+
+
+def _find_program(frame: FrameType | None) -> FrameType | None:
+    """Return the frame of whoever asks for a name."""
+    while frame is not None and frame.f_code.co_filename.startswith("<frozen "):
+        # Python's own import asks for what `from tensorflow import x` names.
+        frame = frame.f_back
+    return frame
 
 
 @functools.lru_cache(maxsize=64)

@@ -7,6 +7,7 @@ from ._creation import last_name as last_name
 from ._generator import drawing_from as drawing_from
 from ._generator import generator_of as generator_of
 from ._generator import is_made_now as is_made_now
+from ._generator import make_generator as make_generator
 from ._generator import replace as replace
 from ._generator import reset as reset
 from ._indexed_slices import IndexedSlices as IndexedSlices

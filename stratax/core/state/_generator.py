@@ -29,10 +29,10 @@ class _Default:
     def number_seed(self, seed: int) -> keras.random.SeedGenerator:
         # A program keeps the generator that it was traced with; each of its runs goes on where the last one ended.
         if is_tracing():
-            return _make(self._mix(seed))
+            return make_generator(self._mix(seed))
         with self._lock:
             if seed not in self._numbered:
-                self._numbered[seed] = _make(self._mix(seed))
+                self._numbered[seed] = make_generator(self._mix(seed))
             return self._numbered[seed]
 
     def _mix(self, seed: int) -> int:
@@ -44,7 +44,7 @@ class _Default:
         with self._lock:
             if self._generator is None:
                 seed = random.randint(1, _MAX_SEED) if self._seed is None else self._seed
-                self._generator = _make(seed)
+                self._generator = make_generator(seed)
             return self._generator
 
     def replace(self, generator: keras.random.SeedGenerator) -> None:
@@ -60,7 +60,7 @@ class _Default:
                 self._generator.state.assign([self._seed, 0])
 
 
-def _make(seed: int) -> keras.random.SeedGenerator:
+def make_generator(seed: int) -> keras.random.SeedGenerator:
     """Make a generator that belongs to no strategy, whatever scope or program is entered."""
     # Not in a scope or strategy that happens to be active: all later programs share it.
     with _IS_MADE_NOW.holding(True), without_distribution(), regions.outside_scopes():

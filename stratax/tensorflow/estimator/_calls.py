@@ -8,6 +8,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.data.dataset import symbolic_iterators
 from stratax.tensorflow.estimator._spec import is_tensor
+from stratax.tensorflow.v1.parts import leave_graph
 
 
 def arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -121,6 +122,7 @@ def call_logit_fn(
     return logits
 
 
+@leave_graph
 def call_input_fn(input_fn: object, given: Mapping[str, Any]) -> Any:
     """Call an `input_fn` with those of some arguments that it takes.
 

@@ -30,11 +30,12 @@ from stratax.tensorflow.estimator import (
 from stratax.tensorflow.estimator._mode_keys import ModeKeys
 from stratax.tensorflow.estimator._model import EstimatorModel
 from stratax.tensorflow.estimator._run_config import RunConfig
-from stratax.tensorflow.estimator._session import Session
+from stratax.tensorflow.estimator._session import HookSession
 from stratax.tensorflow.estimator._spec import EstimatorSpec
 from stratax.tensorflow.estimator._warm_start import check_settings, warm_start_model
 from stratax.tensorflow.estimator.hooks import check_hooks, check_listeners, closing_writers
 from stratax.tensorflow.v1 import ModelState
+from stratax.tensorflow.v1.parts import leave_graph
 
 _logger = logging.getLogger("stratax")
 
@@ -148,6 +149,7 @@ class Estimator:
         """
         return _checkpoints.variable_value(self._find_trained(), name)
 
+    @leave_graph
     @tracebacks.shortened
     def train(
         self,
@@ -212,6 +214,7 @@ class Estimator:
         _logger.info("Loss for final step: %s.", run.last_loss())
         return self
 
+    @leave_graph
     @tracebacks.shortened
     def evaluate(
         self,
@@ -516,7 +519,7 @@ class Estimator:
             give(model.state.variables[name], value)
         scaffold = model.spec.scaffold
         if scaffold is not None and scaffold.init_fn is not None:
-            scaffold.init_fn(Session(model, self.model_dir, strategy.extended.membership.is_chief))
+            scaffold.init_fn(HookSession(model, self.model_dir, strategy.extended.membership.is_chief))
 
     @property
     def _has_values(self) -> bool:

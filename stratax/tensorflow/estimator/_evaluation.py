@@ -13,7 +13,7 @@ from stratax.core import storage
 from stratax.distribute import Strategy, get_replica_context
 from stratax.engine import StepInput, StepLoop, StepProgram
 from stratax.tensorflow.estimator._model import FETCHED, EstimatorModel
-from stratax.tensorflow.estimator._session import Session, SessionHooks
+from stratax.tensorflow.estimator._session import HookSession, SessionHooks
 from stratax.tensorflow.estimator.hooks import SessionRunHook, write, writer_of
 from stratax.tensorflow.v1 import ModelScope
 
@@ -42,7 +42,7 @@ def evaluate(
         model_dir: The folder of the model.
         eval_dir: The folder of the summaries.
     """
-    session = Session(model, model_dir, strategy.extended.membership.is_chief)
+    session = HookSession(model, model_dir, strategy.extended.membership.is_chief)
     joints = SessionHooks(
         model,
         [*hooks, *model.spec.evaluation_hooks],

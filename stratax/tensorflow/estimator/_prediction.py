@@ -14,7 +14,7 @@ from stratax.distribute import Strategy
 from stratax.distribute.replicas import is_per_replica
 from stratax.engine import StepInput, StepLoop, StepProgram
 from stratax.tensorflow.estimator._model import FETCHED, EstimatorModel, Key
-from stratax.tensorflow.estimator._session import Session, SessionHooks
+from stratax.tensorflow.estimator._session import HookSession, SessionHooks
 from stratax.tensorflow.estimator.hooks import SessionRunHook
 from stratax.tensorflow.v1 import ModelScope, values_after_step
 
@@ -63,7 +63,7 @@ def predictions(
     tensors, treedef = jax.tree.flatten(find_asked(model.spec))
     # One number of a batch, whatever its examples; known here, as several become an array.
     scalars = [jnp.ndim(tensor) == 0 for tensor in tensors]
-    session = Session(model, model_dir, strategy.extended.membership.is_chief)
+    session = HookSession(model, model_dir, strategy.extended.membership.is_chief)
     joints = SessionHooks(model, [*hooks, *model.spec.prediction_hooks], session, make_program=make_program)
     joints.begin_hooks()
     is_divided = False

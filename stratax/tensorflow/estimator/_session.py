@@ -30,7 +30,7 @@ _SMALL = 1024
 _NOTHING = SessionRunValues(results=None, options=None, run_metadata=None, each_step=None)
 
 
-class Session:
+class HookSession:
     """What hooks know of the training or evaluation that they hang on; what a TensorFlow session is to them.
 
     Attributes:
@@ -132,7 +132,7 @@ class SessionHooks(engine.Hook):
         self,
         model: EstimatorModel,
         hooks: Sequence[SessionRunHook],
-        session: Session,
+        session: HookSession,
         make_program: Callable[[frozenset[Key]], StepProgram] | None = None,
     ) -> None:
         self.session = session

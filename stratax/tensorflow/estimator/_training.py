@@ -15,7 +15,7 @@ from stratax.tensorflow.estimator._beside import Side
 from stratax.tensorflow.estimator._checkpoints import PREFIX, TrainingCheckpoint
 from stratax.tensorflow.estimator._model import GLOBAL_STEP, LOSS, EstimatorModel
 from stratax.tensorflow.estimator._run_config import RunConfig
-from stratax.tensorflow.estimator._session import Session, SessionHooks
+from stratax.tensorflow.estimator._session import HookSession, SessionHooks
 from stratax.tensorflow.estimator._staleness import StalenessHook
 from stratax.tensorflow.estimator.hooks import (
     CheckpointSaverHook,
@@ -62,7 +62,7 @@ class Training:
         spec = model.spec
         # In TensorFlow's order.
         given = [*(spec.training_chief_hooks if chief else ()), *hooks, *spec.training_hooks]
-        session = Session(model, config.model_dir or "", chief, self._save)
+        session = HookSession(model, config.model_dir or "", chief, self._save)
         saving = _saving(given, config, spec.scaffold, listeners)
         if self._has_others and not chief:
             saving, given = [], [hook for hook in given if not isinstance(hook, CheckpointSaverHook)]

@@ -2,6 +2,13 @@ import stratax.tensorflow.v1._collections
 import stratax.tensorflow.v1._graph
 import stratax.tensorflow.v1._initializers
 import stratax.tensorflow.v1._variables
+from stratax.tensorflow.graph import Graph as Graph
+from stratax.tensorflow.graph import InteractiveSession as InteractiveSession
+from stratax.tensorflow.graph import Session as Session
+from stratax.tensorflow.graph import get_default_session as get_default_session
+from stratax.tensorflow.graph import placeholder as placeholder
+from stratax.tensorflow.graph import placeholder_with_default as placeholder_with_default
+from stratax.tensorflow.graph import reset_default_graph as reset_default_graph
 
 from . import contrib_layers as contrib_layers
 from . import contrib_lookup as contrib_lookup
@@ -50,17 +57,12 @@ from ._functions import to_float as to_float
 from ._functions import to_int32 as to_int32
 from ._functions import to_int64 as to_int64
 from ._graph import ConfigProto as ConfigProto
-from ._graph import Graph as Graph
-from ._graph import InteractiveSession as InteractiveSession
 from ._graph import OptimizerOptions as OptimizerOptions
 from ._graph import Print as Print
-from ._graph import Session as Session
+from ._graph import RunMetadata as RunMetadata
+from ._graph import RunOptions as RunOptions
 from ._graph import get_default_graph as get_default_graph
-from ._graph import get_default_session as get_default_session
 from ._graph import no_regularizer as no_regularizer
-from ._graph import placeholder as placeholder
-from ._graph import placeholder_with_default as placeholder_with_default
-from ._graph import reset_default_graph as reset_default_graph
 from ._graph import set_random_seed as set_random_seed
 from ._host import ByRow as ByRow
 from ._host import Compute as Compute

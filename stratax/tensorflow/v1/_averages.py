@@ -24,6 +24,7 @@ from stratax.tensorflow.v1._current import current_or_none, readable
 from stratax.tensorflow.v1._made_now import make_now
 from stratax.tensorflow.v1._operation import Operation, operations_of
 from stratax.tensorflow.v1._own_rules import make_slot
+from stratax.tensorflow.v1._variables import ModelVariable
 from stratax.tensorflow.v1.scopes import Scope
 
 
@@ -147,7 +148,7 @@ class ExponentialMovingAverage:
         if isinstance(averaged, keras.Variable):
             scope.collections.add(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
             # An average begins where its variable does, also where that follows from constants of the program.
-            first = scope.values.value_now(averaged.value)
+            first = scope.values.value_now(_first_value(averaged))
             path = scope.variable_scope.full_name(f"{averaged.path}/{self._name}")
             return make_slot(scope, averaged, path, _make_initializer(first))
         path = scope.variable_scope.full_name(f"{_path(scope, averaged)}/{self._name}")
@@ -189,6 +190,11 @@ class ExponentialMovingAverage:
 def _over_replicas(tensor: TensorLike) -> Any:
     replicas = syncing_replicas()
     return tensor if replicas is None else replicas.all_reduce(ReduceOp.MEAN, tensor)
+
+
+def _first_value(variable: keras.Variable) -> Any:
+    # One of Keras has its first value as soon as it is there.
+    return variable.initialized_value() if isinstance(variable, ModelVariable) else variable.value
 
 
 def _make_initializer(value: TensorLike) -> Callable[..., Any]:

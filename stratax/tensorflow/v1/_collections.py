@@ -107,19 +107,27 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
     return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
-def variables_initializer(var_list: object, name: str = "init") -> Operation:
-    """Return an operation that does nothing: variables have their first values once they are there."""
-    return no_op(name)
+def variables_initializer(var_list: Iterable[Any], name: str = "init") -> Operation:
+    """Return the operation that gives variables their first values.
+
+    In a `model_fn` it does nothing: variables have them once they are there.
+
+    Args:
+        var_list: The variables.
+        name: Its name.
+    """
+    scope = current_or_none()
+    return no_op(name) if scope is None else scope.initializer(list(var_list), name)
 
 
 def global_variables_initializer() -> Operation:
-    """Return an operation that does nothing: variables have their first values once they are there."""
-    return no_op("init")
+    """Return the operation that gives all variables their first values; see :func:`variables_initializer`."""
+    return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation:
-    """Return an operation that does nothing: variables have their first values once they are there."""
-    return no_op("init")
+    """Return the operation that gives local variables their first values; see :func:`variables_initializer`."""
+    return variables_initializer(local_variables())
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:

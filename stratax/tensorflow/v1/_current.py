@@ -1,9 +1,17 @@
 """Which model scope is entered on this thread (v1 layer)."""
 
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from stratax.base.recording import recording_with
 from stratax.base.surroundings import Slot, Surroundings
+from stratax.core.state import creating_by
 from stratax.tensorflow.v1._default import DEFAULT, DefaultGraph
 from stratax.tensorflow.v1._trace import check_entered, entering_trace
-from stratax.tensorflow.v1.scopes import Scope
+from stratax.tensorflow.v1.scopes import GRAPH, Scope
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _ENTERED: Slot[Scope | None] = Slot("model scope", None)
 # That of a trace which is over: hooks read it while steps run.
@@ -24,6 +32,24 @@ def reading(scope: Scope | None) -> Surroundings:
         scope: One whose trace has ended; None for none.
     """
     return _READ.holding(scope)
+
+
+def leave_graph(function: _Function) -> _Function:
+    """Have a function run as if no session's graph was built around it: what Estimators call computes.
+
+    Args:
+        function: The function.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        scope = _ENTERED.get()
+        if scope is None or scope.mode != GRAPH:
+            return function(*args, **kwargs)
+        with _ENTERED.holding(None) | entering_trace(None) | recording_with(None) | creating_by(None):
+            return function(*args, **kwargs)
+
+    return cast(_Function, call)
 
 
 def readable() -> Scope | DefaultGraph:

@@ -12,6 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 import keras
 
+from stratax.base.recording import recordable
 from stratax.base.shown import shown
 from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core.state import generator_of
@@ -20,6 +21,7 @@ from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
 
 
+@recordable
 def exponential_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -50,6 +52,7 @@ def exponential_decay(
     return rate * _like(rate, decay_rate) ** _periods(rate, global_step, decay_steps, staircase)
 
 
+@recordable
 def natural_exp_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -75,6 +78,7 @@ def natural_exp_decay(
     return rate * jnp.exp(-_like(rate, decay_rate) * _periods(rate, global_step, decay_steps, staircase))
 
 
+@recordable
 def inverse_time_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -100,6 +104,7 @@ def inverse_time_decay(
     return rate / (1 + _like(rate, decay_rate) * _periods(rate, global_step, decay_steps, staircase))
 
 
+@recordable
 def polynomial_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -135,6 +140,7 @@ def polynomial_decay(
     return (rate - end) * (1 - step / steps) ** _like(rate, power) + end
 
 
+@recordable
 def piecewise_constant(
     x: TensorLike, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Any:
@@ -173,6 +179,7 @@ def piecewise_constant(
 piecewise_constant_decay = piecewise_constant
 
 
+@recordable
 def cosine_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -199,6 +206,7 @@ def cosine_decay(
     return rate * _cosine(_compute_part_done(rate, global_step, decay_steps), _like(rate, alpha))
 
 
+@recordable
 def cosine_decay_restarts(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -241,6 +249,7 @@ def cosine_decay_restarts(
     return rate * _cosine(fraction, _like(rate, alpha), height)
 
 
+@recordable
 def linear_cosine_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -271,6 +280,7 @@ def linear_cosine_decay(
     return rate * _linear_cosine(1 - fraction, fraction, num_periods, alpha, beta)
 
 
+@recordable
 def noisy_linear_cosine_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,

@@ -57,6 +57,11 @@ class Derivatives:
                         tape.watch(leaf)
             yield
 
+    def watch(self, value: Any) -> None:
+        """Have gradients be asked for of a value, as of what is watched from the beginning."""
+        for tape in self._tapes:
+            tape.watch(value)
+
     def gradients(
         self,
         ys: object,

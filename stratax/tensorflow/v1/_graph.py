@@ -2,9 +2,9 @@
 
 import contextlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn
+from typing import Any
 
 from stratax import errors
 from stratax.base.recording import RECORDER
@@ -20,7 +20,7 @@ from stratax.tensorflow.v1._default import DEFAULT, DefaultGraph
 from stratax.tensorflow.v1.scopes import Scope
 
 
-class Graph:
+class ModelGraph:
     """What stands for TensorFlow's graph: `tf.get_default_graph()` returns it.
 
     Args:
@@ -49,7 +49,7 @@ class Graph:
         """Whether a compiled function is being traced."""
         return not executing_eagerly()
 
-    def as_default(self) -> AbstractContextManager["Graph"]:
+    def as_default(self) -> AbstractContextManager["ModelGraph"]:
         """Enter a block in which it is the default graph, as it is."""
         return contextlib.nullcontext(self)
 
@@ -160,7 +160,7 @@ class TensorOperation:
         outputs: The tensor, alone.
     """
 
-    def __init__(self, graph: Graph, tensor: object) -> None:
+    def __init__(self, graph: ModelGraph, tensor: object) -> None:
         self.graph = graph
         self.outputs = [tensor]
 
@@ -225,20 +225,31 @@ class OptimizerOptions(ConfigProto):
     DEFAULT, OFF, ON_1, ON_2 = 0, -1, 1, 2
 
 
-def get_default_graph() -> Graph:
+class RunOptions(ConfigProto):
+    """Options of a session's run, which have no meaning here."""
+
+    NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = 0, 1, 2, 3
+
+
+class RunMetadata(ConfigProto):
+    """What TensorFlow tells of a session's run, of which there is nothing here: `jax.profiler.trace` measures."""
+
+    @property
+    def step_stats(self) -> "RunMetadata":
+        """Nothing."""
+        return self
+
+
+def get_default_graph() -> ModelGraph:
     """Return what stands for the graph: of a `model_fn`, or the one outside, in which nothing is computed."""
     scope = readable()
-    scope.graph = scope.graph or Graph(scope)
+    scope.graph = scope.graph or ModelGraph(scope)
     return scope.graph
 
 
 def reset_default_graph() -> None:
     """Forget what was added to collections outside of a `model_fn`, as `tf.compat.v1.reset_default_graph`."""
     DEFAULT.reset()
-
-
-def get_default_session() -> None:
-    """Return None: there are no sessions, as in TensorFlow 2."""
 
 
 def no_regularizer(_: object) -> None:
@@ -285,21 +296,6 @@ def Print(
     return arrays.identity(input_, name=name)
 
 
-def _make_refusal(name: str, instead: str) -> Callable[..., NoReturn]:
-    def refuse(*args: object, **kwargs: object) -> NoReturn:
-        raise errors.ModelScopeError(f"There is no tf.{name} here. {instead}")
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Raise a ModelScopeError: {instead}"
-    return refuse
-
-
-_FEATURES = (
-    "Features and labels are the arguments of a `model_fn` or of a `tf.function`; pass the values there."
-)
-_RUN = "An Estimator runs a `model_fn`; everything else computes when it is called, so leave the session out."
-
-
 def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None) -> Any:
     """Return what stands for an input of an export, as `tf.compat.v1.placeholder` in a serving input function.
 
@@ -317,10 +313,8 @@ def placeholder(dtype: DTypeLike, shape: TensorLike | None = None, name: str | N
     """
     recorder = RECORDER.get()
     if recorder is None:
-        _make_refusal("placeholder", _FEATURES)()
+        raise errors.ModelScopeError(
+            "A placeholder of an export is made while one is traced. Features and labels are the arguments of a "
+            "`model_fn`."
+        )
     return recorder.placeholder(as_dtype(dtype), shape, name)
-
-
-placeholder_with_default = _make_refusal("placeholder_with_default", _FEATURES)
-Session = _make_refusal("Session", _RUN)
-InteractiveSession = _make_refusal("InteractiveSession", _RUN)

@@ -10,6 +10,7 @@ import jax
 import keras
 
 from stratax import errors
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops.calls.described import describe, docstring, parameter, parameters_of
@@ -91,6 +92,7 @@ class Layer(keras.layers.Layer):
         """Call the layer: the same as calling the object."""
         return self(inputs, *args, **kwargs)
 
+    @composite
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Call the layer, in its variable scope.
 

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.base.typing import Array, TensorLike
 from stratax.distribute.replicas import ReplicaContext, sum_over_replicas, syncing_replicas
@@ -67,6 +68,7 @@ class Reduction:
             )
 
 
+@composite
 def compute_weighted_loss(
     losses: TensorLike,
     weights: TensorLike = 1.0,
@@ -170,7 +172,7 @@ def _loss(
             "Raises": {"BadArgumentError": "If shapes don't fit, or an argument is None."},
         }
         doc = docstring(compute.__doc__ or "", sections)
-        return make_function(compute.__name__, compute.__module__, parameters, Any, doc, call)
+        return composite(make_function(compute.__name__, compute.__module__, parameters, Any, doc, call))
 
     return decorate
 
@@ -248,6 +250,7 @@ def cosine_distance(
     return 1 - jnp.sum(predictions * labels, axis, keepdims=True)
 
 
+@composite
 def mean_pairwise_squared_error(
     labels: TensorLike,
     predictions: TensorLike,
@@ -326,6 +329,7 @@ def softmax_cross_entropy(onehot_labels: TensorLike, logits: TensorLike, label_s
     return nn.softmax_cross_entropy_with_logits(labels=jax.lax.stop_gradient(labels), logits=logits)
 
 
+@composite
 def sparse_softmax_cross_entropy(
     labels: TensorLike,
     logits: TensorLike,
@@ -475,6 +479,7 @@ def _collect(loss: TensorLike, loss_collection: str | None, name: str) -> Any:
     return loss
 
 
+@composite
 def _total(losses: list[Any], name: str) -> Any:
     total = sum(losses[1:], losses[0])
     current().names.give(name, total)

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import keras
 
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.errors import BadTypeError
@@ -207,7 +208,7 @@ def metric(
                 },
             },
         )
-        return make_function(own_name, measure.__module__, parameters, Pair, doc, call)
+        return composite(make_function(own_name, measure.__module__, parameters, Pair, doc, call))
 
     return decorate
 

@@ -17,9 +17,16 @@ class UniqueNames:
             return name
         made = f"{name}_{self._counts[key] - 1}"
         # The made name may itself have been asked for.
-        return made if self._take(made) else self.unique(name)
+        return made if self.take(made) else self.unique(name)
 
-    def _take(self, name: str) -> bool:
+    def copy(self) -> "UniqueNames":
+        """Return names that go on from these."""
+        made = UniqueNames()
+        made._counts = self._counts.copy()
+        return made
+
+    def take(self, name: str) -> bool:
+        """Have a name be given, if it was not; return whether that was so."""
         key = name.lower()
         if self._counts[key]:
             return False

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 
 from stratax import errors
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._operation import Operation, operations_of
@@ -54,6 +55,7 @@ def control_dependencies(control_inputs: Iterable[object] | None) -> Iterator[No
         yield
 
 
+@composite
 def assign(
     ref: object,
     value: object,
@@ -73,6 +75,7 @@ def assign(
     return _update(ref, value, lambda: value, name or "Assign")
 
 
+@composite
 def assign_add(ref: Any, value: object, use_locking: object = None, name: str | None = None) -> Any:
     """Add a tensor to a variable, as `tf.assign_add`; in a `model_fn`, when the operation is run."""
     return _update(
@@ -80,6 +83,7 @@ def assign_add(ref: Any, value: object, use_locking: object = None, name: str | 
     )
 
 
+@composite
 def assign_sub(ref: Any, value: object, use_locking: object = None, name: str | None = None) -> Any:
     """Subtract a tensor from a variable, as `tf.assign_sub`; in a `model_fn`, when the operation is run."""
     return _update(

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.core import GradientTape, regions
@@ -234,6 +235,7 @@ class Optimizer(OwnRules, regions.KeepsSlots):
             scope.derivatives.note_same_rows(made, gradient)
         return list(zip(gradients, variables, strict=True))
 
+    @composite
     def apply_gradients(
         self, grads_and_vars: GradsAndVars, global_step: keras.Variable | None = None, name: str | None = None
     ) -> Any:

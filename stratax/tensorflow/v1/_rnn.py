@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.core import control
 from stratax.tensorflow.ops.arrays import indexing
@@ -27,6 +28,7 @@ def transpose_batch_time(x: object) -> Any:
     return array if array.ndim < 2 else jnp.swapaxes(array, 0, 1)
 
 
+@composite
 def dynamic_rnn(
     cell: object,
     inputs: object,
@@ -189,6 +191,7 @@ def reverse_in_time(values: object, lengths: object, *, time_major: bool) -> Any
     return jax.tree.map(turn, values)
 
 
+@composite
 def bidirectional_dynamic_rnn(
     cell_fw: object,
     cell_bw: object,
@@ -237,6 +240,7 @@ def bidirectional_dynamic_rnn(
     return (forward, backward), (state_fw, state_bw)
 
 
+@composite
 def static_rnn(
     cell: object,
     inputs: object,
@@ -286,6 +290,7 @@ def static_rnn(
     return outputs, state
 
 
+@composite
 def static_bidirectional_rnn(
     cell_fw: object,
     cell_bw: object,

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.data.elements import TensorShape
 from stratax.tensorflow.ops.calls.creation import on_device, zeros
@@ -116,6 +117,7 @@ class RNNCell(Layer):
             inputs_shape: The shape of the inputs.
         """
 
+    @composite
     def __call__(self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Run one step.
 
@@ -203,6 +205,7 @@ class RNNCell(Layer):
             )
         return self.zero_state(batch_size, dtype)
 
+    @composite
     def zero_state(self, batch_size: object, dtype: object) -> Any:
         """Return zeros as state.
 

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 
 from stratax import errors
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.core.state import IndexedSlices
@@ -67,7 +68,7 @@ Args:
 
 Returns:
     The variable's new value; in a `model_fn` an operation that is worth it."""
-    return function
+    return composite(function)
 
 
 scatter_add = _of_rows("scatter_add", "Add to")

@@ -396,6 +396,15 @@ class ModelScope(Creator):
         self._operations.append(made)
         return made
 
+    def initializer(self, variables: Sequence[keras.Variable], name: str) -> Operation:
+        """Return an operation that does nothing: variables have their first values once they are there."""
+        del variables
+        return self.operation(None, name=name)
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what a function of tensors gives."""
+        return function(*args)
+
     @property
     def is_running(self) -> bool:
         """Whether what is assigned takes effect at once: operations are being run, or a branch or loop is traced."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
@@ -39,6 +40,7 @@ class ScopeCollector(forms.Collector):
         _collect(record, None)
 
 
+@composite
 def scalar(
     name: str, tensor: TensorLike, collections: Sequence[str] | None = None, family: str | None = None
 ) -> Any:
@@ -73,6 +75,7 @@ def scalar(
     return _collect(forms.SummaryRecord(tag, [value], forms.scalar(tag)), collections)
 
 
+@composite
 def histogram(
     name: str, values: TensorLike, collections: Sequence[str] | None = None, family: str | None = None
 ) -> Any:
@@ -94,6 +97,7 @@ def histogram(
     return _collect(forms.SummaryRecord(tag, [value], forms.histogram(tag)), collections)
 
 
+@composite
 def image(
     name: str,
     tensor: TensorLike,
@@ -133,6 +137,7 @@ def image(
     )
 
 
+@composite
 def audio(
     name: str,
     tensor: TensorLike,
@@ -175,6 +180,7 @@ def audio(
     return _collect(forms.SummaryRecord(tag, [value[:max_outputs]], encode), collections)
 
 
+@composite
 def text(name: str, tensor: TensorLike, collections: Sequence[str] | None = None) -> Any:
     """Return a summary of text, as `tf.compat.v1.summary.text`; see :func:`scalar`.
 
@@ -198,6 +204,7 @@ def text(name: str, tensor: TensorLike, collections: Sequence[str] | None = None
     return _collect(forms.SummaryRecord(tag, [], lambda: encode(value)), collections)
 
 
+@composite
 def tensor_summary(
     name: str,
     tensor: TensorLike,
@@ -234,6 +241,7 @@ def tensor_summary(
     return _collect(record, collections)
 
 
+@composite
 def merge(inputs: Sequence[Any], collections: Sequence[str] | None = None, name: str | None = None) -> Any:
     """Return several summaries as one, as `tf.compat.v1.summary.merge`.
 

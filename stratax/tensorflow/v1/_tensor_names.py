@@ -27,6 +27,20 @@ class TensorNames:
         # Those that nobody gave.
         self._own_names: set[str] = set()
 
+    def copy(self) -> "TensorNames":
+        """Return names that go on from these, of which no tensor has one yet."""
+        made = TensorNames()
+        made.prefix, made._names = self.prefix, self._names.copy()
+        return made
+
+    def count_like(self, names: "TensorNames") -> None:
+        """Count as given what others have given that went on from these."""
+        self._names = names._names.copy()
+
+    def take(self, name: str) -> None:
+        """Have a full name be given."""
+        self._names.take(name)
+
     @property
     def path(self) -> str:
         """The name scopes that are entered, with slashes between them."""

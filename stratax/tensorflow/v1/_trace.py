@@ -44,7 +44,7 @@ AnyTrace = TypeVar("AnyTrace", bound=Trace)
 _TRACE: Slot[Trace | None] = Slot("trace of a model_fn", None)
 
 
-def entering_trace(trace: Trace) -> Surroundings:
+def entering_trace(trace: Trace | None) -> Surroundings:
     """Make a trace the one that is entered, for a block."""
     return _TRACE.holding(trace)
 

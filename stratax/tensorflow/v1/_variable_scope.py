@@ -361,7 +361,7 @@ def _plain_getter(
     regularizer = regularizer if regularizer is not None else around.regularizer
     if regularizer is not None:
         # May be None: `no_regularizer` keeps the scope's away.
-        loss = regularizer(made.value)
+        loss = scope.call(regularizer, made.value)
         if loss is not None:
             scope.collections.add(_REGULARIZATION_LOSSES, loss)
     return made

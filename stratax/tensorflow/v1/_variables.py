@@ -11,6 +11,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.callers import is_library
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.core import Variable, regions, state
@@ -127,7 +128,7 @@ class ModelVariable(Variable):
             synchronization: When they do.
             name: The last part of its name.
         """
-        return _OfInitializer(
+        return InitializedVariable(
             initializer=initializer,
             shape=tuple(shape),
             dtype=keras.backend.standardize_dtype(dtype),
@@ -167,12 +168,14 @@ class ModelVariable(Variable):
         """The operation, whose `name` is the variable's full name."""
         return VariableOperation(self.path)
 
+    @composite
     def assign(
         self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Give it a value; in a `model_fn`, when the operation is run."""
         return self._assign_or_order(value, lambda: value, name or "Assign")
 
+    @composite
     def assign_add(
         self, delta: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
@@ -181,6 +184,7 @@ class ModelVariable(Variable):
             delta, lambda: regions.find_held(self) + keras.ops.cast(delta, self.dtype), name or "AssignAdd"
         )
 
+    @composite
     def assign_sub(
         self, delta: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
@@ -189,6 +193,7 @@ class ModelVariable(Variable):
             delta, lambda: regions.find_held(self) - keras.ops.cast(delta, self.dtype), name or "AssignSub"
         )
 
+    @composite
     def _update(self, how: str, place: object, values: TensorLike) -> Any:
         # Computed of what the variable has when the operation runs, as others may have updated it.
         return self._assign_or_order(values, lambda: self._with_rows(how, place, values), "Scatter")
@@ -210,11 +215,15 @@ class ModelVariable(Variable):
         give(self, np.asarray(value, dtype=self._dtype))
 
     def initialized_value(self) -> Any:
-        """Return its value: a variable has one as soon as it is there."""
+        """Return its first value; of a `model_fn`'s variable its value, which it has as soon as it is there."""
+        return self.first_tensor()
+
+    def first_tensor(self) -> Any:
+        """Return what `initialized_value` gives."""
         return self.value
 
 
-class _OfInitializer(ModelVariable):
+class InitializedVariable(ModelVariable):
     """A variable whose first value an initializer gives. A class of its own, as `__init__` takes other arguments."""
 
     def __init__(self, **arguments: object) -> None:

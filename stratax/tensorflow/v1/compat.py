@@ -3,6 +3,7 @@
 import datetime
 import numbers
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.data.elements import use_dimensions
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.tensorflow.v1.programs import begin_graph
 
 bytes_or_text_types = (bytes, str)
 complex_types = (numbers.Complex, np.number)
@@ -118,8 +120,6 @@ def _switch(name: str, meaning: str) -> Callable[[], None]:
     return switch
 
 
-_MODEL_FN = "graphs are what a model_fn makes, and all else runs eagerly or as a function"
-disable_eager_execution = _switch("disable_eager_execution", _MODEL_FN)
 disable_control_flow_v2 = _switch("disable_control_flow_v2", "control flow is XLA's")
 enable_control_flow_v2 = _switch("enable_control_flow_v2", "control flow is XLA's")
 disable_resource_variables = _switch("disable_resource_variables", "there is one kind of variables")
@@ -138,11 +138,18 @@ def enable_v2_tensorshape() -> None:
 
 
 def disable_v2_behavior() -> None:
-    """Have shapes be those of TensorFlow 1, as `tf.compat.v1.disable_v2_behavior`.
-
-    Nothing else changes: graphs are what a `model_fn` makes, and all else runs eagerly or as a function.
-    """
+    """Have shapes be those of TensorFlow 1, as `tf.compat.v1.disable_v2_behavior`; see `disable_eager_execution`."""
     use_dimensions(True)
+    begin_graph(sys._getframe(1))
+
+
+def disable_eager_execution() -> None:
+    """Have functions of `tf` add to a graph from now on, as `tf.compat.v1.disable_eager_execution`.
+
+    Only in a program that names sessions or placeholders: in others, graphs are what a `model_fn` makes, and all else
+    runs eagerly or as a function.
+    """
+    begin_graph(sys._getframe(1))
 
 
 def enable_v2_behavior() -> None:

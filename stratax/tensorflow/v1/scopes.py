@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import keras
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from stratax.tensorflow.v1._operation import Operation
     from stratax.tensorflow.v1._tensor_names import TensorNames
     from stratax.tensorflow.v1._variable_defaults import VariableScope
+
+# The mode of a scope that sessions compute.
+GRAPH: Final = "graph"
 
 
 class Scope(Trace, Protocol):
@@ -49,6 +52,12 @@ class Scope(Trace, Protocol):
         value: Callable[[], Any] | None = None,
     ) -> "Operation":
         """Add an operation, which runs behind those of the control dependencies that are entered."""
+
+    def initializer(self, variables: Sequence[keras.Variable], name: str) -> "Operation":
+        """Return the operation that gives variables their first values."""
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what a function of tensors gives."""
 
     def operations(self) -> list["Operation"]:
         """Return the operations of this trace."""

@@ -47,15 +47,6 @@ def test_names_of_tensors_and_scopes():
         assert name == "eager/"
 
 
-def test_what_needs_a_graph_or_session_says_what_to_do():
-    for function in (tf.placeholder, tf.placeholder_with_default):
-        with pytest.raises(errors.ModelScopeError, match="arguments of a `model_fn`"):
-            function(tf.float32, [None])
-    for function in (tf.Session, tf.InteractiveSession):
-        with pytest.raises(errors.ModelScopeError, match="An Estimator runs a `model_fn`"):
-            function()
-
-
 def test_outside_of_a_model_fn_the_graph_holds_what_was_added_and_no_variables():
     tf.reset_default_graph()
     tf.Variable(1.0)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax.base.recording import recordable
 from stratax.base.tracing import is_symbolic_size
 from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import as_element
@@ -17,6 +18,7 @@ from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.op import op
 
 
+@recordable
 def range(
     start: TensorLike,
     limit: TensorLike | None = None,

@@ -10,6 +10,7 @@ from keras import random
 from stratax.base.indices import check_labels
 from stratax.base.refusals import raises_named
 from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
 from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.data.elements import sizes_of
 from stratax.errors import BadArgumentError
@@ -201,7 +202,13 @@ def dropout(
     if isinstance(rate, int | float) and not 0 <= rate < 1:
         raise BadArgumentError(f"The rate is from 0 up to but not 1. Received: rate={shown(rate)}.")
     shape = None if noise_shape is None else sizes_of("noise_shape", noise_shape)
-    return random.dropout(on_device(x), rate, noise_shape=shape, seed=source_of(seed))
+    array = on_device(x)
+    if not is_traced(rate):
+        return random.dropout(array, rate, noise_shape=shape, seed=source_of(seed))
+    # A share that is known when the program runs, which Keras looks at.
+    share = ops.cast(rate, array.dtype)
+    is_kept = random.uniform(shape or array.shape, dtype=array.dtype, seed=source_of(seed)) >= share
+    return ops.where(is_kept, array / (1 - share), ops.zeros_like(array))
 
 
 @op

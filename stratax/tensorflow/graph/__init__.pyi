@@ -1,0 +1,12 @@
+from ._graph import Graph as Graph
+from ._graph import enter_program_graph as enter_program_graph
+from ._graph import find_default as find_default
+from ._graph import reset_default_graph as reset_default_graph
+from ._nodes import GraphOperation as GraphOperation
+from ._nodes import GraphTensor as GraphTensor
+from ._placeholders import placeholder as placeholder
+from ._placeholders import placeholder_with_default as placeholder_with_default
+from ._session import InteractiveSession as InteractiveSession
+from ._session import Session as Session
+from ._session import get_default_session as get_default_session
+from ._variables import GraphVariable as GraphVariable
