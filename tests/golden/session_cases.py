@@ -1,5 +1,7 @@
 """Programs of TensorFlow 1 with sessions, in few lines each, and what they compute to be compared with TensorFlow."""
 
+import os
+
 import numpy as np
 
 CASES = {}
@@ -780,3 +782,76 @@ def values_that_are_sizes(tf):
         found = [sess.run([made, tiled, parts, counted], {n: k, x: numbers(2, 3)}) for k in (1, 2)]
         found.append(sess.run([state, tf.range(n), tf.fill([n], 7)], {n: 3, x: numbers(2, 3)}))
     return found
+
+
+@case
+def saved_and_restored(tf):
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.ckpt")
+        w, step = tf.Variable([1.0, 2.0], name="w"), tf.Variable(0, name="step", trainable=False)
+        loss = tf.reduce_sum(tf.square(w))
+        train = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss, global_step=step)
+        saver = tf.train.Saver(max_to_keep=2)
+        only = tf.train.Saver({"other": w})
+        found = []
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            for _ in range(3):
+                sess.run(train)
+                found.append(os.path.basename(saver.save(sess, path, global_step=step)))
+            only.save(sess, os.path.join(folder, "only"), write_state=False)
+            sess.run(train)
+            found.append(sess.run(w))
+        files = sorted(each.split(".meta")[0] for each in os.listdir(folder) if not each.endswith(".meta"))
+        latest = tf.train.latest_checkpoint(folder)
+        state = tf.train.get_checkpoint_state(folder)
+        listed = sorted(tf.train.list_variables(latest))
+        with tf.Session() as sess:
+            saver.restore(sess, latest)
+            found += [sess.run([w, step])]
+            sess.run(train)
+            found += [sess.run(w), len(saver.last_checkpoints)]
+        names = os.path.basename(latest), os.path.basename(state.model_checkpoint_path)
+        found += [
+            names,
+            len(state.all_model_checkpoint_paths),
+            [[name, list(shape)] for name, shape in listed],
+        ]
+        with tf.Graph().as_default(), tf.Session() as sess:
+            other = tf.get_variable("other", [2])
+            tf.train.Saver().restore(sess, os.path.join(folder, "only"))
+            found.append(sess.run(other))
+        return found, files
+
+
+@case
+def decisions_and_loops(tf):
+    x, n = tf.placeholder(tf.float32, [None], name="x"), tf.placeholder(tf.int32, [])
+    v = tf.Variable(1.0)
+    total = tf.cond(tf.reduce_sum(x) > 0, lambda: x * v, lambda: x - v)
+    several = tf.case(
+        [(n < 1, lambda: tf.constant(1.0)), (n < 3, lambda: v * 2.0)], default=lambda: tf.constant(7.0)
+    )
+    _, powers = tf.while_loop(
+        lambda i, a: i < n, lambda i, a: (i + 1, a * 2.0 + x), [tf.constant(0), tf.zeros_like(x)]
+    )
+    first, second = tf.while_loop(
+        lambda a, b: b < 50, lambda a, b: (b, a + b), (tf.constant(0), tf.constant(1))
+    )
+    root = tf.while_loop(
+        lambda r: tf.abs(r * r - 2.0) > 1e-6, lambda r: 0.5 * (r + 2.0 / r), [tf.constant(1.0)]
+    )
+    mapped = tf.map_fn(lambda e: e * e + v, x)
+    scanned = tf.scan(lambda a, e: a + e, x)
+    folded = tf.foldl(lambda a, e: a * 0.5 + e, x)
+    (gradient,) = tf.gradients(tf.reduce_sum(total) + tf.reduce_sum(mapped) + tf.reduce_sum(scanned), x)
+    (of_v,) = tf.gradients(tf.reduce_sum(total), v)
+    write = tf.cond(n > 1, lambda: tf.assign(v, 5.0), lambda: tf.identity(v))
+    everything = [total, several, powers, first, second, root, mapped, scanned, folded, gradient, of_v]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        found = [sess.run(everything, {x: numbers(3, seed=s) * s, n: s}) for s in (0, 1, 2, 4)]
+        found += [sess.run(write, {n: 0}), sess.run(write, {n: 2}), sess.run(v)]
+    return found, total.shape.as_list()

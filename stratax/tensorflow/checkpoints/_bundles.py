@@ -22,7 +22,7 @@ from stratax.io import TYPES_BY_NUMBER, VALUE_FIELDS, list_values, make_messages
 from stratax.tensorflow.checkpoints import _tables
 from stratax.tensorflow.checkpoints._tables import DamagedError
 
-_MESSAGES = make_messages(
+MESSAGES = make_messages(
     "stratax/checkpoint.proto",
     {
         "Dim": {"size": (1, "int64"), "name": (2, "string")},
@@ -112,7 +112,7 @@ class BundleFiles:
     def __init__(self, prefix: pathlib.Path) -> None:
         self._prefix = prefix
         self._parts: dict[bytes, Any] = {}
-        header = _MESSAGES["BundleHeaderProto"]()
+        header = MESSAGES["BundleHeaderProto"]()
         for key, value in _tables.entries(prefix.with_name(f"{prefix.name}.index")):
             if key:
                 self._parts[key] = _parse("BundleEntryProto", value)
@@ -285,7 +285,7 @@ def version_1_files(prefix: pathlib.Path) -> list[pathlib.Path]:
 
 def _parse(kind: str, data: bytes) -> Any:
     try:
-        return _MESSAGES[kind].FromString(data)
+        return MESSAGES[kind].FromString(data)
     except DecodeError as error:
         raise DamagedError(f"what should be a {kind} is none: {error}") from error
 

@@ -1,7 +1,8 @@
 """Sessions: where a graph's variables have values, and its tensors are computed (graph layer)."""
 
+import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 import jax
@@ -9,7 +10,6 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.base.recording import recording_with
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree, TensorLike
 from stratax.core import storage
@@ -17,11 +17,12 @@ from stratax.tensorflow.graph._graph import SESSION, Graph, enter_program_graph
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
 from stratax.tensorflow.graph._plan import Plan, as_fed
 from stratax.tensorflow.graph._variables import GraphVariable
+from stratax.tensorflow.v1.parts import HoldsValues, leaving_graph
 
 Rebuild = Callable[[list[Any]], Any]
 
 
-class BaseSession:
+class BaseSession(HoldsValues):
     """What sessions have in common.
 
     Args:
@@ -103,7 +104,7 @@ class BaseSession:
         self.graph.enter_session(self)
         if id(plan) not in self._checked:
             self._check_initialized(plan)
-        with recording_with(None):
+        with leaving_graph():
             for call in plan.sources:
                 values.extend(call.source(self))
             found = plan(values)
@@ -129,10 +130,19 @@ class BaseSession:
         """Give variables values."""
         with self.graph.lock:
             self.graph.enter_session(self)
-            with recording_with(None):
+            with leaving_graph():
                 for variable, value in values.items():
                     keras.Variable.assign(variable, np.asarray(value, np.dtype(variable._dtype)))
             self._initialized.update(map(id, values))
+
+    @contextlib.contextmanager
+    def holding(self, variables: Iterable[keras.Variable]) -> Iterator[None]:
+        """Have variables have their values of this session in a block, which gives them values."""
+        given = list(variables)
+        with self.graph.lock, leaving_graph():
+            self.graph.enter_session(self)
+            yield
+            self._initialized.update(map(id, given))
 
     def leave(self) -> None:
         """Take the values of the graph's variables away from them: another session's come."""
@@ -144,7 +154,7 @@ class BaseSession:
 
     def come_back(self) -> None:
         """Have the graph's variables have this session's values."""
-        with recording_with(None):
+        with leaving_graph():
             for variable, value in self._values.values():
                 keras.Variable.assign(variable, value)
         self._values = {}

@@ -46,10 +46,15 @@ def leave_graph(function: _Function) -> _Function:
         scope = _ENTERED.get()
         if scope is None or scope.mode != GRAPH:
             return function(*args, **kwargs)
-        with _ENTERED.holding(None) | entering_trace(None) | recording_with(None) | creating_by(None):
+        with leaving_graph():
             return function(*args, **kwargs)
 
     return cast(_Function, call)
+
+
+def leaving_graph() -> Surroundings:
+    """Have functions of `tf` compute in a block, although a session's graph is built around it."""
+    return _ENTERED.holding(None) | entering_trace(None) | recording_with(None) | creating_by(None)
 
 
 def readable() -> Scope | DefaultGraph:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
+from stratax.base.recording import recordable
 from stratax.base.typing import Axis, DTypeLike, TensorLike
 from stratax.tensorflow.ops.arrays import arrays
 from stratax.tensorflow.ops.calls import creation
@@ -387,6 +388,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return arrays.where(condition, x, y)
 
 
+@recordable
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],

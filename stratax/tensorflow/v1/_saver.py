@@ -1,8 +1,11 @@
 """`tf.compat.v1.train.Saver`: variables saved and restored by name (v1 layer)."""
 
+import abc
 import dataclasses
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
 
 import keras
 import numpy as np
@@ -12,6 +15,7 @@ from stratax.base.shown import shown
 from stratax.checkpoint import Checkpoint, CheckpointManager, load_checkpoint
 from stratax.checkpoint.named import NamedVariables
 from stratax.tensorflow.checkpoints.values import NamedValues
+from stratax.tensorflow.checkpoints.writing import remove_bundle, write_bundle, write_state
 from stratax.tensorflow.v1._current import current_or_none
 
 Variables = Mapping[str, keras.Variable] | Iterable[keras.Variable]
@@ -30,6 +34,22 @@ class SaverDef:
     max_to_keep: int
     keep_checkpoint_every_n_hours: float
     sharded: bool
+
+
+class HoldsValues(abc.ABC):
+    """A session, in which variables have values."""
+
+    @abc.abstractmethod
+    def run(self, fetches: Any, feed_dict: Any = None) -> Any:
+        """Return values."""
+
+    @abc.abstractmethod
+    def holding(self, variables: Iterable[keras.Variable]) -> AbstractContextManager[None]:
+        """Have variables have their values of this session in a block, which gives them values.
+
+        Args:
+            variables: Those that have a value behind the block.
+        """
 
 
 class Saver:
@@ -108,6 +128,8 @@ class Saver:
         if self._given is not None and not self._given and not allow_empty:
             raise errors.BadArgumentError("No variables to save. Received: var_list without any.")
         self._manager: CheckpointManager | None = None
+        # What was saved of sessions.
+        self._paths: list[str] = []
 
     @property
     def variables(self) -> dict[str, keras.Variable]:
@@ -148,19 +170,21 @@ class Saver:
         """Save the variables' present values; all workers call it alike.
 
         Args:
-            sess: Ignored.
+            sess: The session whose values are saved, in TensorFlow's files; ignored where there is none.
             save_path: The checkpoint's path, without the step.
-            global_step: The step, a number or a variable; None for a path without one.
-            latest_filename: Ignored.
+            global_step: The step, a number, a tensor or a variable; None for a path without one.
+            latest_filename: What the file is called that names a session's checkpoints; by default `checkpoint`.
             meta_graph_suffix: Ignored.
             write_meta_graph: Ignored.
-            write_state: Ignored.
+            write_state: Whether a session's checkpoint is named in that file.
             strip_default_attrs: Ignored.
             save_debug_info: Ignored.
 
         Returns:
             The checkpoint's path.
         """
+        if isinstance(sess, HoldsValues):
+            return self._save_session(sess, os.fspath(save_path), global_step, latest_filename, write_state)
         # A function: without `var_list` there may be variables that were made after the Saver.
         checkpoint = Checkpoint(NamedVariables(lambda: self.variables))
         # Without a step there is one checkpoint of the name, and nothing to keep or remove.
@@ -186,19 +210,61 @@ class Saver:
         """Give the variables the values of a checkpoint, also of one that TensorFlow wrote.
 
         Args:
-            sess: Ignored.
+            sess: The session that gets the values; ignored where there is none.
             save_path: The checkpoint.
 
         Raises:
             RestoreError: If it lacks a value, or has another shape.
             FileMissingError: If there is none.
         """
-        NamedValues(load_checkpoint(save_path), save_path).assign(self.variables, reshape=self.reshape)
+        if save_path is None:
+            raise errors.BadArgumentError("Can't load save_path when it is None. Pass a checkpoint's path.")
+        values = NamedValues(load_checkpoint(save_path), save_path)
+        if isinstance(sess, HoldsValues):
+            with sess.holding(self.variables.values()):
+                values.assign(self.variables, reshape=self.reshape)
+            return
+        values.assign(self.variables, reshape=self.reshape)
+
+    def _save_session(
+        self,
+        session: "HoldsValues",
+        save_path: str,
+        global_step: Any,
+        latest_filename: str | None,
+        is_named: bool,
+    ) -> str:
+        if global_step is not None:
+            is_number = isinstance(global_step, int | np.integer | np.ndarray)
+            step = int(global_step if is_number else session.run(global_step))
+            save_path = f"{save_path}-{step}"
+        names = list(self.variables)
+        write_bundle(
+            save_path, dict(zip(names, session.run([self.variables[name] for name in names]), strict=True))
+        )
+        self._paths = [*(each for each in self._paths if each != save_path), save_path]
+        while self.max_to_keep is not None and len(self._paths) > self.max_to_keep:
+            remove_bundle(self._paths.pop(0))
+        if is_named:
+            write_state(os.path.dirname(save_path) or ".", self._paths, latest_filename)
+        return save_path
+
+    def recover_last_checkpoints(self, checkpoint_paths: Iterable[str]) -> None:
+        """Count checkpoints that are there as ones that this saver has written.
+
+        Args:
+            checkpoint_paths: Their paths, oldest first.
+        """
+        self._paths = [path for path in checkpoint_paths if os.path.exists(f"{path}.index")]
+
+    def set_last_checkpoints(self, last_checkpoints: Iterable[str]) -> None:
+        """Count checkpoints as ones that this saver has written, as `recover_last_checkpoints`."""
+        self._paths = list(last_checkpoints)
 
     @property
     def last_checkpoints(self) -> list[str]:
         """The paths of the checkpoints that are kept, oldest first."""
-        return [] if self._manager is None else self._manager.checkpoints
+        return list(self._paths) if self._manager is None else self._manager.checkpoints
 
 
 def by_name(given: Variables) -> dict[str, keras.Variable]:

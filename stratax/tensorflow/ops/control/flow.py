@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax.base.recording import recordable
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
 from stratax.base.typing import Array, PyTree, TensorLike
@@ -220,6 +221,7 @@ def _number(branch_fns: object) -> list[Callable[[], Any]]:
     return [function for _, function in pairs]
 
 
+@recordable
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
