@@ -417,6 +417,13 @@ class Function(_signature.Alias):
                 for each in arguments.dynamic
             ]
             self._note_kind(*arguments.rebuild(kinds))
+        if region.divide is not None:
+            avals = closed.out_avals[len(region.writes) :]
+            types = jax.tree.map(
+                lambda output: None if output.index is None else avals[output.index], outputs
+            )
+            places = region.divide(arguments.rebuild(arguments.dynamic), types)
+            region.argument_places, region.result_places = places
         # The program outlives this call's streams; later calls give theirs by position.
         stand_ins = region.detach(arguments.streams)
         name = getattr(self.python_function, "__name__", "function")
@@ -690,6 +697,7 @@ def build_program(
         "can_fail": can_fail,
         "sites": sites,
         "watches": watches_of(closed, sources, region.placement),
+        "argument_places": region.argument_places,
     }
     placement, storage = region.placement, region.storage
     if placement is not None and storage is not None and storage != placement:
@@ -707,6 +715,7 @@ def build_program(
     are_whole = programs.are_whole(order, placement)
     closed = cpu.join_small(closed, list(itertools.compress(positions, are_whole)))
     flat = jaxprs.lift_inputs(closed, num_sources)
+    result_places = region.result_places
 
     # It holds no variable: it may be run for others' later (`CompiledPrograms`).
     def run(
@@ -724,7 +733,9 @@ def build_program(
         if placement is not None:
             # XLA would be free to leave them elsewhere, and the next call had to move them.
             new = jax.lax.with_sharding_constraint(new, places)
-        return new, results[num_written:]
+        return new, [*map(_place, results[num_written:], result_places)] if result_places else results[
+            num_written:
+        ]
 
     # The name in JAX's logs and profiles.
     run.__name__ = name
@@ -732,6 +743,10 @@ def build_program(
     options = programs.options_of([*donated, *description["kept"]], placement)
     compiled = regions.jit(run, name=name, donated=(0,), variables=variables, **options)
     return programs.Program(compiled=compiled, placement=placement, **description)
+
+
+def _place(value: Any, where: jax.sharding.Sharding | None) -> Any:
+    return value if where is None else jax.lax.with_sharding_constraint(value, where)
 
 
 def _trace_again(trace: Callable[[list[Any]], Any]) -> Any:

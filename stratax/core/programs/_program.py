@@ -63,6 +63,7 @@ class Program:
         can_fail: Whether the running program can raise (it calls back into Python).
         sites: Where it asserts something.
         watches: What it must not be given.
+        argument_places: Where its arguments have to be that devices have in parts, by position; None for others.
     """
 
     # Whether there are loops in it that the host drives.
@@ -81,6 +82,7 @@ class Program:
         can_fail: bool,
         sites: list[host.Site],
         watches: list[Watch],
+        argument_places: regions.Places = (),
     ) -> None:
         self.compiled = compiled
         self.donated = donated
@@ -118,6 +120,11 @@ class Program:
         # What is done on the host after each run, set likewise.
         self.afterwards: Sequence[_afterwards.Afterwards] = ()
         self._has_feeds = bool(feeds)
+        self._argument_places = {
+            index: place
+            for index, place in enumerate(argument_places)
+            if place is not None and not place.is_fully_replicated
+        }
         self._spans_processes = placement is not None and not placement.is_fully_addressable
         self._has_run = False
 
@@ -176,6 +183,8 @@ class Program:
     ) -> Any:
         """Run the program once and give the variables that it writes their new values."""
         storage.check_fits(arguments)
+        if self._argument_places:
+            arguments = self._divide(arguments)
         # Before Ctrl-C is held back: input may be long in coming.
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         if self.watches:
@@ -314,6 +323,19 @@ class Program:
         placed = storage.place(value, where)
         storage.note_moved(variable, placed)
         return placed
+
+    def _divide(self, arguments: list[Any]) -> list[Any]:
+        """Return the arguments with those in parts that devices are to have parts of: JAX would give each the whole."""
+        divided = list(arguments)
+        for index, place in self._argument_places.items():
+            value = divided[index]
+            # As part of another program they are where that has them.
+            is_there = isinstance(value, jax.core.Tracer) or (
+                isinstance(value, jax.Array) and value.sharding.device_set == place.device_set
+            )
+            if not is_there:
+                divided[index] = storage.place(value, place)
+        return divided
 
     def _move(self, group: Sequence[Any]) -> list[Any]:
         """Move the arrays, those that were committed to other devices than the program's on its own, all of them."""

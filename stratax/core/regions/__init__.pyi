@@ -4,6 +4,7 @@ from ._capture import Gathering as Gathering
 from ._capture import HandedOn as HandedOn
 from ._capture import HostValue as HostValue
 from ._capture import Path as Path
+from ._capture import Places as Places
 from ._capture import ProgramRegion as ProgramRegion
 from ._capture import Region as Region
 from ._capture import Spread as Spread

@@ -396,6 +396,10 @@ class Region(keras.StatelessScope):
             raise errors.TracingError("Input can be taken inside of a compiled function only.")
         return region
 
+    def find_argument(self, value: object) -> Any:
+        """Return the array that a traced value is in the call that is traced for, if it is one of its arguments."""
+        return value if self.parent is None else self.parent.find_argument(value)
+
     def peek(self, stream: Any, skip: int, count: int, *, up_to: bool = False) -> list[tuple[Any, int]]:
         """Return `stream.peek_runs`, or with `up_to` `stream.peek_up_to`, while this region is traced.
 
@@ -606,6 +610,10 @@ class HostValue:
     fits: Callable[[], bool]
 
 
+# Where arrays lie, in their order; None for wherever they are.
+Places = Sequence[jax.sharding.Sharding | None]
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class HandedOn:
     """Arrays that a program gives to whoever runs it, besides its results.
@@ -640,6 +648,11 @@ class ProgramRegion(Region):
         kept: What parties keep of variables that they use, as far as earlier traces have found out.
         builder: Makes the program of what was traced, where it is not to be run here as it is:
             ``builder(closed, region, outputs, name)``.
+        divide: Says where arrays lie that are no variables, of which devices have parts:
+            ``divide(arguments, types of results) -> (places of arguments, places of results)``, in the order of their
+            leaves; None where devices have no parts.
+        argument_places: What it has said of the arguments.
+        result_places: What it has said of the results.
     """
 
     def __init__(self, known: Sequence[Any] = ()) -> None:
@@ -667,6 +680,9 @@ class ProgramRegion(Region):
         self.afterwards: list[Any] = []
         self.kept: list[Spread] = []
         self.builder: Callable[..., Any] | None = None
+        self.divide: Callable[[PyTree, PyTree], tuple[Places, Places]] | None = None
+        self.argument_places: Places = ()
+        self.result_places: Places = ()
 
     @property
     def num_handed_on(self) -> int:
@@ -688,6 +704,10 @@ class ProgramRegion(Region):
     def argument_index(self, tracer: object) -> int | None:
         """Return which dynamic argument of the function `tracer` is, if it is one unchanged."""
         return self.arguments.get(id(tracer))
+
+    def find_argument(self, value: object) -> Any:
+        index = self.argument_index(value)
+        return value if index is None else self.known[index]
 
     def count_taken(self, stream: object) -> int:
         """Return how many elements of `stream` the program takes before the point that is being traced."""

@@ -1,3 +1,4 @@
+from ._argument_parts import gather_where_read as gather_where_read
 from ._contexts import ReplicaContext as ReplicaContext
 from ._contexts import check_axis as check_axis
 from ._contexts import enter_contexts as enter_contexts
@@ -11,6 +12,7 @@ from ._contexts import num_participants as num_participants
 from ._contexts import set_default as set_default
 from ._contexts import syncing_replicas as syncing_replicas
 from ._divided import combine_in_parts as combine_in_parts
+from ._divided import shard_spec as shard_spec
 from ._divided import spec_on as spec_on
 from ._exchange import merge_or_pack as merge_or_pack
 from ._exchange import over_replicas as over_replicas
@@ -52,7 +54,9 @@ from ._values import PerReplica as PerReplica
 from ._values import StepsPerReplica as StepsPerReplica
 from ._values import count_replicas as count_replicas
 from ._values import find_first_devices as find_first_devices
+from ._values import find_noted_place as find_noted_place
 from ._values import is_per_replica as is_per_replica
 from ._values import map_over_replicas as map_over_replicas
 from ._values import mesh_of as mesh_of
+from ._values import note_place as note_place
 from ._values import own_step as own_step

@@ -22,8 +22,13 @@ from stratax.distribute.replicas._values import REPLICA_AXES, SHARD_AXIS
 def spec_on(variable: keras.Variable, mesh: Mesh) -> PartitionSpec | None:
     """Return how a variable is divided among replicas' devices; None where each replica has the whole of it."""
     sharding = storage.sharding_in(variable, NamedSharding(mesh, PartitionSpec()))
-    spec = PartitionSpec(*(axis if axis == SHARD_AXIS else None for axis in sharding.spec))
-    return spec if SHARD_AXIS in spec and mesh.shape[SHARD_AXIS] > 1 else None
+    return shard_spec(sharding.spec, mesh)
+
+
+def shard_spec(spec: PartitionSpec, mesh: Mesh) -> PartitionSpec | None:
+    """Return what a specification says of the replicas' devices; None where each replica has the whole."""
+    own = PartitionSpec(*(axis if axis == SHARD_AXIS else None for axis in spec))
+    return own if SHARD_AXIS in own and mesh.shape[SHARD_AXIS] > 1 else None
 
 
 def gathering_of(part: Array, spec: PartitionSpec) -> regions.Gathering:

@@ -66,7 +66,7 @@ class PerReplica:
         }
     """
 
-    __slots__ = ("_array", "_solo", "_values")
+    __slots__ = ("_array", "_place", "_solo", "_values")
 
     # What NumPy would otherwise answer for us, element by element.
     __array_ufunc__ = None
@@ -80,6 +80,8 @@ class PerReplica:
         self._array = array
         self._solo = solo
         self._values: tuple[Any, ...] | None = None
+        # Where a sum of the components is to lie, which devices have in parts; none of the structure's types.
+        self._place: NamedSharding | None = None
 
     @property
     def array(self) -> Any:
@@ -137,6 +139,7 @@ class PerReplica:
         (per_replica._array,) = leaves
         per_replica._solo = solo
         per_replica._values = None
+        per_replica._place = None
         return per_replica
 
     def __str__(self) -> str:
@@ -314,6 +317,16 @@ class StepsPerReplica(PerReplica):
     def array(self) -> Any:
         """All of it, replicas first."""
         return jnp.moveaxis(self._array, 1, 0)
+
+
+def note_place(value: PerReplica, place: NamedSharding) -> None:
+    """Say where a sum of the components is to lie, of which devices are to have parts."""
+    value._place = place
+
+
+def find_noted_place(value: object) -> NamedSharding | None:
+    """Return where a sum of the components of a value is to lie, if somebody has said so."""
+    return value._place if isinstance(value, PerReplica) else None
 
 
 def own_step(value: object) -> Any:

@@ -13,6 +13,8 @@ from ._execution import ScheduledSteps as ScheduledSteps
 from ._execution import StepByStep as StepByStep
 from ._execution import workers_of as workers_of
 from ._extended import StrategyExtended as StrategyExtended
+from ._given_arrays import GivenArrays as GivenArrays
+from ._given_arrays import sum_in_parts as sum_in_parts
 from ._global_scope import experimental_set_strategy as experimental_set_strategy
 from ._in_python import InPython as InPython
 from ._layout import ReadyPattern as ReadyPattern

@@ -10,12 +10,14 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.core import Function, regions
+from stratax.distribute import strategies
 from stratax.distribute.replicas import (
     PerReplica,
     ReduceOp,
     UnevenPerReplica,
     check_axis,
     check_none,
+    find_noted_place,
     gather,
     is_per_replica,
     specs_of,
@@ -84,13 +86,16 @@ class Combiner:
         )
 
     def _reduce_leaf(self, op: ReduceOp, leaf: object, axis: int | None) -> Any:
+        place = find_noted_place(leaf)
         if not isinstance(leaf, PerReplica) or leaf.solo:
             array = jnp.asarray(leaf.array if isinstance(leaf, PerReplica) else leaf)
             if axis is None:
-                return array
+                return array if place is None else jax.lax.with_sharding_constraint(array, place)
             return jnp.sum(array, axis) if op is ReduceOp.SUM else jnp.mean(array, axis)
         # The leading dimension is sharded over the replicas, so this sum is a collective of XLA's.
         array = leaf.array
+        if place is not None and axis is None:
+            return strategies.sum_in_parts(op, array, place)
         dims = 0 if axis is None else (0, 1 + check_axis(axis, leaf.ndim))
         return jnp.sum(array, dims) if op is ReduceOp.SUM else jnp.mean(array, dims)
 

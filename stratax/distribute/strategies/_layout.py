@@ -5,14 +5,15 @@ import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-import keras
+import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import DTypeLike
 from stratax.distribute.replicas import SHARD_AXIS
 
 # What a step would gather is no larger than what it takes to ask for it.
@@ -67,6 +68,22 @@ class Place:
 
     sharding: NamedSharding
     reason: str
+
+
+class Placed(Protocol):
+    """A variable, or what stands for one in a table."""
+
+    @property
+    def path(self) -> str:
+        """Its path."""
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """Its shape."""
+
+    @property
+    def dtype(self) -> DTypeLike:
+        """Its dtype."""
 
 
 class Layout:
@@ -182,12 +199,15 @@ class Layout:
         return found
 
 
-def format_table(variables: Sequence[keras.Variable], places: Sequence[Place]) -> str:
+def format_table(variables: Sequence[Placed], places: Sequence[Place]) -> str:
     """Return a table of variables and where they lie, with the bytes of each on a device, and their sum."""
     rows = [("variable", "shape", "divided by", "bytes on a device", "rule")]
     total = whole = 0
     for variable, place in zip(variables, places, strict=True):
-        size = np.dtype(variable.dtype).itemsize
+        dtype = variable.dtype
+        # Keys of `jax.random` have a dtype that NumPy does not know.
+        is_key = jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
+        size = dtype.itemsize if is_key else np.dtype(dtype).itemsize
         here = math.prod(place.sharding.shard_shape(tuple(variable.shape))) * size
         total, whole = total + here, whole + math.prod(variable.shape) * size
         shape = "x".join(map(str, variable.shape))

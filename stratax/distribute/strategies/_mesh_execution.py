@@ -35,6 +35,7 @@ from stratax.distribute.replicas import (
     is_per_replica,
     map_over_replicas,
     mesh_of,
+    note_place,
     parts_on,
     spec_on,
 )
@@ -228,10 +229,24 @@ class MeshExecution(OverMesh):
         found: list[_Traced] = []
         # The variables that replicas read and devices have in parts.
         read: list[keras.Variable] = []
+        divides = self._strategy.extended.placement.divides
+        given = (
+            strategies.GivenArrays(self._strategy, self._mesh, leaves, treedef, region) if divides else None
+        )
 
-        def body(components: list[Any], local: dict[int, Any], parts: list[Any] | None) -> Any:
-            # A copy for each trace: `body` may be traced twice.
-            own = list(leaves)
+        def body(
+            components: list[Any], local: dict[int, Any], parts: list[Any] | None, own_parts: list[Any]
+        ) -> Any:
+            function = functools.partial(compute, components, local, parts)
+            if given is None:
+                return function(leaves)
+            return given.compute(function, own_parts, is_type=parts is None)
+
+        def compute(
+            components: list[Any], local: dict[int, Any], parts: list[Any] | None, whole: list[Any]
+        ) -> Any:
+            # A copy for each trace: the function may be traced twice.
+            own = list(whole)
             for index, component in zip(split, components, strict=True):
                 is_of_steps = isinstance(leaves[index], StepsPerReplica)
                 own[index] = StepsPerReplica(component) if is_of_steps else jnp.squeeze(component, 0)
@@ -251,9 +266,13 @@ class MeshExecution(OverMesh):
                 written, merged = replica.merged()
                 staying = replica.parts()
                 kept = {id(variable): value[None] for variable, value in staying}
-                found.append(
-                    _Traced(replica, outputs, structure, written, [variable for variable, _ in staying])
+                places = (
+                    [None] * len(outputs)
+                    if given is None
+                    else given.places_of(jax.tree.unflatten(structure, outputs))
                 )
+                kept_variables = [variable for variable, _ in staying]
+                found.append(_Traced(replica, outputs, structure, written, kept_variables, places))
                 return (arrays, kept), (merged, [update.arrays for update in replica.postponed])
 
         spread, same = PartitionSpec(REPLICA_AXES), PartitionSpec()
@@ -263,10 +282,13 @@ class MeshExecution(OverMesh):
             components.append(leaf.stacked if is_of_steps else leaf.array)
             specs.append(PartitionSpec(None, REPLICA_AXES) if is_of_steps else spread)
 
-        def map_over(given: Any, postponed: Any) -> Callable[..., Any]:
-            return map_over_replicas(body, self._mesh, (specs, spread, given), (spread, (same, postponed)))
+        own_parts, own_specs = ([], []) if given is None else given.take()
 
-        spreads = self._spread(region, map_over(None, same), components, found)
+        def map_over(parts_specs: Any, postponed: Any) -> Callable[..., Any]:
+            in_specs = (specs, spread, parts_specs, own_specs)
+            return map_over_replicas(body, self._mesh, in_specs, (spread, (same, postponed)))
+
+        spreads = self._spread(region, map_over(None, same), (components, own_parts), found)
         # As the trace has found, if there was one.
         updates: list[PostponedUpdate] = found[-1].replica.postponed if found else []
         read += found[-1].replica.divided.values() if found else []
@@ -275,7 +297,9 @@ class MeshExecution(OverMesh):
         parts = [region.get_current_value(variable) for variable in read]
         mapped = map_over([spec_on(variable, self._mesh) for variable in read], leaving)
         # The mesh that JAX notes for the body would otherwise be that of everything behind it.
-        (arrays, kept), (values, postponed) = storage.without_mesh(mapped(components, local, parts))
+        (arrays, kept), (values, postponed) = storage.without_mesh(
+            mapped(components, local, parts, own_parts)
+        )
         # The last trace is the one that counts: `_spread` may have made one before.
         traced = found[-1]
         self._keep(region, traced.replica)
@@ -290,13 +314,16 @@ class MeshExecution(OverMesh):
             update.make(update_arrays)
         results = iter(arrays)
         placed = [PerReplica(next(results)) if is_array(leaf) else leaf for leaf in traced.outputs]
+        for value, place in zip(placed, traced.places, strict=True):
+            if place is not None:
+                note_place(value, place)
         return jax.tree.unflatten(traced.structure, placed)
 
     def _spread(
         self,
         region: regions.Region,
         mapped: Callable[..., Any],
-        components: list[Any],
+        given: tuple[list[Any], list[Any]],
         found: list["_Traced"],
     ) -> dict[int, regions.Spread]:
         """Return the variables that are spread over the replicas: those with parts, and directly in a loop some others.
@@ -315,7 +342,8 @@ class MeshExecution(OverMesh):
         if is_loop or self._strategy.extended.placement.divides:
             local = {key: region.get_current_value(each) for key, each in spreads.items()}
             # Only types: the trace leaves nothing in the program.
-            jax.eval_shape(mapped, components, local, None)
+            components, own_parts = given
+            jax.eval_shape(mapped, components, local, None, own_parts)
             self._keep(region, found[-1].replica)
         if not is_loop:
             return spreads
@@ -372,6 +400,8 @@ class _Traced:
     structure: Any
     written: list[keras.Variable]
     kept: list[keras.Variable]
+    # Where the sums of the outputs are to lie; None for wherever they are.
+    places: Sequence[NamedSharding | None]
 
 
 def _only_component(value: PerReplica) -> Any:

@@ -3,7 +3,7 @@
 import abc
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import keras
@@ -13,6 +13,9 @@ from stratax import errors
 from stratax.core import regions
 from stratax.core.storage import VariableStore, place, write_all
 from stratax.distribute.replicas import mesh_of
+
+if TYPE_CHECKING:
+    from stratax.distribute.strategies._arrays import NamedArray
 
 
 class Placement(abc.ABC):
@@ -38,6 +41,14 @@ class Placement(abc.ABC):
 
         Args:
             variable: The variable, whose shape is known.
+        """
+        return None
+
+    def find_array_sharding(self, array: "NamedArray") -> jax.sharding.NamedSharding | None:
+        """Return where an array lies that replicas are given whole; None where all lie alike.
+
+        Args:
+            array: The array, by its key path among the arguments.
         """
         return None
 

@@ -1,6 +1,7 @@
 """`ShardedStrategy`: models that do not fit one device (distribute layer)."""
 
 import contextlib
+import functools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,10 +13,21 @@ from jax.sharding import NamedSharding, PartitionSpec
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.surroundings import Slot
+from stratax.base.typing import PyTree
 from stratax.cluster import Cluster, ClusterResolver, check_jobs, connect, current
+from stratax.core import regions
 from stratax.core.storage import place, sharding_in, write_all
-from stratax.distribute.replicas import SHARD_AXIS, mesh_of
+from stratax.distribute.replicas import SHARD_AXIS, in_replica, mesh_of
 from stratax.distribute.strategies import _ownership
+from stratax.distribute.strategies._arrays import (
+    ArrayPlaces,
+    NamedArray,
+    find_place,
+    find_places,
+    leaves_of,
+    shard_result,
+    shard_tree,
+)
 from stratax.distribute.strategies._layout import Layout, Place, format_table
 from stratax.distribute.strategies._mirrored import resolve_devices
 from stratax.distribute.strategies._placement import OnDevices, UpdatesOnce
@@ -112,12 +124,56 @@ class ShardedStrategy(WorkersStrategy):
             return False
         return bool(self.remat(layer)) if callable(self.remat) else not isinstance(layer, keras.Model)
 
+    def shard(self, tree: PyTree, *args: object) -> PyTree:
+        """Return a tree of arrays with each of them divided among the devices, as variables of the scope are.
+
+        For parameters of JAX, Flax NNX, Equinox and Optax, which are no variables. The rules of the layout are searched
+        in their key paths: ``layers/0/weight``, ``hidden/kernel``. Given a function, calls it such that no device has
+        the whole of an array that is divided; arrays that belong to one of its arguments, such as Optax' slots, lie as
+        that does. In a compiled function, says where values lie.
+
+        Such arrays are arguments of `run` by themselves: each replica sees the whole value, gathered where it is read.
+
+        Args:
+            tree: Arrays of JAX or NumPy in containers or modules; other leaves, such as functions, stay as they are. Or
+                a function that returns such a tree, which is compiled.
+            *args: What the function is called with.
+
+        Returns:
+            The tree, with arrays on the devices of `mesh`. The one that was given stays as it is.
+
+        Raises:
+            BadArgumentError: If a rule divides a dimension that does not divide.
+            BadTypeError: If there is no array in it, or variables or values of replicas are.
+            StrategyError: If it is called in a replica.
+
+        Example:
+            >>> import jax, stratax as sx
+            >>> strategy = sx.distribute.ShardedStrategy(["/cpu:0", "/cpu:1"])
+            >>> parameters = strategy.shard(lambda key: {"w": jax.random.normal(key, (128, 64))}, jax.random.key(0))
+            >>> parameters["w"].sharding.shard_shape((128, 64))
+            (64, 64)
+        """
+        if in_replica():
+            raise errors.StrategyError(
+                "strategy.shard was called in a replica, which sees values whole. Expected: outside of the function "
+                "that strategy.run calls."
+            )
+        if callable(tree) and jax.tree_util.all_leaves([tree]):
+            return shard_result(tree, args, self._layout)
+        if args:
+            raise errors.BadTypeError(
+                "strategy.shard takes one tree of arrays, or a function and what it is called with. Received: "
+                f"{shown(tree)} and {len(args)} more."
+            )
+        return shard_tree(tree, ArrayPlaces(self._layout))
+
     def layout_table(self, of: object, print_fn: Callable[[str], Any] = print) -> None:
         """Print where variables lie: by which axes each dimension is divided, why, and bytes on each device.
 
         Args:
-            of: A model (with the variables of its optimizer), an optimizer, or variables. They need not belong to the
-                strategy.
+            of: A model (with the variables of its optimizer), an optimizer, variables, or a tree of arrays (see
+                :meth:`shard`) or of their types. They need not belong to the strategy.
             print_fn: Prints a text of several lines.
 
         Raises:
@@ -137,16 +193,27 @@ class ShardedStrategy(WorkersStrategy):
             up/bias      128                      512                  whole: fewer than 8,192 elements
                                                   16,896               of 33,280 in all
         """
-        variables = _variables_of(of)
         layout = Layout(self._layout.mesh, self._layout.given)
-        places = [self._place_of(variable, layout) for variable in variables]
+        variables = _variables_of(of)
+        if variables is None:
+            array_places = ArrayPlaces(layout)
+            rows = [leaf for leaf in leaves_of(of, types=True) if isinstance(leaf, NamedArray)]
+            if not rows:
+                raise errors.BadTypeError(
+                    "layout_table expects a model, an optimizer, a list of variables, or a tree of arrays. Received: "
+                    f"{shown(of)}."
+                )
+            places = [_actual(array_places.place_of(leaf), leaf, layout) for leaf in rows]
+        else:
+            rows = variables
+            places = [self._place_of(variable, layout) for variable in variables]
         idle = layout.find_idle()
         if idle:
             raise errors.BadArgumentError(
                 "Rules of the layout decide about no variable. Expected: each matches one. Received: "
-                f"{'; '.join(idle)}. There are {', '.join(variable.path for variable in variables[:20])}."
+                f"{'; '.join(idle)}. There are {', '.join(row.path for row in rows[:20])}."
             )
-        print_fn(format_table(variables, places))
+        print_fn(format_table(rows, places))
 
     def _place_of(self, variable: keras.Variable, layout: Layout) -> Place:
         place = layout.place_of(variable.path, tuple(variable.shape), trainable=variable.trainable)
@@ -208,6 +275,14 @@ class DividedAmongDevices(OnDevices, UpdatesOnce):
             return sharding_in(other, self.storage)
         return _ask(self._layout, variable).sharding
 
+    def prepare(self, region: regions.ProgramRegion) -> None:
+        super().prepare(region)
+        if self.divides:
+            region.divide = functools.partial(find_places, self.find_array_sharding)
+
+    def find_array_sharding(self, array: NamedArray) -> jax.sharding.NamedSharding:
+        return find_place(array.value, self._layout.mesh) or ArrayPlaces(self._layout).find_place_of(array)
+
     def make_beside(self, variable: keras.Variable, make: Callable[[], Any]) -> Any:
         with _BESIDE.holding(variable):
             return make()
@@ -232,19 +307,22 @@ def _ask(layout: Layout, variable: keras.Variable) -> Place:
     return layout.place_of(path, shape, trainable=trainable)
 
 
-def _variables_of(of: Any) -> list[keras.Variable]:
-    """Return the variables of what a table is asked for."""
+def _actual(place: Place, leaf: NamedArray, layout: Layout) -> Place:
+    """Return where an array lies, which may be elsewhere than a layout says."""
+    found = find_place(leaf.value, layout.mesh)
+    return place if found in (None, place.sharding) else Place(found, "as it was placed")
+
+
+def _variables_of(of: Any) -> list[keras.Variable] | None:
+    """Return the variables of what a table is asked for; None for arrays."""
     if isinstance(of, keras.Variable):
         return [of]
     if isinstance(of, keras.Model):
         optimizer = getattr(of, "optimizer", None)
         return [*of.variables, *(() if optimizer is None else optimizer.variables)]
-    found = getattr(of, "variables", of)
-    if not isinstance(found, list | tuple) or not all(isinstance(each, keras.Variable) for each in found):
-        raise errors.BadTypeError(
-            f"layout_table expects a model, an optimizer, or a list of variables. Received: {shown(of)}."
-        )
-    return list(found)
+    found = getattr(of, "variables", of) if isinstance(of, keras.Layer | keras.optimizers.Optimizer) else of
+    is_list = isinstance(found, list | tuple) and all(isinstance(each, keras.Variable) for each in found)
+    return list(found) if is_list else None
 
 
 def _find_cluster(resolver: object) -> Cluster:

@@ -240,7 +240,7 @@ def test_rules_that_decide_about_nothing_and_what_is_no_model_are_refused():
         errors.BadArgumentError, match="hidden by an earlier .* 'tabel': None matches no variable"
     ):
         strategy.layout_table(layer)
-    with pytest.raises(errors.BadTypeError, match="expects a model, an optimizer, or a list"):
+    with pytest.raises(errors.BadTypeError, match="expects a model, an optimizer, a list"):
         strategy.layout_table("dense")
 
 
