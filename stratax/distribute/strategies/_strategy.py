@@ -157,7 +157,9 @@ class Strategy:
             fn: The function of one replica. It may use `stratax.distribute.get_replica_context()`, read and assign
                 variables, and apply gradients, which are summed over the replicas first.
             args: Positional arguments, a tuple or list. Every `PerReplica` in it is replaced by the replica's
-                component; everything else is passed to all replicas.
+                component, such as its part of a batch; everything else is passed to all replicas. Arrays that are not
+                small stay in parts with a `ShardedStrategy`, and each replica sees the whole, gathered where it is
+                read.
             kwargs: Keyword arguments, likewise.
             options: Accepted for TensorFlow's signature.
 
