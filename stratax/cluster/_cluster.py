@@ -165,6 +165,25 @@ class Cluster:
         """
         return self._gather(f"all_gather/{name}", value, everything=True, timeout=timeout, stop=stop)
 
+    def find_elsewhere(self, what: str) -> list[int]:
+        """Return the tasks that are not on their way to where this one waits for them.
+
+        They have begun a later step than this one, or wait for something else. For a moment that may be so of a task
+        that has come and gone on, until the answer is here.
+
+        Args:
+            what: What this task waits for, in the words of `phases.waiting`.
+        """
+        heartbeats = [] if self._link is None else self._link.heartbeats
+        own = progress.last_step or 0
+        return [
+            index
+            for index, each in enumerate(heartbeats)
+            if index != self.process_index
+            and each.left is None
+            and ((each.last_step or 0) > own or each.waits_for not in (None, what))
+        ]
+
     def broadcast(self, name: str, value: bytes | None, timeout: float = DEFAULT_SECONDS) -> bytes:
         """Give every task the chief's value. All tasks call it, and wait for one another.
 

@@ -189,6 +189,11 @@ class Link:
             ) from None
 
     @property
+    def heartbeats(self) -> list[Heartbeat]:
+        """The last that is known of every task, in order; nothing before the first have come."""
+        return self._heartbeats
+
+    @property
     def step_limit(self) -> float:
         """How long a step may take while another task stands still, in seconds."""
         return self._limits.step

@@ -172,13 +172,16 @@ def _change(name: str, step: int | None, waits_for: str | None) -> None:
     progress.since = time.monotonic()
 
 
-def note_step_dispatched(result: Pending) -> None:
+def note_step_dispatched(step: int, result: Pending | None) -> None:
     """Note what the step that was handed to the devices computes: the step lasts until it is there.
 
     Args:
-        result: An array of the step's results.
+        step: Its number.
+        result: An array of the step's results; None if there is none, which can't be waited for.
     """
-    progress.result = (result, time.monotonic())
+    progress.last_step = step
+    if result is not None:
+        progress.result = (result, time.monotonic())
 
 
 def _is_there(result: Pending) -> bool:

@@ -23,7 +23,9 @@ from stratax import engine, errors
 from stratax.base.callers import stack_level
 from stratax.base.shown import cut, shown
 from stratax.checkpoint import random_state, set_random_state
+from stratax.core.storage import find_divided
 from stratax.distribute import Strategy, keras_hooks
+from stratax.distribute.strategies import run_in_chief
 from stratax.engine import InputPosition, Resumption, StepInput
 from stratax.io import local_path, replace_file, write_file
 from stratax.keras._whole_saves import one_state
@@ -89,8 +91,6 @@ class Backup:
         """Write the backup: the chief, with what every worker says of its own position."""
         # All workers come here, since `save_freq` counts batches alike; only the chief writes.
         parts = engine.parts_of_all(self._strategy, self._own_part())
-        if not self._strategy.extended.membership.is_chief:
-            return
         state = {
             "version": _VERSION,
             "epoch": self._callback._current_epoch,
@@ -98,8 +98,9 @@ class Backup:
             "logs": {} if self._is_epoch_over else {name: _number(v) for name, v in self._logs.items()},
             "workers": parts,
         }
-        with self._strategy.extended.membership.phase("saving"):
-            self._write(state)
+        membership = self._strategy.extended.membership
+        with membership.phase("saving"):
+            run_in_chief(membership, _variables_of(self._callback.model), lambda: self._write(state))
 
     def _own_part(self) -> dict[str, Any]:
         within = not self._is_epoch_over or self._steps.passes_span_epochs
@@ -140,17 +141,18 @@ class Backup:
                 with self._strategy.scope():
                     each.build(model.trainable_variables)
                     keras_hooks.prepare(each)
-        state = self._read() if self._strategy.extended.membership.is_chief else None
+        variables = _variables_of(model)
+        with extended.membership.phase("saving"):
+            state = run_in_chief(extended.membership, variables, self._read)
         # The folder need not be one that all workers see.
         state = engine.from_chief(self._strategy, state)
         if state is None:
             return
         if extended.membership.share.processes > 1:
-            slots = [variable for each in optimizer for variable in each.variables]
-            variables = [*model.variables, *slots, *model.metrics_variables]
-            # What the chief has loaded; the others' variables have their first values.
-            values = extended.membership.agree([variable.numpy() for variable in variables])
-            for variable, value in zip(variables, values, strict=True):
+            # What the chief has loaded; the others' variables have their first values, but for those in parts.
+            whole = [variable for variable in variables if find_divided(variable) is None]
+            values = extended.membership.agree([variable.numpy() for variable in whole])
+            for variable, value in zip(whole, values, strict=True):
                 variable.assign(value)
         model._initial_epoch = callback._current_epoch = state["epoch"]
         if "workers" in state:
@@ -228,6 +230,12 @@ class Backup:
                 f"version {shown(state['version'])} in {shown(weights)}. Use that version, or remove the file."
             )
         return state
+
+
+def _variables_of(model: keras.Model) -> list[keras.Variable]:
+    """Return all that a backup holds: variables of a model, its optimizer and its metrics."""
+    slots = [] if model.optimizer is None else model.optimizer.variables
+    return [*model.variables, *slots, *model.metrics_variables]
 
 
 def _others(model: keras.Model) -> dict[str, list[keras.Variable]]:

@@ -1,7 +1,6 @@
 """Callbacks that write files: the chief writes, the others follow; backups hold all of training (keras layer)."""
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -74,21 +73,27 @@ def _replacements(
         if not membership.is_chief:
             found["on_train_end"] = _nothing
     elif isinstance(callback, keras.callbacks.ModelCheckpoint) and isinstance(membership, InStep):
-        found["_save_model"] = (
-            _saving(callback, membership) if membership.is_chief else functools.partial(_decide, callback)
-        )
+        found["_save_model"] = _saving(callback, strategy)
     return found
 
 
-def _saving(callback: Any, membership: InStep) -> Callable[..., None]:
-    """Save while the others know that it takes as long as it takes."""
+def _saving(callback: Any, strategy: Strategy) -> Callable[..., None]:
+    """Save in the chief, while the others know that it takes as long as it takes."""
+    # Late: most programs have one worker.
+    from stratax.distribute.strategies import run_in_chief
+
+    membership = strategy.extended.membership
     save = callback._save_model
 
-    def save_in_phase(*args: object, **kwargs: object) -> None:
+    def save_in_chief(*args: Any, **kwargs: Any) -> None:
+        if not membership.is_chief:
+            _decide(callback, *args, **kwargs)
+        model = callback.model
+        variables = [*model.variables, *(model.optimizer.variables if model.optimizer else ())]
         with membership.phase("saving"):
-            save(*args, **kwargs)
+            run_in_chief(membership, variables, lambda: save(*args, **kwargs))
 
-    return save_in_phase
+    return save_in_chief
 
 
 def _decide(callback: Any, epoch: int, batch: int | None, logs: Any) -> None:

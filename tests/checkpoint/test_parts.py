@@ -1,5 +1,6 @@
 """Models that devices have in parts are saved and restored in parts, by any arrangement of devices to the bit."""
 
+import json
 import pkgutil
 import re
 import threading
@@ -319,3 +320,53 @@ def test_parts_of_two_processes_are_restored_in_one_and_the_other_way_round(of_p
         starts = [4 * rank, 4 * rank + 2]
         assert result.report["rows"] == {str(start): ROWS[start : start + 2].tolist() for start in starts}
         assert result.report["step"] == 7
+
+
+WORKERS = """
+import json
+import stratax as sx
+from tests.checkpoint.test_parts import built, trained
+folder, action, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+strategy = sx.distribute.ShardedStrategy(**options, layout={"kernel": ("shard",)})
+model, checkpoint = built(strategy)
+path = os.path.join(folder, "ckpt")
+if action == "save":
+    losses = trained(model)
+    checkpoint.write(path)
+    checkpoint.sync()
+    report(losses=losses, there=sorted(os.listdir(path + "/arrays")))
+else:
+    checkpoint.restore(path).assert_consumed()
+    report(kernels=[v.value.sharding.shard_shape(v.shape) for v in model.optimizer.variables if v.shape == (40, 40)],
+           state=[v.numpy().tolist() for v in model.variables])
+report(more=trained(model))
+"""
+
+
+@pytest.mark.programs
+@pytest.mark.processes
+def test_models_in_parts_of_several_workers_go_on_with_any_number(tmp_path):
+    def run(folder, action, options=None, devices=2):
+        given = (str(tmp_path / folder), action, json.dumps(options or {}))
+        first, second = run_tasks(2, WORKERS, *given, devices=devices)
+        assert [first.code, second.code] == [0, 0], first.err + second.err
+        assert first.report == second.report
+        return first.report
+
+    saved = run("workers", "save")
+    assert {"process_0", "process_1"} <= set(saved["there"])
+    model, checkpoint = built(ARRANGEMENTS["one"]())
+    np.testing.assert_allclose(saved["losses"], trained(model), rtol=1e-5)
+    checkpoint.restore(tmp_path / "workers" / "ckpt").assert_consumed()
+    # What one process saves is read by several, too.
+    checkpoint.write(tmp_path / "one" / "ckpt", WAIT)
+    state = [v.numpy().tolist() for v in model.variables]
+    np.testing.assert_allclose(saved["more"], trained(model), rtol=1e-5)
+    for folder, options, devices, part in (
+        ("workers", {}, 1, [20, 40]),
+        ("one", {"replicas": 2}, 4, [10, 40]),
+    ):
+        found = run(folder, "restore", options, devices)
+        assert found["kernels"] == [part] * 4
+        assert found["state"] == state
+        np.testing.assert_allclose(found["more"], saved["more"], rtol=1e-5)

@@ -1,17 +1,24 @@
-"""Callbacks that write files, on two workers: one file, written by the chief (in real processes)."""
+"""Callbacks that write files, on two workers: one file, written by the chief (in real processes).
+
+Also where no worker has all of the variables: the others help the chief to read and to restore them.
+"""
 
 import pathlib
 
 import pytest
 
 from tests.cluster.processes import run_tasks
+from tests.stressed import but
 
 pytestmark = pytest.mark.processes
 
 PROGRAM = """
 import numpy as np, keras, pathlib
 import stratax as sx
-strategy = sx.distribute.MultiWorkerMirroredStrategy()
+if sys.argv[2] == "parts":
+    strategy = sx.distribute.ShardedStrategy(layout={"kernel": ("shard",)})
+else:
+    strategy = sx.distribute.MultiWorkerMirroredStrategy()
 folder = pathlib.Path(sys.argv[1])
 own = folder / f"worker{strategy.extended.membership.share.index}"  # As if it were on a disk of this worker's.
 x = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
@@ -20,7 +27,7 @@ y = x[:, :1]
 def model():
     keras.utils.set_random_seed(3)
     with strategy.scope():
-        made = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(1)])
+        made = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4), keras.layers.Dense(1)])
         made.compile("adam", "mse")
     return made
 
@@ -91,10 +98,10 @@ report(by_epoch=state(by_epoch) == state(whole))
 """
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
+@pytest.fixture(scope="module", params=but(lambda param: param == "parts", ["parts", "copies"]))
+def run(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shared")
-    results = run_tasks(2, PROGRAM, str(folder))
+    results = run_tasks(2, PROGRAM, str(folder), request.param, devices=2)
     assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
     return folder, results
 

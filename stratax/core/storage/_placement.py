@@ -64,8 +64,7 @@ def place(values: Any, sharding: Sharding) -> Any:
     `jax.device_put` would compare the values of all processes first, which takes a collective.
 
     Args:
-        values: Arrays of NumPy or JAX. Where the sharding spans processes, the same on each; an array of JAX has to
-            have all of its value in this process.
+        values: Arrays of NumPy or JAX. Where the sharding spans processes, the same on each.
         sharding: Where to.
 
     Returns:
@@ -83,9 +82,13 @@ def place(values: Any, sharding: Sharding) -> Any:
 
 
 def _across_processes(value: object, sharding: Sharding) -> jax.Array:
-    # Already there; an array of several processes could not be read by one of them anyway.
-    if isinstance(value, jax.Array) and value.sharding.is_equivalent_to(sharding, value.ndim):
-        return value
+    if isinstance(value, jax.Array):
+        # Already there.
+        if value.sharding.is_equivalent_to(sharding, value.ndim):
+            return value
+        # No process could read it alone: a program of all of them moves it.
+        if not (value.is_fully_addressable or value.is_fully_replicated):
+            return jax.device_put(value, sharding)
     host = np.asarray(value)
     # `device_put` would compare the values between the processes; each takes its own part instead.
     return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])

@@ -18,6 +18,7 @@ from ._given_arrays import sum_in_parts as sum_in_parts
 from ._global_scope import experimental_set_strategy as experimental_set_strategy
 from ._in_python import InPython as InPython
 from ._layout import ReadyPattern as ReadyPattern
+from ._led import run_in_chief as run_in_chief
 from ._membership import Alone as Alone
 from ._membership import InStep as InStep
 from ._membership import OneOfMany as OneOfMany

@@ -14,6 +14,7 @@ import keras
 import numpy as np
 
 from stratax.core import storage
+from stratax.distribute.strategies._led import find_leader
 from stratax.seams import keras as seam
 
 # Of these dtypes NumPy and JAX make the same numbers of 32 bits.
@@ -64,6 +65,7 @@ def _place(variable: Any, value: np.ndarray) -> Any:
     if dtypes[0] != dtypes[1] and dtypes not in _SAME:
         return value
     storage.check_fits([value])
+    _lead(variable, value.astype(held.dtype, copy=False))
     # Copied: on CPUs, JAX shares the memory of a NumPy array, which may change later.
     made = jax.make_array_from_callback(
         held.shape, held.sharding, lambda index: np.array(value[index], held.dtype)
@@ -81,10 +83,20 @@ def _dividing(find_first: FindFirst, original: Callable[[Any, Any], None]) -> Ca
         is_here = isinstance(value, jax.Array) and value.is_fully_addressable
         if isinstance(layout, jax.sharding.Sharding) and not layout.is_fully_addressable and is_here:
             is_first = self.__dict__.get("_value") is None
-            value = storage.place(np.asarray(find_first(self, value) if is_first else value), layout)
+            value = np.asarray(find_first(self, value) if is_first else value)
+            if not is_first:
+                _lead(self, value)
+            value = storage.place(value, layout)
         original(self, value)
 
     return _direct_assign
+
+
+def _lead(variable: keras.Variable, value: np.ndarray) -> None:
+    """Have the other workers assign what the chief assigns alone, where they wait for that."""
+    leader = find_leader()
+    if leader is not None:
+        leader.assign(variable, value)
 
 
 def _reading(original: Callable[..., Any]) -> Callable[..., Any]:

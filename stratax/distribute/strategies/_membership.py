@@ -5,6 +5,9 @@ import contextlib
 import threading
 from typing import Any
 
+import jax
+import numpy as np
+
 from stratax.distribute import _loop
 from stratax.distribute.replicas import Share
 
@@ -98,6 +101,18 @@ class InStep(StrategyMembership):
             value: This member's.
             stop: Ends the wait when it is set, in another thread.
         """
+
+    @abc.abstractmethod
+    def next_name(self, purpose: str) -> str:
+        """Return a name for :meth:`exchange` that is new, and the same in all members.
+
+        Args:
+            purpose: What it is for, which a message about a member that does not come tells in words.
+        """
+
+    @abc.abstractmethod
+    def gather_whole(self, array: jax.Array) -> np.ndarray:
+        """Return the value of an array of which other members have parts; all of them call it with the same one."""
 
     @abc.abstractmethod
     def specs_of_all(self, specs: list[Any]) -> list[Any]:

@@ -36,6 +36,7 @@ from stratax.distribute.input import (
 )
 from stratax.distribute.replicas import Share, mesh_of
 from stratax.distribute.strategies._extended import on_devices
+from stratax.distribute.strategies._led import find_leader
 from stratax.distribute.strategies._membership import InStep
 from stratax.distribute.strategies._placement import Placement
 from stratax.distribute.strategies._strategy import Strategy
@@ -52,6 +53,7 @@ _PURPOSES = {
     "random": "the state of the random generators",
     "shapes": "the shapes of components to combine",
     "seeds": "the seeds of a dataset's shuffles",
+    "led": "what the chief saves or restores",
     "variables": "the shapes of new variables",
     "whole": "a value of which every worker has parts, to be read by all (`numpy()`, `get_weights`, `save`)",
 }
@@ -162,8 +164,10 @@ class Workers(InStep):
     def __init__(self, cluster: Cluster, devices: Sequence[jax.Device]) -> None:
         self._cluster = cluster
         self._agreements = itertools.count()
+        self._num_reads = 0
         # From now on the other tasks see each step that this one dispatches.
-        storage.observe(_progress.StepsForOthers(self.read_together))
+        self._observer = _progress.StepsForOthers(self.read_together)
+        storage.observe(self._observer)
         # Before anything is computed: collectives of workers with different shares would hang.
         self._check_devices(devices)
         self.agree_on_randomness()
@@ -177,11 +181,6 @@ class Workers(InStep):
         return Share(processes=self._cluster.num_processes, index=self._cluster.process_index)
 
     def next_name(self, purpose: str) -> str:
-        """Return a name for :meth:`exchange` that is new, and the same in all workers.
-
-        Args:
-            purpose: One of those in `_PURPOSES`.
-        """
         # Counted alike by all workers, as all of them come here in the same order.
         return f"{purpose}/{next(self._agreements)}"
 
@@ -215,16 +214,37 @@ class Workers(InStep):
 
         Raises:
             StructureError: If the workers read different arrays.
+            StrategyError: If the others do not read it.
         """
-        own = f"{array.dtype.name}{list(array.shape)} {array.sharding.spec}"  # type: ignore[attr-defined]
-        found = [text.decode() for text in self.exchange(self.next_name("whole"), own.encode())]
+        leader = find_leader()
+        if leader is not None:
+            return leader.read(array)
+        spec: Any = array.sharding.spec  # type: ignore[attr-defined]
+        own = f"{array.dtype.name}{list(array.shape)} {spec} after step {self._observer.num_steps}"
+        name = f"strategy/whole/{self._num_reads}"
+        try:
+            texts = _progress.gather_at_once(self._cluster, name, _PURPOSES["whole"], own.encode())
+        except errors.ClusterTimeoutError as error:
+            raise errors.StrategyError(
+                "A value of which every worker has parts was to be read by this worker, and others went on without "
+                "reading it. Expected: the same call (numpy(), get_weights, save) in every worker, not under `if "
+                f"is_chief`. Received: {own} here; {', '.join(error.tasks)} did not come. With "
+                f"replicas={self.share.processes} each worker has all parts, and reads alone."
+            ) from error
+        # Counted when all have come: who has read alone may go on.
+        self._num_reads += 1
+        found = [text.decode() for text in texts]
         if any(each != found[0] for each in found):
             raise errors.StructureError(
                 "The workers read different values of which they have parts. Expected: the same one in every worker, "
                 f"because all of them read it together. Received: {shown(found)}."
             )
+        return self.gather_whole(array)
+
+    def gather_whole(self, array: jax.Array) -> np.ndarray:
         with phases.waiting(_PURPOSES["whole"]):
-            return _without_trace(lambda: _gather_whole(array))
+            value: np.ndarray = _without_trace(lambda: _gather_whole(array))
+            return value
 
     def gather(self, value: bytes) -> list[bytes]:
         return self.exchange(self.next_name("gathered"), value)

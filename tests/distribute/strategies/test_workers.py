@@ -77,6 +77,31 @@ try:
     np.asarray(kernel if worker == 0 else made[3])
 except sx.errors.StructureError as error:
     report(error=str(error))
+def read(name):
+    try:
+        kernel.numpy()
+    except sx.errors.StrataxError as error:
+        report(**{name: f"{type(error).__name__}: {error}"})
+
+step = sx.function(lambda: strategy.run(lambda: kernel.assign_add(np.ones_like(rows))))
+cluster = sx.cluster.current()
+step()
+if worker == 0:
+    read("alone_at_a_step")
+step()
+# Whoever has read alone goes on with the others.
+cluster.barrier("after the second", 60.0)
+report(after=kernel.numpy().tolist())
+if worker == 0:
+    read("alone_at_a_variable")
+with strategy.scope():
+    made.append(keras.Variable(1.0))
+if worker == 1:
+    step()
+read("at_other_steps")
+if worker == 0:
+    step()
+report(last=kernel.numpy().tolist())
 for name, options in {"side_by_side": {"model": 4}, "devices": {"devices": [f"/cpu:{worker}"]}}.items():
     try:
         sx.distribute.ShardedStrategy(**options)
@@ -91,10 +116,22 @@ def test_variables_in_parts_begin_with_the_chiefs_values_and_are_read_by_all():
     report = first.report
     assert report.pop("alone") == [0, 1, 2, 3]
     other = second.report
+    rows = np.arange(12.0).reshape(3, 4)
+    for name, steps in (("alone_at_a_step", 1), ("alone_at_a_variable", 2)):
+        message = report.pop(name)
+        assert (
+            "StrategyError: A value of which every worker has parts was to be read by this worker" in message
+        )
+        assert (
+            f"float32[3, 4] P(None, 'shard') after step {steps} here; /job:worker/task:1 did not" in message
+        )
+    assert "different values" in report["at_other_steps"]
+    assert "after step 2" in report["at_other_steps"]
+    assert "after step 3" in report["at_other_steps"]
+    np.testing.assert_array_equal([report["after"], report["last"]], [rows + 2, rows + 3])
     assert {**report, "devices": None} == {**other, "devices": None}
     assert report["born"] == [1.0] * 7
     assert report["shapes"] == [*[[1, 3]] * 5, [2], [3, 1]]
-    rows = np.arange(12.0).reshape(3, 4)
     np.testing.assert_array_equal(report["seen"], [rows, rows + 1, 2 * rows + 2, 2 * rows + 3, rows])
     assert report.pop("devices").startswith("ClusterError: The workers name different devices.")
     assert report["side_by_side"].startswith(
