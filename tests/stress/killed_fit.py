@@ -84,10 +84,14 @@ def main() -> None:
     parser.add_argument(
         "--die-in-save", type=int, default=0, help="which save of the first start kills the chief"
     )
+    parser.add_argument("--in-parts", action="store_true", help="each worker has a part of the kernels")
     options = parser.parse_args()
 
     keras.utils.set_random_seed(1)
-    strategy = sx.distribute.MultiWorkerMirroredStrategy()
+    if options.in_parts:
+        strategy: Any = sx.distribute.ShardedStrategy(layout={"kernel": ("shard",)})
+    else:
+        strategy = sx.distribute.MultiWorkerMirroredStrategy()
     with strategy.scope():
         model = keras.Sequential([keras.Input((8,)), Layer(16, "relu"), keras.layers.Dropout(0.3), Layer(1)])
         model.compile(keras.optimizers.Adam(0.01), "mse", metrics=["mae"])

@@ -28,23 +28,24 @@ STEPS = killed_fit.STEPS_IN_EPOCH * killed_fit.EPOCHS
 SAVES = STEPS // killed_fit.SAVE_EVERY
 
 
-def undisturbed(folder: pathlib.Path, workers: int) -> None:
+def undisturbed(folder: pathlib.Path, workers: int, *options: str) -> None:
     """Trains once without harm, as the standard.
 
     Args:
         folder: Where it leaves what it did.
         workers: How many workers train.
+        options: What the program is told besides.
 
     Raises:
         RuntimeError: If it fails.
     """
-    with _launched(folder, workers, restarts=0) as process:
+    with _launched(folder, workers, *options, restarts=0) as process:
         output, _ = process.communicate(timeout=300)
     if process.returncode:
         raise RuntimeError(f"The undisturbed run failed:\n{output}")
 
 
-def killed_at_step(folder: pathlib.Path, workers: int, victim: int, step: int) -> str:
+def killed_at_step(folder: pathlib.Path, workers: int, victim: int, step: int, *options: str) -> str:
     """Trains once, with one worker killed behind a step.
 
     Args:
@@ -52,11 +53,12 @@ def killed_at_step(folder: pathlib.Path, workers: int, victim: int, step: int) -
         workers: How many workers train.
         victim: Which of them is killed.
         step: When.
+        options: What the program is told besides.
 
     Returns:
         What was wrong with the run, or an empty text.
     """
-    with _launched(folder, workers, "--pause", str(PAUSE), restarts=1) as process:
+    with _launched(folder, workers, *options, "--pause", str(PAUSE), restarts=1) as process:
         deadline = time.monotonic() + 240
         while len(notes := _notes(folder, victim)) < step + 2:
             if time.monotonic() > deadline or process.poll() is not None:
@@ -66,18 +68,19 @@ def killed_at_step(folder: pathlib.Path, workers: int, victim: int, step: int) -
         return _end(process, folder, workers)
 
 
-def killed_in_save(folder: pathlib.Path, workers: int, save: int) -> str:
+def killed_in_save(folder: pathlib.Path, workers: int, save: int, *options: str) -> str:
     """Trains once, with the chief killed while it writes a backup.
 
     Args:
         folder: Where the run leaves what it did.
         workers: How many workers train.
         save: Which backup that is.
+        options: What the program is told besides.
 
     Returns:
         What was wrong with the run, or an empty text.
     """
-    with _launched(folder, workers, "--die-in-save", str(save), restarts=1) as process:
+    with _launched(folder, workers, *options, "--die-in-save", str(save), restarts=1) as process:
         return _end(process, folder, workers)
 
 

@@ -17,3 +17,13 @@ def test_a_fit_that_is_killed_in_the_write_of_a_backup_ends_as_the_undisturbed_o
     assert killed_fits.differences(tmp_path / "killed", tmp_path / "standard", 1) == [
         "worker 0: arr_1 differs"
     ]
+
+
+def test_workers_with_parts_of_a_model_go_on_after_a_kill_as_if_nothing_had_happened(tmp_path):
+    killed_fits.undisturbed(tmp_path / "standard", 2, "--in-parts")
+    for name, end in (
+        ("in_save", killed_fits.killed_in_save(tmp_path / "in_save", 2, 6, "--in-parts")),
+        ("at_step", killed_fits.killed_at_step(tmp_path / "at_step", 2, 1, 20, "--in-parts")),
+    ):
+        assert end == ""
+        assert killed_fits.differences(tmp_path / name, tmp_path / "standard", 2) == []

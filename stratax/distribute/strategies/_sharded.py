@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,10 +15,18 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.surroundings import Slot
 from stratax.base.typing import PyTree
-from stratax.cluster import Cluster, ClusterResolver, check_jobs, connect, current
+from stratax.cluster import (
+    Cluster,
+    ClusterResolver,
+    ClusterSpec,
+    SimpleClusterResolver,
+    check_jobs,
+    connect,
+    current,
+)
 from stratax.core import regions
 from stratax.core.storage import place, sharding_in, write_all
-from stratax.distribute.replicas import SHARD_AXIS, in_replica, mesh_of
+from stratax.distribute.replicas import MODEL_AXIS, SHARD_AXIS, in_replica, mesh_of
 from stratax.distribute.strategies import _ownership
 from stratax.distribute.strategies._arrays import (
     ArrayPlaces,
@@ -69,8 +78,8 @@ class ShardedStrategy(WorkersStrategy):
         remat: ``"layer"`` has each layer that is made in the scope compute anew, on the way back, what its gradient
             needs (`stratax.remat`): of layers in one another the outermost that is no model. A function says of a layer
             or model whether it does. None: what was computed is kept.
-        cluster_resolver: Says which workers there are; None: the cluster that this process is connected to, else that
-            of ``TF_CONFIG``, else this process alone.
+        cluster_resolver: Says which workers there are, and with ``SimpleClusterResolver(ClusterSpec({}))`` that this
+            process is alone; None: the cluster that it is connected to, else that of ``TF_CONFIG``.
 
     Raises:
         BadArgumentError: If devices are named twice, `replicas` and `model` do not divide them, `model` not those of a
@@ -117,6 +126,22 @@ class ShardedStrategy(WorkersStrategy):
     def _scope_of_remat(self) -> Iterator[Strategy]:
         with super().scope(), keras.RematScope(mode="full"):
             yield self
+
+    def of_this_process(self) -> Strategy:
+        if self.num_workers == 1:
+            return self
+        own = [device for device in self.devices if device.process_index == jax.process_index()]
+        model = self.mesh.shape[MODEL_AXIS]
+        # What the workers' devices divide, these do too.
+        shard = math.gcd(len(own) // model, self.mesh.shape[SHARD_AXIS])
+        return ShardedStrategy(
+            own,
+            replicas=len(own) // model // shard,
+            model=model,
+            layout=self._layout.given,
+            remat=self.remat,
+            cluster_resolver=SimpleClusterResolver(ClusterSpec({})),
+        )
 
     def recomputes(self, layer: object) -> bool:
         """Return whether a layer computes anew what its gradient needs."""
@@ -331,6 +356,8 @@ def _find_cluster(resolver: object) -> Cluster:
     if resolver is None and connected is not None and has_peers(connected):
         return connected
     chosen = find_resolver(resolver)
+    if resolver is not None and not chosen.cluster_spec().jobs:
+        return Cluster(chosen.cluster_spec(), chosen.task_type, chosen.task_id)
     # Before any connection: a wrong cluster should not wait for tasks that never come.
     check_jobs(chosen.cluster_spec(), JOBS, "ShardedStrategy")
     return connect(chosen)

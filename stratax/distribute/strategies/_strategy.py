@@ -62,6 +62,10 @@ class Strategy:
 
     # What there is.
 
+    def of_this_process(self) -> "Strategy":
+        """Return a strategy whose devices are this process' alone, which waits for no other; itself if it is one."""
+        return self
+
     @property
     def num_replicas_in_sync(self) -> int:
         """How many replicas compute together.

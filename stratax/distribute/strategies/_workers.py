@@ -38,6 +38,7 @@ from stratax.distribute.replicas import Share, mesh_of
 from stratax.distribute.strategies._extended import on_devices
 from stratax.distribute.strategies._led import find_leader
 from stratax.distribute.strategies._membership import InStep
+from stratax.distribute.strategies._mirrored import MirroredStrategy
 from stratax.distribute.strategies._placement import Placement
 from stratax.distribute.strategies._strategy import Strategy
 from stratax.distribute.strategies._strategy_input import InputOfReplicas
@@ -102,6 +103,9 @@ class WorkersStrategy(Strategy):
                 model=model,
             )
         )
+
+    def of_this_process(self) -> Strategy:
+        return self if self.num_workers == 1 else MirroredStrategy()
 
     @property
     def num_workers(self) -> int:

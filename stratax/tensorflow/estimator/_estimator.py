@@ -13,7 +13,7 @@ from stratax import errors
 from stratax.base import tracebacks
 from stratax.base.shown import shown
 from stratax.core import CompiledPrograms
-from stratax.distribute import InputContext, MirroredStrategy, Strategy
+from stratax.distribute import InputContext, Strategy
 from stratax.distribute.replicas import get_strategy
 from stratax.distribute.strategies import OneOfMany, StepByStep, default_strategy
 from stratax.tensorflow.checkpoints.values import give
@@ -478,7 +478,7 @@ class Estimator:
         if isinstance(strategy.extended.execution, StepByStep):
             # What is on the servers is being trained.
             return default_strategy()
-        return strategy if strategy.extended.membership.share.processes == 1 else MirroredStrategy()
+        return strategy.of_this_process()
 
     def _batches_in_step(self, strategy: Strategy) -> int:
         """Return how many of the input's batches a step of prediction takes."""

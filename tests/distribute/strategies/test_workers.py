@@ -68,6 +68,12 @@ layer.set_weights([rows, np.zeros(4)])
 seen.append(np.asarray(strategy.reduce("mean", kernel, axis=None)))
 report(seen=[each.tolist() for each in seen], shown=repr(kernel),
        place=list(kernel.value.sharding.shard_shape(kernel.shape)))
+if worker == 0:  # A strategy of its own waits for nobody, and divides what that of all divides.
+    mine = strategy.of_this_process()
+    with mine.scope():
+        v = keras.Variable(np.arange(8.0), name="in_parts")
+    part = v.value.sharding.shard_shape(v.shape)
+    report(mine=[mine.num_workers, mine.num_replicas_in_sync, *part, *v.numpy().tolist()])
 whole = sx.distribute.ShardedStrategy(replicas=2, layout={"v": ("shard",)})
 with whole.scope():
     v = keras.Variable(np.arange(4.0), name="v")
@@ -115,6 +121,7 @@ def test_variables_in_parts_begin_with_the_chiefs_values_and_are_read_by_all():
     assert [first.code, second.code] == [0, 0], first.err + second.err
     report = first.report
     assert report.pop("alone") == [0, 1, 2, 3]
+    assert report.pop("mine") == [1, 2, 4, *range(8)]
     other = second.report
     rows = np.arange(12.0).reshape(3, 4)
     for name, steps in (("alone_at_a_step", 1), ("alone_at_a_variable", 2)):

@@ -21,7 +21,10 @@ import stratax as sx
 from tests.tensorflow.estimator.v1_model import trained
 
 options = sx.distribute.CommunicationOptions(timeout_seconds=60.0)
-strategy = sx.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+if sys.argv[2] == "parts":
+    strategy = sx.distribute.ShardedStrategy(layout={"hidden/kernel": (None, "shard"), "logits/kernel": ("shard",)})
+else:
+    strategy = sx.distribute.MultiWorkerMirroredStrategy(communication_options=options)
 found, variables = trained(sys.argv[1], strategy)
 report(found={key: float(value) for key, value in found.items()},
        variables={name: np.asarray(value).tolist() for name, value in variables.items()})
@@ -53,9 +56,10 @@ def test_training_and_evaluation_are_one_devices(strategy, of_one_device, tmp_pa
 
 @pytest.mark.programs
 @pytest.mark.processes
-def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path):
+@pytest.mark.parametrize("kind", ["copies", "parts"])
+def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path, kind):
     wanted, variables = of_one_device
-    results = run_tasks(2, PROGRAM, str(tmp_path), devices=4)
+    results = run_tasks(2, PROGRAM, str(tmp_path), kind, devices=4)
     assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
     for result in results:
         for key, value in wanted.items():
