@@ -8,6 +8,7 @@ current values, so callbacks read and write them as they are. What users call (`
 
 import contextlib
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from stratax import engine, errors
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
+from stratax.core import storage
 from stratax.distribute import Strategy, keras_hooks, strategies
 from stratax.distribute.replicas import enter_contexts, get_strategy, has_strategy
 from stratax.distribute.strategies import InStep, ScheduledSteps, workers_of
@@ -142,6 +144,12 @@ class Trainer:
 
     def _make_loop(self, name: str) -> engine.StepLoop:
         return engine.StepLoop(self.strategy, self._program(name))
+
+    def refuse_exhausted(self, error: jax.errors.JaxRuntimeError) -> None:
+        """Raise an error that names the largest variables in the place of one that says that no memory is left."""
+        optimizer: keras.optimizers.Optimizer | None = self.model.optimizer
+        variables = [*self.model.variables, *([] if optimizer is None else optimizer.variables)]
+        storage.refuse_exhausted(error, strategies.list_places(variables, self.strategy))
 
     def _find_scheduled(self) -> ScheduledSteps | None:
         """Return what has workers run training steps, where they do and have begun to."""
@@ -528,12 +536,17 @@ class _Computing:
             self._trainer.build(self._adapter, predicting=self._predicting)
             self._undo = stack.pop_all()
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: types.TracebackType | None
+    ) -> None:
         self._undo.close()
         if kind is not None:
             self._trainer.cancel()
         # A model without `call` has created its variables in its first step.
         self._trainer.own_variables()
+        if isinstance(error, jax.errors.JaxRuntimeError):
+            # Some devices compute behind the call that dispatches a step, and say here that they could not.
+            self._trainer.refuse_exhausted(error)
 
 
 def _pack(x: PyTree, y: PyTree, sample_weight: PyTree) -> Any:

@@ -1,4 +1,5 @@
 from ._abstract import abstract_variables as abstract_variables
+from ._attribution import name_variables as name_variables
 from ._catching import Catcher as Catcher
 from ._catching import Enough as Enough
 from ._compile import compile as compile

@@ -28,12 +28,14 @@ from stratax import errors
 from stratax.base.callers import is_library, is_python
 from stratax.base.shown import shown
 from stratax.command.rehearsal import _report
+from stratax.command.rehearsal._attribution import name_variables
 from stratax.command.rehearsal._estimate import estimate
 from stratax.command.rehearsal._hlo import collectives_of
 from stratax.command.rehearsal._topologies import Topology
-from stratax.command.rehearsal._traffic import traffic_of
+from stratax.command.rehearsal._traffic import count_repeated, traffic_of
 from stratax.core import jaxprs
-from stratax.core.regions import MadeProgram
+from stratax.core.regions import MadeProgram, arguments_of
+from stratax.core.storage import describe_held
 from stratax.distribute.replicas import MODEL_AXIS, mesh_of
 from stratax.seams import jax as seam
 
@@ -150,9 +152,10 @@ def compile_for(made: MadeProgram, topology: Topology, batch: int = 0) -> "_repo
     seconds = time.perf_counter() - started
     costs = compiled.cost_analysis() or {}
     text = compiled.as_text()
-    collectives = collectives_of(text)
+    collectives = name_variables(collectives_of(text), moved)
     steps, examples = _report.steps_and_examples(moved)
-    flops, accessed = float(costs.get("flops", 0)), traffic_of(text)
+    flops = float(costs.get("flops", 0)) * count_repeated(text, steps)
+    accessed = traffic_of(text, steps)
     return _report.ProgramReport(
         name=made.name,
         topology=topology,
@@ -266,12 +269,13 @@ def _failure(error: Exception, made: MadeProgram | None = None) -> "_report.Fail
     used = _USED.search(message)
     if used is not None or "RESOURCE_EXHAUSTED" in message:
         needed = int(float(used["used"]) * _UNITS[used["unit"]]) if used else 0
+        arguments = () if made is None else arguments_of(made)
+        held = [(variable, spec.sharding) for _, spec, variable in arguments if variable is not None]
         return _report.Failure(
             kind="memory",
             message=message.strip().splitlines()[0],
             needed_bytes=needed,
-            remedy="Use smaller batches on each replica, gradient accumulation, keras.mixed_precision, or cores with "
-            "more memory.",
+            remedy=describe_held(held),
         )
     # Our own messages say what to do.
     own = isinstance(error, errors.StrataxError)

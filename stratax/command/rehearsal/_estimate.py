@@ -24,6 +24,7 @@ class Estimate:
         links: The bytes of collectives, over the links between chips.
         latency: Collectives again: what they take from chip to chip, however few bytes they have.
         dispatch: What the host does for the step.
+        hidden: How much of `links` and `latency` goes on while something is computed. For the rest a chip waits.
     """
 
     compute: float
@@ -31,11 +32,13 @@ class Estimate:
     links: float
     latency: float = 0.0
     dispatch: float = 0.0
+    hidden: float = 0.0
 
     @property
     def seconds(self) -> float:
-        """The time of a step: that of what is slowest, as at best all of it happens at the same time."""
-        return max(self.compute, self.memory, self.links + self.latency, self.dispatch)
+        """The time of a step: of what can happen at the same time the slowest, and of what can't the sum."""
+        waits = self.links + self.latency - self.hidden
+        return max(waits + max(self.compute, self.memory, self.hidden), self.dispatch)
 
     @property
     def one_by_one(self) -> float:
@@ -44,12 +47,13 @@ class Estimate:
 
     @property
     def bound(self) -> str:
-        """What holds the step up: ``"compute"``, ``"memory"``, ``"links"``, ``"latency"`` or ``"dispatch"``."""
+        """What takes longest: ``"compute"``, ``"memory"``, ``"links"``, ``"latency"`` or ``"dispatch"``."""
         times = {
             "compute": self.compute,
             "memory": self.memory,
             "links" if self.links >= self.latency else "latency": self.links + self.latency,
-            "dispatch": self.dispatch,
+            # It holds up what takes less than it, all of it together.
+            "dispatch": self.dispatch if self.seconds == self.dispatch else 0.0,
         }
         return max(times, key=lambda name: times[name])
 
@@ -66,23 +70,27 @@ def estimate(
 
     Args:
         topology: Where it runs.
-        flops: Its operations on each device, as the compiler counts them: what a loop does once.
-        bytes_accessed: The bytes that it reads and writes on each device, likewise.
+        flops: The operations of a step on each device.
+        bytes_accessed: The bytes that it reads and writes there.
         collectives: Its collectives.
-        steps: How many steps it makes, in a loop; what stands outside of the loop is divided among them.
+        steps: How many steps it makes, in a loop; of collectives, what stands outside is divided among them.
     """
     generation = topology.generation
     devices = generation.devices_per_chip
     # How often each runs in a step.
     runs = [(each, (each.times or 1) / (steps if each.times else 1)) for each in collectives]
     sent = sum(_count_sent(each) * count for each, count in runs)
+    sent_beside = sum(_count_sent(each) * count for each, count in runs if each.overlaps)
+    hops = sum(_hops(each, topology) * count for each, count in runs)
+    hops_beside = sum(_hops(each, topology) * count for each, count in runs if each.overlaps)
     links = topology.bandwidth_per_chip
     return Estimate(
         compute=flops / (generation.flops / devices),
         memory=bytes_accessed / (generation.memory_bandwidth / devices),
         links=sent / links if links else 0.0,
-        latency=_HOP_SECONDS * sum(_hops(each, topology) * count for each, count in runs),
+        latency=_HOP_SECONDS * hops,
         dispatch=_DISPATCH_SECONDS / steps,
+        hidden=(sent_beside / links if links else 0.0) + _HOP_SECONDS * hops_beside,
     )
 
 

@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -17,6 +17,9 @@ from stratax.command.rehearsal._table import in_bytes, in_seconds, short
 from stratax.command.rehearsal._topologies import Topology
 from stratax.core import regions
 from stratax.core.regions import MadeProgram
+
+# How many variables a line names.
+_MOST_NAMES = 3
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +94,7 @@ class ProgramReport:
         compile_seconds: How long compiling took.
         failure: Why it does not compile; None if it does, and then the following are given.
         memory: Bytes on each device.
-        flops: Operations on each device, as the compiler counts them: what a loop does counts once.
+        flops: Operations of a step on each device, as the compiler counts them, as often as loops of known length run.
         bytes_accessed: Bytes that each device reads from its memory and writes to it, likewise.
         collectives: The program's collectives.
         steps: How many training steps a dispatch makes; what a loop over them does counts once.
@@ -160,7 +163,7 @@ def memory_of(made: MadeProgram, stats: Any) -> Memory:
     sizes = dict.fromkeys(("weights", "slots", "metrics", "batch"), 0)
     kinds = _kinds_of_variables()
     donated = 0
-    for number, spec, variable in _arguments_of(made):
+    for number, spec, variable in regions.arguments_of(made):
         size = _bytes_on_device(spec)
         donated += size if number in made.donated else 0
         if variable is not None:
@@ -183,20 +186,12 @@ def steps_and_examples(made: MadeProgram) -> tuple[int, int]:
     """Return how many steps a dispatch makes and how many examples each of them takes on all devices."""
     # Variables may be divided, too.
     found = regions.find_divided_batch(
-        [spec for _, spec, variable in _arguments_of(made) if variable is None]
+        [spec for _, spec, variable in regions.arguments_of(made) if variable is None]
     )
     if found is None:
         return 1, 0
     spec, dim = found
     return math.prod(spec.shape[:dim]), spec.shape[dim] * spec.shape[dim + 1]
-
-
-def _arguments_of(made: MadeProgram) -> Iterator[tuple[int, jax.ShapeDtypeStruct, keras.Variable | None]]:
-    """Return each array that a program takes: the number of its argument, its type, and whose value it is."""
-    for number, argument in enumerate(made.arguments):
-        variables = made.variables.get(number, ())
-        for spec, variable in itertools.zip_longest(jax.tree.leaves(argument), variables):
-            yield number, spec, variable
 
 
 def _bytes_on_device(spec: jax.ShapeDtypeStruct) -> int:
@@ -260,20 +255,22 @@ def _rows(report: ProgramReport, examples: float) -> list[tuple[str, str]]:
         listed = ", ".join(f"{name} {in_bytes(size)}" for name, size in parts.items() if size)
         available = in_bytes(report.topology.memory_per_device)
         rows.append(("memory", f"{in_bytes(memory.total)} of {available} on each device: {listed}"))
-    of = "" if report.steps == 1 else f" (a dispatch makes {report.steps} steps; what loops do counts once)"
+    of = "" if report.steps == 1 else f" in a step (a dispatch makes {report.steps})"
     rows.append(
         (
             "computes",
             f"{short(report.flops)}FLOP, {in_bytes(report.bytes_accessed)} read and written{of}",
         )
     )
-    rows.append(("links", _collectives(report)))
+    rows += zip(itertools.chain(["links"], itertools.repeat("")), _collectives(report), strict=False)
     if estimate is not None:
         times = ", ".join(
             f"{name} {in_seconds(getattr(estimate, name))}"
             for name in ("compute", "memory", "links", "latency", "dispatch")
         )
         rows.append(("step", f"at least {in_seconds(estimate.seconds)}, bound by {estimate.bound} ({times})"))
+        if estimate.hidden:
+            rows.append(("", f"{in_seconds(estimate.hidden)} of the links while something is computed"))
         rows.append(("", f"{in_seconds(estimate.one_by_one)} if none of these overlap"))
         if estimate.is_shorter_than_latencies:
             rows.append(("", "what it computes takes less: give a dispatch more steps or a larger batch"))
@@ -285,17 +282,21 @@ def _rows(report: ProgramReport, examples: float) -> list[tuple[str, str]]:
     return rows
 
 
-def _collectives(report: ProgramReport) -> str:
-    counts = Counter(
-        (
-            each.kind,
-            each.bytes,
-            "" if each.times == 1 else " in a loop" if each.times is None else f" {each.times} times",
-        )
-        for each in report.collectives
-    )
-    if not counts:
-        return "no collectives"
-    return ", ".join(
-        f"{count} {kind} of {in_bytes(size)}{how}" for (kind, size, how), count in counts.items()
-    )
+def _collectives(report: ProgramReport) -> list[str]:
+    """Return a line for all collectives of one kind and size."""
+    groups: dict[tuple[str, int, str, int | None], list[Collective]] = {}
+    for each in report.collectives:
+        groups.setdefault((each.kind, each.bytes, each.dtype, each.times), []).append(each)
+    return [_describe_group(group) for group in groups.values()] or ["no collectives"]
+
+
+def _describe_group(group: Sequence[Collective]) -> str:
+    one = group[0]
+    times = "" if one.times == 1 else " in a loop" if one.times is None else f" {one.times} times"
+    beside = sum(each.overlaps for each in group)
+    how = f", {beside} beside other work" if beside else ""
+    names = Counter(each.variable for each in group if each.variable)
+    listed = [name if count == 1 else f"{name} ({count})" for name, count in names.items()]
+    shown = ", ".join(listed[:_MOST_NAMES]) + (", ..." if len(listed) > _MOST_NAMES else "")
+    text = f"{len(group)} {one.kind} of {in_bytes(one.bytes)} in {one.dtype}{times}{how}"
+    return f"{text}: {shown}" if shown else text

@@ -198,6 +198,7 @@ class Program:
                 written, results = self._run(donated, kept, arguments)
             except jax.errors.JaxRuntimeError as error:
                 host.raise_own(error)
+                storage.refuse_exhausted(error, self._find_held())
                 raise
             if self.can_fail:
                 host.raise_failures(self.sites, self.placement)
@@ -227,6 +228,11 @@ class Program:
             # What a callback raises comes out here, before variables get values that were never computed.
             jax.block_until_ready(made)
         return made
+
+    def _find_held(self) -> list[tuple[keras.Variable, Any]]:
+        """Return the variables that devices have while the program runs, and where each lies."""
+        variables = [each for each in self._read if not isinstance(each, state.Parts)]
+        return [(each, place_of(each, self.placement)) for each in variables]
 
     def _act(self, streams: Sequence[regions.Stream], traced: Sequence[regions.Stream]) -> None:
         """Do what the function wants done with datasets."""

@@ -29,6 +29,7 @@ from ._capture import variable_of as variable_of
 from ._compiling import KeepsSlots as KeepsSlots
 from ._compiling import Listener as Listener
 from ._compiling import MadeProgram as MadeProgram
+from ._compiling import arguments_of as arguments_of
 from ._compiling import describe_compiled as describe_compiled
 from ._compiling import find_divided_batch as find_divided_batch
 from ._compiling import find_divided_dim as find_divided_dim

@@ -2,8 +2,9 @@
 
 import abc
 import dataclasses
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -221,6 +222,16 @@ def find_divided_dim(spec: jax.ShapeDtypeStruct) -> int | None:
     if not isinstance(spec.sharding, NamedSharding):
         return None
     return next((dim for dim, axis in enumerate(spec.sharding.spec) if axis is not None), None)
+
+
+def arguments_of(
+    made: MadeProgram,
+) -> Iterator[tuple[int, jax.ShapeDtypeStruct, keras.Variable | None]]:
+    """Return each array that a program takes: the number of its argument, its type, and whose value it is."""
+    for number, argument in enumerate(made.arguments):
+        variables = made.variables.get(number, ())
+        for spec, variable in itertools.zip_longest(jax.tree.leaves(argument), variables):
+            yield number, spec, variable
 
 
 class _Heard:

@@ -21,6 +21,8 @@ from ._host_state import HostState as HostState
 from ._interrupts import REFERENCES_IN_LIST as REFERENCES_IN_LIST
 from ._interrupts import REFERENCES_OF_ITS_OWN as REFERENCES_OF_ITS_OWN
 from ._interrupts import InterruptDeferred as InterruptDeferred
+from ._memory import describe_held as describe_held
+from ._memory import refuse_exhausted as refuse_exhausted
 from ._mesh_types import without_mesh as without_mesh
 from ._mesh_types import without_mesh_p as without_mesh_p
 from ._moves import Move as Move

@@ -259,6 +259,7 @@ def _reduce_in_parts(
             [specs[index] for index in divided],
             replicas.num_replicas_in_sync,
             [part for _, part in rests],
+            [targets[index].path for index in divided],
         )
         for index, part in zip(divided, parts, strict=True):
             reduced[index] = part

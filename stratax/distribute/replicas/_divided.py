@@ -31,12 +31,18 @@ def shard_spec(spec: PartitionSpec, mesh: Mesh) -> PartitionSpec | None:
     return own if SHARD_AXIS in own and mesh.shape[SHARD_AXIS] > 1 else None
 
 
-def gathering_of(part: Array, spec: PartitionSpec) -> regions.Gathering:
-    """Return how a replica gathers what devices of its group have in parts, and sums in parts."""
+def gathering_of(part: Array, spec: PartitionSpec, name: str) -> regions.Gathering:
+    """Return how a replica gathers what devices of its group have in parts, and sums in parts.
+
+    Args:
+        part: This device's part.
+        spec: How it is divided.
+        name: What a gather is called in profiles and compiled programs: the variable's name.
+    """
     return regions.Gathering(
         part,
-        lambda own, behind=None: gather_whole(own, spec, behind),
-        lambda value: over_replicas(lambda own: _sum_in_parts([own], [spec])[0], value),
+        jax.named_scope(name)(lambda own, behind=None: gather_whole(own, spec, behind)),
+        lambda value: over_replicas(lambda own: _sum_in_parts([own], [spec], [name])[0], value),
     )
 
 
@@ -60,6 +66,7 @@ def combine_in_parts(
     specs: Sequence[PartitionSpec],
     num_replicas: int,
     sums: Sequence[Any],
+    names: Sequence[str],
 ) -> list[Any]:
     """Combine values of all replicas, each device getting its part of the results.
 
@@ -69,12 +76,12 @@ def combine_in_parts(
         specs: How their results are divided.
         num_replicas: How many replicas there are.
         sums: This device's parts of sums over all replicas that are to be added; None for none.
+        names: What the sums are called in profiles and compiled programs: the paths of variables.
     """
 
     def combine(own: list[Any], sums: list[Any]) -> list[Any]:
-        parts = _sum_in_parts(
-            own, [spec for spec, value in zip(specs, values, strict=True) if value is not None]
-        )
+        given = [index for index, value in enumerate(values) if value is not None]
+        parts = _sum_in_parts(own, [specs[index] for index in given], [names[index] for index in given])
         rest = iter(parts)
         found = [None if value is None else next(rest) for value in values]
         totals = [
@@ -88,11 +95,14 @@ def combine_in_parts(
     return combined
 
 
-def _sum_in_parts(values: Sequence[Any], specs: Sequence[PartitionSpec]) -> list[Any]:
+def _sum_in_parts(values: Sequence[Any], specs: Sequence[PartitionSpec], names: Sequence[str]) -> list[Any]:
     """Return this device's parts of the sums of all replicas' arrays."""
     # Within a group first: what the groups exchange is a part then.
-    parts = [
-        jax.lax.psum_scatter(value, SHARD_AXIS, scatter_dimension=tuple(spec).index(SHARD_AXIS), tiled=True)
-        for value, spec in zip(values, specs, strict=True)
-    ]
+    parts = list(map(_scatter, values, specs, names))
     return list(parts if jax.lax.axis_size(REPLICA_AXES[0]) == 1 else jax.lax.psum(parts, REPLICA_AXES[0]))
+
+
+def _scatter(value: Array, spec: PartitionSpec, name: str) -> Any:
+    with jax.named_scope(name):
+        dim = tuple(spec).index(SHARD_AXIS)
+        return jax.lax.psum_scatter(value, SHARD_AXIS, scatter_dimension=dim, tiled=True)

@@ -273,13 +273,13 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         if self._divided_parts is None:
             # Types only.
             shape = NamedSharding(self._mesh, spec).shard_shape(tuple(variable.shape))
-            return gathering_of(jnp.zeros(shape, variable.dtype), spec)
+            return gathering_of(jnp.zeros(shape, variable.dtype), spec, variable.name)
         if id(variable) not in self._divided_parts:
             raise errors.TracingError(
                 "A replica's function read other variables when it was traced a second time. Expected: the same in "
                 f"each trace. Received: a read of {shown(variable.path)}. Create variables before the call."
             )
-        return gathering_of(self._divided_parts[id(variable)], spec)
+        return gathering_of(self._divided_parts[id(variable)], spec, variable.name)
 
     def _own_part(self, kept: ReplicaParts) -> Any:
         """Return this replica's own value, or something of its type, in a trace that only finds out that it is used."""

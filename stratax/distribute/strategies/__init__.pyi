@@ -28,6 +28,7 @@ from ._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStr
 from ._one_device import OneDeviceStrategy as OneDeviceStrategy
 from ._one_device import default_strategy as default_strategy
 from ._ownership import creating as creating
+from ._ownership import list_places as list_places
 from ._ownership import make_beside as make_beside
 from ._ownership import noting as noting
 from ._ownership import own as own

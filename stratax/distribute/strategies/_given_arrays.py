@@ -133,7 +133,9 @@ def sum_in_parts(op: ReduceOp, array: Array, place: NamedSharding) -> Array:
         return jax.lax.with_sharding_constraint(total, place)
 
     def combine(own: Array) -> Array:
-        (part,) = combine_in_parts(op, [jnp.squeeze(own, 0)], [spec], count_replicas(place.mesh), [None])
+        (part,) = combine_in_parts(
+            op, [jnp.squeeze(own, 0)], [spec], count_replicas(place.mesh), [None], ["reduce"]
+        )
         return part
 
     mapped = map_over_replicas(combine, place.mesh, PartitionSpec(REPLICA_AXES), spec)

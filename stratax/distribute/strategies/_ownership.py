@@ -18,6 +18,7 @@ from stratax import errors
 from stratax.base.surroundings import Slot
 from stratax.core import Variable, cpu, state, storage
 from stratax.distribute.replicas import get_strategy, has_strategy, is_default
+from stratax.distribute.strategies._placement import OnDevices
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
@@ -59,13 +60,33 @@ def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
     created: list[weakref.ref[keras.Variable]] = []
     _CREATED.set((*_CREATED.get(), created))
     try:
-        yield
-    finally:
-        # By identity: scopes of generators may end in another order than they began.
-        _CREATED.set(tuple(other for other in _CREATED.get() if other is not created))
-        # Once each, though Keras finds a variable's layout twice: the chief's values travel.
-        left = {id(variable): variable for reference in created if (variable := reference()) is not None}
-        _place(list(left.values()), strategy)
+        try:
+            yield
+        finally:
+            # By identity: scopes of generators may end in another order than they began.
+            _CREATED.set(tuple(other for other in _CREATED.get() if other is not created))
+            _place(_list_made(created), strategy)
+    except jax.errors.JaxRuntimeError as error:
+        storage.refuse_exhausted(error, list_places(_list_made(created), strategy))
+        raise
+
+
+def _list_made(created: list[weakref.ref[keras.Variable]]) -> list[keras.Variable]:
+    """Return variables that a scope has created and somebody holds, but for those whose first value failed."""
+    # Once each, though Keras finds a variable's layout twice: the chief's values travel.
+    found = {id(variable): variable for reference in created if (variable := reference()) is not None}
+    return [
+        each for each in found.values() if storage.store_of(each) is not None or "_value" in each.__dict__
+    ]
+
+
+def list_places(
+    variables: Iterable[keras.Variable], strategy: "Strategy"
+) -> list[tuple[keras.Variable, jax.sharding.Sharding | None]]:
+    """Return where each variable of a strategy lies; None for wherever JAX has put it."""
+    placement = strategy.extended.placement
+    whole = placement.storage if isinstance(placement, OnDevices) else None
+    return [(variable, storage.sharding_in(variable, whole)) for variable in variables]
 
 
 def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:

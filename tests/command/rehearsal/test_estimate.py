@@ -1,5 +1,7 @@
 """The roofline: the slowest of computing, memory and links."""
 
+import dataclasses
+
 import pytest
 
 from stratax.command.rehearsal import Collective, estimate, parse_topology
@@ -75,3 +77,18 @@ def test_a_dispatch_takes_the_host_its_time_which_its_steps_share():
     assert (found.bound, found.is_shorter_than_latencies) == ("dispatch", True)
     assert estimate(v5e, 1e6, 1e3, [], steps=50).dispatch == pytest.approx(found.dispatch / 50)
     assert not estimate(v5e, 197e12, 1e3, []).is_shorter_than_latencies
+
+
+def test_what_goes_on_beside_work_takes_no_time_of_its_own_and_for_the_rest_a_chip_waits():
+    v5e = parse_topology("v5e:2x4")
+    waiting = all_reduce(100e9)
+    beside = dataclasses.replace(waiting, overlaps=True)
+    computing = estimate(v5e, 197e12, 0, [])
+    alone = estimate(v5e, 0, 0, [waiting])
+    assert estimate(v5e, 197e12, 0, [waiting]).seconds == pytest.approx(computing.seconds + alone.seconds)
+    hidden = estimate(v5e, 197e12, 0, [beside])
+    assert hidden.seconds == pytest.approx(max(computing.seconds, alone.seconds))
+    assert hidden.hidden == pytest.approx(alone.seconds)
+    both = estimate(v5e, 197e12, 0, [beside, waiting])
+    assert both.seconds == pytest.approx(alone.seconds + max(computing.seconds, alone.seconds))
+    assert both.bound == "links"

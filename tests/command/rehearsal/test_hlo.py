@@ -103,3 +103,23 @@ ENTRY %main (p: f32[2]) -> f32[2] {
 
 def test_text_without_a_program_has_no_collectives():
     assert collectives_of("") == []
+
+
+def test_a_collective_says_what_it_is_called_and_whether_something_else_goes_on():
+    name = 'metadata={op_name="jit(f)/jvp(model)/up/kernel/all_gather" stack_frame_id=2}'
+    lines = [
+        f"%g = bf16[8]{{0}} all-gather(%p), replica_groups={{{{0,1}}}}, dimensions={{0}}, {name}",
+        "%s = (f32[4]{0}, f32[8]{0}) all-gather-start(%p), replica_groups={{0,1}}, dimensions={0}",
+        'ROOT %d = f32[8]{0} dot(%g, %g), metadata={op_name="jit(f)/model/up/dot"}',
+        "%e = f32[8]{0} bitcast(%d)",
+        "%r = f32[8]{0} all-reduce(%e), replica_groups={{0,1}}, to_apply=%add",
+        "%t = (f32[8]{0}, f32[2]{0}) all-reduce(%p, %p), replica_groups={{0,1}}, to_apply=%add",
+    ]
+    text = ENTRY.replace("OPERATIONS", "\n".join(f"  {line}" for line in lines))
+    gather, start, summed, several = collectives_of(text)
+    assert (gather.dtype, gather.elements, gather.overlaps) == ("bfloat16", 8, False)
+    assert gather.operation == "jit(f)/jvp(model)/up/kernel/all_gather"
+    assert (start.elements, start.overlaps, start.operation) == (8, True, "")
+    # The compiler drops the names of sums: what they are of has one.
+    assert summed.operation == "jit(f)/model/up/dot"
+    assert several.elements == 0

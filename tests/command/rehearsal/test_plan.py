@@ -17,7 +17,7 @@ def report(name, seconds, links=0.0, batch=0, dispatch=0.0):
         compile_seconds=1.0,
         memory=SMALL,
         examples=batch or 32 * topology.num_devices,
-        estimate=Estimate(compute=seconds, memory=0.0, links=links, dispatch=dispatch),
+        estimate=Estimate(compute=seconds, memory=0.0, links=links, dispatch=dispatch, hidden=links),
         batch=batch,
     )
 

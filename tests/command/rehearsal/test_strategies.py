@@ -62,27 +62,60 @@ def test_a_step_of_fit_has_one_packed_all_reduce(trained, name):
     assert report.memory.weights == PARAMETERS * 4
 
 
-@pytest.mark.parametrize(("count", "name", "steps"), [(8, "v3-8", 1), (8, "v5e-8", 1), (8, "v3-8", 2)])
-def test_devices_that_have_parts_gather_each_weight_twice_and_sum_each_gradient_once(count, name, steps):
+@pytest.mark.parametrize(
+    ("count", "replicas", "name", "steps"),
+    [(8, 1, "v3-8", 1), (8, 1, "v5e-8", 1), (8, 1, "v3-8", 2), (8, 1, "v5e:4x4", 1), (2, 2, "v5e:4x4", 1)],
+)
+def test_devices_that_have_parts_gather_each_weight_twice_and_sum_each_gradient_once(
+    count, replicas, name, steps
+):
     width, layers = 128, 3
-    strategy = sx.distribute.ShardedStrategy(DEVICES[:count])
+    strategy = sx.distribute.ShardedStrategy(DEVICES[:count], replicas=replicas)
     with strategy.scope():
-        inner = [keras.layers.Dense(width, "relu") for _ in range(layers)]
-        model = keras.Sequential([keras.Input((width,)), *inner])
+        inner = [keras.layers.Dense(width, "relu", name=f"layer_{index}") for index in range(layers)]
+        model = keras.Sequential([keras.Input((width,)), *inner], name="model")
         model.compile("adam", "mse", steps_per_execution=steps)
     x = np.zeros((32, width), "float32")
     (made,) = caught_in(lambda: model.fit(x, x, batch_size=16, verbose=0))
     report = compiled(made, name)
-    kernel = width * width
+    kernel, parts = width * width, report.topology.num_devices // replicas
     gathers = [each for each in report.collectives if each.kind == "all-gather" and each.bytes >= kernel]
-    # Forward, and backward but for the first layer's, of which nobody wants the gradient of the input.
-    assert len(gathers) == 2 * layers - 1
-    # Nothing else of that size travels but the gradients, each by itself.
-    sums = [each for each in report.collectives if each.kind != "all-gather" and each.bytes >= kernel]
-    assert [each.bytes for each in sums] == [kernel * 4] * layers
+    # Forward, and backward but for the first layer's, of which nobody wants the gradient of the input. What is
+    # multiplied as bfloat16 travels so.
+    kernels = [f"model/layer_{index}/kernel" for index in range(layers)]
+    assert sorted(each.variable for each in gathers) == sorted([*kernels, *kernels[1:]])
+    assert {(each.dtype, each.elements, each.group) for each in gathers} == {("bfloat16", kernel, parts)}
+    # Nothing else of that size travels but the gradients, each by itself: within a group, and its parts among groups.
+    sums = [each for each in report.collectives if each.kind != "all-gather" and each.bytes >= kernel * 4]
+    assert [(each.dtype, each.bytes, each.group) for each in sums] == [
+        ("float32", kernel * 4, parts)
+    ] * layers
+    assert sorted(each.variable for each in sums) == kernels
+    small = [each for each in report.collectives if each not in (*gathers, *sums)]
+    # Biases, metrics and, among groups, parts of gradients.
+    assert sum(each.bytes for each in small) <= (layers * (kernel // parts + width) + 8) * 4
     whole = layers * width * 4
-    assert report.memory.weights == layers * kernel * 4 // count + whole
-    assert report.memory.slots <= 2 * (layers * kernel * 4 // count + whole) + 16
+    assert report.memory.weights == layers * kernel * 4 // parts + whole
+    assert report.memory.slots <= 2 * (layers * kernel * 4 // parts + whole) + 16
+    assert report.examples == 16 // strategy.num_replicas_in_sync * report.topology.num_devices
+
+
+def test_what_does_not_fit_names_the_largest_variables_and_a_rule_that_divides_them():
+    strategy = sx.distribute.ShardedStrategy(DEVICES[:1], layout={"rows/embeddings": None})
+    with strategy.scope(), sx.tpu.abstract_variables():
+        rows = keras.layers.Embedding(1 << 21, 1024, name="rows")
+        model = keras.Sequential([keras.Input((4,)), rows, keras.layers.Dense(8)], name="model")
+        model.compile("sgd", "mse")
+    ids, labels = (
+        jax.ShapeDtypeStruct(shape, np.dtype(dtype))
+        for shape, dtype in (((16, 4), "int32"), ((16, 4, 8), "float32"))
+    )
+    failure = sx.tpu.compile(model, "v5e:4x4", ids, labels).failure
+    assert failure.kind == "memory"
+    assert (
+        "the largest: 'model/rows/embeddings' of shape (2097152, 1024) 8,589,934,592 bytes, whole: "
+        "layout={'model/rows/embeddings$': ('shard', None)} divides it by 16" in failure.remedy
+    )
 
 
 def test_several_steps_in_a_dispatch_add_up_metrics_once():

@@ -1,16 +1,20 @@
 """Bytes to and from a device's memory, as a compiled program's text tells them."""
 
-from stratax.command.rehearsal._traffic import traffic_of
+import pytest
+
+from stratax.command.rehearsal._traffic import count_repeated, traffic_of
 
 # A matrix of 64 x 128 floats is 32 KiB, a row of it 512 bytes.
 MATRIX, ROW = 32768, 512
 
 
-def of(entry, *computations):
+def text_of(entry, *computations):
     lines = "\n".join(f"  {line}" for line in entry)
-    return traffic_of(
-        "\n".join([*computations, f"ENTRY %main (p: f32[64,128]) -> f32[64,128] {{\n{lines}\n}}"])
-    )
+    return "\n".join([*computations, f"ENTRY %main (p: f32[64,128]) -> f32[64,128] {{\n{lines}\n}}"])
+
+
+def of(entry, *computations, steps=1):
+    return traffic_of(text_of(entry, *computations), steps)
 
 
 P = "%p = f32[64,128]{1,0:T(8,128)} parameter(0)"
@@ -81,7 +85,7 @@ def test_arrays_that_are_changed_in_place_count_with_what_is_new():
     assert of([P, *others, fused], added) == 3 * ROW
 
 
-def test_loops_count_once_and_of_branches_the_largest():
+def test_loops_count_as_often_as_is_known_and_of_branches_the_largest():
     loop = """%body (t: (f32[64,128])) -> (f32[64,128]) {
   %t = (f32[64,128]{1,0}) parameter(0)
   %g = f32[64,128]{1,0} get-tuple-element(%t), index=0
@@ -91,6 +95,10 @@ def test_loops_count_once_and_of_branches_the_largest():
     entry = [P, "%t = (f32[64,128]{1,0}) tuple(%p)"]
     ran = "ROOT %w = (f32[64,128]{1,0}) while(%t), condition=%more, body=%body"
     assert of([*entry, ran], loop) == 2 * MATRIX
+    known = ran + ', backend_config={"known_trip_count":{"n":"5"}}'
+    assert of([*entry, known], loop) == 10 * MATRIX
+    # Steps count once.
+    assert of([*entry, known], loop, steps=5) == 2 * MATRIX
     none = "%none (t: (f32[64,128])) -> (f32[64,128]) {\n  ROOT %t = (f32[64,128]{1,0}) parameter(0)\n}"
     chosen = "ROOT %c = (f32[64,128]{1,0}) conditional(%i, %t, %t), branch_computations={%none, %body}"
     index = "%i = s32[]{:S(6)} parameter(1)"
@@ -100,3 +108,23 @@ def test_loops_count_once_and_of_branches_the_largest():
 def test_reserving_memory_moves_nothing():
     reserved = '%c = f32[64,128]{1,0} custom-call(), custom_call_target="AllocateBuffer"'
     assert of([P, reserved, "ROOT %d = f32[64,128]{1,0} add(%p, %c)"]) == 3 * MATRIX
+
+
+def test_products_of_loops_count_as_often_as_is_known():
+    square = """%body (t: (f32[64,64])) -> (f32[64,64]) {
+  %t = (f32[64,64]{1,0}) parameter(0)
+  %g = f32[64,64]{1,0} get-tuple-element(%t), index=0
+  %n = f32[64,64]{1,0} dot(%g, %g), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT %u = (f32[64,64]{1,0}) tuple(%n)
+}"""
+    entry = [
+        "%p = f32[64,64]{1,0} parameter(0)",
+        "%d = f32[64,64]{1,0} dot(%p, %p), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+        "%t = (f32[64,64]{1,0}) tuple(%d)",
+        "ROOT %w = (f32[64,64]{1,0}) while(%t), condition=%more, body=%body, "
+        'backend_config={"known_trip_count":{"n":"5"}}',
+    ]
+    text = text_of(entry, square)
+    assert count_repeated(text) == pytest.approx(6 / 2)
+    assert count_repeated(text, steps=5) == 1.0
+    assert count_repeated(text_of([P])) == 1.0
