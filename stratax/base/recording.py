@@ -73,6 +73,13 @@ def recordable(function: _Function) -> _Function:
     return cast(_Function, call_recorded)
 
 
+def makes_dataset(function: _Function) -> _Function:
+    """Have a function that makes a dataset hand calls to the recorder as :func:`recordable` does."""
+    made = recordable(function)
+    made.makes_dataset = True  # type: ignore[attr-defined]
+    return made
+
+
 def composite(function: _Function) -> _Function:
     """Have a function hand calls to the recorder as :func:`recordable` does.
 

@@ -1,4 +1,5 @@
 from .dataset._dataset import Dataset as Dataset
+from .dataset._one_shot import make_initializable_iterator as make_initializable_iterator
 from .dataset._one_shot import make_one_shot_iterator as make_one_shot_iterator
 from .dataset._options import AutoShardPolicy as AutoShardPolicy
 from .dataset._options import AutotuneOptions as AutotuneOptions

@@ -855,3 +855,91 @@ def decisions_and_loops(tf):
         found = [sess.run(everything, {x: numbers(3, seed=s) * s, n: s}) for s in (0, 1, 2, 4)]
         found += [sess.run(write, {n: 0}), sess.run(write, {n: 2}), sess.run(v)]
     return found, total.shape.as_list()
+
+
+@case
+def iterators(tf):
+    data = tf.data
+    found = []
+    once = data.make_one_shot_iterator(data.Dataset.range(5).map(lambda e: e * 2).batch(2))
+    element = once.get_next()
+    features = tf.placeholder(tf.float32, [None, 2])
+    labels = tf.placeholder(tf.int32, [None])
+    rows = data.Dataset.from_tensor_slices({"x": features, "y": labels}).repeat(2).batch(3)
+    fed = data.make_initializable_iterator(rows)
+    batch = fed.get_next()
+    w = tf.Variable([1.0, 2.0])
+    score = tf.reduce_sum(batch["x"] * w, 1) + tf.cast(batch["y"], tf.float32)
+    first, second = data.Dataset.range(3), data.Dataset.range(10, 12)
+    either = data.Iterator.from_structure(data.get_output_types(first), data.get_output_shapes(first))
+    number = either.get_next()
+    starts = either.make_initializer(first), either.make_initializer(second)
+    handle = tf.placeholder(tf.string, shape=[])
+    chosen = data.Iterator.from_string_handle(
+        handle, data.get_output_types(first), data.get_output_shapes(first)
+    )
+    squared = chosen.get_next() * 2
+    own = data.make_one_shot_iterator(first.repeat()), data.make_initializable_iterator(second)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        while True:
+            try:
+                found.append(sess.run(element))
+            except tf.errors.OutOfRangeError:
+                break
+        try:
+            sess.run(batch)
+        except tf.errors.FailedPreconditionError:
+            found.append("not begun")
+        for count in (4, 2):
+            sess.run(fed.initializer, {features: numbers(count, 2), labels: labels_of(count, 5)})
+            while True:
+                try:
+                    found.append(sess.run([score, batch]))
+                except tf.errors.OutOfRangeError:
+                    break
+        for start in starts:
+            sess.run(start)
+            found.append([sess.run(number), sess.run(number + 1)])
+        handles = sess.run([each.string_handle() for each in own])
+        sess.run(own[1].initializer)
+        found += [sess.run(squared, {handle: handles[i]}) for i in (0, 1, 0, 1)]
+    return found, batch["x"].shape.as_list(), element.shape.as_list()
+
+
+@case
+def summaries(tf):
+    x = tf.placeholder(tf.float32, [None])
+    w = tf.Variable([1.0, 2.0], name="w")
+    with tf.name_scope("train"):
+        loss = tf.summary.scalar("loss", tf.reduce_mean(x))
+    tf.summary.histogram("weights", w)
+    tf.summary.scalar("plain", 3.0)
+    merged = tf.summary.merge_all()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        text, alone = sess.run([merged, loss], {x: [1.0, 2.0, 3.0]})
+    message = tf.Summary.FromString(text)
+    return (
+        [[each.tag, each.simple_value] for each in message.value],
+        [each.histo.num for each in message.value],
+        tf.Summary.FromString(alone).value[0].simple_value,
+    )
+
+
+@case
+def text_and_tables(tf):
+    words = tf.placeholder(tf.string, [None])
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(tf.constant(["a", "b"]), tf.constant([1, 2], tf.int32)), -1
+    )
+    ids = table.lookup(words)
+    embedded = tf.nn.embedding_lookup(tf.constant(numbers(4, 2)), ids + 1)
+    joined = tf.string_join([words, tf.constant("!")])
+    n = tf.placeholder(tf.float32, [])
+    shown = tf.as_string(tf.cast(n * 2.0, tf.int32))
+    doubled = tf.py_func(lambda value: (value * 3).astype("float32"), [n], tf.float32)
+    with tf.Session() as sess:
+        sess.run(tf.tables_initializer())
+        feed = {words: ["b", "zz", "a"], n: 4.0}
+        return sess.run([ids, embedded, joined, shown, doubled + 1.0], feed), words.dtype.name

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax.base.recording import makes_dataset
 from stratax.base.shown import shown
 from stratax.base.surroundings import Slot
 from stratax.base.tracing import TRACING
@@ -23,7 +24,14 @@ from stratax.data.elements import (
     flatten,
     refuse_numpy,
 )
-from stratax.data.iteration import DatasetIterator, Epochs, Iteration, tracing_region
+from stratax.data.iteration import (
+    GRAPH_ITERATORS,
+    DatasetIterator,
+    Epochs,
+    Iteration,
+    graph_iterators,
+    tracing_region,
+)
 from stratax.data.plan import Node, as_count, check_callable, fingerprint, make_order, threads_of, walk
 from stratax.errors import BadArgumentError, BadTypeError, DataError, OutOfRangeError, UnimplementedError
 
@@ -75,11 +83,13 @@ class Dataset(Selecting, Grouping):
     # Sources
 
     @staticmethod
+    @makes_dataset
     def from_tensors(tensors: PyTree, name: str | None = None) -> "Dataset":
         """Make a Dataset of one element: `tensors` whole."""
         return Dataset(sources.as_slices("Tensor", tensors, add_axis=True))
 
     @staticmethod
+    @makes_dataset
     def from_tensor_slices(tensors: PyTree, name: str | None = None) -> "Dataset":
         """Make a Dataset of the slices of an array, or of all arrays of a structure, along the first axis.
 
@@ -731,8 +741,21 @@ class Dataset(Selecting, Grouping):
 
     def make_one_shot_iterator(self) -> Any:
         """Return an iterator, as TensorFlow 1: see :func:`stratax.data.make_one_shot_iterator`."""
+        if (graph := GRAPH_ITERATORS.get()) is not None:
+            return graph.one_shot(self)
         make = ONE_SHOT.get()
         return iter(self) if make is None else make(self)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
+        """Return an iterator of a graph, which a session initializes, as TensorFlow 1.
+
+        Args:
+            shared_name: Ignored.
+
+        Raises:
+            BadArgumentError: If no graph is built.
+        """
+        return graph_iterators("make_initializable_iterator").initializable(self)
 
     def as_numpy_iterator(self) -> DatasetIterator:
         """Iterate like `iter`: elements are NumPy arrays, scalars and `bytes`; sparse ones come as dense arrays.

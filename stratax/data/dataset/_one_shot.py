@@ -228,6 +228,19 @@ class OneShotIterator:
         return unflatten(structure, [ElementPart(self, *numbered) for numbered in enumerate(specs)])
 
 
+def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Any:
+    """Return an iterator of a graph, which a session initializes, as `tf.compat.v1.data.make_initializable_iterator`.
+
+    Args:
+        dataset: The dataset.
+        shared_name: Ignored.
+
+    Raises:
+        BadArgumentError: If no graph is built.
+    """
+    return dataset.make_initializable_iterator(shared_name)
+
+
 def make_one_shot_iterator(dataset: Dataset) -> OneShotIterator | DatasetIterator:
     """Return an iterator, as `tf.compat.v1.data.make_one_shot_iterator`.
 

@@ -12,7 +12,9 @@ import numpy as np
 from stratax.base.recording import NOT_RECORDED
 from stratax.base.tracing import PIPELINE, TRACING, is_traced
 from stratax.base.typing import DTypeLike, PyTree, TensorLike
+from stratax.data.elements import DType, TensorShape
 from stratax.seams import jax_arrays
+from stratax.summary.forms import SummaryRecord
 from stratax.tensorflow.graph import _trial
 from stratax.tensorflow.graph._evaluation import find_symbols, is_leaf
 from stratax.tensorflow.graph._nodes import Abstract, GraphCall, GraphOperation, GraphTensor
@@ -93,6 +95,8 @@ class Building(Recording):
 
     def __init__(self, scope: BuiltScope) -> None:
         self._scope = scope
+        # Makes a dataset of tensors: whoever knows iterators says how.
+        self.make_dataset: Callable[..., Any] = GraphCall
         self._signatures: dict[Any, inspect.Signature] = {}
 
     def record_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -101,15 +105,71 @@ class Building(Recording):
         args = tuple(list(each) if isinstance(each, Iterator) else each for each in args)
         if not find_symbols((args, kwargs)) and not _is_of_graph(args, kwargs):
             return NOT_RECORDED
+        if getattr(function, "makes_dataset", False):
+            return self._give_dataset(function, args, kwargs)
+        if getattr(function, "__name__", "") in ("py_func", "numpy_function", "py_function"):
+            return self._add_python(*args, **kwargs)
         return self.add(function, args, kwargs)
+
+    def _add_python(
+        self,
+        func: Callable[..., Any],
+        inp: Sequence[Any] = (),
+        Tout: Any = None,
+        stateful: bool = True,
+        name: str | None = None,
+    ) -> Any:
+        """Add a call of a function of Python's, on the host: its results' shapes are not known."""
+        is_one = not isinstance(Tout, list | tuple)
+        dtypes = [DType(each) for each in ([Tout] if is_one else Tout)]
+
+        def call(operands: list[Any]) -> list[Any]:
+            found = func(*[np.asarray(each) for each in operands])
+            values = (
+                [found] if len(dtypes) == 1 and not isinstance(found, list | tuple) else list(found or ())
+            )
+            return [np.asarray(each, np.dtype(kind)) for each, kind in zip(values, dtypes, strict=True)]
+
+        made = self._add_typed(
+            call, (list(inp),), [(TensorShape(None), each) for each in dtypes], name or "PyFunc", "PyFunc"
+        )
+        return made[0] if is_one else made
+
+    def _add_typed(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        specs: Sequence[tuple[Any, Any]],
+        name: str,
+        kind: str,
+    ) -> list[GraphTensor]:
+        """Add a call that the host makes, whose results' types are given."""
+        call = self._make_call(function, args)
+        call.is_on_host = True
+        for each in find_symbols(args):
+            if isinstance(each, GraphTensor):
+                call.add_input(each)
+        call.find_order()
+        results = _Results(self._scope, call, name, kind)
+        for index, (shape, dtype) in enumerate(specs):
+            results.add_tensor(index, _trial.stand_ins(shape, dtype), dtype)
+        call.results = list(results.tensors)
+        results.finish()
+        return results.tensors
+
+    def _give_dataset(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not find_symbols((args, kwargs)):
+            return NOT_RECORDED
+        return self.make_dataset(self, function, args, kwargs)
 
     def compute(self, function: Callable[..., Any], operands: tuple[Any, ...], kind: str) -> Any:
         """Add an operator."""
         return self.add(function, operands, {}, kind=kind)
 
     def convert(self, tensor: GraphTensor) -> Any:
-        """Refuse to give a value."""
-        return tensor._refuse()
+        """Return the value of a constant, which tables are made of; refuse to give others."""
+        found = tensor.find_constant()
+        return tensor._refuse() if found is None else found
 
     def add(
         self,
@@ -341,7 +401,11 @@ class _Results:
             tensor.is_assigned, tensor.op = True, operation
             operation.outputs.append(tensor)
             return tensor
-        return self.add_tensor(index, abstracts) if abstracts else leaf
+        if not abstracts:
+            return leaf
+        tensor = self.add_tensor(index, abstracts)
+        tensor.is_summary = isinstance(leaf, SummaryRecord)
+        return tensor
 
     def _add_operation(self, name: str, index: int | None) -> GraphOperation:
         call = self._call

@@ -14,6 +14,8 @@ from stratax.base.shown import shown
 from stratax.base.surroundings import Slot, Surroundings
 from stratax.base.typing import PyTree
 from stratax.core.state import make_generator
+from stratax.data.iteration import GRAPH_ITERATORS
+from stratax.tensorflow.graph._iterators import GraphIterators
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
 from stratax.tensorflow.graph._scope import GraphScope
 from stratax.tensorflow.v1 import control_dependencies
@@ -56,6 +58,7 @@ class Graph(ModelGraph):
         self.lock = threading.RLock()
         self._numbers = itertools.count()
         self._session: Any = None
+        self._iterators = GraphIterators(scope.building)
         self._generator: keras.random.SeedGenerator | None = None
         self.finalized = False
 
@@ -92,7 +95,7 @@ class Graph(ModelGraph):
 
     def surroundings(self) -> Surroundings:
         """Return what makes it the default graph of a thread."""
-        return self.scope.surroundings() | _GRAPH.holding(self)
+        return self.scope.surroundings() | _GRAPH.holding(self) | GRAPH_ITERATORS.holding(self._iterators)
 
     @contextlib.contextmanager
     def as_default(self) -> Iterator["Graph"]:

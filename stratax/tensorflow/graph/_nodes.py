@@ -97,6 +97,8 @@ class GraphTensor:
     op: "GraphOperation"
     place: int = 0
     is_assigned = False
+    # Whether its value is a summary.
+    is_summary = False
 
     def __init__(
         self, call: "GraphCall", index: int, trials: dict[int, Abstract], dtype: DTypeLike | None = None
@@ -169,6 +171,12 @@ class GraphTensor:
             number: jax.ShapeDtypeStruct([size or 1 for size in merged.as_list()], trial.dtype)
             for number, trial in self.trials.items()
         }
+
+    def find_constant(self) -> np.ndarray | None:
+        """Return its value, if that is known while the graph is built."""
+        first = next(iter(self.trials.values()))
+        is_known = isinstance(first, np.ndarray) and not self.call.inputs and self.call.function is not None
+        return first if is_known else None  # type: ignore[return-value]
 
     def consumers(self) -> list["GraphOperation"]:
         """Return the operations that compute with it."""
@@ -285,6 +293,8 @@ class GraphOperation(Operation):
     """
 
     is_of_graph = True
+    # What it does on the host, before anything is computed, with the session and what is fed.
+    begins: Callable[[Any, Any], None] | None = None
     control_inputs: tuple["GraphOperation", ...]
 
     def __init__(
@@ -379,6 +389,7 @@ class GraphCall:
         writes: The variables that its operations write.
         results: What it gives: tensors, operations, and what has no part in a graph.
         is_behind: Whether what it computes may depend on operations that have run.
+        is_on_host: Whether it is made on the host, with values.
         source: Gives its results on the host in each run, for what is taken from a dataset; None for others.
     """
 
@@ -395,6 +406,7 @@ class GraphCall:
     results: list[Any] = dataclasses.field(default_factory=list)
     is_behind: bool = False
     source: Any = None
+    is_on_host: bool = False
 
     def add_input(self, tensor: "GraphTensor") -> None:
         """Note that it computes with a tensor."""

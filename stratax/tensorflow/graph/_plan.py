@@ -12,6 +12,7 @@ from stratax import errors
 from stratax.base.tracing import is_traced
 from stratax.base.typing import TensorLike
 from stratax.core import Function
+from stratax.summary.forms import SummaryRecord
 from stratax.tensorflow.graph._evaluation import Evaluation
 from stratax.tensorflow.graph._gradients import differentiate
 from stratax.tensorflow.graph._nodes import GraphCall, GraphOperation, GraphTensor, describe_dtype
@@ -97,6 +98,7 @@ class Plan:
 
     Attributes:
         sources: The calls whose values the host gives, before each run.
+        begins: What is done on the host first.
         needs: The variables that need a value.
         writes: The variables that have one behind a run.
     """
@@ -107,10 +109,20 @@ class Plan:
         self._fed = list(fed)
         calls, operations = find_needed(self.fetches, {id(each) for each in fed})
         self.sources = [call for call in calls if call.source is not None]
+        self.begins = [each.begins for each in operations if each.begins is not None]
         # What the host gives is fed.
         self._fed += [each for call in self.sources for each in call.results]
         known = {id(each) for each in self._fed}
         computed = [call for call in calls if call.source is None]
+        self._before, self._behind, computed = divide_by_host(computed, known)
+        self._given = list(self._fed)
+        self._fed += [each for call in self._before for each in _tensors_of(call)]
+        known.update(map(id, self._fed))
+        # What the program gives: what is fetched of it, and what the host computes with behind it.
+        on_host = {*known, *(id(each) for call in self._behind for each in _tensors_of(call))}
+        wanted = [each for each in self.fetches if id(each) not in on_host]
+        wanted += [each for call in self._behind for each in call.inputs if id(each) not in on_host]
+        self._outputs = list({id(each): each for each in wanted}.values())
         for call in computed:
             if call.function is None:
                 raise _missing_feed(call.results[0])
@@ -129,9 +141,13 @@ class Plan:
                     self._watched.setdefault(key, []).append(each)
         self.needs, self.writes = self._find_variables()
         self._constants: dict[int, Any] = {}
-        self._varying = list(range(len(self._fed)))
+        self._varying = [index for index, each in enumerate(self._fed) if not _is_text(each)]
         self._functions: dict[Any, Function] = {}
         self._may_fix = True
+        has_fed = any(id(each) in known for each in self.fetches)
+        self._has_host = (
+            bool(self._before or self._behind) or has_fed or len(self._outputs) != len(self.fetches)
+        )
 
     def _find_variables(self) -> tuple[list[Any], list[Any]]:
         needs: dict[int, Any] = {}
@@ -158,6 +174,33 @@ class Plan:
 
         Args:
             values: NumPy arrays for what is fed, and what sources give.
+        """
+        if not self._has_host:
+            return self._run(values)
+        found = {id(tensor): value for tensor, value in zip(self._given, values, strict=True)}
+        self._compute_on_host(self._before, found)
+        made = self._run([found[id(tensor)] for tensor in self._fed])
+        found |= {id(each): value for each, value in zip(self._outputs, made, strict=True)}
+        self._compute_on_host(self._behind, found)
+        return [found.get(id(each)) for each in self.fetches]
+
+    def _compute_on_host(self, calls: Sequence[GraphCall], found: dict[int, Any]) -> None:
+        """Make calls on the host, with values, and add what they give to those."""
+        if not calls:
+            return
+        run = Run(self._scope, found)
+        with self._scope.evaluating(run):
+            for call in calls:
+                run.compute_call(call)
+                for tensor in _tensors_of(call):
+                    value = run.value(tensor)
+                    found[id(tensor)] = value if isinstance(value, SummaryRecord) else np.asarray(value)
+
+    def _run(self, values: Sequence[Any]) -> list[Any]:
+        """Run the program; return what it gives.
+
+        Args:
+            values: NumPy arrays for what is fed to it.
         """
         while True:
             key = tuple(
@@ -204,7 +247,8 @@ class Plan:
             fixed: Values that are constants of the program.
         """
         given = dict(zip(self._varying, varying, strict=True)) | fixed
-        run = Run(self._scope, {id(tensor): given[index] for index, tensor in enumerate(self._fed)})
+        fed = {id(tensor): given[index] for index, tensor in enumerate(self._fed) if index in given}
+        run = Run(self._scope, fed)
         with self._scope.evaluating(run, list(varying), differentiates=self._differentiates):
             for tensor in self._watched.get(None, ()):
                 run.watch(tensor)
@@ -212,7 +256,9 @@ class Plan:
                 self._compute(run, call)
             # Before operations run: of what does not depend on them, the values are those of before.
             found = {
-                index: self._read(run, each) for index, each in enumerate(self.fetches) if not _is_later(each)
+                index: self._read(run, each)
+                for index, each in enumerate(self._outputs)
+                if not _is_later(each)
             }
             for item in self._rest:
                 if isinstance(item, GraphCall):
@@ -220,10 +266,10 @@ class Plan:
                 else:
                     run.run_operation(item)
             found |= {
-                index: self._read(run, each) for index, each in enumerate(self.fetches) if _is_later(each)
+                index: self._read(run, each) for index, each in enumerate(self._outputs) if _is_later(each)
             }
             run.end()
-        return [found[index] for index in range(len(self.fetches))]
+        return [found[index] for index in range(len(self._outputs))]
 
     def _compute(self, run: Run, call: GraphCall) -> None:
         run.compute_call(call)
@@ -235,6 +281,46 @@ class Plan:
             return None
         value = fetch.value if isinstance(fetch, keras.Variable) else run.value(fetch)
         return value if not is_traced(value) else jnp.array(value, copy=True)
+
+
+def _is_text(tensor: GraphTensor) -> bool:
+    return np.dtype(tensor.dtype).hasobject
+
+
+def _tensors_of(call: GraphCall) -> list[GraphTensor]:
+    return [each for each in call.results if isinstance(each, GraphTensor)]
+
+
+def divide_by_host(
+    calls: Sequence[GraphCall], known: set[int]
+) -> tuple[list[GraphCall], list[GraphCall], list[GraphCall]]:
+    """Return the calls that the host makes before a program and behind it, and those of the program.
+
+    Args:
+        calls: Calls in the order of the graph.
+        known: The ids of tensors that are fed.
+
+    Raises:
+        UnimplementedError: If the program computes with text that depends on its own results.
+    """
+    before: list[GraphCall] = []
+    behind: list[GraphCall] = []
+    program: list[GraphCall] = []
+    early, late = set(known), set()
+    for call in calls:
+        own = _tensors_of(call)
+        if call.is_on_host or any(map(_is_text, [*call.inputs, *own])):
+            is_early = all(id(each) in early for each in call.inputs)
+            (before if is_early else behind).append(call)
+            (early if is_early else late).update(map(id, own))
+        elif any(id(each) in late for each in call.inputs):
+            raise errors.UnimplementedError(
+                "A device computes with what the host makes of its own results, in one run. Fetch the results, and "
+                f"feed them in a second run. Received: {call.results!r}."
+            )
+        else:
+            program.append(call)
+    return before, behind, program
 
 
 class _Body:

@@ -1,7 +1,6 @@
 """Sessions: where a graph's variables have values, and its tensors are computed (graph layer)."""
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -13,6 +12,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree, TensorLike
 from stratax.core import storage
+from stratax.summary.forms import SummaryRecord
 from stratax.tensorflow.graph._graph import SESSION, Graph, enter_program_graph
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
 from stratax.tensorflow.graph._plan import Plan, as_fed
@@ -32,6 +32,7 @@ class BaseSession(HoldsValues):
 
     Attributes:
         graph: The graph.
+        iterators: The iterators of datasets, by their handles.
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: object = None) -> None:
@@ -46,7 +47,8 @@ class BaseSession(HoldsValues):
         self._values: dict[int, tuple[GraphVariable, Any]] = {}
         # How far what each plan needs is known to be there.
         self._checked: set[int] = set()
-        self.lock = threading.RLock()
+        # The iterators of datasets, by their handles.
+        self.iterators: dict[bytes, Any] = {}
 
     @property
     def graph_def(self) -> Any:
@@ -89,7 +91,8 @@ class BaseSession(HoldsValues):
             fed = [(self._find_fed(key), value) for key, value in (feed_dict or {}).items()]
             plan = self._find_plan(elements, [tensor for tensor, _ in fed])
             values = [as_fed(tensor, value) for tensor, value in fed]
-            results = self._compute(plan, values)
+            feed = dict(zip((tensor for tensor, _ in fed), values, strict=True))
+            results = self._compute(plan, values, feed)
         return rebuild(results)
 
     def _find_plan(self, elements: list[Any], fed: list[GraphTensor]) -> Plan:
@@ -100,13 +103,15 @@ class BaseSession(HoldsValues):
             plan = plans[key] = Plan(self.graph.scope, elements, fed)
         return plan  # type: ignore[no-any-return]
 
-    def _compute(self, plan: Plan, values: list[Any]) -> list[Any]:
+    def _compute(self, plan: Plan, values: list[Any], feed: Mapping[Any, Any]) -> list[Any]:
+        for begin in plan.begins:
+            begin(self, feed)
         self.graph.enter_session(self)
         if id(plan) not in self._checked:
             self._check_initialized(plan)
         with leaving_graph():
             for call in plan.sources:
-                values.extend(call.source(self))
+                values.extend(call.source(self, feed))
             found = plan(values)
             results = [_as_result(value) for value in found]
         self._initialized.update(map(id, plan.writes))
@@ -245,6 +250,8 @@ class _ClosedError(errors.StrataxError, RuntimeError):
 
 
 def _as_result(value: TensorLike) -> Any:
+    if isinstance(value, SummaryRecord):
+        return value.to_proto().SerializeToString()
     # Numbers of NumPy's for scalars, as TensorFlow gives them.
     return None if value is None else np.asarray(value)[()]
 

@@ -19,6 +19,7 @@ from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.core import regions
 from stratax.data.elements import if_constant
 from stratax.seams import jax as seam
+from stratax.summary.forms import SummaryRecord
 from stratax.tensorflow.graph._evaluation import Evaluation, is_leaf
 from stratax.tensorflow.graph._nodes import Abstract, GraphCall, GraphOperation, GraphTensor, Position
 from stratax.tensorflow.graph._scopes import BuiltScope
@@ -84,18 +85,23 @@ def stand_ins(shape: TensorLike, dtype: DTypeLike) -> dict[int, Abstract]:
         shape: A `TensorShape`, of which sizes or the rank may be unknown.
         dtype: Its dtype.
     """
-    kind = jax.dtypes.canonicalize_dtype(np.dtype(dtype))
     if shape.rank is None:
         return {
-            number: jax.ShapeDtypeStruct((world.size,) * world.rank, kind)
-            for number, world in enumerate(WORLDS)
+            number: _make_abstract((world.size,) * world.rank, dtype) for number, world in enumerate(WORLDS)
         }
+    sizes = shape.as_list()
     return {
-        number: jax.ShapeDtypeStruct(
-            [WORLDS[number].size if size is None else size for size in shape.as_list()], kind
-        )
+        number: _make_abstract([WORLDS[number].size if size is None else size for size in sizes], dtype)
         for number in BASE
     }
+
+
+def _make_abstract(shape: Sequence[int], dtype: Any) -> Abstract:
+    kind = np.dtype(dtype)
+    if kind.hasobject:
+        # Text has a value: the empty one.
+        return np.broadcast_to(np.array(b"", object), tuple(shape))
+    return jax.ShapeDtypeStruct(tuple(shape), jax.dtypes.canonicalize_dtype(kind))
 
 
 class Trial(Evaluation):
@@ -148,6 +154,8 @@ class Trial(Evaluation):
         return Operation(None, operation.name, (), -1)
 
     def _stand_in(self, tensor: GraphTensor) -> Any:
+        if tensor.is_summary:
+            return SummaryRecord("summary", [], lambda: None)
         abstract = self._find_abstract(tensor)
         if isinstance(abstract, np.ndarray):
             return abstract
@@ -220,11 +228,14 @@ def as_abstract(leaf: PyTree) -> Abstract | None:
         return None if leaf.value is None else jax.ShapeDtypeStruct(leaf.value.shape, leaf.value.dtype)
     if isinstance(leaf, jax.core.Tracer):
         return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
+    if isinstance(leaf, SummaryRecord):
+        return np.array(b"", object)
     if isinstance(leaf, jax.ShapeDtypeStruct):
         return leaf
     if isinstance(leaf, np.ndarray | np.generic | jax.Array | bytes):
         array = np.asarray(leaf, object) if isinstance(leaf, bytes) else np.asarray(leaf)
-        return array if array.size <= _MOST_KEPT else jax.ShapeDtypeStruct(array.shape, array.dtype)
+        is_kept = array.size <= _MOST_KEPT or array.dtype.hasobject
+        return array if is_kept else jax.ShapeDtypeStruct(array.shape, array.dtype)
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 from stratax.base.recording import recording_with
 from stratax.base.surroundings import Slot, Surroundings
 from stratax.core.state import creating_by
+from stratax.data.iteration import GRAPH_ITERATORS
 from stratax.tensorflow.v1._default import DEFAULT, DefaultGraph
 from stratax.tensorflow.v1._trace import check_entered, entering_trace
 from stratax.tensorflow.v1.scopes import GRAPH, Scope
@@ -54,7 +55,13 @@ def leave_graph(function: _Function) -> _Function:
 
 def leaving_graph() -> Surroundings:
     """Have functions of `tf` compute in a block, although a session's graph is built around it."""
-    return _ENTERED.holding(None) | entering_trace(None) | recording_with(None) | creating_by(None)
+    return (
+        _ENTERED.holding(None)
+        | entering_trace(None)
+        | recording_with(None)
+        | creating_by(None)
+        | GRAPH_ITERATORS.holding(None)
+    )
 
 
 def readable() -> Scope | DefaultGraph:

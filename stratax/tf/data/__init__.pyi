@@ -12,6 +12,7 @@ from stratax.data import Options as Options
 from stratax.data import TextLineDataset as TextLineDataset
 from stratax.data import TFRecordDataset as TFRecordDataset
 from stratax.data import ThreadingOptions as ThreadingOptions
+from stratax.data import make_initializable_iterator as make_initializable_iterator
 from stratax.data import make_one_shot_iterator as make_one_shot_iterator
 from stratax.tensorflow.v1.compat import get_output_classes as get_output_classes
 from stratax.tensorflow.v1.compat import get_output_shapes as get_output_shapes

@@ -53,6 +53,7 @@ del shape
 del size
 del squeeze
 from stratax.tensorflow.v1.functions import *  # type: ignore[assignment] # noqa: E402
+from stratax.tensorflow.v1.summary import Summary as Summary  # noqa: E402
 from stratax.v1 import Variable as Variable  # type: ignore[no-redef] # noqa: E402
 from stratax.v1 import initializers as initializers  # type: ignore[no-redef] # noqa: E402
 from stratax.v1 import losses as losses  # type: ignore[no-redef] # noqa: E402
