@@ -943,3 +943,86 @@ def text_and_tables(tf):
         sess.run(tf.tables_initializer())
         feed = {words: ["b", "zz", "a"], n: 4.0}
         return sess.run([ids, embedded, joined, shown, doubled + 1.0], feed), words.dtype.name
+
+
+@case
+def monitored_training(tf):
+    import tempfile
+
+    class Noting(tf.train.SessionRunHook):
+        def __init__(self, found):
+            self.found = found
+
+        def begin(self):
+            self.step = tf.train.get_global_step()
+
+        def after_create_session(self, session, coord):
+            self.found.append(["begins", session.run(self.step)])
+
+        def before_run(self, run_context):
+            return tf.train.SessionRunArgs({"loss": loss, "w": w})
+
+        def after_run(self, run_context, run_values):
+            self.found.append(run_values.results["loss"])
+
+        def end(self, session):
+            self.found.append(["ends", session.run(self.step)])
+
+    x = tf.placeholder(tf.float32, [None])
+    w = tf.Variable(3.0, name="w")
+    loss = tf.reduce_mean(tf.square(w * x - 1.0))
+    tf.summary.scalar("loss", loss)
+    step = tf.train.get_or_create_global_step()
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=step)
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for last in (3, 5):
+            hooks = [tf.train.StopAtStepHook(last_step=last), Noting(found), tf.train.NanTensorHook(loss)]
+            with tf.train.MonitoredTrainingSession(
+                checkpoint_dir=folder, hooks=hooks, save_checkpoint_steps=100, save_summaries_steps=None
+            ) as sess:
+                while not sess.should_stop():
+                    _, at = sess.run([train, step], {x: [1.0, 2.0]})
+                    found.append(None if at is None else 0)
+            tf.get_default_graph()._unsafe_unfinalize() if hasattr(
+                tf.get_default_graph(), "_unsafe_unfinalize"
+            ) else None
+        reader = tf.train.load_checkpoint(folder)
+        found.append([float(reader.get_tensor("w")), int(reader.get_tensor("global_step"))])
+    return found
+
+
+@case
+def monitored_without_folder(tf):
+    numbers_ = tf.data.make_one_shot_iterator(tf.data.Dataset.range(4)).get_next()
+    total = tf.Variable(0, dtype=tf.int64, name="total", collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    add = tf.assign_add(total, numbers_)
+    found = []
+    with tf.train.SingularMonitoredSession() as sess:
+        while not sess.should_stop():
+            found.append(sess.run(add))
+    return found
+
+
+@case
+def supervised(tf):
+    import tempfile
+
+    w = tf.Variable(1.0, name="w")
+    step = tf.Variable(0, name="global_step", trainable=False)
+    train = tf.train.GradientDescentOptimizer(0.25).minimize(tf.square(w - 3.0), global_step=step)
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for last in (2, 4):
+            sv = tf.train.Supervisor(logdir=folder, global_step=step, save_model_secs=0, summary_op=None)
+            with sv.managed_session() as sess:
+                while not sv.should_stop():
+                    sess.run(train)
+                    found.append(sess.run(w))
+                    if sess.run(step) >= last:
+                        sv.saver.save(sess, sv.save_path, global_step=step)
+                        break
+            tf.get_default_graph()._unsafe_unfinalize() if hasattr(
+                tf.get_default_graph(), "_unsafe_unfinalize"
+            ) else None
+    return found

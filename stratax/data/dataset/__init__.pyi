@@ -3,6 +3,7 @@ from ._auto_shard import is_read_whole as is_read_whole
 from ._auto_shard import shuffle_seeds as shuffle_seeds
 from ._auto_shard import steps_of as steps_of
 from ._auto_shard import with_seeds as with_seeds
+from ._dataset import ONE_SHOT as ONE_SHOT
 from ._dataset import Dataset as Dataset
 from ._dataset import open_cursor as open_cursor
 from ._one_shot import OneShotIterator as OneShotIterator

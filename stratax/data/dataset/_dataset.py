@@ -25,11 +25,9 @@ from stratax.data.elements import (
     refuse_numpy,
 )
 from stratax.data.iteration import (
-    GRAPH_ITERATORS,
     DatasetIterator,
     Epochs,
     Iteration,
-    graph_iterators,
     tracing_region,
 )
 from stratax.data.plan import Node, as_count, check_callable, fingerprint, make_order, threads_of, walk
@@ -741,8 +739,6 @@ class Dataset(Selecting, Grouping):
 
     def make_one_shot_iterator(self) -> Any:
         """Return an iterator, as TensorFlow 1: see :func:`stratax.data.make_one_shot_iterator`."""
-        if (graph := GRAPH_ITERATORS.get()) is not None:
-            return graph.one_shot(self)
         make = ONE_SHOT.get()
         return iter(self) if make is None else make(self)
 
@@ -755,7 +751,12 @@ class Dataset(Selecting, Grouping):
         Raises:
             BadArgumentError: If no graph is built.
         """
-        return graph_iterators("make_initializable_iterator").initializable(self)
+        make: Any = ONE_SHOT.get()
+        if not hasattr(make, "initializable"):
+            raise BadArgumentError(
+                "make_initializable_iterator is for a tf.Graph. Elsewhere use `iter(dataset)`."
+            )
+        return make.initializable(self)
 
     def as_numpy_iterator(self) -> DatasetIterator:
         """Iterate like `iter`: elements are NumPy arrays, scalars and `bytes`; sparse ones come as dense arrays.

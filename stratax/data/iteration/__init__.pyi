@@ -1,6 +1,3 @@
-from ._graph_iterators import GRAPH_ITERATORS as GRAPH_ITERATORS
-from ._graph_iterators import GraphIterators as GraphIterators
-from ._graph_iterators import graph_iterators as graph_iterators
 from ._iteration import Epochs as Epochs
 from ._iteration import Iteration as Iteration
 from ._iteration import fingerprint as fingerprint

@@ -21,7 +21,6 @@ from stratax.data.elements import (
     is_of_composites,
     unflatten,
 )
-from stratax.data.iteration._graph_iterators import graph_iterators
 from stratax.data.iteration._iteration import Epochs, Iteration
 from stratax.data.iteration._stacks import Stacks
 from stratax.data.iteration._stream_elements import describe_element, runs, stack_elements, tracing_region
@@ -48,44 +47,6 @@ class DatasetIterator(Checkpointable, Stacks):
         max_threads: Upper limit of the threads for `map`.
         as_numpy: Whether elements are plain arrays also in programs that import `stratax.tf`.
     """
-
-    @staticmethod
-    def from_structure(
-        output_types: Any,
-        output_shapes: Any = None,
-        shared_name: str | None = None,
-        output_classes: Any = None,
-    ) -> Any:
-        """Return an iterator of a graph that begins with any dataset of such elements, as TensorFlow 1.
-
-        Args:
-            output_types: The elements' dtypes.
-            output_shapes: Their shapes; None if they are not known.
-            shared_name: Ignored.
-            output_classes: Ignored.
-
-        Raises:
-            BadArgumentError: If no graph is built.
-        """
-        return graph_iterators("Iterator.from_structure").from_structure(output_types, output_shapes)
-
-    @staticmethod
-    def from_string_handle(
-        string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
-    ) -> Any:
-        """Return an iterator of a graph that gives the elements of the one whose handle is fed, as TensorFlow 1.
-
-        Args:
-            string_handle: The placeholder that is fed.
-            output_types: The elements' dtypes.
-            output_shapes: Their shapes; None if they are not known.
-            output_classes: Ignored.
-
-        Raises:
-            BadArgumentError: If no graph is built.
-        """
-        made = graph_iterators("Iterator.from_string_handle")
-        return made.from_string_handle(string_handle, output_types, output_shapes)
 
     def __init__(
         self, node: Node, epochs: Epochs, max_threads: int | None = None, *, as_numpy: bool = False

@@ -14,7 +14,7 @@ from stratax.base.shown import shown
 from stratax.base.surroundings import Slot, Surroundings
 from stratax.base.typing import PyTree
 from stratax.core.state import make_generator
-from stratax.data.iteration import GRAPH_ITERATORS
+from stratax.data.dataset import ONE_SHOT
 from stratax.tensorflow.graph._iterators import GraphIterators
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
 from stratax.tensorflow.graph._scope import GraphScope
@@ -95,7 +95,7 @@ class Graph(ModelGraph):
 
     def surroundings(self) -> Surroundings:
         """Return what makes it the default graph of a thread."""
-        return self.scope.surroundings() | _GRAPH.holding(self) | GRAPH_ITERATORS.holding(self._iterators)
+        return self.scope.surroundings() | _GRAPH.holding(self) | ONE_SHOT.holding(self._iterators)
 
     @contextlib.contextmanager
     def as_default(self) -> Iterator["Graph"]:

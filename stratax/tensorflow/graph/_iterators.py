@@ -8,8 +8,9 @@ import jax
 import numpy as np
 
 from stratax import errors
+from stratax.base.recording import RECORDER
 from stratax.base.typing import DTypeLike, PyTree, TensorLike
-from stratax.data import Dataset
+from stratax.data import Dataset, DatasetIterator
 from stratax.data.elements import DType, TensorShape
 from stratax.tensorflow.graph._building import Building
 from stratax.tensorflow.graph._evaluation import find_symbols, is_leaf
@@ -245,35 +246,13 @@ class GraphIterators:
         self._building = building
         building.make_dataset = GraphDataset
 
-    def one_shot(self, dataset: Any) -> GraphIterator:
+    def __call__(self, dataset: Any) -> GraphIterator:
         """Return an iterator that begins by itself."""
         return GraphIterator(self._building, dataset, is_one_shot=True)
 
     def initializable(self, dataset: Any) -> GraphIterator:
         """Return an iterator that begins when a session runs its initializer."""
         return GraphIterator(self._building, dataset)
-
-    def from_structure(self, output_types: PyTree, output_shapes: PyTree = None) -> GraphIterator:
-        """Return an iterator that begins with any dataset of such elements.
-
-        Args:
-            output_types: The elements' dtypes.
-            output_shapes: Their shapes; None if they are not known.
-        """
-        return GraphIterator(self._building, spec=_find_specs(output_types, output_shapes))
-
-    def from_string_handle(
-        self, string_handle: GraphTensor, output_types: PyTree, output_shapes: PyTree = None
-    ) -> GraphIterator:
-        """Return what gives the elements of the iterator that is fed.
-
-        Args:
-            string_handle: The placeholder that is fed with a handle.
-            output_types: The elements' dtypes.
-            output_shapes: Their shapes; None if they are not known.
-        """
-        spec = _find_specs(output_types, output_shapes)
-        return GraphIterator(self._building, spec=spec, handle=string_handle)
 
 
 class _Spec:
@@ -296,3 +275,62 @@ def _find_specs(types: PyTree, shapes: PyTree) -> Any:
     if isinstance(types, tuple):
         return tuple(_find_specs(each, None if shapes is None else shapes[i]) for i, each in enumerate(types))
     return _Spec(None if shapes is None else shapes, types)
+
+
+class _IteratorType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, DatasetIterator | GraphIterator)
+
+
+class Iterator(metaclass=_IteratorType):
+    """What iterators are, as `tf.data.Iterator`: those of datasets, and those of a graph."""
+
+    @staticmethod
+    def from_structure(
+        output_types: PyTree,
+        output_shapes: PyTree = None,
+        shared_name: str | None = None,
+        output_classes: object = None,
+    ) -> GraphIterator:
+        """Return an iterator of the graph that is built, which begins with any dataset of such elements.
+
+        Args:
+            output_types: The elements' dtypes.
+            output_shapes: Their shapes; None if they are not known.
+            shared_name: Ignored.
+            output_classes: Ignored.
+
+        Raises:
+            ModelScopeError: If no graph is built.
+        """
+        return GraphIterator(_find_building(), spec=_find_specs(output_types, output_shapes))
+
+    @staticmethod
+    def from_string_handle(
+        string_handle: GraphTensor,
+        output_types: PyTree,
+        output_shapes: PyTree = None,
+        output_classes: object = None,
+    ) -> GraphIterator:
+        """Return what gives the elements of the iterator whose handle is fed.
+
+        Args:
+            string_handle: The placeholder that is fed with a handle.
+            output_types: The elements' dtypes.
+            output_shapes: Their shapes; None if they are not known.
+            output_classes: Ignored.
+
+        Raises:
+            ModelScopeError: If no graph is built.
+        """
+        spec = _find_specs(output_types, output_shapes)
+        return GraphIterator(_find_building(), spec=spec, handle=string_handle)
+
+
+def _find_building() -> Building:
+    recorder = RECORDER.get()
+    if not isinstance(recorder, Building):
+        raise errors.ModelScopeError(
+            "An iterator without a dataset is for a tf.Graph, which a session runs. Elsewhere use `iter(dataset)`."
+        )
+    return recorder

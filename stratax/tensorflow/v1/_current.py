@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 from stratax.base.recording import recording_with
 from stratax.base.surroundings import Slot, Surroundings
 from stratax.core.state import creating_by
-from stratax.data.iteration import GRAPH_ITERATORS
+from stratax.data.dataset import ONE_SHOT
 from stratax.tensorflow.v1._default import DEFAULT, DefaultGraph
 from stratax.tensorflow.v1._trace import check_entered, entering_trace
 from stratax.tensorflow.v1.scopes import GRAPH, Scope
@@ -60,7 +60,7 @@ def leaving_graph() -> Surroundings:
         | entering_trace(None)
         | recording_with(None)
         | creating_by(None)
-        | GRAPH_ITERATORS.holding(None)
+        | ONE_SHOT.holding(None)
     )
 
 
