@@ -32,6 +32,7 @@ _providers.provide("fit on workers", "stratax.parameter_servers.fit")
 _providers.provide("the host's part of exports", "stratax.tensorflow.exports.host")
 _providers.provide("columns of exports", "stratax.tensorflow.feature_column._exported")
 _providers.provide("calls with ragged operands", "stratax.tensorflow.ops.arrays._ragged_operands")
+_providers.provide("calls with symbolic tensors", "stratax.tensorflow.keras2.symbolic_calls")
 
 if _os.environ.get("STRATAX_SIMULATE", "").strip():
     from stratax.cluster import simulate_from_environment as _simulate_from_environment

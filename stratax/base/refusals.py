@@ -8,10 +8,11 @@ names their own function. TensorFlow raises an `InvalidArgumentError`, or while 
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from stratax.base import tracebacks
+from stratax.base import providers, tracebacks
 from stratax.base.recording import NOT_RECORDED, RECORDER
 from stratax.base.shown import cut, shown
 from stratax.errors import OperandError
@@ -75,6 +76,8 @@ def raises_named(function: _Function) -> _Function:
             except Exception as error:
                 if (arrays := _with_arrays(args, kwargs)) is not None:
                     return function(*arrays[0], **arrays[1])
+                if (symbol := call_symbolically(function, args, kwargs)) is not None:
+                    return symbol
                 if (other := explain_refusal(function, args, kwargs, error)) is None:
                     raise
                 raise other from error
@@ -83,6 +86,20 @@ def raises_named(function: _Function) -> _Function:
             raise
 
     return cast(_Function, call_named)
+
+
+def call_symbolically(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return what stands for a result where symbolic tensors of Keras are among the arguments, else None.
+
+    Args:
+        function: What raised when it was called with them.
+        args: Its arguments.
+        kwargs: Those by name.
+    """
+    if "keras" not in sys.modules:
+        return None
+    (module,) = providers.providers("calls with symbolic tensors")
+    return module.call_symbolically(function, args, kwargs)
 
 
 def _with_arrays(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]] | None:

@@ -171,6 +171,9 @@ def _what_keras_lacks(model: keras.Model) -> str | None:
     if any(seam.states_of(layer) for layer in model._flatten_layers()):
         # Keras' steps give back the variables that a model lists. These are in no list: each step would find zeros.
         return "of a model with a stateful RNN"
+    if _steps.updates_metrics_in_calls(model):
+        # Keras' steps carry metrics past the call, which would find them without a value.
+        return "of a model whose layers update metrics"
     return None
 
 

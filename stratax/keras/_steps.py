@@ -119,6 +119,17 @@ def is_written_for_tensorflow(model: keras.Model) -> bool:
     return any(override is not None and not _takes_state(override) for override in overrides)
 
 
+def updates_metrics_in_calls(model: keras.Model) -> bool:
+    """Return whether the `call` of a model's layer, or its own, uses a metric that the layer has, or `add_metric`."""
+    return any(_uses_metric(layer) for layer in model._flatten_layers())
+
+
+def _uses_metric(layer: keras.Layer) -> bool:
+    code = getattr(inspect.unwrap(type(layer).call), "__code__", None)
+    names = () if code is None else code.co_names
+    return any(name == "add_metric" or isinstance(vars(layer).get(name), keras.Metric) for name in names)
+
+
 def _takes_state(step: Step) -> bool:
     """Return whether a step has the signature of Keras on JAX, `(state, data)`, rather than TensorFlow's, `(data)`."""
     parameters = list(inspect.signature(step).parameters.values())

@@ -13,6 +13,8 @@ from stratax.io import local_path, replace_file
 from stratax.seams import keras as seam
 
 _SAVES = ("save", "save_weights")
+# Of files that Keras writes.
+_ENDINGS = (".keras", ".h5", ".hdf5", ".json")
 
 
 def install() -> None:
@@ -93,4 +95,7 @@ def _whole(save: Callable[..., Any]) -> Callable[..., Any]:
 
 def _takes_file(path: str) -> bool:
     """Return whether a file can be there; where not, Keras' own error names the path that the user knows."""
+    if not path.endswith(_ENDINGS):
+        # A folder, as programs for Keras 2 save models.
+        return False
     return not os.path.isdir(path) and os.path.isdir(os.path.dirname(path) or ".")

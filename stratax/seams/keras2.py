@@ -7,13 +7,21 @@
 
 import contextlib
 import inspect
+import os
 import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import h5py
 import keras
+from keras.src import backend
 from keras.src.backend.common import global_state
+from keras.src.legacy.saving.legacy_h5_format import save_weights_to_hdf5_group
 from keras.src.losses.loss import squeeze_or_expand_to_same_rank
+from keras.src.ops.function import Function, map_graph
+from keras.src.saving import serialization_lib
+from keras.src.trainers.compile_utils import CompileMetrics
+from keras.src.utils.io_utils import ask_to_proceed_with_overwrite
 
 from stratax.base.surroundings import Slot, Surroundings
 
@@ -111,6 +119,8 @@ DOWNLOADING = (
         for name in ("boston_housing", "california_housing", "imdb", "mnist", "reuters")
     ),
 )
+# Where Keras has the method that takes losses.
+ADDING_LOSSES = ("keras:Layer.add_loss", "keras.src.models.functional:Functional.add_loss")
 OF_LOGITS = tuple(
     f"keras.src.ops{name}"
     for name in (
@@ -170,6 +180,18 @@ WIDENED = (
     "keras.src.models.functional:Functional.call",
     "keras.src.models.functional:Functional._convert_inputs_to_tensors",
     "keras.src.models.functional:Functional._standardize_inputs",
+    "keras.src.models.functional:functional_from_config",
+    "keras.src.legacy.saving.serialization:serialize_keras_object",
+    "keras.src.legacy.saving.saving_utils:try_build_compiled_arguments",
+    "keras.src.legacy.saving.legacy_h5_format:load_optimizer_weights_from_hdf5_group",
+    "keras.src.losses:deserialize",
+    "keras.src.optimizers:deserialize",
+    f"{_OPTIMIZER}.set_weights",
+    "keras:KerasTensor.__getitem__",
+    "keras:Layer._get_own_losses",
+    f"{_TRAINER}.metrics_names",
+    "keras:Layer.add_metric",
+    *ADDING_LOSSES,
     *CELLS,
     *APPLICATIONS,
     *DOWNLOADING,
@@ -192,6 +214,91 @@ def takes_one_tensor(model: Any) -> bool:
     """Return whether a Sequential is built for one tensor, which is in no structure."""
     functional = model._functional
     return functional is not None and isinstance(functional._inputs_struct, keras.KerasTensor)
+
+
+def graph_of(model: keras.Layer) -> Any:
+    """Return the functional model that a model is or has inside, or None."""
+    return model if isinstance(model, Function) else getattr(model, "_functional", None)
+
+
+def add_layer(model: keras.Model, layer: keras.Layer) -> None:
+    """Have a Sequential model know a layer that is none of its row: losses and metrics are found in such lists.
+
+    Args:
+        model: The model, which has its functional model in no list.
+        layer: The layer.
+    """
+    model.layers[-1]._layers.append(layer)
+
+
+def names_of_metrics(model: keras.Model) -> list[str]:
+    """Return the names of what `evaluate` returns, in its order.
+
+    Args:
+        model: A model that is compiled.
+    """
+    names: list[str] = []
+    for metric in model.metrics:
+        names += (
+            [each.name for each in metric.metrics] if isinstance(metric, CompileMetrics) else [metric.name]
+        )
+    return list(dict.fromkeys(names))
+
+
+def serialize(operation: keras.Operation) -> dict[str, Any]:
+    """Return the description of an operation as Keras' own format has it, whatever the file."""
+    return serialization_lib.serialize_keras_object(operation)  # type: ignore[no-any-return]
+
+
+def save_hdf5_weights(model: keras.Model, path: str, *, overwrite: bool) -> None:
+    """Write a model's weights as Keras 2 lays them out in HDF5, layer by layer under the layers' names.
+
+    Args:
+        model: The model.
+        path: The file.
+        overwrite: Whether one that is there is replaced without asking.
+    """
+    if not overwrite and os.path.exists(path) and not ask_to_proceed_with_overwrite(path):
+        return
+    with h5py.File(path, "w") as file:
+        save_weights_to_hdf5_group(file, model)
+
+
+def compute_spec(function: Callable[..., Any], *args: object) -> Any:
+    """Return the shapes and dtypes that a function gives for symbolic tensors."""
+    return backend.compute_output_spec(function, *args)
+
+
+def compute_also(model: keras.Model, tensor: keras.KerasTensor) -> None:
+    """Have a functional model compute a symbolic tensor at each call, besides its outputs.
+
+    Args:
+        model: The model.
+        tensor: Made of the model's inputs.
+
+    Raises:
+        ValueError: If it is made of something else.
+    """
+    also = [*vars(model).get("_stratax_also", ()), tensor]
+    graph = map_graph(model._inputs, [*model._outputs, *also])
+    known = {id(each) for each in model._inputs}
+    # Nodes come in no order in `graph[0]`: those of one depth need those of greater depths.
+    for depth in sorted(graph[1], reverse=True):
+        for node in graph[1][depth]:
+            if node.is_input:
+                missing = [each for each in node.outputs if id(each) not in known]
+            else:
+                missing = [each for each in node.input_tensors if id(each) not in known]
+            if missing:
+                raise ValueError(
+                    f"Graph disconnected: cannot obtain value for {missing[0]}. What is added to a model is made of "
+                    f"its inputs: {[each.name for each in model._inputs]}."
+                )
+            known.update(map(id, node.outputs))
+    model._nodes, model._nodes_by_depth, model._operations, model._operations_by_depth = graph
+    vars(model)["_stratax_also"] = also
+    for layer in model.layers:
+        model._tracker.track(layer)
 
 
 def tensors_of_call(layer: Any, number: int) -> tuple[list[Any], list[Any]]:

@@ -195,8 +195,9 @@ class VariableMethods:
     @property
     def device(self) -> str:
         """The name of the device that has its value, or of the first one."""
-        value = regions.concrete_value(self)
-        device = min(value.devices(), key=lambda each: each.id)
+        # Keras' own steps hold the values of a model's variables elsewhere while they run.
+        devices = regions.concrete_value(self).devices() if storage.has_value(self) else jax.local_devices()
+        device = min(devices, key=lambda each: each.id)
         kind = "CPU" if device.platform == "cpu" else device.platform.upper()
         return f"/job:localhost/replica:0/task:{device.process_index}/device:{kind}:{device.local_hardware_id or 0}"
 

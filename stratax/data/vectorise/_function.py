@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax.base import tracebacks
 from stratax.base.recording import NOT_RECORDED, RECORDER
-from stratax.base.refusals import explain_refusal
+from stratax.base.refusals import call_symbolically, explain_refusal
 from stratax.base.tensors import has_tensors
 from stratax.base.tracing import COMPUTES, PIPELINE, TRACING
 from stratax.core.control import RunAgainError
@@ -87,6 +87,8 @@ def gives_tensors(function: Operation) -> Operation:
             try:
                 result = function(*args, **kwargs)
             except Exception as error:
+                if (symbol := call_symbolically(function, args, kwargs)) is not None:
+                    return symbol
                 if (other := explain_refusal(function, args, kwargs, error)) is None:
                     raise
                 raise other from error

@@ -1,19 +1,25 @@
 """Files of models and weights whose names have no ending, as Keras 2's programs write them (keras2 layer).
 
-`model.save("folder")` writes Keras 3's format unpacked, as a folder, which `load_model` reads. Weights are written as
-`name.weights.h5`, and read by the name that they were saved with. Those that TensorFlow has saved are read, too.
+`model.save("folder")` writes Keras 3's format unpacked, as a folder, which `load_model` reads. `name.h5` has weights as
+Keras 2 lays them out. Those of other names are written as `name.weights.h5`, and read by the name that they were saved
+with. Weights that TensorFlow has saved are read, too.
 """
 
+import contextlib
 import functools
 import inspect
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from stratax.base.shown import shown
+from stratax.core import storage
 from stratax.errors import BadArgumentError
+from stratax.io import local_path
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.checkpoints import conversion
+from stratax.tensorflow.keras2 import _hdf5
 
 _MODEL = "keras.src.models.model:Model"
 _WEIGHTS = ".weights.h5"
@@ -26,6 +32,7 @@ def install() -> None:
     seam.widen(f"{_MODEL}.save_weights", _save_weights)
     seam.widen(f"{_MODEL}.load_weights", _load_weights)
     seam.widen("keras:callbacks.ModelCheckpoint.__init__", _checkpoint)
+    _hdf5.install()
     for path in seam.DOWNLOADING:
         seam.widen(path, _into_folders)
 
@@ -69,10 +76,27 @@ def _save(original: Callable[..., Any]) -> Callable[..., Any]:
         if _has_ending(filepath) or zipped is not None:
             return original(self, filepath, overwrite, zipped, **kwargs)
         kwargs.pop("include_optimizer", None)
-        os.makedirs(filepath, exist_ok=True)
-        return original(self, filepath, overwrite, False, **kwargs)
+        with _replacing(os.fspath(filepath)) as folder:
+            return original(self, folder, overwrite, False, **kwargs)
 
     return save
+
+
+@contextlib.contextmanager
+def _replacing(path: str) -> Iterator[str]:
+    """Yield a folder that takes the place of one that is there once it is written."""
+    if local_path(path) is None:
+        yield path
+        return
+    path = os.path.realpath(path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".saving-", dir=os.path.dirname(path)) as beside:
+        new, old = os.path.join(beside, "new"), os.path.join(beside, "old")
+        os.mkdir(new)
+        yield new
+        if os.path.lexists(path):
+            os.rename(path, old)
+        os.rename(new, path)
 
 
 def _save_weights(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,12 +106,20 @@ def _save_weights(original: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         for name in ("save_format", "options"):
             kwargs.pop(name, None)
+        if _is_hdf5(filepath):
+            with storage.one_state(self.variables):
+                return seam.save_hdf5_weights(self, filepath, overwrite=overwrite)
         if not _has_ending(filepath):
             # As TensorFlow's format of weights, which such a name means to Keras 2.
             os.makedirs(os.path.dirname(filepath) or ".", exist_ok=True)
         return original(self, with_ending(filepath), overwrite, *args, **kwargs)
 
     return save_weights
+
+
+def _is_hdf5(path: Any) -> bool:
+    """Return whether weights of this name are laid out as in Keras 2."""
+    return os.fspath(path).endswith((".h5", ".hdf5")) and not os.fspath(path).endswith(_WEIGHTS)
 
 
 def with_ending(path: Any) -> str:
@@ -131,10 +163,10 @@ def _checkpoint(original: Callable[..., Any]) -> Callable[..., Any]:
                 "the number of batches as save_freq."
             )
         kwargs.pop("options", None)
-        if weights_only:
-            filepath = with_ending(filepath)
-        elif not str(filepath).endswith((".keras", ".h5")):
-            filepath = f"{os.fspath(filepath)}.keras"
-        original(self, filepath, *args, **kwargs)
+        # Keras 3 wants an ending here, and `save` takes folders and files of Keras 2's names.
+        wanted = with_ending(filepath) if weights_only else f"{os.path.splitext(filepath)[0]}.keras"
+        original(self, wanted, *args, **kwargs)
+        if not weights_only or _is_hdf5(filepath):
+            self.filepath = os.fspath(filepath)
 
     return __init__

@@ -20,7 +20,7 @@ from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core import state
 from stratax.errors import BadArgumentError, FailedPreconditionError
 from stratax.seams import keras2 as seam
-from stratax.tensorflow.keras2 import _files, _images, _logits, _shapes, exported, layer_text
+from stratax.tensorflow.keras2 import _added, _files, _images, _logits, _shapes, exported, layer_text
 from stratax.tensorflow.keras2._dtype_names import dtype_name
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
@@ -103,10 +103,13 @@ def install() -> None:
     seam.widen("keras.utils:to_categorical", _with_labels_by_name)
     seam.widen("keras.src.losses.losses:LossFunctionWrapper.call", _of_labels_in_a_row)
     seam.widen(f"{_TRAINER}.__init__", _with_own_methods)
+    # Keras 3 says "compile_metrics" for all that `compile` was given, whatever `evaluate` returns.
+    seam.widen(f"{_TRAINER}.metrics_names", lambda given: property(seam.names_of_metrics))
     for path in seam.CELLS:
         seam.widen(path, _with_dtype)
     for path in seam.APPLICATIONS:
         seam.widen(path, _of_tensors)
+    _added.install()
     _files.install()
     _shapes.install()
     layer_text.install()

@@ -18,7 +18,7 @@ import numpy as np
 from stratax.data.elements import TensorShape
 from stratax.errors import TracingError
 from stratax.seams import keras2 as seam
-from stratax.tensorflow.keras2 import layer_text
+from stratax.tensorflow.keras2 import layer_text, symbolic_calls
 
 # Methods of a layer that take shapes of inputs.
 _OF_SHAPES = ("build", "compute_output_shape")
@@ -33,6 +33,7 @@ _TRIED = (2 * _DIVISIBLE, 3 * _DIVISIBLE)
 def install() -> None:
     """Put all in place; safe to call again."""
     seam.widen(_SPEC, _wrap_spec)
+    seam.widen("keras:KerasTensor.__getitem__", symbolic_calls.slice_symbolically)
     seam.widen("keras:Layer.__init_subclass__", _giving_shapes)
     seam.widen("keras:layers.Lambda.__call__", _wrap_lambda)
 

@@ -14,6 +14,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.seams import keras2 as seam
+from stratax.tensorflow.keras2 import symbolic_calls
 from stratax.tensorflow.ops.arrays import arrays
 from stratax.tensorflow.ops.calls.logits import remember_always
 from stratax.tensorflow.ops.math import elementwise
@@ -199,8 +200,9 @@ def dtype(x: Any) -> str:
 
 
 def shape(x: Any) -> Any:
-    """Return the shape, which is known while a function is traced."""
-    return ops.shape(x)
+    """Return the shape, which is known while a function is traced; open sizes of symbolic tensors are symbols."""
+    sizes = ops.shape(x)
+    return symbolic_calls.sizes_of(x) if None in sizes else sizes
 
 
 def int_shape(x: TensorLike) -> tuple[int | None, ...] | None:

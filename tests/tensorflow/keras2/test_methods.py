@@ -131,7 +131,8 @@ def test_models_and_weights_are_saved_under_names_without_an_ending(model, tmp_p
         tf.keras.callbacks.ModelCheckpoint(str(tmp_path / "model-{epoch}")),
     ]
     model.fit(X, Y, verbose=0, callbacks=callbacks)
-    assert {"cp-1.weights.h5", "model-1.keras"} <= {path.name for path in tmp_path.iterdir()}
+    assert {"cp-1.weights.h5", "model-1", "weights.h5"} <= {path.name for path in tmp_path.iterdir()}
+    tf.keras.models.load_model(tmp_path / "model-1")
     with pytest.raises(errors.BadArgumentError, match="save_freq"):
         tf.keras.callbacks.ModelCheckpoint("x", period=5)
 

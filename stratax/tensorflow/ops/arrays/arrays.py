@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax.base import providers
 from stratax.base.indices import check_indices
 from stratax.base.shown import shown
 from stratax.base.tracing import as_numbers, has_symbolic_sizes, is_symbolic_size, is_traced
@@ -133,14 +134,15 @@ def shape(input: TensorLike, out_type: DTypeLike = "int32") -> Any:
     """Return the sizes of `input`, as `tf.shape`.
 
     Returns:
-        A NumPy array on the host, since shapes are always known; of a symbolic Keras tensor a tuple, with None for
-        sizes that are not. Where Keras asks a layer's `call` what it gives for batches of any size, an array with
-        JAX' symbol for that size, which computes and makes shapes as a number does.
+        A NumPy array on the host, since shapes are always known; of a symbolic Keras tensor a tuple, with symbolic
+        tensors for sizes that are not. Where Keras asks a layer's `call` what it gives for batches of any size, an
+        array with JAX' symbol for that size, which computes and makes shapes as a number does.
     """
     sizes = tuple(input.shape) if hasattr(input, "shape") else np.shape(input)
     # Symbolic tensors of Keras have open sizes, which no array of integers can hold.
     if None in sizes:
-        return sizes
+        (module,) = providers.providers("calls with symbolic tensors")
+        return module.sizes_of(input)
     # Symbols for sizes stay what they are in an array of objects only.
     return np.asarray(sizes, object if any(map(is_symbolic_size, sizes)) else as_dtype(out_type))
 

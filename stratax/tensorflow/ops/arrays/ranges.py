@@ -7,15 +7,29 @@ from typing import Any
 import numpy as np
 
 from stratax.base.recording import recordable
+from stratax.base.refusals import call_symbolically
 from stratax.base.tracing import is_symbolic_size
 from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls._computed import call_with_library, require_known, whole_number
 from stratax.tensorflow.ops.calls._host import is_made_on_host
-from stratax.tensorflow.ops.calls.creation import on_device
+from stratax.tensorflow.ops.calls.creation import convert_to_tensor, on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
 from stratax.tensorflow.ops.calls.op import op
+
+
+@op
+def range_array(first: TensorLike, last: TensorLike, delta: TensorLike, dtype: DTypeLike | None) -> Any:
+    """Return what `tf.range` gives, as an array.
+
+    Args:
+        first: The first number.
+        last: The end, not included.
+        delta: The distance between two numbers.
+        dtype: The dtype, or None.
+    """
+    return convert_to_tensor(range(first, last, delta, dtype))
 
 
 @recordable
@@ -53,6 +67,9 @@ def range(
     is_of_python = kinds <= {int, float}
     if not is_of_python and any(map(is_symbolic_size, bounds)):
         return _of_symbols(bounds, dtype)
+    if not is_of_python and any(hasattr(bound, "_keras_history") for bound in bounds):
+        # In a functional model it becomes an operation, which gives an array.
+        return call_symbolically(range_array, bounds, {"dtype": dtype})
     if (kinds != {int} or dtype is not None) and _is_floating(bounds, dtype):
         if not is_of_python:
             remedy = "Use bounds that are known, or compute them: tf.range(n) * step."

@@ -3,7 +3,6 @@
 Such a function takes the library, `numpy` or `jax.numpy`, and arrays of it. What the two do differently stands here.
 """
 
-import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -43,14 +42,9 @@ def call_with_library(function: Callable[..., Any], *operands: object, **options
         with np.errstate(all="ignore"):
             return function(np, *map(_host, operands), **options)
     import jax.numpy as jnp
-    import keras
 
     arrays = [None if operand is None else on_device(operand) for operand in operands]
-    compute = functools.partial(function, jnp, **options)
-    if any(isinstance(array, keras.KerasTensor) for array in arrays):
-        # In a functional model it becomes an operation of the model.
-        return _symbolic()(compute)(*arrays)
-    return compute(*arrays)
+    return function(jnp, *arrays, **options)
 
 
 def call_with_library_alike(function: Callable[..., Any], *operands: object, **options: object) -> Any:
@@ -108,27 +102,6 @@ def _host(operand: TensorLike) -> Any:
     if operand is None or isinstance(operand, np.ndarray) or hasattr(type(operand), "column"):
         return operand
     return as_array(operand)
-
-
-# Made when it is needed: pipelines import no Keras.
-@functools.cache
-def _symbolic() -> Any:
-    import keras
-
-    class Computed(keras.Operation):
-        """A function of arrays in a functional model."""
-
-        def __init__(self, function: Callable[..., Any]) -> None:
-            super().__init__()
-            self.function = function
-
-        def call(self, *arrays: object) -> Any:
-            return self.function(*arrays)
-
-        def compute_output_spec(self, *arrays: object) -> Any:
-            return keras.backend.compute_output_spec(self.function, *arrays)
-
-    return Computed
 
 
 def array_function(

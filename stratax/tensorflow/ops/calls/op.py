@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 from stratax.base import providers
 from stratax.base import tracebacks as _tracebacks
 from stratax.base.recording import NOT_RECORDED, RECORDER
-from stratax.base.refusals import raises_named
+from stratax.base.refusals import call_symbolically, raises_named
 from stratax.data.elements import RaggedTensor
 from stratax.data.vectorise import gives_tensors
 from stratax.tensorflow.ops.calls._eager import NOT_COMPUTED, EagerPrograms
@@ -205,6 +205,8 @@ def _tell(function: Callable[..., Any], programs: EagerPrograms | None, position
                 return compute(*args, **kwargs)
             result = compute_plain(*args, **kwargs)
         except Exception as error:
+            if calls_back and (symbol := call_symbolically(call_op, args, kwargs)) is not None:
+                return symbol
             _tracebacks.shorten(error)
             raise
         return note(name, result)
