@@ -14,6 +14,7 @@ import stratax.tf as tf
 from stratax.distribute import MirroredStrategy, ShardedStrategy
 from stratax.export import load, save
 from stratax.seams import keras as seam
+from tests.cluster.processes import run_tasks
 
 CPUS = [f"/cpu:{index}" for index in range(8)]
 RNG = np.random.default_rng(0)
@@ -234,3 +235,69 @@ def test_lora_is_saved_and_loaded_in_its_places(tmp_path):
     assert places(again) == before
     for mine, theirs in zip(again.variables, model.variables, strict=True):
         np.testing.assert_array_equal(mine.numpy(), theirs.numpy(), err_msg=mine.path)
+
+
+WORKERS = """
+import stratax as sx, stratax.tf as tf
+import numpy as np, keras
+strategy = sx.distribute.ShardedStrategy(layout={"kernel": ("shard",)})
+folder = os.path.join(sys.argv[1], str(sx.cluster.current().process_index))
+os.makedirs(folder)
+x = np.random.default_rng(0).normal(size=(19, 4)).astype("float32")
+y = x[:, :1]
+
+def made():
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "mse")
+    return model
+
+def state(model):
+    return [v.numpy().tolist() for v in [*model.variables, *model.optimizer.variables]]
+
+model = made()
+model.fit(x, y, batch_size=8, epochs=2, verbose=0)
+first, first_bias, second, second_bias = model.get_weights()
+plain = (x @ first + first_bias) @ second + second_bias
+predicted = model.predict(x, batch_size=8, verbose=0)
+report(predicted=float(np.abs(predicted - plain).max()),
+       evaluated=model.evaluate(x, y, batch_size=8, verbose=0), error=float(np.mean((plain - y) ** 2)))
+model.save(folder + "/model.keras")
+model.save_weights(folder + "/model.weights.h5")
+tf.saved_model.save(model, folder + "/saved")
+with strategy.scope():
+    loaded = keras.saving.load_model(folder + "/model.keras")
+same = state(loaded) == state(model)
+places = [str(layer.kernel.value.sharding.spec) for layer in loaded.layers]
+loaded.set_weights([0 * each for each in loaded.get_weights()])
+loaded.load_weights(folder + "/model.weights.h5")
+report(same=same, places=places, weights=state(loaded)[:4] == state(model)[:4])
+signature = tf.saved_model.load(folder + "/saved").signatures["serving_default"]
+report(exported=float(np.abs(np.asarray(signature(x)["output_0"]) - predicted).max()))
+stop = keras.callbacks.EarlyStopping("loss", baseline=0.0, patience=1, restore_best_weights=True)
+loaded.compile(keras.optimizers.SGD(10.0), "mse")
+loaded.fit(x, y, batch_size=8, epochs=4, verbose=0, callbacks=[stop])
+report(stopped=stop.stopped_epoch, state=state(loaded)[:4])
+"""
+
+
+@pytest.mark.programs
+@pytest.mark.processes
+def test_workers_of_which_none_has_all_save_load_and_predict_together(tmp_path):
+    first, second = run_tasks(2, WORKERS, str(tmp_path), devices=2)
+    assert [first.code, second.code] == [0, 0], first.err + second.err
+    report = first.report
+    assert report == second.report
+    assert report["predicted"] < 1e-6
+    assert report["evaluated"] == pytest.approx(report["error"], rel=1e-5)
+    assert report["same"]
+    assert report["weights"]
+    assert report["places"] == ["P('shard',)"] * 2
+    assert report["exported"] < 1e-6
+    assert report["stopped"] == 1
+    # What one process loads is what both have saved.
+    for worker in "01":
+        model = keras.saving.load_model(tmp_path / worker / "model.keras")
+        x = np.random.default_rng(0).normal(size=(19, 4)).astype("float32")
+        assert model.evaluate(x, x[:, :1], verbose=0) == pytest.approx(report["evaluated"], rel=1e-5)

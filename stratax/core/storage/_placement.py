@@ -89,9 +89,18 @@ def _across_processes(value: object, sharding: Sharding) -> jax.Array:
         # No process could read it alone: a program of all of them moves it.
         if not (value.is_fully_addressable or value.is_fully_replicated):
             return jax.device_put(value, sharding)
+        if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+            data = _across_processes(jax.random.key_data(value), sharding)
+            return jax.random.wrap_key_data(data, impl=jax.random.key_impl(value))
     host = np.asarray(value)
+
+    def part(index: Any) -> np.ndarray:
+        found = host[index]
+        # JAX shares NumPy's memory on CPUs: a part would keep the whole.
+        return found if found.size == host.size else found.copy()
+
     # `device_put` would compare the values between the processes; each takes its own part instead.
-    return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])
+    return jax.make_array_from_callback(host.shape, sharding, part)
 
 
 def place_local(value: object, sharding: Sharding, shape: tuple[int, ...]) -> jax.Array:

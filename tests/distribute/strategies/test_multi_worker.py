@@ -427,8 +427,25 @@ report(replicas=strategy.num_replicas_in_sync, hosts=strategy.num_workers, rows=
 """
 
 
-@pytest.mark.programs
-def test_a_tpu_pod_of_two_hosts_is_one_strategy():
+PARTS_OF_POD = """
+import stratax as sx, jax, numpy as np, keras
+resolver = sx.cluster.TPUClusterResolver()
+strategy = sx.distribute.ShardedStrategy()
+with strategy.scope():
+    model = keras.Sequential([keras.Input((128,)), keras.layers.Dense(128), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    model.optimizer.build(model.trainable_variables)
+whole = [each for each in jax.live_arrays() if each.shape == (128, 128) and each.is_fully_addressable]
+kernel = model.layers[0].kernel
+x = np.random.default_rng(0).normal(size=(20, 128)).astype("float32")
+losses = model.fit(x, x[:, :1], batch_size=8, epochs=2, verbose=0, shuffle=False).history["loss"]
+made = strategy.shard(lambda key: jax.random.normal(key, (128, 64)), jax.random.key(0))
+report(hosts=strategy.num_workers, whole=len(whole), losses=losses, made=made.sharding.shard_shape(made.shape),
+       parts=kernel.value.sharding.shard_shape((128, 128)), here=len(kernel.value.addressable_shards))
+"""
+
+
+def run_on_pod(program):
     hosts = ["127.0.0.1", "127.0.0.2"]
     with no_tasks() as pod:
         for host in (0, 1):
@@ -439,10 +456,24 @@ def test_a_tpu_pod_of_two_hosts_is_one_strategy():
             }
             clean = environment({}, "worker", host, variables=variables)
             del clean["TF_CONFIG"]
-            pod.start(POD, clean)
+            pod.start(program, clean)
         results = pod.wait()
     assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
-    first, second = (result.report for result in results)
+    return [result.report for result in results]
+
+
+@pytest.mark.programs
+def test_the_hosts_of_a_tpu_have_parts_of_a_model_and_no_process_has_the_whole():
+    first, second = run_on_pod(PARTS_OF_POD)
+    assert first == second
+    losses = first.pop("losses")
+    assert losses[1] < losses[0]
+    assert first == {"hosts": 2, "whole": 0, "made": [32, 64], "parts": [32, 128], "here": 2}
+
+
+@pytest.mark.programs
+def test_a_tpu_pod_of_two_hosts_is_one_strategy():
+    first, second = run_on_pod(POD)
     assert (first["replicas"], first["hosts"]) == (4, 2)
     assert (first["ids"], second["ids"]) == ([0, 1], [2, 3])
     assert (first["rows"][0], second["rows"][0]) == ([[0, 1], [2, 3]], [[4, 5], [6, 7]])
