@@ -128,6 +128,12 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         *(_all_reduces(many) if many > 1 else []),
         *_compiled(),
         *_eager(),
+        Case(
+            name="session-step",
+            what="session.run of a step of an MLP / the same in a compiled function",
+            program="_sessions:against_function",
+            target=Target(1.3),
+        ),
         *_clusters(),
         *_servers(),
         *_exports(),

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from stratax.base.shown import shown
 from stratax.errors import BadArgumentError
+from stratax.tensorflow.v1.programs import names_sessions
 from stratax.tf import _constants, _different, _extras, _generation, _modules, _reach, _reader, _settings
 
 _Kind = Literal["missing", "uncalled", "different", "unreadable"]
@@ -209,7 +210,9 @@ def _check_texts(
         reader = _reader.ProgramReader(space, is_first=is_first, constants=constants)
         reader.visit(tree)
         read.append((text, reader, _reach.ModuleParts(tree)))
-    run = _run_by_program([reader for _, reader, _ in read])
+    # In a program with sessions there is a graph from the beginning.
+    has_graph = any(names_sessions(text.source) for text in texts)
+    run = set() if has_graph else _run_by_program([reader for _, reader, _ in read])
     for text, reader, parts in read:
         told: set[tuple[int, str]] = set()
         for use in reader.uses:

@@ -223,7 +223,9 @@ GRAPHS = "import tensorflow.compat.v1 as tf\n"
         ("def net(x):\n    return tf.layers.dense(x, 2)\ndef model_fn(f, l):\n    return net(f)", []),
         ("make = lambda: tf.get_variable('w', [2])", []),
         ("optimizer = tf.train.AdamOptimizer(0.1)\ny = tf.layers.flatten(x)", []),
-        ("def receiver():\n    return tf.placeholder(tf.float32)", None),
+        # A session runs it.
+        ("w = tf.get_variable('w', [2])\nwith tf.Session() as session:\n    session.run(w)", []),
+        ("def receiver():\n    return tf.placeholder(tf.float32)", []),
     ],
 )
 def test_what_adds_to_a_graph_is_missing_where_there_is_none(text, lines):

@@ -108,6 +108,8 @@ class GraphTensor:
         self.trials = trials
         self._dtype = DType(next(iter(trials.values())).dtype if dtype is None else dtype)
         self._shape: TensorShape | None = None
+        # Once it was asked for, alone in a list.
+        self._sizes: list[list[int | None] | None] | None = None
 
     @property
     def dtype(self) -> DType:
@@ -120,6 +122,13 @@ class GraphTensor:
         if self._shape is None:
             self._shape = _merge_shapes([tuple(each.shape) for each in self.trials.values()])
         return self._shape
+
+    @property
+    def sizes(self) -> list[int | None] | None:
+        """Its sizes, None where they are not known; None if the rank is not."""
+        if self._sizes is None:
+            self._sizes = [None if self.shape.rank is None else self.shape.as_list()]
+        return self._sizes[0]
 
     @property
     def ndim(self) -> int | None:
@@ -160,7 +169,7 @@ class GraphTensor:
             BadArgumentError: If it is another one than the shape that is known.
         """
         merged = self.shape.merge_with(TensorShape(shape) if shape is not None else None)  # type: ignore[arg-type]
-        self._shape = merged
+        self._shape, self._sizes = merged, None
         if merged.rank is None:
             return
         self.trials = {

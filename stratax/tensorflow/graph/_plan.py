@@ -397,23 +397,34 @@ def as_fed(tensor: GraphTensor, value: TensorLike) -> np.ndarray:
         BadTypeError: If it is a tensor.
         BadArgumentError: If it does not fit.
     """
+    # NumPy asks a dtype of `tf` for much before it takes it.
+    dtype = tensor.dtype.dtype
+    if type(value) is np.ndarray and value.dtype == dtype and _fits(tensor, value.shape):
+        return value
     if isinstance(value, GraphTensor | keras.Variable):
         raise errors.BadTypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
             f"lists, numpy ndarrays. For reference, the tensor object was {value!r}. Run it first."
         )
-    dtype = np.dtype(tensor.dtype)
     try:
         array = np.asarray(value, dtype)
     except (TypeError, ValueError) as error:
         raise errors.BadArgumentError(
             f"{error} Expected: a value of dtype {tensor.dtype.name} for tensor {tensor.name!r}."
         ) from None
-    if not tensor.shape.is_compatible_with(array.shape):
+    if not _fits(tensor, array.shape):
         raise errors.BadArgumentError(
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {_tuple(tensor)}."
         )
     return array
+
+
+def _fits(tensor: GraphTensor, shape: tuple[int, ...]) -> bool:
+    sizes = tensor.sizes
+    return sizes is None or (
+        len(sizes) == len(shape)
+        and all(size is None or size == own for size, own in zip(sizes, shape, strict=True))
+    )
 
 
 def _tuple(tensor: GraphTensor) -> str:

@@ -12,14 +12,18 @@ _SESSIONS = re.compile(r"\b(?:\w*Session|Supervisor|managed_session|placeholder(
 _COMMENTS = re.compile(r"#.*")
 
 
+def names_sessions(source: str) -> bool:
+    """Return whether the text of a program names sessions, or placeholders, which only sessions are fed."""
+    return any(_SESSIONS.search(_COMMENTS.sub("", line)) for line in source.splitlines())
+
+
 def begin_graph(frame: FrameType) -> None:
     """Have functions of `tf` add to a graph from now on, if the program runs sessions.
 
     Args:
         frame: Where the program says that it was written for TensorFlow 1.
     """
-    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
-    if any(_SESSIONS.search(_COMMENTS.sub("", line)) for line in lines):
+    if names_sessions("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))):
         # Only where it is needed: a program with an Estimator loads nothing of it.
         from stratax.tensorflow.graph import enter_program_graph
 
