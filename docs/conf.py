@@ -20,6 +20,7 @@ PARTS = {
         "notebooks/first_program",
         "notebooks/from_tensorflow",
         "notebooks/many_workers",
+        "notebooks/model_in_parts",
     ],
     "Guides": [
         *(
@@ -28,6 +29,7 @@ PARTS = {
             "jax_libraries",
             "estimator",
             "strategies",
+            "large_models",
             "many_workers",
             "parameter_servers",
             "laptop_to_pod",

@@ -38,7 +38,13 @@ def printed(notebook):
 @pytest.mark.programs
 @pytest.mark.processes
 @pytest.mark.parametrize(
-    "name", ["first_program", "from_tensorflow", pytest.param("many_workers", marks=pytest.mark.stress)]
+    "name",
+    [
+        "first_program",
+        "from_tensorflow",
+        "model_in_parts",
+        pytest.param("many_workers", marks=pytest.mark.stress),
+    ],
 )
 def test_processes_of_a_notebook_print_and_draw_what_it_holds(name, tmp_path, monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", quick_xla.FLAGS)
@@ -63,7 +69,7 @@ def test_processes_of_a_notebook_print_and_draw_what_it_holds(name, tmp_path, mo
 
 def test_a_notebook_holds_its_output_and_no_path_of_a_machine():
     notebooks = sorted(NOTEBOOKS.glob("*.ipynb"))
-    assert len(notebooks) == 3
+    assert len(notebooks) == 4
     for path in notebooks:
         lines, pictures = printed(nbformat.read(path, as_version=4))
         assert lines, path

@@ -77,6 +77,43 @@ def test_a_saved_model_goes_on_under_another_strategy(strategy, simulate, tmp_pa
     assert float(re.findall(r"in replicas: (\S+)", printed)[0]) < 1e-6
 
 
+DECODER = ("--layers", "2", "--width", "32", "--heads", "2", "--length", "16")
+
+
+def test_a_decoder_learns_texts_of_ones_own(tmp_path):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "one.txt").write_text("The tide comes in, the tide goes out. " * 40)
+    (texts / "other.bin").write_bytes(bytes(range(256)))
+    small = (
+        "--suffix",
+        ".txt",
+        "--batch-size",
+        "8",
+        "--epochs",
+        "3",
+        "--sample",
+        "8",
+        "--save",
+        tmp_path / "saved",
+    )
+    printed = run("text_decoder.py", "--data", texts, *DECODER, *small, simulate="gpu:2")
+    assert "block_0/up/kernel    32x128" in printed
+    assert "94 texts of 16 bytes from 1 files" in printed
+    losses = [float(loss) for loss in re.findall(r"- loss: ([0-9.]+)", printed)]
+    assert losses[-1] < losses[0]
+    assert float(re.findall(r"loaded on one device: (\S+)", printed)[0]) < 0.1
+    assert printed.splitlines()[-1].startswith("sample: The ")
+    assert sorted(path.name for path in (tmp_path / "saved").iterdir()) == ["decoder.keras", "export"]
+
+
+def test_a_decoder_is_compiled_for_a_slice_without_values():
+    pytest.importorskip("libtpu")
+    printed = run("text_decoder.py", *DECODER, "--batch-size", "16", "--compile", "v5e:4x4", simulate="")
+    assert "Functional on v5e:4x4 (16 devices): fits" in printed
+    assert "all-gather" in printed
+
+
 @pytest.mark.parametrize(("strategy", "simulate"), everywhere({"tpu"}))
 def test_the_session_gives_every_replica_its_numbers(strategy, simulate):
     replicas = 1 if strategy == "one" else int(simulate.split(":")[1])

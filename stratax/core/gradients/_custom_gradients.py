@@ -19,7 +19,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.core import autograph, regions, storage
 from stratax.core.gradients import _gradients
-from stratax.seams.keras import get_stateless_scope
+from stratax.seams.keras import get_stateless_scope, in_symbolic_scope
 from stratax.seams.keras_remat import move_losses
 
 _NUMBERS = (jax.Array, np.ndarray, np.generic, keras.Variable, int, float, complex)
@@ -349,6 +349,9 @@ def recompute(f: Callable[..., Any], policy: Callable[..., bool] | None = None) 
     @autograph.do_not_convert
     @functools.wraps(f)
     def decorate(*args: object, **kwargs: object) -> Any:
+        # Keras wants to know shapes, and variables need have no values.
+        if in_symbolic_scope():
+            return f(*args, **kwargs)
         call = _Call(f, args, kwargs, is_traced=True)
         return _with_variables(call, functools.partial(_recompute, policy=policy))
 
@@ -396,7 +399,7 @@ def _keep_apart(function: Callable[..., Any]) -> Callable[..., Any]:
             return jax.core.eval_jaxpr(closed.jaxpr, constants, *leaves)
 
         @jax.custom_vjp
-        def primal(*arguments: object) -> Any:
+        def primal(*arguments: Any) -> Any:
             return compute(*arguments)
 
         def with_residuals(*arguments: object) -> tuple[Any, Any]:

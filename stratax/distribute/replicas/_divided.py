@@ -5,6 +5,8 @@ variable. Gradients are whole, and each replica's own, until they are applied: t
 part.
 """
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,11 +85,10 @@ def combine_in_parts(
         given = [index for index, value in enumerate(values) if value is not None]
         parts = _sum_in_parts(own, [specs[index] for index in given], [names[index] for index in given])
         rest = iter(parts)
-        found = [None if value is None else next(rest) for value in values]
-        totals = [
-            first if second is None else second if first is None else first + second
-            for first, second in zip(found, sums, strict=True)
-        ]
+        totals: list[Any] = []
+        for value, total in zip(values, sums, strict=True):
+            summands = [*([] if value is None else [next(rest)]), *([] if total is None else [total])]
+            totals.append(functools.reduce(operator.add, summands))
         return [total / num_replicas for total in totals] if op is ReduceOp.MEAN else totals
 
     whole = [value for value in values if value is not None]

@@ -9,6 +9,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
+from stratax.core import storage
 from stratax.distribute import MirroredStrategy, OneDeviceStrategy, ShardedStrategy
 
 RNG = np.random.default_rng(0)
@@ -171,3 +172,16 @@ def test_less_is_kept_for_the_way_back():
         return jax.numpy.tanh(jax.numpy.tanh(x @ v.value) @ w.value)
 
     assert kept(sx.remat(function)) < kept(function)
+
+
+def test_shapes_are_told_without_values():
+    class Block(keras.layers.Layer):
+        def build(self, shape):
+            self.kernel = self.add_weight(shape=(128, 128))
+
+        def call(self, inputs):
+            return inputs @ self.kernel
+
+    with storage.making_abstract(), in_full_scope():
+        model = keras.Sequential([keras.layers.Input((128,)), Block()])
+    assert model.output_shape == (None, 128)
