@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 import click
 
 from stratax.base.shown import shown
+from stratax.cli import holdings
 from stratax.cli._interrupts import end_at_once
 from stratax.cli._memory import end_with
 from stratax.cli._options import apply_simulation, simulate_option
+from stratax.cli.plots import check_plot, write_plot
 from stratax.errors import BadArgumentError, NoTPUError, SimulationError
 
 if TYPE_CHECKING:
@@ -82,6 +84,12 @@ abstract_option = click.option(
 )
 @abstract_option
 @simulate_option
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, writable=True, path_type=pathlib.Path),
+    metavar="FILE.svg",
+    help="Where to write a picture of which device holds what.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGUMENTS]...")
 def compile(
@@ -92,6 +100,7 @@ def compile(
     examples: int | None,
     abstract: bool,
     simulate: "SimulatedDevices | None",
+    plot: pathlib.Path | None,
     as_json: bool,
     program: tuple[str, ...],
 ) -> int:
@@ -114,6 +123,7 @@ def compile(
     )
 
     topologies = [parse_topology(name) for name in dict.fromkeys(names)]
+    check_plot(plot)
     check_installed()
     path = pathlib.Path(program[0])
     apply_simulation(simulate or simulation_for(topologies))
@@ -132,6 +142,8 @@ def compile(
         if as_json:
             found = [report.as_dict() for report in reports]
             click.echo(json.dumps({"fits": fits, "programs": found, "problems": ended.problems}, indent=2))
+        if plot is not None and reports:
+            write_plot(plot, holdings.as_svg(reports), ended.problems)
         for problem in ended.problems:
             click.echo(f"Error: {problem}", err=True)
         if ended.interrupted:

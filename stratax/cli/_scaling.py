@@ -18,11 +18,12 @@ from stratax.cli._compile import (
     simulation_for,
 )
 from stratax.cli._options import apply_simulation, simulate_option
+from stratax.cli.plots import check_plot, write_plot
 from stratax.errors import BadArgumentError
 
 if TYPE_CHECKING:
     from stratax.cluster import SimulatedDevices
-    from stratax.command.rehearsal import Catcher, Curve, Point, ProgramReport, Topology
+    from stratax.command.rehearsal import Catcher, Curve, Point, ProgramReport, Proposal, Topology
     from stratax.core.regions import MadeProgram
 
 _DEFAULT = ("v5e:2x4", "v5e:4x4", "v5e:8x8", "v5e:16x16")
@@ -74,6 +75,12 @@ _MILLION = 1e6
     show_default=True,
     help="After so long the program is ended.",
 )
+@click.option(
+    "--arrange",
+    is_flag=True,
+    help="For a ShardedStrategy: compile it with other `replicas` and, where rules divide by it, `model`, too, and "
+    "propose the fastest that fits.",
+)
 @abstract_option
 @simulate_option
 @click.option(
@@ -91,6 +98,7 @@ def plan(
     prices: tuple[str, ...],
     examples: int | None,
     seconds: float,
+    arrange: bool,
     abstract: bool,
     simulate: "SimulatedDevices | None",
     plot: pathlib.Path | None,
@@ -113,12 +121,13 @@ def plan(
         cheapest,
         check_installed,
         parse_topology,
+        propose,
     )
     from stratax.command.rehearsal import plan as compare
 
     topologies = [parse_topology(name) for name in dict.fromkeys(names)]
     costs = dict(_price(text) for text in prices)
-    _check_plot(plot)
+    check_plot(plot)
     check_installed()
     apply_simulation(simulate or simulation_for(topologies))
     catcher = Catcher([wanted])
@@ -128,21 +137,24 @@ def plan(
     reports: list[ProgramReport] = []
 
     def conclude() -> int:
-        curves = compare(reports, costs)
+        proposals = propose(reports)
+        curves = compare([each.best or each.reports[0] for each in proposals], costs)
         best = cheapest(curves)
+        told = [_describe_proposal(each) for each in proposals if len(each.reports) > 1]
         if as_json:
-            click.echo(json.dumps(_as_dict(curves, best, examples, ended.problems), indent=2))
+            found = _as_dict(curves, best, examples, ended.problems)
+            click.echo(json.dumps(found | {"tried": [each.as_dict() for each in reports]}, indent=2))
         elif curves:
-            click.echo(_table(curves, best, examples))
+            click.echo("\n".join([_table(curves, best, examples), *told]))
         if plot is not None and curves:
-            _write(plot, _curves.as_svg(curves, path.name), ended.problems)
+            write_plot(plot, _curves.as_svg(curves, path.name), ended.problems)
         for problem in ended.problems:
             click.echo(f"Error: {problem}", err=True)
         if ended.interrupted:
             return INTERRUPTED
         return 0 if any(report.fits for report in reports) and not ended.problems else 1
 
-    calls = _compilations(made, topologies, dict.fromkeys(batches) or (0,)) if made else []
+    calls = _compilations(made, topologies, dict.fromkeys(batches) or (0,), arrange=arrange) if made else []
 
     def show(report: "ProgramReport") -> None:
         click.echo(f"{len(reports)} of {len(calls)}: {_took(report)}", err=True)
@@ -151,36 +163,54 @@ def plan(
     return conclude()
 
 
-def _check_plot(path: pathlib.Path | None) -> None:
-    """Refuse a file for the picture that can't be written, before anything has run for minutes."""
-    if path is None:
-        return
-    if path.suffix.lower() != ".svg":
-        raise BadArgumentError(
-            f"The picture is an SVG. Expected: a file name that ends with .svg. Received: --plot {shown(str(path))}."
-        )
-    if not path.resolve().parent.is_dir():
-        raise BadArgumentError(
-            f"There is no folder for the picture. Received: --plot {shown(str(path))}. Make it with mkdir -p."
-        )
-
-
-def _write(path: pathlib.Path, text: str, problems: list[str]) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        problems.append(f"The picture could not be written: {error}.")
-
-
 def _compilations(
-    made: "MadeProgram", topologies: "Sequence[Topology]", batches: Iterable[int]
+    made: "MadeProgram", topologies: "Sequence[Topology]", batches: Iterable[int], *, arrange: bool
 ) -> "list[Callable[[], ProgramReport]]":
-    """Return what compiles a program for each slice and batch."""
-    from stratax.command.rehearsal import compile_for
+    """Return what compiles a program for each slice and batch, and for each arrangement that is worth it."""
+    from stratax.command.rehearsal import compile_for, list_arrangements
 
     return [
-        functools.partial(compile_for, made, topology, batch) for batch in batches for topology in topologies
+        functools.partial(compile_for, made, topology, batch, arrangement)
+        for batch in batches
+        for topology in topologies
+        for arrangement in (arrange and list_arrangements(made, topology, batch)) or (None,)
     ]
+
+
+def _describe_proposal(proposal: "Proposal") -> str:
+    """Return what a strategy is to be on a slice, what limits it there, and what else was tried."""
+    first = proposal.reports[0]
+    where = first.topology.name + (f", batch {first.batch}" if first.batch else "")
+    others = "; ".join(
+        f"{_arguments(each)} {_describe_result(each)}"
+        for each in proposal.reports
+        if each is not proposal.best
+    )
+    if proposal.best is None:
+        return f"{where}: no arrangement fits. {others}."
+    chosen = proposal.best
+    return (
+        f"{where}: ShardedStrategy({_arguments(chosen)}) is the fastest that fits, {_describe_result(chosen)}. "
+        f"Others: {others}."
+    )
+
+
+def _arguments(report: "ProgramReport") -> str:
+    return f"replicas={report.mesh.get('replica', 1)}, model={report.mesh.get('model', 1)}"
+
+
+def _describe_result(report: "ProgramReport") -> str:
+    from stratax.command.rehearsal import in_bytes, in_seconds
+
+    if report.memory is None or report.estimate is None or not report.fits:
+        needed = (
+            report.memory.total if report.memory else report.failure.needed_bytes if report.failure else 0
+        )
+        available = in_bytes(report.topology.memory_per_device)
+        return f"needs {in_bytes(needed)} of {available}" if needed else "does not compile"
+    return (
+        f"{in_seconds(report.estimate.seconds)} by {report.estimate.bound}, {in_bytes(report.memory.total)}"
+    )
 
 
 def _took(report: "ProgramReport") -> str:

@@ -61,22 +61,17 @@ def test_a_picture_that_could_not_be_written_is_refused_before_anything_runs(cap
     assert "no folder for the picture" in capsys.readouterr().err
 
 
-def test_a_picture_that_fails_loses_no_table(tmp_path):
-    problems = []
-    _scaling._write(tmp_path, "<svg/>", problems)
-    assert problems[0].startswith("The picture could not be written")
-
-
 def test_each_batch_is_compiled_for_each_slice(monkeypatch):
     asked = []
 
-    def compile_for(made, topology, batch):
+    def compile_for(made, topology, batch, arrangement):
+        assert arrangement is None
         asked.append((topology.name, batch))
         return report(topology.name, 0.1, batch=batch)
 
     monkeypatch.setattr("stratax.command.rehearsal.compile_for", compile_for, raising=False)
     topologies = [parse_topology("v5e-8"), parse_topology("v5e-16")]
-    found = [call() for call in _scaling._compilations(MADE, topologies, (64, 128))]
+    found = [call() for call in _scaling._compilations(MADE, topologies, (64, 128), arrange=False)]
     assert asked == [("v5e:2x4", 64), ("v5e:4x4", 64), ("v5e:2x4", 128), ("v5e:4x4", 128)]
     assert _scaling._took(found[1]) == "v5e:4x4, batch 64, 1.0 s"
 

@@ -1,4 +1,7 @@
 from ._abstract import abstract_variables as abstract_variables
+from ._arrange import Proposal as Proposal
+from ._arrange import list_arrangements as list_arrangements
+from ._arrange import propose as propose
 from ._attribution import name_variables as name_variables
 from ._catching import Catcher as Catcher
 from ._catching import Enough as Enough
@@ -14,9 +17,11 @@ from ._plan import Point as Point
 from ._plan import cheapest as cheapest
 from ._plan import plan as plan
 from ._report import Failure as Failure
+from ._report import HeldVariable as HeldVariable
 from ._report import Memory as Memory
 from ._report import ProgramReport as ProgramReport
 from ._report import as_table as as_table
+from ._table import in_bytes as in_bytes
 from ._table import in_seconds as in_seconds
 from ._table import short as short
 from ._topologies import Topology as Topology

@@ -37,6 +37,7 @@ from stratax.core import jaxprs
 from stratax.core.regions import MadeProgram, arguments_of
 from stratax.core.storage import describe_held
 from stratax.distribute.replicas import MODEL_AXIS, mesh_of
+from stratax.distribute.strategies import ARRANGEMENT, Arrangement
 from stratax.seams import jax as seam
 
 _SETTINGS = {
@@ -111,20 +112,24 @@ def _fits(found: str, expected: str) -> bool:
     return found == expected or (prefix != expected and f"{found}.".startswith(prefix))
 
 
-def compile_for(made: MadeProgram, topology: Topology, batch: int = 0) -> "_report.ProgramReport":
+def compile_for(
+    made: MadeProgram, topology: Topology, batch: int = 0, arrangement: Arrangement | None = None
+) -> "_report.ProgramReport":
     """Compile a program for a slice of a TPU pod.
 
     Args:
         made: The program, as it was caught.
         topology: The slice.
         batch: How many examples a step takes, on all devices together; 0 for as many on each device as in the run.
+        arrangement: What its `ShardedStrategy` is on the slice; None for what it is in the run.
 
     Returns:
         The report; if the program does not compile, it says why.
     """
     check_installed()
     # Devices that share a replica share its part of the batch.
-    count = topology.num_devices // _count_sharing(made) if _num_devices(made.arguments) > 1 else 1
+    sharing = _count_sharing(made) if arrangement is None else arrangement.model
+    count = topology.num_devices // sharing if _num_devices(made.arguments) > 1 else 1
     if batch % count:
         return _report.ProgramReport(
             name=made.name,
@@ -136,7 +141,8 @@ def compile_for(made: MadeProgram, topology: Topology, batch: int = 0) -> "_repo
     started = time.perf_counter()
     moved = made
     try:
-        moved, arguments = _for_topology(made, topology, batch, count)
+        with ARRANGEMENT.holding(arrangement):
+            moved, arguments = _for_topology(made, topology, batch, count)
         lowered = moved.compiled.lower(*arguments)
         started = time.perf_counter()
         compiled = lowered.compile()
@@ -148,6 +154,8 @@ def compile_for(made: MadeProgram, topology: Topology, batch: int = 0) -> "_repo
             compile_seconds=time.perf_counter() - started,
             failure=_failure(error, moved),
             batch=batch,
+            mesh=_report.mesh_of(moved),
+            held=_report.list_held(moved),
         )
     seconds = time.perf_counter() - started
     costs = compiled.cost_analysis() or {}
@@ -169,6 +177,8 @@ def compile_for(made: MadeProgram, topology: Topology, batch: int = 0) -> "_repo
         num_devices=max(_num_devices(moved.arguments), _num_devices(compiled.output_shardings)),
         estimate=estimate(topology, flops, accessed, collectives, steps),
         batch=batch,
+        mesh=_report.mesh_of(moved),
+        held=_report.list_held(moved),
     )
 
 

@@ -4,11 +4,12 @@ import dataclasses
 import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import keras
+from jax.sharding import NamedSharding
 
 from stratax.command.rehearsal._alive import alive
 from stratax.command.rehearsal._estimate import Estimate
@@ -66,6 +67,25 @@ class Memory:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class HeldVariable:
+    """A variable, and what a device has of it.
+
+    Attributes:
+        path: Its path.
+        shape: Its shape.
+        axes: The axis of the mesh that divides each dimension; None where none does.
+        bytes: Bytes on each device.
+        bytes_in_all: Bytes of the whole.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    axes: tuple[str | None, ...]
+    bytes: int
+    bytes_in_all: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
     """Why a program does not compile.
 
@@ -102,6 +122,8 @@ class ProgramReport:
         estimate: How long a step takes at least.
         num_devices: On how many of the slice's devices it runs: all, or one.
         batch: The global batch that was asked for; 0 for as many examples on each device as in the run.
+        mesh: The axes along which its devices lie, with their sizes; empty for a single device.
+        held: The variables that it takes, and what a device has of each.
     """
 
     name: str
@@ -117,6 +139,8 @@ class ProgramReport:
     estimate: Estimate | None = None
     num_devices: int = 0
     batch: int = 0
+    mesh: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    held: Sequence[HeldVariable] = ()
 
     @property
     def fits(self) -> bool:
@@ -180,6 +204,33 @@ def memory_of(made: MadeProgram, stats: Any) -> Memory:
         donated=donated,
         reused=min(donated, stats.alias_size_in_bytes),
     )
+
+
+def mesh_of(made: MadeProgram) -> dict[str, int]:
+    """Return the axes along which a program's devices lie, with their sizes."""
+    shardings = (spec.sharding for _, spec, _ in regions.arguments_of(made))
+    named = (each for each in shardings if isinstance(each, NamedSharding))
+    return next((dict(each.mesh.shape) for each in named), {})
+
+
+def list_held(made: MadeProgram) -> list[HeldVariable]:
+    """Return the variables that a program takes, and what a device has of each."""
+    return [
+        HeldVariable(
+            path=variable.path,
+            shape=tuple(spec.shape),
+            axes=_axes_of(spec),
+            bytes=_bytes_on_device(spec),
+            bytes_in_all=math.prod(spec.shape) * spec.dtype.itemsize,
+        )
+        for _, spec, variable in regions.arguments_of(made)
+        if variable is not None
+    ]
+
+
+def _axes_of(spec: jax.ShapeDtypeStruct) -> tuple[str | None, ...]:
+    given = tuple(spec.sharding.spec) if isinstance(spec.sharding, NamedSharding) else ()
+    return (*given, *(None,) * (len(spec.shape) - len(given)))
 
 
 def steps_and_examples(made: MadeProgram) -> tuple[int, int]:

@@ -5,6 +5,8 @@ from stratax.parameter_servers.strategies import ParameterServerStrategy as Para
 from stratax.parameter_servers.strategies import ParameterServerStrategyV1 as ParameterServerStrategyV1
 from stratax.parameter_servers.strategies import RemoteExecution as RemoteExecution
 
+from ._arrangement import ARRANGEMENT as ARRANGEMENT
+from ._arrangement import Arrangement as Arrangement
 from ._central_storage import CentralStorageStrategy as CentralStorageStrategy
 from ._combining import Combiner as Combiner
 from ._detect import detect_strategy as detect_strategy

@@ -39,6 +39,7 @@ from stratax.distribute.replicas import (
     parts_on,
     spec_on,
 )
+from stratax.distribute.strategies._arrangement import ARRANGEMENT
 from stratax.distribute.strategies._execution import OverMesh
 from stratax.distribute.strategies._membership import InStep, StrategyMembership
 from stratax.seams.jax import index_closed_over_arrays
@@ -110,12 +111,18 @@ class MeshExecution(OverMesh):
     @contextlib.contextmanager
     def on_other_devices(self, devices: Sequence[jax.Device]) -> Iterator[None]:
         """Have replicas be other devices, as many as are given, while programs are traced in a block."""
-        kept = self._devices, self._mesh
-        self._devices, self._mesh, self._is_moved = tuple(devices), self._mesh_of(devices), True
+        kept = self._devices, self._mesh, self._num_per_replica
+        arranged = ARRANGEMENT.get()
+        if arranged is None:
+            self._mesh = self._mesh_of(devices)
+        else:
+            self._mesh = mesh_of(devices, groups=arranged.replicas, model=arranged.model)
+            self._num_per_replica = arranged.model
+        self._devices, self._is_moved = tuple(devices), True
         try:
             yield
         finally:
-            (self._devices, self._mesh), self._is_moved = kept, False
+            (self._devices, self._mesh, self._num_per_replica), self._is_moved = kept, False
 
     @property
     def cross_device_ops(self) -> CrossDeviceOps:
