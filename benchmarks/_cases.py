@@ -662,6 +662,14 @@ def _compiled() -> list[Case]:
         for kind in ("mlp", "cnn")
         for steps in (1, 5)
         for slice_ in ("v3-8", "v5e-8")
+    ] + [
+        Case(
+            name="compiled-decoder-v5e-16",
+            what="arguments and temporaries of a decoder in parts on a core of v5e:4x4 / by hand, layers in a loop",
+            program="_decoder:against_hand_written",
+            options={"topology": "v5e:4x4"},
+            target=Target(1.1),
+        )
     ]
 
 
