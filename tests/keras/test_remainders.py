@@ -29,9 +29,11 @@ def test_every_number_of_rows_trains_as_one_device(replicas, mirrored):
         model = keras.Sequential([keras.Input((2,)), layers.Dense(1, use_bias=False)])
         model.compile(keras.optimizers.SGD(RATE), "mse", weighted_metrics=["mae"])
     rng = np.random.default_rng(1)
-    x, y = rng.normal(size=(33, 2)).astype("float32"), rng.normal(size=(33, 1)).astype("float32")
-    weights = rng.uniform(size=33).astype("float32")
-    for rows in range(1, 34):
+    # Each size of the last batch, by itself and behind a whole one.
+    most = 2 * BATCH + 1
+    x, y = rng.normal(size=(most, 2)).astype("float32"), rng.normal(size=(most, 1)).astype("float32")
+    weights = rng.uniform(size=most).astype("float32")
+    for rows in range(1, most + 1):
         model.set_weights([START])
         data = x[:rows], y[:rows], weights[:rows]
         history = model.fit(

@@ -187,14 +187,14 @@ def test_a_tpu_estimators_steps_compile(tmp_path, name):
 )
 @pytest.mark.parametrize("name", ["v5e:4x4", "v5p:8x8x8"])
 def test_a_few_devices_stand_for_a_slice_and_variables_need_no_values(name, options):
-    width, layers = 2048, 3
+    width, layers = 1024, 2
     strategy = sx.distribute.ShardedStrategy(DEVICES[:2] if options else DEVICES[:1], **options)
     with strategy.scope(), sx.tpu.abstract_variables():
         inner = [keras.layers.Dense(width, "relu") for _ in range(layers)]
         model = keras.Sequential([keras.Input((width,)), *inner])
         model.compile("adam", "mse")
     before = [variable._layout for variable in model.variables]
-    batch = jax.ShapeDtypeStruct((1024, width), np.dtype("float32"))
+    batch = jax.ShapeDtypeStruct((512, width), np.dtype("float32"))
     report = sx.tpu.compile(model, name, batch, batch)
     assert report.fits, report.failure
     # Rules are asked anew, of the slice's mesh: one device divides nothing.
@@ -203,6 +203,6 @@ def test_a_few_devices_stand_for_a_slice_and_variables_need_no_values(name, opti
     state = 4 * layers * (width * width // parts + width)
     assert report.memory.weights == state
     assert 2 * state <= report.memory.slots <= 2 * state + 16
-    assert report.examples == 1024
+    assert report.examples == 512
     # Here nothing has changed.
     assert [variable._layout for variable in model.variables] == before
