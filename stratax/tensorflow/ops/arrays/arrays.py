@@ -258,7 +258,8 @@ def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", consta
     sizes = np.shape(tensor)
     rows = paddings if isinstance(paddings, list | tuple) else np.asarray(if_constant(paddings))
     widths = [sizes_of("paddings", row) for row in rows]
-    if len(widths) != len(sizes) or any(len(width) != 2 or min(width) < 0 for width in widths):
+    are_pairs = [len(width) == 2 and min(width) >= 0 for width in widths]
+    if len(widths) != len(sizes) or not all(are_pairs):
         raise BadArgumentError(
             "paddings has two numbers for each dimension, none of them negative. Received: "
             f"paddings={shown(paddings)} for an array of shape {sizes}. Write [before, behind] for each dimension."
@@ -281,7 +282,8 @@ def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", consta
     # NumPy would begin from the other edge again.
     # REFLECT leaves the edge itself out, so that one value less is there to mirror.
     longest = [size - (kind == "reflect") for size in sizes]
-    if any(max(width) > limit for width, limit in zip(widths, longest, strict=True)):
+    are_too_wide = [max(width) > limit for width, limit in zip(widths, longest, strict=True)]
+    if any(are_too_wide):
         raise BadArgumentError(
             f"An array of shape {sizes} has too few values to mirror. Expected: at most {longest} on each side. "
             f"Received: paddings={shown(paddings)}, mode={shown(mode)}. Use smaller paddings, or CONSTANT."
