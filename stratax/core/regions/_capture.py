@@ -396,6 +396,11 @@ class Region(keras.StatelessScope):
             raise errors.TracingError("Input can be taken inside of a compiled function only.")
         return region
 
+    def settle(self, variable: keras.Variable) -> None:
+        """Have a variable that was made elsewhere lie where the strategy that computes here would have made it."""
+        if self.parent is not None:
+            self.parent.settle(variable)
+
     def find_argument(self, value: object) -> Any:
         """Return the array that a traced value is in the call that is traced for, if it is one of its arguments."""
         return value if self.parent is None else self.parent.find_argument(value)
@@ -651,6 +656,7 @@ class ProgramRegion(Region):
         divide: Says where arrays lie that are no variables, of which devices have parts:
             ``divide(arguments, types of results) -> (places of arguments, places of results)``, in the order of their
             leaves; None where devices have no parts.
+        adopt_variable: Has a variable that was made elsewhere be divided, where devices are to have parts of it.
         argument_places: What it has said of the arguments.
         result_places: What it has said of the results.
     """
@@ -681,6 +687,7 @@ class ProgramRegion(Region):
         self.kept: list[Spread] = []
         self.builder: Callable[..., Any] | None = None
         self.divide: Callable[[PyTree, PyTree], tuple[Places, Places]] | None = None
+        self.adopt_variable: Callable[[keras.Variable], None] | None = None
         self.argument_places: Places = ()
         self.result_places: Places = ()
 
@@ -704,6 +711,10 @@ class ProgramRegion(Region):
     def argument_index(self, tracer: object) -> int | None:
         """Return which dynamic argument of the function `tracer` is, if it is one unchanged."""
         return self.arguments.get(id(tracer))
+
+    def settle(self, variable: keras.Variable) -> None:
+        if self.adopt_variable is not None:
+            self.adopt_variable(variable)
 
     def find_argument(self, value: object) -> Any:
         index = self.argument_index(value)
@@ -829,6 +840,7 @@ class ProgramRegion(Region):
         if not storage.has_value(variable):
             self.created.append(variable)
             initialize(variable)
+        self.settle(variable)
         spec = storage.spec_of(variable)
         return self.new_input(variable, spec.shape, spec.dtype)
 

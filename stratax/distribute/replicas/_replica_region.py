@@ -266,6 +266,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         if not storage.has_value(variable):
             # Created in this trace: where it lies is known when it has its first value.
             self.parent.get_current_value(variable)
+        self.settle(variable)
         spec = spec_on(variable, self._mesh)
         if spec is None:
             return None

@@ -214,13 +214,17 @@ def _lay_out(variable: Any, strategy: "Strategy") -> bool:
     if variable._layout is None:
         sharding = strategy.extended.placement.find_sharding(variable)
         if sharding is not None and sharding.spec:
-            # Late: most programs divide nothing.
-            from stratax.distribute.strategies import _host_values
-
-            _host_values.install(_find_first_of)
-            # Keras lays out whatever it is assigned from now on.
-            variable._layout = sharding
+            lay_out(variable, sharding)
     return variable._layout is not None
+
+
+def lay_out(variable: keras.Variable, sharding: jax.sharding.NamedSharding) -> None:
+    """Have a variable be divided among devices; Keras lays out whatever it is assigned from now on."""
+    # Late: most programs divide nothing.
+    from stratax.distribute.strategies import _host_values
+
+    _host_values.install(_find_first_of)
+    variable._layout = sharding
 
 
 def _keep(variable: keras.Variable) -> bool:

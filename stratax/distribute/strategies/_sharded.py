@@ -25,8 +25,9 @@ from stratax.cluster import (
     current,
 )
 from stratax.core import regions
-from stratax.core.storage import place, sharding_in, write_all
-from stratax.distribute.replicas import MODEL_AXIS, SHARD_AXIS, in_replica, mesh_of
+from stratax.core.state import Parts
+from stratax.core.storage import has_value, place, sharding_in, store_of, write_all
+from stratax.distribute.replicas import MODEL_AXIS, SHARD_AXIS, in_replica, is_on_read, mesh_of
 from stratax.distribute.strategies import _ownership
 from stratax.distribute.strategies._arrays import (
     ArrayPlaces,
@@ -304,6 +305,20 @@ class DividedAmongDevices(OnDevices, UpdatesOnce):
         super().prepare(region)
         if self.divides:
             region.divide = functools.partial(find_places, self.find_array_sharding)
+            region.adopt_variable = self._adopt
+            for source in region.inputs:
+                if isinstance(source, keras.Variable):
+                    self._adopt(source)
+
+    def _adopt(self, variable: keras.Variable) -> None:
+        """Divide a variable that no strategy has made, or another one: each device would get a copy of it."""
+        is_own = isinstance(variable, Parts) or is_on_read(variable) or store_of(variable) is not None
+        if is_own or not has_value(variable) or sharding_in(variable, self.storage) != self.storage:
+            return
+        sharding = _ask(self._layout, variable).sharding
+        if sharding.spec:
+            self._known[id(variable)] = variable
+            _ownership.lay_out(variable, sharding)
 
     def find_array_sharding(self, array: NamedArray) -> jax.sharding.NamedSharding:
         return find_place(array.value, self._layout.mesh) or ArrayPlaces(self._layout).find_place_of(array)

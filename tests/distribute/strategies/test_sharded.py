@@ -1,5 +1,7 @@
 """`ShardedStrategy`: devices have parts of large variables, and the numbers are one device's."""
 
+import contextlib
+
 import jax
 import keras
 import numpy as np
@@ -306,3 +308,45 @@ def test_labels_out_of_range_are_refused_before_a_step(steps):
         model.fit(X[:16], np.full(16, 7), batch_size=8, verbose=0)
     for variable, value in zip(model.variables, before, strict=True):
         np.testing.assert_array_equal(variable.numpy(), value)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        None,
+        lambda: MirroredStrategy(CPUS[:4]),
+        lambda: MirroredStrategy(CPUS[5:7]),
+        lambda: ShardedStrategy(CPUS[4:7]),
+    ],
+    ids=["no strategy", "copies on the same devices", "copies on others", "parts on others"],
+)
+def test_variables_that_were_made_elsewhere_are_divided_by_the_step_that_uses_them(other):
+    strategy = ShardedStrategy(CPUS[:4], layout={"first/kernel$": ("shard",)})
+    losses = []
+    for scope in (strategy.scope(), contextlib.nullcontext() if other is None else other().scope()):
+        with scope:
+            model = keras.Sequential(
+                [keras.layers.Input((128,)), keras.layers.Dense(128, "tanh", name="first")]
+            )
+            model.layers[0].kernel.assign(X[:1].T * X[1:2] / 16)
+            optimizer = keras.optimizers.SGD(0.05, momentum=0.9)
+            unused = sx.Variable(np.ones((128, 128), "float32"))
+
+        @sx.function
+        def step(x, model=model, optimizer=optimizer, unused=unused):
+            def replica(x):
+                with sx.GradientTape() as tape:
+                    rows = keras.ops.mean((model(x) - x) ** 2, -1)
+                    loss = sx.distribute.compute_average_loss(rows)
+                optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+                return loss
+
+            return strategy.reduce("sum", strategy.run(replica, args=(x,)), axis=None) + 0 * unused[0, 0]
+
+        batches = strategy.experimental_distribute_dataset(sx.Dataset.from_tensor_slices(X[:40]).batch(8))
+        losses.append([float(step(x)) for x in batches])
+    np.testing.assert_allclose(losses[1], losses[0], rtol=1e-5)
+    assert model.layers[0].kernel.value.sharding.shard_shape((128, 128)) == (32, 128)
+    for variable in (*optimizer.variables, unused):
+        assert variable.ndim < 2 or not variable.value.sharding.is_fully_replicated
+        assert variable.value.sharding.device_set == set(strategy.extended.execution.devices)
