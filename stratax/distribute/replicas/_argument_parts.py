@@ -78,6 +78,9 @@ class _Gatherer:
         if not pieces:
             return None
         name = equation.primitive.name
+        if name == "reshard":
+            # Of the mesh outside, for an array that lies on it; here each device has its own.
+            return pieces
         if name in _CALLS:
             return jaxprs.evaluate(equation.params["jaxpr"], operands, self.rule)
         if name in _REMATS:
@@ -164,7 +167,10 @@ class _Gatherer:
 
 
 def gather_where_read(
-    function: Callable[[list[Any]], PyTree], parts: Sequence[Array], specs: Sequence[PartitionSpec]
+    function: Callable[[list[Any]], PyTree],
+    parts: Sequence[Array],
+    specs: Sequence[PartitionSpec],
+    captured: Sequence[Array] = (),
 ) -> PyTree:
     """Return what a function computes of whole arrays, of which this device has parts.
 
@@ -172,10 +178,15 @@ def gather_where_read(
         function: Of a list of arrays; returns a structure of arrays.
         parts: The parts.
         specs: How they are divided.
+        captured: Arrays that the function has from around it, of which the last parts are.
     """
     pieces = [_Piece(part, tuple(spec).index(SHARD_AXIS)) for part, spec in zip(parts, specs, strict=True)]
     closed, shapes = jax.make_jaxpr(function, return_shape=True)([_type_of_whole(piece) for piece in pieces])
     gatherer = _Gatherer()
+    # JAX has those from around the function as constants.
+    last = {id(value): piece for value, piece in zip(reversed(captured), reversed(pieces), strict=False)}
+    constants = [last.get(id(value), value) for value in closed.consts]
+    closed = jax_core.ClosedJaxpr(closed.jaxpr, constants)
     results = jaxprs.evaluate(closed, pieces, gatherer.rule)
     return jax.tree.unflatten(jax.tree.structure(shapes), [gatherer.whole(value) for value in results])
 

@@ -1,10 +1,12 @@
 """Arrays of which devices have parts, among what replicas are called with (distribute layer)."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import keras
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -48,7 +50,11 @@ class GivenArrays:
         treedef: jax.tree_util.PyTreeDef,
         region: regions.Region,
     ) -> None:
-        self._leaves = leaves
+        self._leaves, self._region = leaves, region
+        self._find_sharding = strategy.extended.placement.find_array_sharding
+        self._mesh = mesh
+        # What the function has from around it, behind what it is given.
+        self._captured: list[Any] = []
         # All arrays, and those of them that replicas' devices have parts of.
         self._places: list[tuple[NamedArray, NamedSharding]] = []
         self._indices: list[int] = []
@@ -62,44 +68,87 @@ class GivenArrays:
                 known = NamedArray(
                     path_of(keys[2:]), tuple(value.shape), value.dtype, region.find_argument(value)
                 )
-                found_at = strategy.extended.placement.find_array_sharding(known)
-                if found_at is not None:
-                    self._add(index, known, NamedSharding(mesh, found_at.spec))
+                self._add(index, known)
 
-    def _add(self, index: int, leaf: NamedArray, sharding: NamedSharding) -> None:
+    def _add(self, index: int, leaf: NamedArray) -> None:
+        found = self._find_sharding(leaf)
+        if found is None:
+            return
+        sharding = NamedSharding(self._mesh, found.spec)
         spec = shard_spec(sharding.spec, sharding.mesh)
         self._places.append((leaf, sharding))
         if spec is not None and _divides(spec, leaf, sharding.mesh):
-            self._indices.append(index)
+            if index < len(self._leaves):
+                self._indices.append(index)
             self._named.append((leaf, sharding))
             self._specs.append(spec)
 
     def take(self) -> tuple[list[Array], list[PartitionSpec]]:
         """Return the arrays as the mapped function takes them, and how they are divided among replicas' devices."""
-        arrays = [self._leaves[index] for index in self._indices]
         shardings = [sharding for _, sharding in self._named]
+        around = zip(self._captured, shardings[len(self._indices) :], strict=True)
+        arrays = [self._leaves[index] for index in self._indices]
+        arrays += [self._take_in(value, sharding) for value, sharding in around]
         return (jax.lax.with_sharding_constraint(arrays, shardings) if arrays else []), self._specs
 
-    def compute(
-        self, function: Callable[[Sequence[Any]], PyTree], parts: Sequence[Array], *, is_type: bool
-    ) -> PyTree:
+    def find_types(self, function: Callable[..., PyTree], *own: PyTree) -> PyTree:
+        """Return something of the type of what a function computes, and look for what it has from around it.
+
+        Args:
+            function: Of structures of arrays and the arguments' leaves.
+            *own: The structures.
+        """
+        closed, types = jax.make_jaxpr(
+            lambda whole, own: self._compute_whole(functools.partial(function, *own), whole),
+            return_shape=True,
+        )([jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf, _ in self._named], own)
+        self._capture(closed.consts)
+        return jax.tree.map(lambda each: jnp.zeros(each.shape, each.dtype), types)
+
+    def _capture(self, constants: Sequence[Any]) -> None:
+        """Have the arrays among a function's constants enter as those do that it is given: JAX would copy them."""
+        region = self._region
+        known = [
+            each
+            for each in (*region.reads.values(), *region.writes.values())
+            if isinstance(each, keras.Variable)
+        ]
+        variables = {id(region.get_current_value(variable)) for variable in known}
+        for value in constants:
+            if isinstance(value, jax.Array | np.ndarray) and id(value) not in variables:
+                array = region.find_argument(value)
+                self._add(len(self._leaves), NamedArray("", tuple(value.shape), value.dtype, array))
+                if len(self._named) > len(self._indices) + len(self._captured):
+                    self._captured.append(value)
+
+    def _take_in(self, value: Any, sharding: NamedSharding) -> Any:
+        """Return an array as the program has it: as an input, since each device has a copy of a constant."""
+        if isinstance(value, jax.core.Tracer):
+            return value
+        # When the program first runs: what is traced would be a part of it.
+        read = functools.cache(functools.partial(storage.place, value, sharding))
+        name = f"captured {id(value)}"
+        return self._region.program.host_value(
+            name, lambda: regions.HostValue(name, value.shape, value.dtype, read, lambda: True)
+        )
+
+    def compute(self, function: Callable[[Sequence[Any]], PyTree], parts: Sequence[Array]) -> PyTree:
         """Return what a replica's function computes of its arguments' leaves.
 
         Args:
             function: The function.
             parts: What this device has of the arrays.
-            is_type: Whether only types are asked for.
         """
-        if not self._indices:
+        if not self._named:
             return function(self._leaves)
-        if is_type:
-            whole = [jnp.zeros(leaf.shape, leaf.dtype) for leaf, _ in self._named]
-            return self._compute_whole(function, whole)
-        return gather_where_read(lambda whole: self._compute_whole(function, whole), parts, self._specs)
+        return gather_where_read(
+            lambda whole: self._compute_whole(function, whole), parts, self._specs, self._captured
+        )
 
     def _compute_whole(self, function: Callable[[Sequence[Any]], PyTree], whole: Sequence[Array]) -> PyTree:
         leaves = list(self._leaves)
-        for index, value in zip(self._indices, whole, strict=True):
+        # Behind these are those that the function has from around it.
+        for index, value in zip(self._indices, whole, strict=False):
             leaves[index] = value
         return function(leaves)
 

@@ -244,10 +244,11 @@ class MeshExecution(OverMesh):
         def body(
             components: list[Any], local: dict[int, Any], parts: list[Any] | None, own_parts: list[Any]
         ) -> Any:
-            function = functools.partial(compute, components, local, parts)
             if given is None:
-                return function(leaves)
-            return given.compute(function, own_parts, is_type=parts is None)
+                return compute(components, local, parts, leaves)
+            if parts is None:
+                return given.find_types(compute, components, local, parts)
+            return given.compute(functools.partial(compute, components, local, parts), own_parts)
 
         def compute(
             components: list[Any], local: dict[int, Any], parts: list[Any] | None, whole: list[Any]
@@ -289,20 +290,20 @@ class MeshExecution(OverMesh):
             components.append(leaf.stacked if is_of_steps else leaf.array)
             specs.append(PartitionSpec(None, REPLICA_AXES) if is_of_steps else spread)
 
-        own_parts, own_specs = ([], []) if given is None else given.take()
-
-        def map_over(parts_specs: Any, postponed: Any) -> Callable[..., Any]:
+        def map_over(parts_specs: Any, own_specs: Any, postponed: Any) -> Callable[..., Any]:
             in_specs = (specs, spread, parts_specs, own_specs)
             return map_over_replicas(body, self._mesh, in_specs, (spread, (same, postponed)))
 
-        spreads = self._spread(region, map_over(None, same), (components, own_parts), found)
+        spreads = self._spread(region, map_over(None, None, same), components, found)
+        # With those that the trace has found the function to have from around it.
+        own_parts, own_specs = ([], []) if given is None else given.take()
         # As the trace has found, if there was one.
         updates: list[PostponedUpdate] = found[-1].replica.postponed if found else []
         read += found[-1].replica.divided.values() if found else []
         leaving: Any = [[spec or same for spec in update.specs] for update in updates] if found else same
         local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
         parts = [region.get_current_value(variable) for variable in read]
-        mapped = map_over([spec_on(variable, self._mesh) for variable in read], leaving)
+        mapped = map_over([spec_on(variable, self._mesh) for variable in read], own_specs, leaving)
         # The mesh that JAX notes for the body would otherwise be that of everything behind it.
         (arrays, kept), (values, postponed) = storage.without_mesh(
             mapped(components, local, parts, own_parts)
@@ -330,7 +331,7 @@ class MeshExecution(OverMesh):
         self,
         region: regions.Region,
         mapped: Callable[..., Any],
-        given: tuple[list[Any], list[Any]],
+        components: list[Any],
         found: list["_Traced"],
     ) -> dict[int, regions.Spread]:
         """Return the variables that are spread over the replicas: those with parts, and directly in a loop some others.
@@ -349,8 +350,7 @@ class MeshExecution(OverMesh):
         if is_loop or self._strategy.extended.placement.divides:
             local = {key: region.get_current_value(each) for key, each in spreads.items()}
             # Only types: the trace leaves nothing in the program.
-            components, own_parts = given
-            jax.eval_shape(mapped, components, local, None, own_parts)
+            jax.eval_shape(mapped, components, local, None, None)
             self._keep(region, found[-1].replica)
         if not is_loop:
             return spreads

@@ -158,3 +158,40 @@ def test_jit_of_jax_around_run_may_donate_what_is_trained(expected):
     np.testing.assert_allclose(loss, expected[0][0], rtol=1e-5)
     assert before["middle"].is_deleted()
     assert not parameters["middle"].sharding.is_fully_replicated
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda tree: ShardedStrategy(CPUS[:2]).shard(tree),
+        lambda tree: tree,
+        lambda tree: jax.tree.map(np.asarray, tree),
+        lambda tree: jax.device_put(tree, jax.devices()[3]),
+    ],
+    ids=["in parts", "default device", "host", "device outside"],
+)
+@pytest.mark.parametrize("is_argument", [True, False])
+def test_what_a_function_has_from_around_it_is_gathered_where_it_is_read(move, is_argument):
+    strategy = ShardedStrategy(CPUS[:2])
+    around = move({"w": jax.random.normal(jax.random.key(0), (128, 128)) / 12})
+    x = np.ones((4, 128), "float32") * np.arange(4)[:, None] / 4
+    (batch,) = strategy.experimental_distribute_dataset(
+        sx.Dataset.from_tensor_slices(x.astype("float32")).batch(4)
+    )
+
+    def loss_of(tree, x):
+        return jnp.sum(jnp.tanh(jnp.tanh(x @ tree["w"]) @ tree["w"]))
+
+    @sx.function
+    def compute(batch, given):
+        tree = given if is_argument else around
+        replicas = strategy.run(lambda x: jax.value_and_grad(loss_of)(tree, x), args=(batch,))
+        return strategy.reduce("sum", replicas, axis=None)
+
+    given = around if is_argument else None
+    loss, gradients = compute(batch, given)
+    expected, theirs = jax.value_and_grad(loss_of)(jax.tree.map(np.asarray, around), x)
+    np.testing.assert_allclose(loss, expected, rtol=1e-5)
+    np.testing.assert_allclose(gradients["w"], theirs["w"], atol=1e-5)
+    assert gradients["w"].sharding.shard_shape((128, 128)) == (64, 128)
+    assert str(compute.jaxpr(batch, given)).count("all_gather[") == 3
