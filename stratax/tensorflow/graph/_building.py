@@ -166,7 +166,7 @@ class Building(Recording):
         """Add an operator."""
         return self.add(function, operands, {}, kind=kind)
 
-    def convert(self, tensor: GraphTensor) -> Any:
+    def convert(self, tensor: PyTree) -> Any:
         """Return the value of a constant, which tables are made of; refuse to give others."""
         found = tensor.find_constant()
         return tensor._refuse() if found is None else found
@@ -349,6 +349,7 @@ class Building(Recording):
         call.find_order()
         results = _Results(self._scope, call, None, "gradients/grad")
         for index, source in enumerate(sources):
+            trials: dict[int, Abstract]
             if isinstance(source, GraphTensor):
                 trials = {
                     number: jax.ShapeDtypeStruct(each.shape, each.dtype)
@@ -422,7 +423,9 @@ class _Results:
         self._operations.append(made)
         return made
 
-    def add_tensor(self, index: int, trials: dict[int, Abstract], dtype: DTypeLike = None) -> GraphTensor:
+    def add_tensor(
+        self, index: int, trials: dict[int, Abstract], dtype: DTypeLike | None = None
+    ) -> GraphTensor:
         """Return a tensor, which gets its operation in the end."""
         tensor = GraphTensor(self._call, index, trials, dtype)
         self.tensors.append(tensor)

@@ -65,7 +65,7 @@ class Evaluation(Recording):
         """Compute an operator."""
         return function(*self.resolve(operands, of_variables=True))
 
-    def convert(self, tensor: GraphTensor) -> Any:
+    def convert(self, tensor: PyTree) -> Any:
         """Return the value of a tensor."""
         return self.value(tensor)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.recording import RECORDER
-from stratax.base.typing import DTypeLike, PyTree, TensorLike
+from stratax.base.typing import DTypeLike, PyTree
 from stratax.data.elements import DType, TensorShape
 from stratax.tensorflow.graph._recording import Recording
 from stratax.tensorflow.v1 import Operation, VariableScope
@@ -34,7 +34,7 @@ class _Slice(NamedTuple):
     step: Any
 
 
-def _getitem(own: TensorLike, index: PyTree) -> Any:
+def _getitem(own: PyTree, index: PyTree) -> Any:
     parts = [slice(*each) if isinstance(each, _Slice) else each for each in index[0]]
     return own[tuple(parts) if index[1] else parts[0]]
 
@@ -206,7 +206,7 @@ class GraphTensor:
             return recorder.convert(self)
         return self._refuse()
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Any:
         recorder = RECORDER.get()
         if isinstance(recorder, Recording):
             return np.asarray(recorder.convert(self), dtype)
@@ -302,6 +302,7 @@ class GraphOperation(Operation):
     """
 
     is_of_graph = True
+    updates: bool
     # What it does on the host, before anything is computed, with the session and what is fed.
     begins: Callable[[Any, Any], None] | None = None
     control_inputs: tuple["GraphOperation", ...]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.recording import RECORDER
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.data.elements import DType, TensorShape
 from stratax.tensorflow.graph._graph import enter_program_graph
 from stratax.tensorflow.graph._nodes import GraphTensor
@@ -33,7 +33,7 @@ def placeholder(dtype: DTypeLike, shape: TensorLike = None, name: str | None = N
     return made
 
 
-def placeholder_with_default(input: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
+def placeholder_with_default(input: PyTree, shape: TensorLike, name: str | None = None) -> Any:
     """Return a tensor that a session may be fed, as `tf.placeholder_with_default`.
 
     Args:

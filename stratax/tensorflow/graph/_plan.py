@@ -1,7 +1,7 @@
 """What a session computes for certain fetches and feeds, as a compiled program (graph layer)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,7 @@ _MOST_DERIVATIVES = 4
 # Of so few whole numbers a program may be made for their values.
 _MOST_CONSTANTS = 16
 
-Fetch = GraphTensor | GraphOperation | keras.Variable
+Fetch: TypeAlias = Any
 
 
 class Run(Evaluation):
@@ -306,7 +306,7 @@ def divide_by_host(
     before: list[GraphCall] = []
     behind: list[GraphCall] = []
     program: list[GraphCall] = []
-    early, late = set(known), set()
+    early, late = set(known), set[int]()
     for call in calls:
         own = _tensors_of(call)
         if call.is_on_host or any(map(_is_text, [*call.inputs, *own])):
@@ -363,7 +363,8 @@ def find_needed(fetches: Sequence[Fetch], fed: set[int]) -> tuple[list[GraphCall
             if id(each) not in operations:
                 operations[id(each)] = each
                 waiting.extend(each.control_inputs)
-                if each.call is not None and not all(id(output) in fed for output in each.outputs or [each]):
+                is_fed = bool(each.outputs) and all(id(output) in fed for output in each.outputs)
+                if each.call is not None and not is_fed:
                     waiting.append(each.call)
         elif isinstance(each, GraphCall) and id(each) not in calls:
             calls[id(each)] = each

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.typing import DTypeLike, PyTree, TensorLike
 
 
 class Recording(abc.ABC):
@@ -31,7 +31,7 @@ class Recording(abc.ABC):
         """
 
     @abc.abstractmethod
-    def convert(self, tensor: TensorLike) -> Any:
+    def convert(self, tensor: PyTree) -> Any:
         """Return the value of a tensor, where it has one now.
 
         Raises:

@@ -70,7 +70,7 @@ class GraphNames(TensorNames):
         with keras_seam.at_path(path.split("/")), self.scope(path.rpartition("/")[2]):
             yield
 
-    def of(self, tensor: TensorLike) -> str:
+    def of(self, tensor: PyTree) -> str:
         return tensor.name.removesuffix(":0")  # type: ignore[no-any-return]
 
 

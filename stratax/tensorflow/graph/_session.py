@@ -50,11 +50,6 @@ class BaseSession(HoldsValues):
         # The iterators of datasets, by their handles.
         self.iterators: dict[bytes, Any] = {}
 
-    @property
-    def graph_def(self) -> Any:
-        """The graph, as a message."""
-        return self.graph.as_graph_def()
-
     def close(self) -> None:
         """End the session; its variables' values are gone."""
         self._is_closed = True

@@ -15,7 +15,7 @@ import jax
 import keras
 import numpy as np
 
-from stratax.base.typing import DTypeLike, PyTree, TensorLike
+from stratax.base.typing import DTypeLike, PyTree
 from stratax.core import regions
 from stratax.data.elements import if_constant
 from stratax.seams import jax as seam
@@ -78,7 +78,7 @@ class Assigned:
     value: Any
 
 
-def stand_ins(shape: TensorLike, dtype: DTypeLike) -> dict[int, Abstract]:
+def stand_ins(shape: PyTree, dtype: DTypeLike) -> dict[int, Abstract]:
     """Return what a tensor of a shape is in each trial.
 
     Args:
@@ -168,8 +168,9 @@ class Trial(Evaluation):
         trials = tensor.trials
         if self._world is not None:
             known = next(iter(trials.values()))
-            shape = tensor.shape.as_list() if tensor.shape.rank is not None else [None] * self._world.rank
-            shape = self._world.shapes.get(id(tensor), shape)
+            unknown: list[int | None] = [None] * self._world.rank
+            sizes = unknown if tensor.sizes is None else tensor.sizes
+            shape = self._world.shapes.get(id(tensor), sizes)
             return jax.ShapeDtypeStruct([size or self._world.size for size in shape], known.dtype)
         if self._number in trials:
             return trials[self._number]

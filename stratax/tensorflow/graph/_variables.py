@@ -54,7 +54,7 @@ class GraphVariable(ModelVariable):
         validate_shape: bool = True,
         caching_device: object = None,
         name: str | None = None,
-        dtype: DTypeLike = None,
+        dtype: DTypeLike | None = None,
         aggregation: object = "none",
         synchronization: object = None,
         constraint: Callable[..., Any] | None = None,
