@@ -137,14 +137,16 @@ def decode_csv(
         exclude_cols=None,
     )
     texts = np.asarray(records, dtype=object)
-    parsed = [_parse_one(layout, text, i) for i, text in enumerate(texts.reshape(-1))]
-    if not parsed:
+    lines = [text if isinstance(text, bytes) else str(text).encode() for text in texts.reshape(-1)]
+    if not lines:
         return [np.empty(texts.shape, field.dtype) for field in layout.fields]
-    return [column.reshape(texts.shape)[()] for column in layout.convert(parsed)]
+    columns = layout.split(lines)
+    if columns is None:
+        columns = layout.convert([_parse_one(layout, line, i) for i, line in enumerate(lines)])
+    return [column.reshape(texts.shape)[()] for column in columns]
 
 
-def _parse_one(layout: CsvFormat, text: object, number: int) -> list[str]:
-    raw = text if isinstance(text, bytes) else str(text).encode()
+def _parse_one(layout: CsvFormat, raw: bytes, number: int) -> list[str]:
     record = [""]
     try:
         # Latin-1 maps each byte to one character and back, whatever the text's encoding is.

