@@ -26,6 +26,8 @@ _DISPATCHES_BEHIND = 2
 # Tensors of so many numbers stay among the results of the program once they were asked for: compiling another program
 # would take longer.
 _SMALL = 1024
+# Likewise, in all steps of a dispatch together: what the summaries of a canned model's layers are made of.
+_SMALL_TOGETHER = 1 << 16
 # What hooks get that have asked for nothing.
 _NOTHING = SessionRunValues(results=None, options=None, run_metadata=None, each_step=None)
 
@@ -198,7 +200,8 @@ class SessionHooks(engine.Hook):
             values = jax.tree.unflatten(treedef, [_results(outputs, key, steps) for key in keys])
             results.receive(loop.step - steps, steps, values)
         for key, values in outputs[FETCHED].items():
-            if key not in self._kept and math.prod(values.shape[1:]) <= _SMALL:
+            is_small = math.prod(values.shape[1:]) <= _SMALL or values.size <= _SMALL_TOGETHER
+            if key not in self._kept and is_small:
                 self._kept.add(key)
         with self._reading():
             for hook in self._after:
