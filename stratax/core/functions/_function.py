@@ -713,7 +713,7 @@ def build_program(
         return programs.Program(compiled=staged, placement=storage, **description)
     places = [programs.place_of(variable, placement) for variable in order]
     are_whole = programs.are_whole(order, placement)
-    closed = cpu.join_small(closed, list(itertools.compress(positions, are_whole)))
+    closed = cpu.hold_shared(cpu.join_small(closed, list(itertools.compress(positions, are_whole))))
     flat = jaxprs.lift_inputs(closed, num_sources)
     result_places = region.result_places
 
