@@ -62,6 +62,7 @@ __all__ = [
     "ad",
     "call_back",
     "choose_options",
+    "computes_now",
     "copy_equation",
     "core",
     "distributed",
@@ -174,6 +175,11 @@ def operation_of(value: Any) -> TracedOperation | None:
 def identity_of(value: Any) -> int:
     """Return a number that is the same for all tracers of one value of a program that is traced, and no other's."""
     return id(value.val if isinstance(value, partial_eval.DynamicJaxprTracer) else value)
+
+
+def computes_now() -> bool:
+    """Return whether operations on arrays give arrays: nothing is traced, or `ensure_compile_time_eval` is around."""
+    return core.trace_state_clean() or bool(config.eager_constant_folding.value)
 
 
 def lowering_for_cpus(primitive: jax.extend.core.Primitive) -> Callable[..., Any]:

@@ -30,6 +30,7 @@ from keras.src.models.functional import Functional
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 from keras.src.optimizers.loss_scale_optimizer import LossScaleOptimizer
 from keras.src.random import seed_generator
+from keras.src.random.seed_generator import draw_seed
 from keras.src.trainers import data_adapters
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
 from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
@@ -65,6 +66,7 @@ __all__ = [
     "current_path",
     "data_adapter_utils",
     "data_adapters",
+    "draw_seed",
     "find_autocast",
     "find_installed",
     "find_uninitialized_variables",
@@ -296,6 +298,7 @@ _JAX_TRAINER = "keras.src.backend.jax.trainer"
 _OPTIMIZERS = "keras.src.optimizers"
 _VARIABLE = "keras.src.backend.common.variables:Variable"
 _LOSS = "keras.src.losses.loss"
+_DRAWN = "a variable's first value is drawn without compiling"
 _BATCH_NORMALIZATION = "keras:layers.BatchNormalization"
 
 _FOLLOWS = "a model follows the strategy in whose scope it was created"
@@ -328,6 +331,9 @@ REPLACED = (
     Replaced("keras.src.backend.jax.core:JaxVariable._initialize_layout", _OWNER),
     Replaced("keras.src.backend.jax.core:JaxVariable._initialize_with_initializer", _OWNER),
     Replaced("keras.src.backend.jax.core:convert_to_tensor", "a tape may follow a tensor of the host"),
+    Replaced("keras.src.backend.jax.random:normal", _DRAWN),
+    Replaced("keras.src.backend.jax.random:truncated_normal", _DRAWN),
+    Replaced("keras.src.backend.jax.random:uniform", _DRAWN),
     Replaced("keras.src.backend.jax.core:remat", "a layer that is computed anew may assign variables"),
     Replaced("keras:layers.Layer._maybe_build", _LATE),
     Replaced(f"{_TRAINER}.__init__", _FOLLOWS),

@@ -1,4 +1,4 @@
-"""First values of variables that are the same number everywhere, made without compiling anything (core layer).
+"""First values of variables made without compiling anything (core layer).
 
 JAX makes such an array by a program, which is compiled for each shape, in 30 milliseconds of processor time (2 cores,
 jaxlib 0.10.2); an optimizer's slots have twenty to thirty shapes. NumPy only writes it.
@@ -11,21 +11,29 @@ import jax
 import keras
 import numpy as np
 
-from stratax.seams.jax import core
+from stratax.core.cpu._drawn import draw_on_host
+from stratax.seams.jax import computes_now
 
 _NUMBERS = {keras.initializers.Zeros: 0, keras.initializers.Ones: 1}
 
 
 def fill_on_host(initializer: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what gives an initializer's values, by NumPy where they are all zeros or all ones and are used on a CPU.
+    """Return what gives an initializer's values, by NumPy where they are used on a CPU: equal numbers and random ones.
 
     Args:
         initializer: Takes a shape and a dtype, and returns an array.
     """
     # Of the class itself: another one may give anything.
     number = _NUMBERS.get(type(initializer))  # type: ignore[call-overload]
-    if number is None or not core.trace_state_clean() or not _is_on_cpu():
+    if not computes_now() or not _is_on_cpu():
         return initializer
+
+    def draw(shape: tuple[int, ...], dtype: Any = None) -> jax.Array:
+        with draw_on_host():
+            return initializer(shape, dtype=dtype)
+
+    if number is None:
+        return draw
 
     def fill(shape: tuple[int, ...], dtype: Any = None) -> jax.Array:
         kind = jax.numpy.dtype(keras.backend.standardize_dtype(dtype))

@@ -59,12 +59,12 @@ def hold_shared(closed: jax_core.ClosedJaxpr) -> jax_core.ClosedJaxpr:
     uses = collections.Counter(
         atom for equation in given for atom in equation.invars if isinstance(atom, jax_core.Var)
     )
-    held: dict[Any, Any] = {}
+    held: dict[jax_core.Var, Any] = {}
     sizes: dict[Any, int] = {}
     equations: list[Any] = []
     for equation in given:
         operands: list[Any] = equation.invars
-        changed = {"invars": [_replaced(held, atom) for atom in operands]}
+        changed = {"invars": [_replace(held, atom) for atom in operands]}
         if equation.primitive.name == "shard_map":
             body = hold_shared(jax_core.ClosedJaxpr(equation.params["jaxpr"], []))
             changed["params"] = {**equation.params, "jaxpr": body.jaxpr}
@@ -82,11 +82,11 @@ def hold_shared(closed: jax_core.ClosedJaxpr) -> jax_core.ClosedJaxpr:
     return jaxprs.cut(closed, equations=equations)
 
 
-def _replaced(held: dict[Any, Any], atom: Any) -> Any:
+def _replace(held: dict[jax_core.Var, Any], atom: object) -> object:
     return held.get(atom, atom) if isinstance(atom, jax_core.Var) else atom
 
 
-def _is_copied(equation: Any) -> bool:
+def _is_copied(equation: jax_core.JaxprEqn) -> bool:
     """Return whether XLA computes an operation again in each loop that uses its result."""
     if equation.primitive.name in _COPIED:
         return True
@@ -100,11 +100,11 @@ held_p = jax_core.Primitive("stratax_held")
 
 
 @held_p.def_abstract_eval
-def _type(array: Any) -> Any:
+def _type(array: jax.core.ShapedArray) -> jax.core.ShapedArray:
     return array
 
 
-def _same(array: Any) -> Any:
+def _same(array: jax.Array) -> jax.Array:
     return array
 
 

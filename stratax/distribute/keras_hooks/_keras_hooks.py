@@ -19,7 +19,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.surroundings import Slot, Surroundings
 from stratax.base.typing import PyTree
-from stratax.core import regions
+from stratax.core import cpu, regions
 from stratax.distribute import keras_hooks, strategies
 from stratax.distribute.keras_hooks import _accumulation
 from stratax.distribute.replicas import (
@@ -58,6 +58,9 @@ def install() -> None:
             "keras.src.optimizers.base_optimizer:BaseOptimizer.load_own_variables": _loading_hook,
             "keras.src.backend.jax.core:JaxVariable._initialize_layout": strategies.noting,
             "keras.src.backend.jax.core:JaxVariable._initialize_with_initializer": strategies.creating,
+            "keras.src.backend.jax.random:normal": cpu.wrap_normal,
+            "keras.src.backend.jax.random:truncated_normal": cpu.wrap_truncated_normal,
+            "keras.src.backend.jax.random:uniform": cpu.wrap_uniform,
             "keras.src.backend.jax.core:remat": lambda _: lambda call: keras_hooks.remat_call(call),
             "keras.src.backend.common.variables:Variable.assign": assigning,
             "keras.src.backend.common.variables:Variable.assign_add": adding,

@@ -15,6 +15,7 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
+from stratax.core import cpu
 from stratax.data.elements import sizes_of
 
 _NUM_SEEDS = 2**31 - 1
@@ -59,14 +60,14 @@ class Zeros(Initializer):
     """Gives zeros, as `tf.zeros_initializer`."""
 
     def _values(self, shape: tuple[int, ...], dtype: str) -> Any:
-        return keras.ops.zeros(shape, dtype)
+        return cpu.fill_on_host(keras.initializers.Zeros())(shape, dtype=dtype)
 
 
 class Ones(Initializer):
     """Gives ones, as `tf.ones_initializer`."""
 
     def _values(self, shape: tuple[int, ...], dtype: str) -> Any:
-        return keras.ops.ones(shape, dtype)
+        return cpu.fill_on_host(keras.initializers.Ones())(shape, dtype=dtype)
 
 
 class Constant(Initializer):

@@ -13,6 +13,7 @@ import numpy as np
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
+from stratax.core import cpu
 from stratax.seams import keras as seam
 from stratax.tensorflow.v1._current import current, current_or_none
 from stratax.tensorflow.v1._variable_defaults import VariableScope
@@ -379,6 +380,8 @@ def _first_values(initializer: Any, dtype: str) -> Callable[..., Any]:
         # TensorFlow's default for numbers that are not floating point.
         return keras.initializers.get("glorot_uniform" if "float" in dtype else "zeros")
     made = initializer() if isinstance(initializer, type) else initializer
+    if isinstance(made, keras.initializers.Initializer):
+        made = cpu.fill_on_host(made)
 
     def values(shape: Sequence[int], dtype: object = None) -> Any:
         # Initializers of Keras take a dtype, a program's own function may not.
