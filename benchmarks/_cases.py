@@ -71,6 +71,7 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         *_steps(counts),
         *_fits(counts),
         *_estimators(counts),
+        *_programs(),
         *(_against_keras(many) if many > 1 else []),
         *(_sharded(many) if many > 1 else []),
         *_fused(counts),
@@ -529,6 +530,31 @@ def _estimators(counts: Sequence[int]) -> list[Case]:
             program="_estimator:with_hooks",
             target=Target(1.02),
         ),
+    ]
+
+
+def _programs() -> list[Case]:
+    """Programs that say `import tensorflow`, as they are."""
+    whats = {
+        "bert": "TPUEstimator of BERT, tiny, 32 x 128 words",
+        "deepfm": "DeepFM of 39 columns, batch 256",
+        "resnet 20": "residual network of 20 layers, 64 images of 32x32",
+        "resnet 50": "residual network of 50 layers, 16 images of 64x64",
+        "census": "DNNLinearCombinedClassifier of a census, batch 128",
+    }
+    return [
+        Case(
+            name=f"program-{kind}-{program.replace(' ', '')}",
+            what=f"{what}, {how}",
+            program=f"_programs:{function}",
+            options={"program": program},
+            target=target,
+        )
+        for program, what in whats.items()
+        for kind, how, function, target in (
+            ("step", "a step, times as fast as TensorFlow 2.15's", "stepping", Target(1.0, at_least=True)),
+            ("start", "processor seconds to the first step / TensorFlow 2.15's", "starting", Target(1.5)),
+        )
     ]
 
 

@@ -82,13 +82,22 @@ def estimator(program: str, *arguments: str) -> Iterator[Run]:
     Raises:
         NotInstalledError: The Python that $STRATAX_BENCH_ESTIMATOR names has none.
     """
+    with process(estimator_python(), program, *arguments) as run:
+        yield run
+
+
+def estimator_python() -> str:
+    """Return the Python that has a TensorFlow with Estimator.
+
+    Raises:
+        NotInstalledError: There is none: neither this Python, nor the one that $STRATAX_BENCH_ESTIMATOR names.
+    """
     python = os.environ.get(_PYTHON_WITH_ESTIMATOR, sys.executable)
     if not _has(python, "tensorflow_estimator"):
         raise NotInstalledError(
             f"not installed: tensorflow 2.15 with Estimator (set {_PYTHON_WITH_ESTIMATOR} to a Python that has it)"
         )
-    with process(python, program, *arguments) as run:
-        yield run
+    return python
 
 
 def _has(python: str, package: str) -> bool:
