@@ -33,7 +33,7 @@ def _wide(columns, examples=8):
 
     def step():
         with sx.GradientTape() as tape:
-            logits = sum(each * weight for each, weight in zip(x, weights, strict=True))
+            logits = sum(weight * each for each, weight in zip(x, weights, strict=True))
             loss = keras.ops.mean(keras.ops.square(logits - 1))
         for weight, gradient in zip(weights, tape.gradient(loss, weights), strict=True):
             weight.assign_sub(0.01 * gradient)

@@ -32,37 +32,32 @@ def make(tmp_path, steps):
     return make
 
 
-def test_hooks_that_do_not_ask_share_one_program(make, steps, monkeypatch):
-    """Each dispatch between two lines runs the program without the tensor, or the one with it: not a third one."""
+@pytest.fixture
+def programs(monkeypatch):
+    """How many programs there are after each dispatch."""
     from stratax.tensorflow.estimator import _session
 
-    programs = []
+    found = []
     whole = _session.SessionHooks.program
 
     def noted(self, *arguments):
         result = whole(self, *arguments)
-        programs.append(len(self._programs))
+        found.append(len(self._programs))
         return result
 
     monkeypatch.setattr(_session.SessionHooks, "program", noted)
+    return found
+
+
+def test_hooks_that_do_not_ask_share_one_program(make, steps, programs):
+    """Each dispatch between two lines runs the program without the tensor, or the one with it: not a third one."""
     hook = es.LoggingTensorHook(["global_step"], every_n_iter=10)
     make().train(features(), hooks=[hook, es.StepCounterHook(), es.StopAtStepHook(last_step=35)], steps=35)
     assert max(programs) <= 2
 
 
-def test_layers_of_a_canned_model_that_are_summarized_need_no_second_program(tmp_path, monkeypatch):
+def test_layers_of_a_canned_model_that_are_summarized_need_no_second_program(tmp_path, programs):
     """The first step's summaries take the activations; they stay among the results afterwards."""
-    from stratax.tensorflow.estimator import _session
-
-    programs = []
-    whole = _session.SessionHooks.program
-
-    def noted(self, *arguments):
-        result = whole(self, *arguments)
-        programs.append(len(self._programs))
-        return result
-
-    monkeypatch.setattr(_session.SessionHooks, "program", noted)
     x = np.random.default_rng(0).standard_normal((128, 3)).astype(np.float32)
     column = feature_column.numeric_column("x", shape=3)
     classifier = es.DNNClassifier([100], [column], str(tmp_path))
