@@ -1,7 +1,7 @@
-from ._drawn import wrap_normal as wrap_normal
-from ._drawn import wrap_truncated_normal as wrap_truncated_normal
-from ._drawn import wrap_uniform as wrap_uniform
 from ._filled import fill_on_host as fill_on_host
+from ._filled import wrap_normal as wrap_normal
+from ._filled import wrap_truncated_normal as wrap_truncated_normal
+from ._filled import wrap_uniform as wrap_uniform
 from ._install import install as install
 from ._joined import join_small as join_small
 from ._runs import few_runs as few_runs
