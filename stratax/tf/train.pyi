@@ -1,7 +1,6 @@
 """`tf.train`: the messages of Examples, clusters, and checkpoints (tf layer)."""
 
 import stratax.tensorflow.estimator._monitored
-import stratax.tensorflow.graph._coordinator
 import stratax.train
 from stratax.cluster import ClusterSpec as ClusterSpec
 from stratax.data import BytesList as BytesList
@@ -35,10 +34,12 @@ from stratax.estimator import SummarySaverHook as SummarySaverHook
 from stratax.estimator import SyncReplicasOptimizer as SyncReplicasOptimizer
 from stratax.estimator import VocabInfo as VocabInfo
 from stratax.estimator import warm_start as warm_start
+from stratax.tensorflow.estimator._monitored import ChiefSessionCreator as ChiefSessionCreator
 from stratax.tensorflow.estimator._monitored import MonitoredSession as MonitoredSession
 from stratax.tensorflow.estimator._monitored import MonitoredTrainingSession as MonitoredTrainingSession
 from stratax.tensorflow.estimator._monitored import SingularMonitoredSession as SingularMonitoredSession
 from stratax.tensorflow.estimator._monitored import Supervisor as Supervisor
+from stratax.tensorflow.graph._coordinator import Coordinator as Coordinator
 from stratax.tensorflow.graph._coordinator import start_queue_runners as start_queue_runners
 from stratax.tensorflow.v1.train import *
 from stratax.train import Checkpoint as Checkpoint
@@ -54,6 +55,4 @@ from stratax.train import load_variable as load_variable
 
 NewCheckpointReader = stratax.train.load_checkpoint
 
-Coordinator = stratax.tensorflow.graph._coordinator.ThreadCoordinator
-ChiefSessionCreator = stratax.tensorflow.estimator._monitored.SessionCreator
-WorkerSessionCreator = stratax.tensorflow.estimator._monitored.SessionCreator
+WorkerSessionCreator = stratax.tensorflow.estimator._monitored.ChiefSessionCreator

@@ -83,7 +83,7 @@ class MonitoredView:
         return getattr(self._session, name)
 
 
-class SessionCreator:
+class ChiefSessionCreator:
     """Makes the session of a `MonitoredSession`, as `tf.train.ChiefSessionCreator`.
 
     Args:
@@ -146,13 +146,13 @@ class MonitoredSession:
 
     def __init__(
         self,
-        session_creator: SessionCreator | None = None,
+        session_creator: ChiefSessionCreator | None = None,
         hooks: Sequence[SessionRunHook] | None = None,
         stop_grace_period_secs: int = 120,
         *,
         is_chief: bool = True,
     ) -> None:
-        creator = session_creator or SessionCreator()
+        creator = session_creator or ChiefSessionCreator()
         self._hooks = list(hooks or ())
         self._is_stopped = self._is_closed = False
         graph = enter_program_graph()
@@ -349,7 +349,7 @@ def MonitoredTrainingSession(
         steps = _SUMMARY_STEPS if save_summaries_steps is None else save_summaries_steps
         own.append(_Saving(checkpoint_dir, seconds=seconds, steps=save_checkpoint_steps, summary_steps=steps))
     chief = list(chief_only_hooks or ()) if is_chief else []
-    creator = SessionCreator(scaffold, master, config, checkpoint_dir)
+    creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
     return MonitoredSession(creator, [*own, *chief, *(hooks or ())], is_chief=is_chief)
 
 
@@ -376,7 +376,7 @@ class SingularMonitoredSession(MonitoredSession):
         stop_grace_period_secs: int = 120,
         checkpoint_filename_with_path: str | None = None,
     ) -> None:
-        creator = SessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
+        creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
         super().__init__(creator, hooks, stop_grace_period_secs)
 
     def raw_session(self) -> Session:

@@ -100,6 +100,12 @@ class ThreadCoordinator:
             )
 
 
+# TensorFlow's name, which in this library another class has.
+Coordinator = type(
+    "Coordinator", (ThreadCoordinator,), {"__doc__": ThreadCoordinator.__doc__, "__module__": __name__}
+)
+
+
 def start_queue_runners(
     sess: object = None, coord: object = None, daemon: bool = True, start: bool = True, collection: str = ""
 ) -> list[threading.Thread]:
