@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -74,6 +75,14 @@ def shared() -> pathlib.Path:
     if not folder.is_dir():
         pytest.skip(f"the shared data folder {folder} is not here (set STRATAX_SHARED to its path)")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _outside_of_graphs() -> Iterator[None]:
+    """A program that makes a session adds to a graph from then on; the next test is another program."""
+    yield
+    if (graph := sys.modules.get("stratax.tensorflow.graph")) is not None:
+        graph.leave_program_graph()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -248,7 +248,10 @@ class StepInput:
 
     def wait_seconds(self) -> float:
         """Return how long the program has waited for input, in seconds."""
-        return self._waited + sum(iterator.wait_seconds for iterator in self._opened)
+        waited = self._waited
+        for iterator in self._opened:
+            waited += iterator.wait_seconds
+        return waited
 
     def _close_passes(self) -> None:
         for iterator in self._opened:

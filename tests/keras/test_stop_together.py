@@ -1,6 +1,7 @@
 """A callback that stops one worker stops all of them, at the same batch (in real processes)."""
 
 import keras
+import numpy as np
 import pytest
 
 from stratax.distribute import Strategy
@@ -118,6 +119,12 @@ def test_a_list_of_callbacks_that_is_used_twice_is_not_watched_twice(mirrored):
 
         def exchange(self, name, value, stop=None):
             return [value, value]
+
+        def next_name(self, purpose):
+            return purpose
+
+        def gather_whole(self, array):
+            return np.asarray(array)
 
         def specs_of_all(self, specs):
             return specs

@@ -23,7 +23,6 @@ from stratax import errors
 from stratax.base.callers import stack_level
 from stratax.base.shown import shown
 from stratax.core import control, regions, storage
-from stratax.core.autograph import _transpile
 from stratax.seams.malt import converter, py_builtins
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -191,6 +190,9 @@ def _rewrite(function: types.FunctionType) -> types.FunctionType | None:
         if not _needs_rewriting(code):
             _given_up.add(code)
             return None
+        # Most programs have nothing that is rewritten.
+        from stratax.core.autograph import _transpile
+
         converted = _transpile.transpile(function, OPERATORS)
     except Exception as error:  # AutoGraph raises all kinds for what it can't read; Python still can.
         with _lock:

@@ -27,7 +27,7 @@ patches, took as long or longer.
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -36,7 +36,7 @@ from jax import lax
 from jax.interpreters import mlir
 
 from stratax.core.cpu._runs import is_worth
-from stratax.seams.jax import lower_apart, lowering_for_cpus
+from stratax.seams.jax import lower_apart
 
 _PRIMITIVE = jax.lax.conv_general_dilated_p
 _FORM = jax.lax.ConvDimensionNumbers
@@ -65,33 +65,38 @@ _NAIVE = 64
 # Batch, three dimensions of space, features.
 _VOLUME = 5
 
-_installed = False
 
+def lower(
+    name: str,
+    given: Callable[..., Any],
+    ctx: mlir.LoweringRuleContext,
+    lhs: object,
+    rhs: object,
+    **params: Any,
+) -> Any:
+    """Lower a convolution for CPUs as `find_rewriting` says, or as JAX does.
 
-def install() -> None:
-    """Have JAX lower convolutions for CPUs as `find_rewriting` says, in every program; again, it does nothing."""
-    global _installed
-    if _installed:
-        return
-    _installed = True
-    given = lowering_for_cpus(_PRIMITIVE)
-
-    def lower(ctx: mlir.LoweringRuleContext, lhs: object, rhs: object, **params: Any) -> Any:
-        left: Any = ctx.avals_in[0]
-        right: Any = ctx.avals_in[1]
-        # Only where the first dimension is that of the examples: in gradients it is another.
-        is_plain = params["dimension_numbers"].lhs_spec[0] == 0 and params["batch_group_count"] == 1
-        function = find_rewriting(of_many(left) if is_plain else left, right, params)
-        if function is None or not is_worth(_cost(ctx.avals_out[0], right, params)):
-            return given(ctx, lhs, rhs, **params)
-        # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
-        plain = [jax.core.ShapedArray(operand.shape, operand.dtype) for operand in (left, right)]
-        within = ctx.replace(avals_in=plain)
-        if function.func is _product:
-            return mlir.lower_fun(function, multiple_results=False)(within, lhs, rhs)
-        return lower_apart(within, function, lhs, rhs)
-
-    mlir.register_lowering(_PRIMITIVE, lower, platform="cpu")
+    Args:
+        name: The primitive's name.
+        given: JAX' own lowering.
+        ctx: Of the program.
+        lhs: The operand.
+        rhs: The filter.
+        **params: The primitive's parameters.
+    """
+    left: Any = ctx.avals_in[0]
+    right: Any = ctx.avals_in[1]
+    # Only where the first dimension is that of the examples: in gradients it is another.
+    is_plain = params["dimension_numbers"].lhs_spec[0] == 0 and params["batch_group_count"] == 1
+    function = find_rewriting(of_many(left) if is_plain else left, right, params)
+    if function is None or not is_worth(_cost(ctx.avals_out[0], right, params)):
+        return given(ctx, lhs, rhs, **params)
+    # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
+    plain = [jax.core.ShapedArray(operand.shape, operand.dtype) for operand in (left, right)]
+    within = ctx.replace(avals_in=plain)
+    if function.func is _product:
+        return mlir.lower_fun(function, multiple_results=False)(within, lhs, rhs)
+    return lower_apart(within, function, lhs, rhs)
 
 
 def _cost(result: Any, rhs: Any, params: dict[str, Any]) -> int:

@@ -85,7 +85,7 @@ _DRAWS: Slot[bool] = Slot("draws on the host", False)
 
 Draw = Callable[..., Any]
 Make = Callable[[np.ndarray, np.float32, np.float32], np.ndarray]
-Seed = int | jax.Array | keras.random.SeedGenerator | None
+Seed = Any
 _Key = tuple[np.uint32, np.uint32]
 
 

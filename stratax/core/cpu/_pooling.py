@@ -13,48 +13,36 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
-import jax.extend.core
 import numpy as np
 from jax import lax
-from jax.extend import core as jax_core
 from jax.interpreters import mlir
 
 from stratax.core.cpu._convolutions import of_many
-from stratax.seams.jax import lower_apart, lowering_for_cpus
+from stratax.seams.jax import lower_apart
 
 # More would make the program long: each tap is an operation or two.
 _MAX_TAPS = 32
 
-_installed = False
 
+def lower(
+    name: str, given: Callable[..., Any], ctx: mlir.LoweringRuleContext, *operands: object, **params: Any
+) -> Any:
+    """Lower the windows of pooling for CPUs as here where that pays, else as JAX does.
 
-def install() -> None:
-    """Have JAX lower the windows of pooling for CPUs as here, in every program; calling it again does nothing."""
-    global _installed
-    if _installed:
-        return
-    _installed = True
-    for name, rewritten in (
-        ("reduce_window_sum", functools.partial(_reduce, combine=lax.add, empty=0)),
-        ("reduce_window_max", functools.partial(_reduce, combine=lax.max, empty=-np.inf)),
-        ("select_and_scatter_add", _scatter),
-    ):
-        _replace(getattr(jax_core.primitives, f"{name}_p"), rewritten)
-
-
-def _replace(primitive: jax.extend.core.Primitive, rewritten: Callable[..., Any]) -> None:
-    given = lowering_for_cpus(primitive)
-
-    def lower(ctx: mlir.LoweringRuleContext, *operands: object, **params: object) -> Any:
-        avals: Any = ctx.avals_in
-        if not _is_rewritable([of_many(aval) for aval in avals], params):
-            return given(ctx, *operands, **params)
-        # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
-        plain = [jax.core.ShapedArray(aval.shape, aval.dtype) for aval in avals]
-        function = functools.partial(rewritten, params=params)
-        return lower_apart(ctx.replace(avals_in=plain), function, *operands)
-
-    mlir.register_lowering(primitive, lower, platform="cpu")
+    Args:
+        name: The primitive's name.
+        given: JAX' own lowering.
+        ctx: Of the program.
+        *operands: What it computes with.
+        **params: The primitive's parameters.
+    """
+    avals: Any = ctx.avals_in
+    if not _is_rewritable([of_many(aval) for aval in avals], params):
+        return given(ctx, *operands, **params)
+    # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
+    plain = [jax.core.ShapedArray(aval.shape, aval.dtype) for aval in avals]
+    function = functools.partial(_REWRITTEN[name], params=params)
+    return lower_apart(ctx.replace(avals_in=plain), function, *operands)
 
 
 def _is_rewritable(avals: Sequence[Any], params: dict[str, Any]) -> bool:
@@ -137,3 +125,11 @@ def _scatter(source: Any, operand: Any, *, params: dict[str, Any]) -> Any:
         spread = lax.pad(chosen, np.zeros((), source.dtype), config)
         total = spread if total is None else total + spread
     return total
+
+
+# What computes each primitive here.
+_REWRITTEN: dict[str, Callable[..., Any]] = {
+    "reduce_window_sum": functools.partial(_reduce, combine=lax.add, empty=0),
+    "reduce_window_max": functools.partial(_reduce, combine=lax.max, empty=-np.inf),
+    "select_and_scatter_add": _scatter,
+}

@@ -64,7 +64,7 @@ def hold_shared(closed: jax_core.ClosedJaxpr) -> jax_core.ClosedJaxpr:
     equations: list[Any] = []
     for equation in given:
         operands: list[Any] = equation.invars
-        changed = {"invars": [_replace(held, atom) for atom in operands]}
+        changed: dict[str, Any] = {"invars": [_replace(held, atom) for atom in operands]}
         if equation.primitive.name == "shard_map":
             body = hold_shared(jax_core.ClosedJaxpr(equation.params["jaxpr"], []))
             changed["params"] = {**equation.params, "jaxpr": body.jaxpr}

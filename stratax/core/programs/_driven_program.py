@@ -193,6 +193,7 @@ class DrivenProgram(Program):
     def _read_variables(self, values: dict[Any, Any]) -> None:
         wanted = [position for position, index in enumerate(self._kept_positions) if index in self._markers]
         variables = [self._read[position] for position in wanted]
+        value: Any
         for position, variable, value in zip(
             wanted, variables, regions.concrete_values(variables), strict=True
         ):

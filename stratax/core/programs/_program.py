@@ -307,7 +307,7 @@ class Program:
         return values[:count], kept
 
     def _place(
-        self, variable: keras.Variable, value: jax.Array | storage.NoValue | None
+        self, variable: keras.Variable, value: "jax.Array | storage.NoValue | None"
     ) -> jax.Array | jax.ShapeDtypeStruct:
         """Return the variable's array, moved to where the program needs it, for good, if it is elsewhere.
 
@@ -319,7 +319,8 @@ class Program:
         if value is None:
             value = regions.concrete_value(variable)
         where = place_of(variable, self.placement)
-        if isinstance(value, storage.NoValue):
+        # A `storage.NoValue`, which few programs ever import.
+        if isinstance(value, jax.ShapeDtypeStruct):
             if not regions.is_heard():
                 value.refuse()
             # Whoever listens compiles the program; it is not run.

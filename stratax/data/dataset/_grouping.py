@@ -204,10 +204,11 @@ def _to_boundary(group: Any, shapes: object, number: int, boundaries: np.ndarray
     if shapes is None:
         wanted = [None if isinstance(spec, DatasetSpec) else spec.shape for spec in specs]
     else:
-        wanted = shapes_in(structure, shapes)
-        if wanted is None:
+        found = shapes_in(structure, shapes)
+        if found is None:
             # The error is that of the padding.
             return shapes
+        wanted = found
     filled = [
         None if shape is None else tuple(longest if size is None else size for size in shape)
         for shape in map(as_shape, wanted)

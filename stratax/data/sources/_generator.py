@@ -1,5 +1,6 @@
 """Elements that a Python generator gives (data layer)."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -156,6 +157,10 @@ class GeneratorElements(Node):
         is_number = dtype.kind in "iub" and spec.dtype.kind in "iuf"
         if not is_string and (np.can_cast(dtype, spec.dtype, "same_kind") or is_number):
             return array.astype(spec.dtype)
+        if dtype.hasobject and spec.dtype.kind in "iuf":
+            # Text that says numbers, as of the csv module: TensorFlow has NumPy read it.
+            with contextlib.suppress(TypeError, ValueError):
+                return np.array(np.asarray(array).tolist()).astype(spec.dtype)[()]
         raise DataError(
             f"The generator {self.name} gave an element that does not fit its output_signature. Expected: "
             f"{name}={shown(spec)}. Received: element {number}, {name} of dtype={dtype}. Convert it in the generator, "

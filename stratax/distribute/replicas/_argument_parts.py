@@ -15,7 +15,7 @@ import numpy as np
 from jax.extend import core as jax_core
 from jax.sharding import PartitionSpec
 
-from stratax.base.typing import Array, PyTree
+from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.core import jaxprs
 from stratax.distribute.replicas._divided import gather_whole
 from stratax.distribute.replicas._values import SHARD_AXIS
@@ -117,7 +117,7 @@ class _Gatherer:
         return jaxprs.bind(equation, [*given, *constants], jaxpr=jaxpr.jaxpr)
 
     def _retrace(self, closed: Any, operands: Sequence[Any], *, keeps: bool) -> tuple[Any, Sequence[Any]]:
-        def compute(*given: object) -> list[Any]:
+        def compute(*given: Array) -> list[Any]:
             own = [
                 dataclasses.replace(operand, part=value) if isinstance(operand, _Piece) else value
                 for operand, value in zip(operands, given, strict=True)
@@ -201,8 +201,8 @@ def _part_of(operand: Any) -> Any:
     return operand.part if isinstance(operand, _Piece) else operand
 
 
-def _is_known_number(operand: object) -> bool:
-    return not isinstance(operand, jax.core.Tracer) and np.ndim(operand) == 0  # type: ignore[call-overload]
+def _is_known_number(operand: TensorLike) -> bool:
+    return not isinstance(operand, jax.core.Tracer) and np.ndim(operand) == 0
 
 
 def _do_with_part(equation: Any, operands: list[Any], piece: _Piece) -> _Piece:

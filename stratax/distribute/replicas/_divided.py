@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 import keras
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from stratax.base.typing import Array, PyTree
 from stratax.core import regions, storage
@@ -27,7 +27,7 @@ def spec_on(variable: keras.Variable, mesh: Mesh) -> PartitionSpec | None:
     return shard_spec(sharding.spec, mesh)
 
 
-def shard_spec(spec: PartitionSpec, mesh: Mesh) -> PartitionSpec | None:
+def shard_spec(spec: PartitionSpec, mesh: Mesh | AbstractMesh) -> PartitionSpec | None:
     """Return what a specification says of the replicas' devices; None where each replica has the whole."""
     own = PartitionSpec(*(axis if axis == SHARD_AXIS else None for axis in spec))
     return own if SHARD_AXIS in own and mesh.shape[SHARD_AXIS] > 1 else None

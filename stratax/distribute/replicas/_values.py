@@ -227,7 +227,9 @@ def find_first_devices(mesh: Mesh) -> list[jax.Device]:
     return [group[0] for group in _devices_by_replica(mesh)]
 
 
-def map_over_replicas(function: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: Any) -> Any:
+def map_over_replicas(
+    function: Callable[..., Any], mesh: Mesh | AbstractMesh, in_specs: Any, out_specs: Any
+) -> Any:
     """Return a function that computes another one for each replica of a mesh.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import keras
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax.base.shown import shown
@@ -119,7 +119,7 @@ def _count_common(path: str, other: str) -> int:
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)) or int(not other)
 
 
-def find_place(value: object, mesh: Mesh) -> NamedSharding | None:
+def find_place(value: object, mesh: Mesh | AbstractMesh) -> NamedSharding | None:
     """Return where an array lies on the devices of a mesh; None where it lies elsewhere, or nobody knows."""
     if not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
         return None

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from stratax.base.typing import Array, PyTree
 from stratax.core import regions, storage
@@ -163,7 +163,7 @@ class GivenArrays:
         return places
 
 
-def _divides(spec: PartitionSpec, leaf: NamedArray, mesh: Mesh) -> bool:
+def _divides(spec: PartitionSpec, leaf: NamedArray, mesh: Mesh | AbstractMesh) -> bool:
     """Return whether a dimension divides: not always on other devices, for which a function is only traced."""
     return leaf.shape[tuple(spec).index(SHARD_AXIS)] % mesh.shape[SHARD_AXIS] == 0
 

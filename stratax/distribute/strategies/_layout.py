@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax.base.shown import shown
@@ -101,7 +101,7 @@ class Layout:
         BadTypeError: If `rules` are neither a mapping nor pairs.
     """
 
-    def __init__(self, mesh: Mesh, rules: object = None) -> None:
+    def __init__(self, mesh: Mesh | AbstractMesh, rules: object = None) -> None:
         self._mesh = mesh
         self.given = rules
         self.rules = [_read_rule(mesh, *pair) for pair in _pairs_of(rules)]
@@ -110,7 +110,7 @@ class Layout:
         self._warned: set[str] = set()
 
     @property
-    def mesh(self) -> Mesh:
+    def mesh(self) -> Mesh | AbstractMesh:
         """The mesh on whose axes variables are divided."""
         return self._mesh
 
@@ -204,7 +204,7 @@ def format_table(variables: Sequence[Placed], places: Sequence[Place]) -> str:
     rows = [("variable", "shape", "divided by", "bytes on a device", "rule")]
     total = whole = 0
     for variable, place in zip(variables, places, strict=True):
-        dtype = variable.dtype
+        dtype: Any = variable.dtype
         # Keys of `jax.random` have a dtype that NumPy does not know.
         is_key = jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
         size = dtype.itemsize if is_key else np.dtype(dtype).itemsize
@@ -241,7 +241,7 @@ def _pairs_of(rules: object) -> list[tuple[Any, Any]]:
     return [(pair[0], pair[1]) for pair in given]  # type: ignore[attr-defined]
 
 
-def _read_rule(mesh: Mesh, pattern: object, axes: object) -> Rule:
+def _read_rule(mesh: Mesh | AbstractMesh, pattern: object, axes: object) -> Rule:
     if not isinstance(pattern, str | re.Pattern):
         raise errors.BadTypeError(
             f"A layout's rule begins with a regular expression. Received: {shown(pattern)}: {shown(axes)}."

@@ -98,7 +98,7 @@ def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
         # Variables that were created while a function is traced have no value yet, and those in parts a place.
         if isinstance(value, jax.Array)
         and not isinstance(value, jax.core.Tracer)
-        and not storage.is_divided(value)
+        and value.sharding.is_fully_replicated
     ]
     extended = strategy.extended
     values = _find_first([value for _, value in present], strategy)

@@ -1,6 +1,7 @@
 from ._graph import Graph as Graph
 from ._graph import enter_program_graph as enter_program_graph
 from ._graph import find_default as find_default
+from ._graph import leave_program_graph as leave_program_graph
 from ._graph import reset_default_graph as reset_default_graph
 from ._nodes import GraphOperation as GraphOperation
 from ._nodes import GraphTensor as GraphTensor

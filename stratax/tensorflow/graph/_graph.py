@@ -140,7 +140,7 @@ class Graph(ModelGraph):
             if variable.path == name:
                 return variable.op
         raise errors.UnknownNameError(
-            f"The name {name!r} refers to an Operation not in the graph. Expected: one of "
+            f"The name {shown(name)} refers to an Operation not in the graph. Expected: one of "
             f"{shown([operation.name for operation in self.operations])}."
         )
 
@@ -154,8 +154,8 @@ class Graph(ModelGraph):
         path, colon, place = name.rpartition(":")
         if not colon or not place.isdigit():
             raise errors.BadArgumentError(
-                f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the "
-                'form "<op_name>:<output_index>".'
+                f"The name {shown(name)} looks like an (invalid) Operation name, not a Tensor. Tensor names must be of "
+                'the form "<op_name>:<output_index>".'
             )
         for operation in self.operations:
             if operation.name == path and int(place) < len(operation.outputs):
@@ -164,8 +164,8 @@ class Graph(ModelGraph):
             if variable.path == path.removesuffix("/Read/ReadVariableOp"):
                 return variable
         raise errors.UnknownNameError(
-            f"The name {name!r} refers to a Tensor which does not exist. The operation, {path!r}, does not exist in "
-            f"the graph. Expected: one of {shown([each.name for each in self.operations if each.outputs])}."
+            f"The name {shown(name)} refers to a Tensor which does not exist. The operation, {path!r}, does not exist "
+            f"in the graph. Expected: one of {shown([each.name for each in self.operations if each.outputs])}."
         )
 
     def find_consumers(self, tensor: GraphTensor) -> list[GraphOperation]:
@@ -200,6 +200,8 @@ class Graph(ModelGraph):
 _GRAPH: Slot[Graph | None] = Slot("graph", None)
 # That of the program, once it uses graphs.
 _OF_PROGRAM: list[Graph] = []
+# What was entered for it, the last one last.
+_ENTERED: list[Surroundings] = []
 
 
 def find_default() -> Graph | None:
@@ -214,8 +216,20 @@ def enter_program_graph() -> Graph:
         return found
     if not _OF_PROGRAM:
         _OF_PROGRAM.append(Graph())
-    _OF_PROGRAM[0].surroundings().__enter__()
+    _enter(_OF_PROGRAM[0])
     return _OF_PROGRAM[0]
+
+
+def _enter(graph: Graph) -> None:
+    _ENTERED.append(graph.surroundings())
+    _ENTERED[-1].__enter__()
+
+
+def leave_program_graph() -> None:
+    """Have functions of `tf` compute again, on this thread, where they added to the program's graph."""
+    while _ENTERED:
+        _ENTERED.pop().__exit__(None, None, None)
+    _OF_PROGRAM.clear()
 
 
 def reset_default_graph() -> None:
@@ -236,7 +250,7 @@ def reset_default_graph() -> None:
             "and create a new graph."
         )
     _OF_PROGRAM[0] = Graph()
-    _OF_PROGRAM[0].surroundings().__enter__()
+    _enter(_OF_PROGRAM[0])
 
 
 def _find_session(given: PyTree, graph: object, what: str) -> Any:

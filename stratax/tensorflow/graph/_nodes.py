@@ -12,6 +12,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.recording import RECORDER
+from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike, PyTree
 from stratax.data.elements import DType, TensorShape
 from stratax.tensorflow.graph._recording import Recording
@@ -215,7 +216,7 @@ class GraphTensor:
     def _refuse(self, *others: object) -> NoReturn:
         raise errors.BadTypeError(
             "A tensor of a graph has no value before a session runs it. Expected: functions of `tf` and its operators, "
-            f"which add to the graph, or session.run(tensor). Received: {self!r}."
+            f"which add to the graph, or session.run(tensor). Received: {shown(self)}."
         )
 
     __bool__ = __float__ = __int__ = __index__ = __len__ = __contains__ = numpy = _refuse  # type: ignore[assignment]

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
 from stratax.base.typing import TensorLike
 from stratax.core import Function
@@ -316,7 +317,7 @@ def divide_by_host(
         elif any(id(each) in late for each in call.inputs):
             raise errors.UnimplementedError(
                 "A device computes with what the host makes of its own results, in one run. Fetch the results, and "
-                f"feed them in a second run. Received: {call.results!r}."
+                f"feed them in a second run. Received: {shown(call.results)}."
             )
         else:
             program.append(call)
@@ -405,13 +406,13 @@ def as_fed(tensor: GraphTensor, value: TensorLike) -> np.ndarray:
     if isinstance(value, GraphTensor | keras.Variable):
         raise errors.BadTypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
-            f"lists, numpy ndarrays. For reference, the tensor object was {value!r}. Run it first."
+            f"lists, numpy ndarrays. For reference, the tensor object was {shown(value)}. Run it first."
         )
     try:
         array = np.asarray(value, dtype)
     except (TypeError, ValueError) as error:
         raise errors.BadArgumentError(
-            f"{error} Expected: a value of dtype {tensor.dtype.name} for tensor {tensor.name!r}."
+            f"{error} Expected: a value of dtype {tensor.dtype.name} for tensor {shown(tensor.name)}."
         ) from None
     if not _fits(tensor, array.shape):
         raise errors.BadArgumentError(

@@ -187,8 +187,8 @@ class BaseSession(HoldsValues):
         if isinstance(fetch, GraphTensor | GraphOperation | GraphVariable):
             if fetch.graph is not self.graph:
                 raise errors.BadArgumentError(
-                    f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({fetch!r} is not an element of this "
-                    "graph.) Pass the graph to the session: tf.Session(graph=graph)."
+                    f"Fetch argument {shown(fetch)} cannot be interpreted as a Tensor. ({shown(fetch)} is not an "
+                    "element of this graph.) Pass the graph to the session: tf.Session(graph=graph)."
                 )
             return fetch
         raise errors.BadTypeError(

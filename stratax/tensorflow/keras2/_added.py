@@ -13,7 +13,7 @@ import keras
 
 from stratax.base.shown import shown
 from stratax.base.surroundings import Slot
-from stratax.base.typing import PyTree, TensorLike
+from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.core.regions import outside_scopes
 from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
@@ -39,7 +39,7 @@ class _Adding(keras.Layer):
         """Return the shape of the input."""
         return input_shape
 
-    def compute_output_spec(self, inputs: TensorLike, **kwargs: object) -> Any:
+    def compute_output_spec(self, inputs: Array, **kwargs: object) -> Any:
         """Return the input: nothing is added while a model is made."""
         return keras.KerasTensor(inputs.shape, inputs.dtype)
 
@@ -55,7 +55,7 @@ class _Adding(keras.Layer):
 class AddLoss(_Adding):
     """Adds its input to the losses, as Keras 2's layer of this name."""
 
-    def call(self, inputs: TensorLike) -> Any:
+    def call(self, inputs: Array) -> Any:
         """Return the input.
 
         Args:
@@ -89,7 +89,7 @@ class AddMetric(_Adding):
         return {**super().get_config(), "metric_name": self.metric_name}
 
 
-def _as_one(loss: TensorLike) -> Any:
+def _as_one(loss: Array) -> Any:
     """Return a loss as one number: the mean, with the gradient of the sum, as Keras 2 has them."""
     if not loss.shape:
         return loss

@@ -20,7 +20,16 @@ from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core import state
 from stratax.errors import BadArgumentError, FailedPreconditionError
 from stratax.seams import keras2 as seam
-from stratax.tensorflow.keras2 import _added, _files, _images, _logits, _shapes, exported, layer_text
+from stratax.tensorflow.keras2 import (
+    _added,
+    _files,
+    _images,
+    _logits,
+    _shapes,
+    compiled,
+    exported,
+    layer_text,
+)
 from stratax.tensorflow.keras2._dtype_names import dtype_name
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
@@ -76,6 +85,8 @@ def install() -> None:
     seam.widen(f"{_OPTIMIZER}.__init__", _with_lr_and_decay)
     seam.widen(f"{_OPTIMIZER}.iterations", lambda given: given.setter(_set_iterations))
     seam.widen(f"{_OPTIMIZER}.apply_gradients", _with_aggregation)
+    seam.widen(f"{_OPTIMIZER}._get_current_learning_rate", _of_schedules)
+    seam.widen(f"{_OPTIMIZER}._check_variables_are_known", compiled.with_more_variables)
     seam.widen("keras.src.optimizers:get", _of_the_first)
     seam.widen("keras:Optimizer.__init_subclass__", _adopting)
     seam.widen(f"{_VARIABLE}.dtype", _with_attributes)
@@ -120,8 +131,11 @@ def install_training() -> None:
     """Put the arguments of `compile`, `fit` and their like in place, on top of what makes models follow strategies."""
     seam.widen(f"{_TRAINER}.compile", _without_tensorflows_options)
     seam.widen(f"{_TRAINER}.get_compile_config", _without_the_first)
-    for name in ("fit", "evaluate", "predict"):
+    for name in ("evaluate", "predict"):
         seam.widen(f"{_JAX_TRAINER}.{name}", _with_preparation)
+    seam.widen(f"{_JAX_TRAINER}.fit", lambda fit: _with_preparation(_as_compiled(fit)))
+    seam.widen(f"{_JAX_TRAINER}.train_on_batch", lambda train: tracebacks.shortened(_as_compiled(train)))
+    seam.widen(f"{_OPTIMIZER}.stateless_apply", compiled.of_trained_model)
 
 
 def _adopting(original: object) -> Any:
@@ -367,6 +381,39 @@ def _of_generator(name: str) -> Callable[..., Any]:
     method.__name__ = method.__qualname__ = f"{name}_generator"
     method.__doc__ = f"Call `{name}`, which takes generators."
     return method
+
+
+def _as_compiled(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that trains, for the layers that its model was compiled to train.
+
+    Args:
+        method: `fit` or `train_on_batch` of a model.
+    """
+
+    @functools.wraps(method)
+    def train(self: keras.Model, *args: object, **kwargs: object) -> Any:
+        # Nothing is called where nothing has changed since `compile`.
+        # Keras' own error tells of a model that is not compiled, which has none.
+        noted, optimizer = self.__dict__.get(compiled.NOTED), getattr(self, "optimizer", None)
+        changed: list[tuple[Any, bool]] = []
+        for layer, value in () if noted is None else noted.layers:
+            if layer._trainable is not value:
+                changed = [(each, each.trainable) for each, _ in noted.layers]
+                compiled.set_trainable(noted.layers)
+                break
+        around = compiled.TRAINED.get()
+        compiled.TRAINED.set(self)
+        is_served = noted is not None and noted.served_by is optimizer
+        if optimizer is not None and not is_served and optimizer.built:
+            compiled.extend_for(self)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            compiled.TRAINED.set(around)
+            if changed:
+                compiled.set_trainable(changed)
+
+    return train
 
 
 def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -621,6 +668,24 @@ def _of_named_input(original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _of_schedules(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a program's own schedule the step as a fraction, as TensorFlow 2.10 did, if it refuses a whole number."""
+
+    @functools.wraps(original)
+    def _get_current_learning_rate(self: keras.Optimizer) -> Any:
+        schedule = self._learning_rate
+        if not isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
+            return original(self)
+        try:
+            return original(self)
+        except (TypeError, ValueError):
+            if type(schedule).__module__.partition(".")[0] in ("keras", "stratax"):
+                raise
+        return schedule(keras.ops.cast(self._iterations, "float32"))
+
+    return _get_current_learning_rate
+
+
 def _with_labels_by_name(original: Callable[..., Any]) -> Callable[..., Any]:
     """Let `to_categorical` take its first argument by the name that it has in Keras 2, and a dtype."""
 
@@ -745,13 +810,14 @@ def _for_each_output(model: object, metrics: Any) -> Any:
 
 def _without_tensorflows_options(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def compile(self: object, *args: object, **kwargs: object) -> Any:
+    def compile(self: object, *args: object, **kwargs: object) -> None:
         kwargs.pop("experimental_run_tf_function", None)
         for name in ("metrics", "weighted_metrics"):
             if name in kwargs:
                 kwargs[name] = _for_each_output(self, kwargs[name])
         if (steps := kwargs.pop("experimental_steps_per_execution", None)) is not None:
             kwargs["steps_per_execution"] = steps
-        return original(self, *args, **kwargs)
+        original(self, *args, **kwargs)
+        compiled.note_trainable(self)
 
     return compile

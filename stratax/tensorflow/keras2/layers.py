@@ -20,10 +20,11 @@ PreprocessingLayer = keras.Layer
 
 
 @functools.wraps(keras.Input)
-def Input(*args: object, tensor: TensorLike | None = None, **kwargs: object) -> Any:
-    """Return a symbolic tensor; a tensor that has values is returned as it is."""
+def Input(shape: object = None, *args: object, tensor: TensorLike | None = None, **kwargs: object) -> Any:
+    """Return a symbolic tensor; a tensor that has values is returned as it is. A number is the shape of a vector."""
     if tensor is None or isinstance(tensor, keras.KerasTensor):
-        return keras.Input(*args, tensor=tensor, **kwargs)
+        sizes = (shape,) if isinstance(shape, int) else shape
+        return keras.Input(sizes, *args, tensor=tensor, **kwargs)
     # A `model_fn`'s feature: layers compute with it at once, and nothing else is fed in its place.
     return convert_to_tensor(tensor)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import has_symbolic_sizes, is_symbolic_size
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError, UnimplementedError
 from stratax.seams import keras2 as seam
 
@@ -69,7 +69,7 @@ class SizeOf(keras.Operation):
         super().__init__(name=name)
         self.axis = axis
 
-    def call(self, tensor: TensorLike) -> Any:
+    def call(self, tensor: Array) -> Any:
         """Return the size."""
         return tensor.shape[self.axis]
 
@@ -194,7 +194,7 @@ class CalledFunction(_OfSizes):
 class Sliced(_OfSizes):
     """A part of a tensor, between places that follow from sizes."""
 
-    def call(self, tensor: TensorLike, parts: Sequence[Any]) -> Any:
+    def call(self, tensor: Array, parts: Sequence[Any]) -> Any:
         """Return the part.
 
         Args:

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from stratax.base import tracebacks
 from stratax.base.recording import recording_with
 from stratax.base.surroundings import Slot, Surroundings
 from stratax.core.state import creating_by
@@ -50,7 +51,8 @@ def leave_graph(function: _Function) -> _Function:
         with leaving_graph():
             return function(*args, **kwargs)
 
-    return cast(_Function, call)
+    # Or this function would be a line of the traceback.
+    return cast(_Function, tracebacks.shortened(call))
 
 
 def leaving_graph() -> Surroundings:

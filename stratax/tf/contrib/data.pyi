@@ -1,6 +1,5 @@
 """`tf.contrib.data`: older forms of what `tf.data` does (tf layer)."""
 
-import stratax.data
 from stratax.core.regions import Optional as Optional
 from stratax.data import AUTOTUNE as AUTOTUNE
 from stratax.data import CsvDataset as CsvDataset
@@ -42,5 +41,4 @@ from stratax.data.dataset.experimental import unique as unique
 from stratax.data.readers.examples import TFRecordWriter as TFRecordWriter
 from stratax.data.readers.examples import make_batched_features_dataset as make_batched_features_dataset
 from stratax.data.readers.examples import parse_example_dataset as parse_example_dataset
-
-Iterator = stratax.data.DatasetIterator
+from stratax.tf.data import Iterator as Iterator

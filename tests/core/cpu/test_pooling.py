@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import stratax  # noqa: F401
+from stratax.core import cpu
 from stratax.core.cpu import _pooling
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="only on CPUs")
@@ -125,5 +126,5 @@ def test_installing_twice_is_installing_once():
     from jax.interpreters import mlir
 
     before = mlir._platform_specific_lowerings["cpu"][primitives.select_and_scatter_add_p]
-    _pooling.install()
+    cpu.install()
     assert mlir._platform_specific_lowerings["cpu"][primitives.select_and_scatter_add_p] is before

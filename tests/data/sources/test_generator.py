@@ -81,6 +81,14 @@ def test_an_element_that_does_not_fit_its_signature_is_refused(element, signatur
         list(dataset)
 
 
+def test_text_that_says_numbers_becomes_numbers():
+    rows = [(["5.1", "-2"], "3"), ([b"1e3", b"0"], b"4")]
+    dataset = Dataset.from_generator(lambda: rows, ("float32", "int32"), ((2,), ()))
+    assert [(x.tolist(), int(y)) for x, y in dataset] == [([pytest.approx(5.1), -2.0], 3), ([1000.0, 0.0], 4)]
+    with pytest.raises(DataError, match="dtype=object"):
+        list(Dataset.from_generator(lambda: ["3.5", "many"], "int32", ()))
+
+
 def test_the_arguments_of_from_generator_are_checked():
     with pytest.raises(BadTypeError, match="generator has to be callable"):
         Dataset.from_generator([1, 2], output_signature=INT)

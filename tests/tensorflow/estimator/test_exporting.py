@@ -223,11 +223,6 @@ def test_a_model_that_was_not_trained_is_not_exported(tmp_path):
         made.export_saved_model(tmp_path / "base", batch_receiver)
 
 
-def test_placeholders_outside_of_an_export_are_refused():
-    with pytest.raises(errors.ModelScopeError, match=r"no tf\.placeholder here"):
-        tf.placeholder(tf.float32, [None])
-
-
 def measured(features, labels, mode):
     """A model with metrics of both kinds, and with dropout."""
     x = tf.layers.dropout(features["x"], 0.5, training=mode == tf.estimator.ModeKeys.TRAIN)

@@ -99,3 +99,12 @@ def test_a_part_of_a_run_is_refused_and_a_run_is_a_function():
         assert session.make_callable(x * 2.0, [x])(4.0) == 8.0
         assert tf.get_default_session() is session
     assert tf.get_default_session() is None
+
+
+def test_a_placeholder_with_a_default_need_not_be_fed_and_options_are_taken():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder_with_default([1.0, 2.0], [None], name="x")
+        doubled = x * 2.0
+        options, told = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunMetadata()
+        assert session.run(doubled, options=options, run_metadata=told).tolist() == [2.0, 4.0]
+        assert session.run(doubled, {x: [3.0]}).tolist() == [6.0]

@@ -48,3 +48,24 @@ def test_replicas_train_as_one_device_does():
         found.append([np.asarray(weight) for weight in model.weights])
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4)
+
+
+class Warming(keras.optimizers.schedules.LearningRateSchedule):
+    def __call__(self, step):
+        return 0.125 * tf.minimum(tf.math.rsqrt(step), step * 4**-1.5)
+
+
+class Doubtful(keras.optimizers.schedules.LearningRateSchedule):
+    def __call__(self, step):
+        raise TypeError(f"no {step.dtype}")
+
+
+def test_a_schedule_of_the_programs_may_want_a_step_that_is_a_fraction():
+    variable = tf.Variable([1.0, 2.0])
+    optimizer = tf.keras.optimizers.legacy.SGD(Warming())
+    for _ in range(4):
+        optimizer.apply_gradients([(tf.constant([1.0, 1.0]), variable)])
+    # By TensorFlow 2.15.
+    assert variable.numpy().tolist() == [0.90625, 1.90625]
+    with pytest.raises(TypeError, match="no float32"):
+        tf.keras.optimizers.SGD(Doubtful()).apply_gradients([(tf.constant([1.0, 1.0]), variable)])

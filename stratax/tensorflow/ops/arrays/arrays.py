@@ -413,9 +413,9 @@ def _gather(params: TensorLike, indices: TensorLike, axis: int) -> Any:
         indices = np.asarray(indices)
     check_indices([indices], [np.shape(params)[axis]])
     if type(params) is Jax.array:
-        is_wide = type(indices) is np.ndarray and indices.dtype.kind in "iu"
+        is_wide = isinstance(indices, np.ndarray) and indices.dtype.kind in "iu"
         # They are numbers of rows, of which no device has so many that 32 bits can't count them.
-        numbers = indices.astype(np.int32) if is_wide else indices
+        numbers: TensorLike = indices.astype(np.int32) if is_wide else indices  # type: ignore[union-attr]
         taken = _TAKE.compute((params, numbers, axis), {})
         if taken is not NOT_COMPUTED:
             return taken

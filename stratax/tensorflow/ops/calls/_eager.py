@@ -189,4 +189,4 @@ def _make_key(option: object) -> Hashable:
     if not isinstance(option, _UNCHANGING):
         raise LookupError
     # 0.0 is equal to -0.0, and NaN to nothing.
-    return (kind, option.hex()) if kind is float else (kind, option)  # type: ignore[attr-defined]
+    return (kind, option.hex()) if kind is float else (kind, option)  # type: ignore[union-attr]

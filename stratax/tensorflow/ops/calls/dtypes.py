@@ -1,6 +1,11 @@
 """Dtypes under TensorFlow's names; arrays have NumPy's, to which they are equal (ops layer)."""
 
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import ml_dtypes
+import numpy as np
 
 from stratax.base.typing import DTypeLike
 from stratax.data.elements import DType as DType
@@ -34,3 +39,42 @@ def device_dtype(dtype: DTypeLike) -> str:
     import jax
 
     return str(jax.dtypes.canonicalize_dtype(as_dtype(dtype)))
+
+
+# What an int32 holds. Programs write `-2**32 + 1` for what a softmax is to leave out: a fraction beside fractions.
+_LEAST, _MOST = -(2**31), 2**31 - 1
+
+
+def is_large(value: object) -> builtins.bool:
+    """Return whether a value is a whole number of Python that an int32 can't hold."""
+    return type(value) is int and not _LEAST <= value <= _MOST
+
+
+def holds_fractions(dtype: DTypeLike | None) -> builtins.bool:
+    """Return whether numbers of a dtype have fractions; of what is no dtype they don't."""
+    if dtype is None:
+        return False
+    try:
+        return np.dtype(as_dtype(dtype)).kind not in "biuOSU"
+    except (TypeError, ValueError):
+        return False
+
+
+def call_again(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], error: Exception
+) -> Any:
+    """Call a function that has failed once more, with fractions in the place of numbers that were too large.
+
+    Args:
+        function: The function.
+        args: Its arguments.
+        kwargs: Those with names.
+        error: Why it failed, which is raised where that is not the reason.
+    """
+    given = (*args, *kwargs.values())
+    is_overflow = isinstance(error, OverflowError) or isinstance(error.__cause__, OverflowError)
+    dtypes = [getattr(each, "dtype", each) for each in given if not isinstance(each, int | str)]
+    if not (is_overflow and any(map(is_large, given)) and any(map(holds_fractions, dtypes))):
+        raise error
+    made = [float(each) if is_large(each) else each for each in given]
+    return function(*made[: len(args)], **dict(zip(kwargs, made[len(args) :], strict=True)))

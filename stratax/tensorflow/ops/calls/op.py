@@ -15,6 +15,7 @@ from stratax.data.elements import RaggedTensor
 from stratax.data.vectorise import gives_tensors
 from stratax.tensorflow.ops.calls._eager import NOT_COMPUTED, EagerPrograms
 from stratax.tensorflow.ops.calls.described import parameter
+from stratax.tensorflow.ops.calls.dtypes import call_again
 from stratax.tensorflow.ops.calls.naming import NOTE
 from stratax.tensorflow.ops.calls.text import or_text
 
@@ -200,16 +201,18 @@ def _tell(function: Callable[..., Any], programs: EagerPrograms | None, position
             # Whoever knows rows imports this module, and has registered.
             (module,) = providers.providers("calls with ragged operands")
             return module.of_ragged(function, args, kwargs)
+        run = compute if note is None else compute_plain
         try:
-            if note is None:
-                return compute(*args, **kwargs)
-            result = compute_plain(*args, **kwargs)
+            try:
+                result = run(*args, **kwargs)
+            except Exception as error:
+                result = call_again(run, args, kwargs, error)
         except Exception as error:
             if calls_back and (symbol := call_symbolically(call_op, args, kwargs)) is not None:
                 return symbol
             _tracebacks.shorten(error)
             raise
-        return note(name, result)
+        return result if note is None else note(name, result)
 
     return call_op
 

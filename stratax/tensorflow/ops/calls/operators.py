@@ -17,7 +17,7 @@ from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import if_constant
 from stratax.errors import BadArgumentError, BadTypeError, OperandError
 from stratax.tensorflow.ops.calls.creation import on_device
-from stratax.tensorflow.ops.calls.dtypes import device_dtype
+from stratax.tensorflow.ops.calls.dtypes import device_dtype, holds_fractions, is_large
 
 # What errors call the methods of arrays.
 _SYMBOLS = {
@@ -75,6 +75,9 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
                 if compares:
                     return NotImplemented
                 raise
+        elif type(other) is np.int64 and not -(2**31) <= other < 2**31 and holds_fractions(self.dtype):
+            # 32 bits of it would be another number.
+            other = float(other)
         elif compares and isinstance(other, str | bytes):
             raise BadTypeError(
                 f"Numbers are not compared with text. Received: {shown(other)} beside an array of dtype {self.dtype}. "
@@ -85,6 +88,10 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
             check_divisor(*((self, other) if is_reflected else (other, self)))
         try:
             return compute(self, other)
+        except OverflowError:
+            if not (is_large(other) and holds_fractions(self.dtype)):
+                raise
+            return compute(self, float(other))  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
             # What derives from them tells of tracing.
             if type(error) not in (TypeError, ValueError):
