@@ -50,8 +50,8 @@ def repeat(layers_or_model: _Given) -> Any:
         >>> import keras, stratax as sx
         >>> blocks = [keras.layers.Dense(8, "relu", name=f"block_{i}") for i in range(3)]
         >>> model = sx.repeat(keras.Sequential([keras.layers.Input((8,)), *blocks]))
-        >>> model.layers[1].kernel.path
-        'block_1/kernel'
+        >>> [layer.name for layer in model.layers]
+        ['block_0', 'block_1', 'block_2']
         >>> compute = sx.repeat(blocks)  # for a layer or model with a `call` of its own
     """
     if isinstance(layers_or_model, keras.Model):
