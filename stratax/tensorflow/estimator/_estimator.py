@@ -260,6 +260,7 @@ class Estimator:
         _logger.info("Saving dict for global step %d: %s", found["global_step"], shown_metrics)
         return found
 
+    @leave_graph
     def predict(
         self,
         input_fn: Callable[..., Any],
@@ -371,6 +372,7 @@ class Estimator:
             export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path
         )
 
+    @leave_graph
     def experimental_export_all_saved_models(
         self,
         export_dir_base: str | os.PathLike[str],

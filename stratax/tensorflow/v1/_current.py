@@ -1,7 +1,8 @@
 """Which model scope is entered on this thread (v1 layer)."""
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Generator
 from typing import Any, TypeVar, cast
 
 from stratax.base import tracebacks
@@ -15,6 +16,8 @@ from stratax.tensorflow.v1.scopes import GRAPH, Scope
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+# Behind the last step of a generator.
+_END = object()
 _ENTERED: Slot[Scope | None] = Slot("model scope", None)
 # That of a trace which is over: hooks read it while steps run.
 _READ: Slot[Scope | None] = Slot("model scope that is read", None)
@@ -40,8 +43,10 @@ def leave_graph(function: _Function) -> _Function:
     """Have a function run as if no session's graph was built around it: what Estimators call computes.
 
     Args:
-        function: The function.
+        function: The function; of a generator each step is made so.
     """
+    if inspect.isgeneratorfunction(function):
+        return cast(_Function, _leave_in_steps(function))
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -53,6 +58,20 @@ def leave_graph(function: _Function) -> _Function:
 
     # Or this function would be a line of the traceback.
     return cast(_Function, tracebacks.shortened(call))
+
+
+def _leave_in_steps(function: Callable[..., Generator[Any]]) -> Callable[..., Generator[Any]]:
+    @functools.wraps(function)
+    def generate(*args: object, **kwargs: object) -> Generator[Any]:
+        steps = function(*args, **kwargs)
+        advance = leave_graph(lambda: next(steps, _END))
+        try:
+            while (value := advance()) is not _END:
+                yield value
+        finally:
+            steps.close()
+
+    return generate
 
 
 def leaving_graph() -> Surroundings:
