@@ -371,7 +371,8 @@ def _find_cluster(resolver: object) -> Cluster:
     if resolver is None and connected is not None and has_peers(connected):
         return connected
     chosen = find_resolver(resolver)
-    if resolver is not None and not chosen.cluster_spec().jobs:
+    if not chosen.cluster_spec().jobs:
+        # Alone, and no cluster for others to find: another strategy may join one later.
         return Cluster(chosen.cluster_spec(), chosen.task_type, chosen.task_id)
     # Before any connection: a wrong cluster should not wait for tasks that never come.
     check_jobs(chosen.cluster_spec(), JOBS, "ShardedStrategy")
