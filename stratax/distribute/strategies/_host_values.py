@@ -80,8 +80,10 @@ def _dividing(find_first: FindFirst, original: Callable[[Any, Any], None]) -> Ca
     @functools.wraps(original)
     def _direct_assign(self: Any, value: Any) -> None:
         layout = self._layout
-        is_here = isinstance(value, jax.Array) and value.is_fully_addressable
-        if isinstance(layout, jax.sharding.Sharding) and not layout.is_fully_addressable and is_here:
+        is_elsewhere = isinstance(layout, jax.sharding.Sharding) and not layout.is_fully_addressable
+        # What is traced has no place: a variable that is made in a trace of JAX.
+        is_value = isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+        if is_elsewhere and is_value and value.is_fully_addressable:
             is_first = self.__dict__.get("_value") is None
             value = np.asarray(find_first(self, value) if is_first else value)
             if not is_first:
