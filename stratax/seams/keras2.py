@@ -7,7 +7,6 @@
 
 import contextlib
 import inspect
-import os
 import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +20,7 @@ from keras.src.losses.loss import squeeze_or_expand_to_same_rank
 from keras.src.ops.function import Function, map_graph
 from keras.src.saving import serialization_lib
 from keras.src.trainers.compile_utils import CompileMetrics
-from keras.src.utils.io_utils import ask_to_proceed_with_overwrite
+from keras.src.utils.io_utils import ask_to_proceed_with_overwrite as ask_to_proceed_with_overwrite
 
 from stratax.base.surroundings import Slot, Surroundings
 
@@ -254,16 +253,13 @@ def serialize(operation: keras.Operation) -> dict[str, Any]:
     return serialization_lib.serialize_keras_object(operation)  # type: ignore[no-any-return]
 
 
-def save_hdf5_weights(model: keras.Model, path: str, *, overwrite: bool) -> None:
+def save_hdf5_weights(model: keras.Model, path: str) -> None:
     """Write a model's weights as Keras 2 lays them out in HDF5, layer by layer under the layers' names.
 
     Args:
         model: The model.
         path: The file.
-        overwrite: Whether one that is there is replaced without asking.
     """
-    if not overwrite and os.path.exists(path) and not ask_to_proceed_with_overwrite(path):
-        return
     with h5py.File(path, "w") as file:
         save_weights_to_hdf5_group(file, model)
 

@@ -49,10 +49,10 @@ class AbstractStore(VariableStore):
     """Has types in the place of values; what variables are assigned is dropped."""
 
     def create(self, variable: keras.Variable, value: object) -> None:
-        """Keep nothing."""
+        """Drop the first value: the variable's type is all there is to keep."""
 
     def initialize(self, variable: keras.Variable, make: Callable[[], Any]) -> None:
-        """Compute nothing."""
+        """Leave the first value uncomputed, which may not fit this machine."""
 
     def read(self, variables: Sequence[keras.Variable]) -> list[Any]:
         return [
@@ -63,7 +63,7 @@ class AbstractStore(VariableStore):
         self.read([variable])[0].refuse()
 
     def write(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
-        """Keep nothing."""
+        """Drop the values: whoever compiles the program gets types."""
 
 
 _STORE = AbstractStore()

@@ -169,7 +169,7 @@ class MonitoredSession:
 
     @property
     def graph(self) -> Graph:
-        """The graph."""
+        """The graph that the session computes, as `Session.graph`."""
         return self._session.graph
 
     def should_stop(self) -> bool:
@@ -496,7 +496,7 @@ class Supervisor:
         return self._is_stopped
 
     def request_stop(self, ex: object = None) -> None:
-        """Ask for the end."""
+        """Have `should_stop` say that the end was asked for."""
         self._is_stopped = True
 
     def stop(self, threads: object = None, close_summary_writer: bool = True, **others: object) -> None:

@@ -163,7 +163,7 @@ class Building(Recording):
         return self.make_dataset(self, function, args, kwargs)
 
     def compute(self, function: Callable[..., Any], operands: tuple[Any, ...], kind: str) -> Any:
-        """Add an operator."""
+        """Add what Python's operator gives for tensors of the graph."""
         return self.add(function, operands, {}, kind=kind)
 
     def convert(self, tensor: PyTree) -> Any:

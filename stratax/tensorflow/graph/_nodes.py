@@ -114,7 +114,7 @@ class GraphTensor:
 
     @property
     def dtype(self) -> DType:
-        """Its dtype."""
+        """TensorFlow's dtype of its values."""
         return self._dtype
 
     @property
@@ -157,7 +157,7 @@ class GraphTensor:
         return self.place
 
     def get_shape(self) -> TensorShape:
-        """Return its shape."""
+        """Return its shape, as far as the graph knows it."""
         return self.shape
 
     def set_shape(self, shape: object) -> None:

@@ -78,7 +78,7 @@ class Run(Evaluation):
         self.scope.derivatives.watch(value)
 
     def run_operation(self, operation: GraphOperation) -> None:
-        """Run an operation."""
+        """Run an operation and, before it, those that it waits for."""
         made = self.operation(operation)
         if operation.index is not None:
             self.scope.make_operation(made, self.done)

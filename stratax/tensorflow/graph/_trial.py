@@ -181,7 +181,7 @@ class Trial(Evaluation):
         return trials[base]
 
     def run(self) -> None:
-        """Make the call."""
+        """Make the call with values that have types alone, in each world of sizes."""
 
         def body() -> None:
             with self._region, self.scope.evaluating(self), self._noting():

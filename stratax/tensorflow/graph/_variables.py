@@ -129,7 +129,7 @@ class GraphVariable(ModelVariable):
         return current().call(read_value, self)
 
     def get_shape(self) -> TensorShape:
-        """Return its shape."""
+        """Return the shape of its value."""
         return TensorShape(tuple(self._shape))
 
     def eval(self, session: PyTree = None) -> Any:

@@ -80,7 +80,7 @@ class AddMetric(_Adding):
         self.metric = keras.metrics.Mean(metric_name)
 
     def call(self, inputs: TensorLike) -> Any:
-        """Return the input."""
+        """Return the input, whose mean the metric takes over batches."""
         self.metric.update_state(inputs)
         return inputs
 

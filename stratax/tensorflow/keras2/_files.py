@@ -13,10 +13,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import keras
+
 from stratax.base.shown import shown
 from stratax.core import storage
 from stratax.errors import BadArgumentError
-from stratax.io import local_path
+from stratax.io import local_path, replace_file
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.checkpoints import conversion
 from stratax.tensorflow.keras2 import _hdf5
@@ -107,14 +109,21 @@ def _save_weights(original: Callable[..., Any]) -> Callable[..., Any]:
         for name in ("save_format", "options"):
             kwargs.pop(name, None)
         if _is_hdf5(filepath):
-            with storage.one_state(self.variables):
-                return seam.save_hdf5_weights(self, filepath, overwrite=overwrite)
+            return _save_hdf5_weights(self, os.fspath(filepath), overwrite=overwrite)
         if not _has_ending(filepath):
             # As TensorFlow's format of weights, which such a name means to Keras 2.
             os.makedirs(os.path.dirname(filepath) or ".", exist_ok=True)
         return original(self, with_ending(filepath), overwrite, *args, **kwargs)
 
     return save_weights
+
+
+def _save_hdf5_weights(model: keras.Model, path: str, *, overwrite: bool) -> None:
+    if not overwrite and os.path.exists(path) and not seam.ask_to_proceed_with_overwrite(path):
+        return
+    # A process that is killed meanwhile leaves the file that was there.
+    with storage.one_state(model.variables), replace_file(path) as temporary:
+        seam.save_hdf5_weights(model, temporary)
 
 
 def _is_hdf5(path: Any) -> bool:

@@ -132,7 +132,7 @@ def _set_optimizer_weights(original: Callable[..., Any]) -> Callable[..., Any]:
     def set_weights(self: keras.Optimizer, weights: Sequence[Any]) -> None:
         weights = list(weights)
         own = self.variables if self.built else []
-        if len(weights) < len(own) and own[1].name == "learning_rate":
+        if len(weights) < len(own) > 1 and own[1].name == "learning_rate":
             weights.insert(1, own[1])
         if len(weights) < len(own) and isinstance(self, keras.optimizers.Nadam):
             # The product of its momenta, which Keras 2 does not keep.

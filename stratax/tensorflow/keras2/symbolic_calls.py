@@ -22,7 +22,11 @@ from stratax.seams import keras2 as seam
 
 _PACKAGE = "stratax"
 # Where functions of `tf` are that compute, and do nothing else.
-_ROOMS = ("stratax.tensorflow.ops.", "stratax.image.")
+_ROOMS = (
+    *(f"stratax.tensorflow.ops.{room}." for room in ("arrays", "math", "nn", "random", "signal", "text")),
+    "stratax.tensorflow.ops.calls.creation",
+    "stratax.image.",
+)
 _OPERATORS = ("add", "sub", "mul", "floordiv", "mod", "neg")
 
 
@@ -70,7 +74,7 @@ class SizeOf(keras.Operation):
         self.axis = axis
 
     def call(self, tensor: Array) -> Any:
-        """Return the size."""
+        """Return the size, a number as soon as the tensor has values."""
         return tensor.shape[self.axis]
 
     def compute_output_spec(self, tensor: TensorLike) -> Any:
@@ -228,7 +232,8 @@ def _find(place: str) -> Callable[..., Any] | None:
     if not module.startswith(_ROOMS) or name.startswith("_"):
         return None
     found = getattr(importlib.import_module(module), name, None)
-    return found if callable(found) else None
+    # What the module has imported is not its own.
+    return found if callable(found) and found.__module__ == module else None
 
 
 def call_symbolically(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

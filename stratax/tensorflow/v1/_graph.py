@@ -236,7 +236,7 @@ class RunMetadata(ConfigProto):
 
     @property
     def step_stats(self) -> "RunMetadata":
-        """Nothing."""
+        """Statistics of each device, of which there are none."""
         return self
 
 

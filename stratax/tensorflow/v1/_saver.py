@@ -41,7 +41,7 @@ class HoldsValues(abc.ABC):
 
     @abc.abstractmethod
     def run(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Return values."""
+        """Return the values of fetches, as `tf.Session.run`."""
 
     @abc.abstractmethod
     def holding(self, variables: Iterable[keras.Variable]) -> AbstractContextManager[None]:

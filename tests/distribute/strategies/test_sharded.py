@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stratax as sx
-from stratax import errors
+from stratax import cluster, errors
 from stratax.distribute import MirroredStrategy, ShardedStrategy
 
 RNG = np.random.default_rng(0)
@@ -350,3 +350,18 @@ def test_variables_that_were_made_elsewhere_are_divided_by_the_step_that_uses_th
     for variable in (*optimizer.variables, unused):
         assert variable.ndim < 2 or not variable.value.sharding.is_fully_replicated
         assert variable.value.sharding.device_set == set(strategy.extended.execution.devices)
+
+
+def test_a_process_that_is_alone_stays_without_a_cluster():
+    before = cluster.current()
+    ShardedStrategy(CPUS[:2])
+    assert cluster.current() is before
+
+
+def test_a_variable_may_be_made_in_a_trace_of_jax():
+    compiled(ShardedStrategy(CPUS[:2]))
+
+    def traced(x):
+        return x + keras.Variable(2.0).value
+
+    assert jax.eval_shape(traced, jax.numpy.ones(3)).shape == (3,)
