@@ -40,6 +40,19 @@ class Recorder(Protocol):
     def apply(self) -> Any:
         """What stands for a function of text of such: see `stratax.tensorflow.ops.calls.labels.Apply`."""
 
+    def record_operation(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what stands for the result of a layer or operation of Keras, as `record_call` does.
+
+        Args:
+            operation: The layer, or the operation.
+            args: What it is called with.
+            kwargs: Likewise, by name.
+        """
+
+    @property
+    def phase(self) -> Any:
+        """What stands for Keras' learning phase; None where each call says it."""
+
     def is_value(self, value: object) -> bool:
         """Return whether something stands for a value of the host."""
 

@@ -168,7 +168,18 @@ def at_path(names: list[str]) -> Iterator[None]:
 @contextlib.contextmanager
 def fresh_names() -> Iterator[None]:
     """Run a block in which Keras counts automatic names (`dense`, `dense_1`) from the beginning."""
-    with _set_for_block(_NAMES, collections.defaultdict(int)):
+    with counting_names(collections.defaultdict(int)):
+        yield
+
+
+@contextlib.contextmanager
+def counting_names(counts: collections.defaultdict[str, int]) -> Iterator[None]:
+    """Run a block in which Keras counts automatic names on.
+
+    Args:
+        counts: How many of each there are.
+    """
+    with _set_for_block(_NAMES, counts):
         yield
 
 

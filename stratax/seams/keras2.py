@@ -153,6 +153,7 @@ WIDENED = (
     f"{_VARIABLE}.assign_add",
     f"{_VARIABLE}.assign_sub",
     "keras:Layer.__call__",
+    "keras:Operation.symbolic_call",
     "keras:Layer.add_weight",
     "keras:Layer.add_variable",
     "keras:Layer.__init__",
@@ -164,6 +165,8 @@ WIDENED = (
     "keras:metrics.MeanMetricWrapper.update_state",
     "keras:Sequential.add",
     "keras:Sequential.call",
+    "keras:Sequential.input",
+    "keras:Sequential.output",
     "keras:layers.Discretization.adapt",
     f"{_TRAINER}.compile",
     f"{_TRAINER}.get_compile_config",
@@ -424,6 +427,14 @@ def phase() -> bool | None:
     """Return the learning phase that a program has set for calls that do not say it, if it has."""
     found: bool | None = global_state.get_global_attribute("stratax_learning_phase")
     return found
+
+
+def sources_of(tensor: Any) -> list[Any]:
+    """Return the symbolic tensors that one is computed of; none of an input."""
+    history = getattr(tensor, "_keras_history", None)
+    if history is None:
+        return []
+    return list(history.operation._inbound_nodes[history.node_index].input_tensors)
 
 
 def set_phase(value: bool | None) -> None:

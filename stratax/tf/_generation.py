@@ -57,17 +57,21 @@ def telling(find: Callable[[str], Any]) -> Callable[[str], Any]:
             # Found without this function from now on.
             vars(sys.modules[_OWN])[name] = found
             return found
-        if name in _OF_THE_FIRST and not changed and _is_tensorflow():
-            if _is_tried(sys._getframe(1), name):
+        if not changed and _is_tensorflow():
+            frame = _find_program(sys._getframe(1))
+            if name in _OF_THE_FIRST and _is_tried(frame, name):
                 # Asked for again, perhaps in earnest: not kept beside the function that finds it.
                 found = find(name)
                 vars(sys.modules[_OWN]).pop(name, None)
                 return found
-            changed.update(_become_the_first())
-            if (frame := _find_program(sys._getframe(1))) is not None:
-                from stratax.tensorflow.v1.programs import begin_graph
+            if name in _OF_THE_FIRST or (frame is not None and _has_sessions(frame.f_code.co_filename)):
+                changed.update(_become_the_first())
+                if frame is not None:
+                    from stratax.tensorflow.v1.programs import begin_graph
 
-                begin_graph(frame)
+                    begin_graph(frame)
+                # Asked for by such a program first.
+                return find_of_either(name)
         return find(name)
 
     return find_of_either
@@ -108,13 +112,22 @@ def is_of_the_first(source: str) -> bool:
     )
 
 
+@functools.lru_cache(maxsize=256)
+def _has_sessions(file: str) -> bool:
+    """Return whether a program runs sessions of TensorFlow 1, whatever it asks for first."""
+    from stratax.tensorflow.v1.programs import names_sessions
+
+    source = "".join(linecache.getlines(file))
+    # One that looks at the version may be for both.
+    return names_sessions(source) and "__version__" not in source and is_of_the_first(source)
+
+
 def _is_tensorflow() -> bool:
     return sys.modules.get("tensorflow") is sys.modules[_OWN]
 
 
 def _is_tried(frame: FrameType | None, name: str) -> bool:
     """Return whether a program asks for a name only to see whether it is there."""
-    frame = _find_program(frame)
     if frame is None:
         return False
     source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))

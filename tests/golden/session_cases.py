@@ -5,10 +5,17 @@ import os
 import numpy as np
 
 CASES = {}
+# Of TensorFlow 1 alone, with its tf.contrib.
+CONTRIB_CASES = {}
 
 
 def case(function):
     CASES[function.__name__] = function
+    return function
+
+
+def contrib_case(function):
+    CONTRIB_CASES[function.__name__] = function
     return function
 
 
@@ -1025,4 +1032,225 @@ def supervised(tf):
             tf.get_default_graph()._unsafe_unfinalize() if hasattr(
                 tf.get_default_graph(), "_unsafe_unfinalize"
             ) else None
+    return found
+
+
+@case
+def keras_layers_on_placeholders(tf):
+    layers, backend = tf.keras.layers, tf.keras.backend
+    inputs, classes = numbers(12, 6, seed=1), np.eye(3, dtype="float32")[labels_of(12, 3)]
+    x, y = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.float32, [None, 3])
+    first = layers.Dense(8, activation="relu", kernel_initializer=tf.constant_initializer(const(6, 8)))
+    hidden = layers.Dropout(0.5)(first(x))
+    last = layers.Dense(
+        3, activation="softmax", kernel_initializer=tf.constant_initializer(const(8, 3, seed=2))
+    )
+    out = last(hidden)
+    loss = tf.reduce_mean(tf.keras.losses.categorical_crossentropy(y, out))
+    right = tf.reduce_mean(tf.keras.metrics.categorical_accuracy(y, out))
+    penalty = 0.01 * tf.nn.l2_loss(first.kernel)
+    train = tf.train.GradientDescentOptimizer(0.2).minimize(loss + penalty)
+    found = [[variable.name for variable in tf.trainable_variables()], out.shape.as_list()]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for _ in range(3):
+            sess.run(train, {x: inputs, y: classes})
+            found.append(sess.run([loss, right, penalty], {x: inputs, y: classes}))
+        feed = {x: inputs, y: classes, backend.learning_phase(): 0}
+        kept, feed[backend.learning_phase()] = sess.run(loss, feed), 1
+        found.append([kept, bool(sess.run(loss, feed) != kept), sess.run(last.bias)])
+    return found
+
+
+@case
+def keras_models_in_a_graph(tf):
+    layers = tf.keras.layers
+    inputs, classes = numbers(10, 4, seed=1), np.eye(3, dtype="float32")[labels_of(10, 3)]
+    one = tf.keras.Sequential(
+        [
+            layers.Dense(
+                5,
+                activation="tanh",
+                kernel_initializer=tf.constant_initializer(const(4, 5)),
+                input_shape=(4,),
+            ),
+            layers.Dense(3, kernel_initializer=tf.constant_initializer(const(5, 3, seed=2))),
+        ]
+    )
+    given, also = tf.keras.Input((4,)), tf.keras.Input((2,))
+    joined = layers.concatenate([given, also])
+    other = tf.keras.Model(
+        [given, also], layers.Dense(2, kernel_initializer=tf.constant_initializer(const(6, 2)))(joined)
+    )
+    labels = tf.placeholder(tf.float32, [None, 3])
+    loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=one.output))
+    train = tf.train.AdamOptimizer(0.05).minimize(loss, var_list=one.trainable_weights)
+    slope = tf.gradients(loss, one.input)[0]
+    x, z = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.float32, [None, 2])
+    again, sums = one(x), tf.reduce_sum(other([x, z]), 1)
+    found = []
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for _ in range(3):
+            found.append(sess.run([loss, train], {one.input: inputs, labels: classes})[0])
+        found.append(sess.run(slope, {one.input: inputs, labels: classes}))
+        found.append(sess.run([one.output, one.layers[0].output], {one.input: inputs[:2]}))
+        found.append(sess.run([again, sums], {x: inputs[:3], z: inputs[:3, :2]}))
+        found.append(sess.run(other.output, {given: inputs[:2], also: inputs[:2, 2:]}))
+    return found
+
+
+@case
+def layers_of_every_kind(tf):
+    layers = tf.layers
+    images, rows = numbers(4, 8, 8, 3, seed=1), numbers(4, 7, 3, seed=2)
+    x, row = tf.placeholder(tf.float32, [None, 8, 8, 3]), tf.placeholder(tf.float32, [None, 7, 3])
+    is_training, keep = tf.placeholder(tf.bool), tf.placeholder_with_default(0.0, [])
+    starts = {"kernel_initializer": tf.constant_initializer(0.05), "activation": tf.nn.elu}
+    net = layers.conv2d(x, 4, 3, padding="same", **starts)
+    net = layers.batch_normalization(net, training=is_training, momentum=0.5)
+    net = layers.max_pooling2d(net, 2, 2)
+    net = layers.conv2d_transpose(net, 3, 2, strides=2, **starts)
+    net = layers.separable_conv2d(
+        net,
+        2,
+        3,
+        depthwise_initializer=tf.constant_initializer(0.1),
+        pointwise_initializer=tf.ones_initializer(),
+    )
+    net = layers.average_pooling2d(net, 2, 2)
+    net = layers.dropout(layers.flatten(net), keep, training=is_training)
+    line = layers.max_pooling1d(layers.conv1d(row, 2, 3, **starts), 2, 1)
+    line = layers.average_pooling1d(line, 2, 1)
+    cube = layers.conv3d(tf.expand_dims(x, 1), 2, (1, 3, 3), **starts)
+    cube = layers.average_pooling3d(layers.max_pooling3d(cube, (1, 2, 2), 1), (1, 2, 2), 1)
+    joined = tf.concat([net, layers.flatten(line), layers.flatten(cube)], 1)
+    out = layers.dense(joined, 2, kernel_initializer=tf.constant_initializer(0.01))
+    loss = tf.reduce_mean(tf.square(out))
+    with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
+        train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    found = [out.shape.as_list(), joined.shape.as_list(), [each.name for each in tf.global_variables()]]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for _ in range(2):
+            sess.run(train, {x: images, row: rows, is_training: True})
+            found.append(sess.run([loss, out], {x: images, row: rows, is_training: False}))
+        found.append(sess.run("batch_normalization/moving_mean:0"))
+    return found
+
+
+@case
+def layers_again_in_a_scope(tf):
+    def tell(inputs, is_again=None):
+        with tf.variable_scope("tell") as scope:
+            if is_again:
+                scope.reuse_variables()
+            starts = tf.constant_initializer(0.1)
+            hidden = tf.layers.dense(tf.concat([inputs, z], 1), 4, tf.nn.relu, kernel_initializer=starts)
+            return tf.layers.dense(hidden, 1, kernel_initializer=starts)
+
+    x, z = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [None, 2])
+    with tf.variable_scope("make"):
+        made = tf.layers.dense(z, 3, kernel_initializer=tf.constant_initializer(0.3))
+    true, false = tell(x), tell(made, True)
+    loss = tf.reduce_mean(tf.square(true - 1.0) + tf.square(false))
+    weights = {"all": tf.trainable_variables("tell")}
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss, var_list=weights.values())
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        feed = {x: numbers(5, 3, seed=1), z: numbers(5, 2, seed=2)}
+        sess.run(train, feed)
+        return [each.name for each in tf.trainable_variables()], sess.run([loss, true, false], feed)
+
+
+@case
+def matrices_of_no_known_shape(tf):
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    w, b = tf.Variable(const(2, 4)), tf.Variable(tf.zeros([4]))
+    logits = tf.add(tf.matmul(x, w), b)
+    loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=logits))
+    train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        feed = {x: numbers(6, 2, seed=1), y: np.eye(4)[labels_of(6, 4)]}
+        sess.run(train, feed)
+        return sess.run([loss, logits], feed)
+
+
+@case
+def cells_that_drop_by_a_placeholder(tf):
+    cells, keep = tf.nn.rnn_cell, tf.placeholder_with_default(1.0, [])
+    x = tf.placeholder(tf.float32, [None, 5, 3])
+    initial = tf.constant_initializer(0.2)
+
+    def make(size):
+        cell = cells.LSTMCell(size, initializer=initial)
+        return cells.DropoutWrapper(cell, output_keep_prob=keep)
+
+    with tf.variable_scope("dynamic"):
+        outputs, state = tf.nn.dynamic_rnn(cells.MultiRNNCell([make(4), make(3)]), x, dtype=tf.float32)
+    with tf.variable_scope("static"):
+        steps = tf.unstack(x, axis=1)
+        cell = cells.GRUCell(2, kernel_initializer=initial, bias_initializer=initial)
+        listed, last = tf.nn.static_rnn(cell, steps, dtype=tf.float32)
+    with tf.variable_scope("both"):
+        both, _ = tf.nn.bidirectional_dynamic_rnn(make(2), make(2), x, [5, 2, 3], dtype=tf.float32)
+    table = tf.get_variable("table", [6, 3], initializer=initial)
+    words = tf.nn.embedding_lookup(table, tf.placeholder_with_default([[0, 2, 1, 5, 3]] * 3, [3, 5]))
+    loss = tf.reduce_sum(outputs[:, -1]) + tf.reduce_sum(words * x) + tf.reduce_sum(last)
+    train = tf.train.AdagradOptimizer(0.1).minimize(loss)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        feed = {x: numbers(3, 5, 3, seed=1)}
+        found = [sess.run([outputs, state[0].c, listed[2], both[1]], feed)]
+        sess.run(train, feed)
+        found.append(
+            [*sess.run([loss, table], feed), bool((sess.run(outputs, {**feed, keep: 0.5}) == 0).any())]
+        )
+    return found
+
+
+@case
+def batches_that_are_fed(tf):
+    rows = tf.placeholder(tf.float32, [8, 2])
+    dataset = tf.data.Dataset.from_tensor_slices(rows).batch(4).repeat(2)
+    iterator = tf.data.make_initializable_iterator(dataset)
+    batch = iterator.get_next()
+    sums = tf.reduce_sum(tf.layers.dense(batch, 3, kernel_initializer=tf.ones_initializer()), 0)
+    with tf.Session() as sess:
+        sess.run([iterator.initializer, tf.global_variables_initializer()], {rows: numbers(8, 2)})
+        return batch.shape.as_list(), sess.run(sums), sess.run(sums, {batch: numbers(3, 2, seed=1)})
+
+
+@contrib_case
+def contrib_layers(tf):
+    layers, slim = tf.contrib.layers, tf.contrib.slim
+    images, classes = numbers(4, 6, 6, 2, seed=1), labels_of(4, 3)
+    x, is_training = tf.placeholder(tf.float32, [None, 6, 6, 2]), tf.placeholder(tf.bool)
+    y = tf.placeholder(tf.int32, [None])
+    starts = tf.constant_initializer(0.1)
+    defaults = {
+        "weights_initializer": starts,
+        "weights_regularizer": slim.l2_regularizer(0.01),
+        "normalizer_fn": slim.batch_norm,
+    }
+    with slim.arg_scope([slim.batch_norm], is_training=is_training, decay=0.5, scale=True):  # noqa: SIM117
+        with slim.arg_scope([slim.conv2d, slim.fully_connected], **defaults):
+            net = slim.repeat(x, 2, slim.conv2d, 3, [3, 3], scope="block")
+            net = slim.max_pool2d(net, [2, 2], scope="pool")
+            net = slim.flatten(net)
+            net = slim.fully_connected(net, 4)
+    net = layers.layer_norm(slim.dropout(net, 1.0, is_training=is_training))
+    logits = layers.fully_connected(net, 3, activation_fn=None, weights_initializer=starts)
+    words = layers.embed_sequence(tf.expand_dims(y, 1), 5, 2, initializer=starts)
+    loss = tf.losses.sparse_softmax_cross_entropy(y, logits) + tf.reduce_sum(words)
+    total = tf.losses.get_total_loss()
+    train = slim.learning.create_train_op(loss + total, tf.train.GradientDescentOptimizer(0.1))
+    found = [sorted(each.name for each in tf.model_variables()), logits.shape.as_list()]
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        for _ in range(2):
+            sess.run(train, {x: images, y: classes, is_training: True})
+            found.append(sess.run([loss, total, logits], {x: images, y: classes, is_training: False}))
+        found.append(sess.run(slim.get_variables_by_name("block/block_1/BatchNorm/moving_mean")))
     return found

@@ -46,11 +46,20 @@ x = tf.ones([2, 3])
 assert tf.compat.v1.flags and type(x.shape[1]) is int
 assert tf.nn.dropout(x, 0.0).tolist() == x.tolist() and tf.nn is not tf.compat.v1.nn
 """
+_SESSIONS = """
+import tensorflow as tf
+# Part of the graph, although nothing of TensorFlow 1 was asked for yet.
+count = tf.Variable(2)
+more = tf.add(count, 1)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    assert session.run(more) == 3
+"""
 
 
 @pytest.mark.programs
 def test_a_program_of_either_generation_gets_its_own(tmp_path):
-    for program in (_FIRST, _SECOND):
+    for program in (_FIRST, _SECOND, _SESSIONS):
         path = tmp_path / "program.py"
         path.write_text(textwrap.dedent(program))
         done = subprocess.run(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from stratax import errors
+from stratax.base.recording import composite
 from stratax.base.shown import shown
 from stratax.base.surroundings import Slot
 
@@ -50,6 +51,24 @@ def add_arg_scope(func: _Function) -> _Function:
 
     function._key_op = key  # type: ignore[attr-defined]
     return function  # type: ignore[return-value]
+
+
+def layer_in_scope(func: _Function) -> _Function:
+    """Decorate a layer as `add_arg_scope` does; of a session's graph it is one call, with the scope around it."""
+
+    @functools.wraps(func)
+    def call_in(scope: dict[str, dict[str, Any]], /, *args: Any, **kwargs: Any) -> Any:
+        with _SCOPE.holding(scope):
+            return func(*args, **kwargs)
+
+    recorded = composite(call_in)
+
+    @functools.wraps(func)
+    def layer(*args: Any, **kwargs: Any) -> Any:
+        # Dictionaries of Python, in which tensors are found.
+        return recorded({key: dict(defaults) for key, defaults in _SCOPE.get().items()}, *args, **kwargs)
+
+    return add_arg_scope(layer)  # type: ignore[return-value]
 
 
 def has_arg_scope(func: Callable[..., Any]) -> bool:

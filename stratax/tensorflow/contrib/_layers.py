@@ -16,7 +16,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.tensorflow import v1
-from stratax.tensorflow.contrib._arg_scope import add_arg_scope
+from stratax.tensorflow.contrib._arg_scope import layer_in_scope
 from stratax.tensorflow.contrib._collected import Collections, collect_named_outputs, collect_variables
 from stratax.tensorflow.ops.nn import nn
 
@@ -104,7 +104,7 @@ def finish(
     return collect_named_outputs(outputs_collections, entered.name, outputs)
 
 
-@add_arg_scope
+@layer_in_scope
 def fully_connected(
     inputs: TensorLike,
     num_outputs: int,
@@ -158,7 +158,7 @@ def fully_connected(
         return finish(outputs, entered, activation_fn, outputs_collections, normalizer_fn, normalizer_params)
 
 
-@add_arg_scope
+@layer_in_scope
 def convolution(
     inputs: TensorLike,
     num_outputs: int,
@@ -250,7 +250,7 @@ def _convolution_of(dims: int) -> _Function:
         return getattr(convolution, "__wrapped__")(*args, **kwargs, conv_dims=dims)  # noqa: B009
 
     function.__name__ = function.__qualname__ = f"convolution{dims}d"
-    return add_arg_scope(function)
+    return layer_in_scope(function)
 
 
 convolution1d, convolution2d, convolution3d = map(_convolution_of, (1, 2, 3))
@@ -303,14 +303,14 @@ def _make_transposed(rank: int, name: str) -> _Function:
             )
 
     function.__name__ = function.__qualname__ = name
-    return add_arg_scope(function)
+    return layer_in_scope(function)
 
 
 convolution2d_transpose = _make_transposed(4, "convolution2d_transpose")
 convolution3d_transpose = _make_transposed(5, "convolution3d_transpose")
 
 
-@add_arg_scope
+@layer_in_scope
 def separable_convolution2d(
     inputs: TensorLike,
     num_outputs: int | None,

@@ -10,7 +10,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.tensorflow import v1
-from stratax.tensorflow.contrib._arg_scope import add_arg_scope
+from stratax.tensorflow.contrib._arg_scope import layer_in_scope
 from stratax.tensorflow.contrib._collected import Collections, collect_variables
 from stratax.tensorflow.contrib._layers import enter, finish, is_channels_first
 from stratax.tensorflow.ops.calls.creation import on_device
@@ -25,7 +25,7 @@ _FIRST_VALUES = {
 }
 
 
-@add_arg_scope
+@layer_in_scope
 def batch_norm(
     inputs: TensorLike,
     decay: float = 0.999,
@@ -166,7 +166,7 @@ def _normalize(array: Any, axes: Sequence[int], epsilon: float) -> Any:
     return (array - mean) * jax.lax.rsqrt(variance + epsilon)
 
 
-@add_arg_scope
+@layer_in_scope
 def layer_norm(
     inputs: TensorLike,
     center: bool = True,
@@ -209,7 +209,7 @@ def layer_norm(
         return finish(outputs, entered, activation_fn, outputs_collections)
 
 
-@add_arg_scope
+@layer_in_scope
 def instance_norm(
     inputs: TensorLike,
     center: bool = True,
@@ -244,7 +244,7 @@ def instance_norm(
         return finish(outputs, entered, activation_fn, outputs_collections)
 
 
-@add_arg_scope
+@layer_in_scope
 def group_norm(
     inputs: TensorLike,
     groups: int = 32,

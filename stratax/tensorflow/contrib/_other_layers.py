@@ -10,7 +10,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.tensorflow import v1
-from stratax.tensorflow.contrib._arg_scope import add_arg_scope
+from stratax.tensorflow.contrib._arg_scope import layer_in_scope
 from stratax.tensorflow.contrib._collected import Collections, collect_named_outputs, collect_variables
 from stratax.tensorflow.contrib._layers import ZEROS, enter, finish, is_channels_first
 from stratax.tensorflow.ops.calls.creation import on_device
@@ -46,7 +46,7 @@ def _pooling(layer: type[Any], name: str, scope_name: str, data_format: str) -> 
             return collect_named_outputs(outputs_collections, entered.name, outputs)
 
     function.__name__ = function.__qualname__ = name
-    return add_arg_scope(function)
+    return layer_in_scope(function)
 
 
 max_pool2d = _pooling(v1.layers.MaxPooling2D, "max_pool2d", "MaxPool2D", "NHWC")
@@ -55,7 +55,7 @@ max_pool3d = _pooling(v1.layers.MaxPooling3D, "max_pool3d", "MaxPool3D", "NDHWC"
 avg_pool3d = _pooling(v1.layers.AveragePooling3D, "avg_pool3d", "AvgPool3D", "NDHWC")
 
 
-@add_arg_scope
+@layer_in_scope
 def dropout(
     inputs: TensorLike,
     keep_prob: float = 0.5,
@@ -82,7 +82,7 @@ def dropout(
         return collect_named_outputs(outputs_collections, entered.name, outputs)
 
 
-@add_arg_scope
+@layer_in_scope
 def flatten(inputs: TensorLike, outputs_collections: Any = None, scope: object = None) -> Any:
     """Join all dimensions but the batch's, as `tf.contrib.layers.flatten`.
 
@@ -98,7 +98,7 @@ def flatten(inputs: TensorLike, outputs_collections: Any = None, scope: object =
         )
 
 
-@add_arg_scope
+@layer_in_scope
 def bias_add(
     inputs: TensorLike,
     activation_fn: _Function | None = None,
@@ -130,7 +130,7 @@ def bias_add(
         return finish(outputs, entered, activation_fn, outputs_collections)
 
 
-@add_arg_scope
+@layer_in_scope
 def one_hot_encoding(
     labels: TensorLike,
     num_classes: int,
@@ -147,14 +147,14 @@ def one_hot_encoding(
         )
 
 
-@add_arg_scope
+@layer_in_scope
 def softmax(logits: TensorLike, scope: object = None) -> Any:
     """Return the softmax of the last dimension, as `tf.contrib.layers.softmax`."""
     with v1.variable_scope(scope, "softmax"):
         return jax.nn.softmax(on_device(logits))
 
 
-@add_arg_scope
+@layer_in_scope
 def unit_norm(inputs: TensorLike, dim: int, epsilon: float = 1e-7, scope: object = None) -> Any:
     """Divide by the length along a dimension, as `tf.contrib.layers.unit_norm`."""
     with v1.variable_scope(scope, "UnitNorm"):
@@ -162,7 +162,7 @@ def unit_norm(inputs: TensorLike, dim: int, epsilon: float = 1e-7, scope: object
         return array / jnp.sqrt(epsilon + jnp.sum(jnp.square(array), dim, keepdims=True))
 
 
-@add_arg_scope
+@layer_in_scope
 def maxout(inputs: TensorLike, num_units: int, axis: int = -1, scope: object = None) -> Any:
     """Return the largest of each group of features, as `tf.contrib.layers.maxout`.
 
@@ -227,7 +227,7 @@ def _name_of(layer: _Function) -> str:
     return getattr(function, "__name__", "stack")
 
 
-@add_arg_scope
+@layer_in_scope
 def embed_sequence(
     ids: TensorLike,
     vocab_size: int | None = None,
@@ -288,7 +288,7 @@ def _embeddings(
     return made
 
 
-@add_arg_scope
+@layer_in_scope
 def bow_encoder(
     ids: TensorLike,
     vocab_size: int,

@@ -64,6 +64,13 @@ class HostRecorder:
         self._stays = False
         self._latest: tuple[str, tuple[Any, ...], dict[str, Any]] | None = None
 
+    # Keras' layers and operations compute in the program.
+    phase = None
+
+    def record_operation(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return `NOT_RECORDED`: layers compute with the program's arrays."""
+        return NOT_RECORDED
+
     def input(self, name: str, info: TensorInfo) -> Any:
         """Return what stands for an input.
 

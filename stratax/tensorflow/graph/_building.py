@@ -17,6 +17,7 @@ from stratax.seams import jax_arrays
 from stratax.summary.forms import SummaryRecord
 from stratax.tensorflow.graph import _trial
 from stratax.tensorflow.graph._evaluation import find_symbols, is_leaf
+from stratax.tensorflow.graph._layers import OperationCall, find_inputs, is_of_model
 from stratax.tensorflow.graph._nodes import Abstract, GraphCall, GraphOperation, GraphTensor
 from stratax.tensorflow.graph._recording import Recording
 from stratax.tensorflow.graph._scopes import BuiltScope
@@ -98,6 +99,51 @@ class Building(Recording):
         # Makes a dataset of tensors: whoever knows iterators says how.
         self.make_dataset: Callable[..., Any] = GraphCall
         self._signatures: dict[Any, inspect.Signature] = {}
+        self._phase: GraphTensor | None = None
+        # What stands for tensors of Keras' models, by id, beside these.
+        self._of_models: dict[int, tuple[keras.KerasTensor, GraphTensor]] = {}
+
+    @property
+    def phase(self) -> GraphTensor:
+        """Keras' learning phase: a tensor that is false where nobody feeds it."""
+        if self._phase is None:
+            (self._phase,) = self.add_source(
+                [(TensorShape([]), np.dtype(bool))],
+                "keras_learning_phase",
+                "PlaceholderWithDefault",
+                default=np.array(False),
+            )
+            # Layers have to know it, as Python does.
+            self._phase.trials = dict.fromkeys(self._phase.trials, np.array(False))
+        return self._phase
+
+    def record_operation(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Add a call of a layer or an operation of Keras, if it has a part in the graph."""
+        if not find_symbols((args, kwargs)) and not _is_of_graph(args, kwargs):
+            return NOT_RECORDED
+        made = OperationCall(operation)
+        if isinstance(operation, keras.layers.Layer) and made.follows_phase(args, kwargs):
+            return self.add(made, (self.phase, *args), kwargs)
+        return self.add(made, (None, *args), kwargs)
+
+    def give(self, tensor: keras.KerasTensor) -> GraphTensor:
+        """Return the tensor of the graph that stands for one of a model of Keras.
+
+        Args:
+            tensor: An input of the model, which becomes a placeholder, or what the model computes.
+        """
+        found = self._of_models.get(id(tensor))
+        if found is None:
+            inputs = find_inputs(tensor)
+            if inputs == [tensor]:
+                (made,) = self.add_source(
+                    [(TensorShape(tensor.shape), tensor.dtype)], tensor.name, "Placeholder"
+                )
+            else:
+                model = keras.Model(inputs, tensor)
+                made = self.add(OperationCall(model), (self.phase, [self.give(each) for each in inputs]), {})
+            found = self._of_models[id(tensor)] = tensor, made
+        return found[1]
 
     def record_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Add a call to the graph, if it has a part in one."""
@@ -164,6 +210,9 @@ class Building(Recording):
 
     def compute(self, function: Callable[..., Any], operands: tuple[Any, ...], kind: str) -> Any:
         """Add what Python's operator gives for tensors of the graph."""
+        if not any(isinstance(each, GraphTensor) for each in operands) and not jax_arrays.is_top_level():
+            # Of a layer's variable, in a step of `fit`.
+            return function(*(each.value if isinstance(each, keras.Variable) else each for each in operands))
         return self.add(function, operands, {}, kind=kind)
 
     def convert(self, tensor: PyTree) -> Any:
@@ -187,6 +236,7 @@ class Building(Recording):
             kwargs: Those with names.
             kind: TensorFlow's name of the operation.
         """
+        args, kwargs = self.in_graph((args, kwargs))
         name, default, args, kwargs = self._take_name(function, args, kwargs)
         call = self._make_call(function, args, kwargs)
         for each in find_symbols((args, kwargs)):
@@ -207,6 +257,12 @@ class Building(Recording):
         results.finish()
         self._scope.add_initializers()
         return jax.tree.map(self._open, result, is_leaf=is_leaf)
+
+    def in_graph(self, values: PyTree) -> Any:
+        """Return a structure with tensors of the graph in the place of those of models."""
+        return jax.tree.map(
+            lambda leaf: self.give(leaf) if is_of_model(leaf) else leaf, values, is_leaf=is_leaf
+        )
 
     def _open(self, leaf: PyTree) -> Any:
         if isinstance(leaf, MetricValue):

@@ -61,6 +61,15 @@ class Evaluation(Recording):
         args, kwargs = self.resolve((args, kwargs))
         return function(*args, **kwargs)
 
+    phase = None
+
+    def record_operation(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a layer or an operation, with values in the place of tensors."""
+        if not any(isinstance(each, GraphTensor) for each in find_symbols((args, kwargs))):
+            return NOT_RECORDED
+        args, kwargs = self.resolve((args, kwargs))
+        return operation(*args, **kwargs)
+
     def compute(self, function: Callable[..., Any], operands: tuple[Any, ...], kind: str) -> Any:
         """Compute an operator."""
         return function(*self.resolve(operands, of_variables=True))

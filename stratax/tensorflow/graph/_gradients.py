@@ -46,7 +46,7 @@ class GraphDerivatives:
         Returns:
             A tensor for each of `xs`; None where the `ys` do not depend on one.
         """
-        targets, sources = _as_list(ys), _as_list(xs)
+        targets, sources = ([self._building.in_graph(each) for each in _as_list(given)] for given in (ys, xs))
         stopped = [] if stop_gradients is None else _as_list(stop_gradients)
         for each in targets:
             if not isinstance(each, GraphTensor | keras.Variable):

@@ -1,10 +1,11 @@
 """`tf.Graph`: named operations, the default graph, and what is asked of it by name (graph layer)."""
 
+import collections
 import contextlib
 import itertools
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import keras
@@ -15,6 +16,7 @@ from stratax.base.surroundings import Slot, Surroundings
 from stratax.base.typing import PyTree
 from stratax.core.state import make_generator
 from stratax.data.dataset import ONE_SHOT
+from stratax.seams import keras as keras_seam
 from stratax.tensorflow.graph._iterators import GraphIterators
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
 from stratax.tensorflow.graph._scope import GraphScope
@@ -26,6 +28,33 @@ _MAX_SEED = 2**31 - 1
 
 # The session that is entered on this thread.
 SESSION: Slot[Any] = Slot("session", None)
+
+
+class _Around(Surroundings):
+    """What makes a graph the default one, in which Keras counts layers.
+
+    Args:
+        values: The values, by the keys of slots.
+        names: How many layers there are, by their automatic names.
+    """
+
+    __slots__ = ("_counting", "_names")
+
+    def __init__(self, values: Mapping[str, Any], names: collections.defaultdict[str, int]) -> None:
+        super().__init__(values)
+        self._names = names
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._counting = keras_seam.counting_names(self._names)
+        self._counting.__enter__()
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._counting.__exit__(None, None, None)
+        super().__exit__(*exc_info)
+
+    def __or__(self, other: Surroundings) -> "_Around":
+        return _Around({**self._values, **other._values}, self._names)
 
 
 class Graph(ModelGraph):
@@ -60,6 +89,8 @@ class Graph(ModelGraph):
         self._session: Any = None
         self._iterators = GraphIterators(scope.building)
         self._generator: keras.random.SeedGenerator | None = None
+        # How many layers of Keras it has, by their automatic names.
+        self._layer_names = collections.defaultdict[str, int](int)
         self.finalized = False
 
     def count(self) -> int:
@@ -95,7 +126,8 @@ class Graph(ModelGraph):
 
     def surroundings(self) -> Surroundings:
         """Return what makes it the default graph of a thread."""
-        return self.scope.surroundings() | _GRAPH.holding(self) | ONE_SHOT.holding(self._iterators)
+        values = self.scope.surroundings() | _GRAPH.holding(self) | ONE_SHOT.holding(self._iterators)
+        return _Around({}, self._layer_names) | values
 
     @contextlib.contextmanager
     def as_default(self) -> Iterator["Graph"]:

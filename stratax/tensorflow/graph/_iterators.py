@@ -12,6 +12,7 @@ from stratax.base.recording import RECORDER
 from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.data import Dataset, DatasetIterator
 from stratax.data.elements import DType, TensorShape
+from stratax.data.plan import one_of_many
 from stratax.tensorflow.graph._building import Building
 from stratax.tensorflow.graph._evaluation import find_symbols, is_leaf
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
@@ -117,7 +118,11 @@ class GraphIterator:
         self._dataset = dataset
         self._is_one_shot = is_one_shot
         self._handle = handle
-        self._spec = dataset.element_spec if spec is None else spec
+        if spec is None:
+            # What is fed may be no whole batch, as TensorFlow has it.
+            with one_of_many():
+                spec = dataset.element_spec
+        self._spec = spec
         self._name = f"iterator {next(GraphIterator._numbers)}".encode()
         self._initializer: GraphOperation | None = None
 

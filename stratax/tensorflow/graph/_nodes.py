@@ -74,7 +74,7 @@ _REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
 OPERATORS |= {f"r{name}": (_reflect(OPERATORS[name][0]), OPERATORS[name][1]) for name in _REFLECTED}
 
 
-class GraphTensor:
+class GraphTensor(keras.KerasTensor):
     """A tensor of a graph, which a session computes: what `tf.Tensor` is in TensorFlow 1.
 
     Args:
@@ -92,6 +92,8 @@ class GraphTensor:
         is_assigned: Whether it is what a variable has once an operation has assigned it.
     """
 
+    # Of Keras' symbolic tensors, which operations of Keras take it for.
+    _sparse = _ragged = record_history = False
     # NumPy's arrays leave arithmetic with it to the operators here.
     __array_priority__ = 1000
     is_of_graph = True
@@ -232,6 +234,9 @@ class GraphTensor:
 
     def __eq__(self, other: object) -> bool:
         return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
 
     def __repr__(self) -> str:
         return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"

@@ -31,6 +31,24 @@ class Recording(abc.ABC):
         """
 
     @abc.abstractmethod
+    def record_operation(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what stands for the result of a layer or an operation of Keras, or its result.
+
+        Args:
+            operation: The layer, or the operation.
+            args: What it is called with.
+            kwargs: Likewise, by name.
+
+        Returns:
+            `NOT_RECORDED` where it is to be called as it is.
+        """
+
+    @property
+    @abc.abstractmethod
+    def phase(self) -> Any:
+        """What stands for Keras' learning phase; None where each call says it."""
+
+    @abc.abstractmethod
     def convert(self, tensor: PyTree) -> Any:
         """Return the value of a tensor, where it has one now.
 

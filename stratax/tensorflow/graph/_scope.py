@@ -11,13 +11,19 @@ from stratax.base.recording import recording_with
 from stratax.base.surroundings import Surroundings
 from stratax.base.typing import PyTree, TensorLike
 from stratax.core import Variable, regions
-from stratax.core.state import creating_by, is_made_now
+from stratax.core.state import creating_by, is_made_now, last_name
 from stratax.seams import keras as keras_seam
 from stratax.tensorflow.graph._building import Building
 from stratax.tensorflow.graph._gradients import GraphDerivatives
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor, Position
 from stratax.tensorflow.graph._recording import Recording
-from stratax.tensorflow.graph._variables import GraphVariable, InitializedGraphVariable, assign_first
+from stratax.tensorflow.graph._variables import (
+    GraphVariable,
+    InGraph,
+    InitializedGraphVariable,
+    LayerVariable,
+    assign_first,
+)
 from stratax.tensorflow.v1 import ModelScope, ModelState, Operation, current, entering
 from stratax.tensorflow.v1.parts import (
     Derivatives,
@@ -144,7 +150,7 @@ class GraphScope(ModelScope):
         self.names = GraphNames()
         self.collections = GraphCollections(self.names, self._variables_in, Operation)
         self.derivatives: Any = GraphDerivatives(self.building)
-        self._unset: list[tuple[GraphVariable, Any]] = []
+        self._unset: list[tuple[InGraph, Any]] = []
 
     # Where things are.
 
@@ -245,9 +251,14 @@ class GraphScope(ModelScope):
     def give(self, cls: type, kwargs: dict[str, Any]) -> keras.Variable:
         name = self._full_name
         is_own = issubclass(cls, Variable)
-        if is_made_now() or (name is None and not is_own):
-            # Layers of Keras make variables of their own, which belong to no graph.
+        if is_made_now() or (name is None and not is_own and "autocast" not in kwargs):
+            # What Keras counts and draws with belongs to no graph; layers alone say whether to cast.
             return object.__new__(cls)
+        if name is None and not is_own:
+            own = "/".join([*keras_seam.current_path(), last_name(kwargs["name"])])
+            layer_variable: Any = object.__new__(LayerVariable)
+            layer_variable.__dict__.update(_stratax_full_name=self._free_name(own), _stratax_graph=self.graph)
+            return layer_variable
         if name is None:
             name = self.names.unique(str(kwargs.get("name") or "Variable").removesuffix(":0"))
         if is_local(kwargs.get("collections")):
@@ -263,7 +274,7 @@ class GraphScope(ModelScope):
 
     def note_made(self, variable: keras.Variable) -> None:
         super().note_made(variable)
-        if isinstance(variable, GraphVariable):
+        if isinstance(variable, InGraph):
             self.names.take(variable.path)
             self._unset.append((variable, variable.first))
             if self.evaluation is None:
@@ -302,7 +313,7 @@ class GraphScope(ModelScope):
 
     def initializer(self, variables: Iterable[keras.Variable], name: str) -> Any:
         """Return the operation that gives variables their first values."""
-        made = [variable.initializer for variable in variables if isinstance(variable, GraphVariable)]
+        made = [variable.initializer for variable in variables if isinstance(variable, InGraph)]
         return self.operation(None, name=name, inputs=made)
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:

@@ -14,9 +14,10 @@ from stratax.base.typing import PyTree, TensorLike
 from stratax.core import storage
 from stratax.summary.forms import SummaryRecord
 from stratax.tensorflow.graph._graph import SESSION, Graph, enter_program_graph
+from stratax.tensorflow.graph._layers import is_of_model
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
 from stratax.tensorflow.graph._plan import Plan, as_fed
-from stratax.tensorflow.graph._variables import GraphVariable
+from stratax.tensorflow.graph._variables import GraphVariable, InGraph, LayerVariable
 from stratax.tensorflow.v1.parts import HoldsValues, leaving_graph
 
 Rebuild = Callable[[list[Any]], Any]
@@ -114,7 +115,7 @@ class BaseSession(HoldsValues):
 
     def _check_initialized(self, plan: Plan) -> None:
         for variable in plan.needs:
-            if id(variable) not in self._initialized:
+            if id(variable) not in self._initialized and not isinstance(variable, LayerVariable):
                 raise errors.FailedPreconditionError(
                     f"Attempting to use uninitialized value {variable.path}. Run "
                     "tf.global_variables_initializer() (of local variables, tf.local_variables_initializer()), or "
@@ -184,7 +185,9 @@ class BaseSession(HoldsValues):
     def _find_fetch(self, fetch: PyTree) -> Any:
         if isinstance(fetch, str):
             fetch = self.graph.as_graph_element(fetch)
-        if isinstance(fetch, GraphTensor | GraphOperation | GraphVariable):
+        if is_of_model(fetch):
+            fetch = self.graph.scope.building.give(fetch)
+        if isinstance(fetch, GraphTensor | GraphOperation | InGraph):
             if fetch.graph is not self.graph:
                 raise errors.BadArgumentError(
                     f"Fetch argument {shown(fetch)} cannot be interpreted as a Tensor. ({shown(fetch)} is not an "
@@ -198,6 +201,8 @@ class BaseSession(HoldsValues):
 
     def _find_fed(self, key: PyTree) -> GraphTensor:
         found = self.graph.as_graph_element(key) if isinstance(key, str) else key
+        if is_of_model(found):
+            found = self.graph.scope.building.give(found)
         if isinstance(found, GraphTensor):
             return found
         raise errors.BadTypeError(

@@ -321,8 +321,11 @@ def _guesses(call: GraphCall) -> list[World]:
             ranks = [1, 2, 0, 3, 4]
         else:
             sizes.update({size: None for size in each.shape.as_list() if size})
-    # A gradient, or what is assigned, is like the variable that it stands beside.
     leaves = jax.tree.leaves((call.args, call.kwargs), is_leaf=is_leaf)
+    for each in leaves:
+        if isinstance(each, keras.Variable):
+            sizes.update(dict.fromkeys(each.shape))
+    # A gradient, or what is assigned, is like the variable that it stands beside.
     shapes = {
         id(each): tuple(other.shape)
         for first, second in itertools.pairwise(leaves)

@@ -15,6 +15,7 @@ import keras
 import numpy as np
 
 from stratax.base import callers, tracebacks
+from stratax.base.recording import NOT_RECORDED, RECORDER
 from stratax.base.shown import shown
 from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core import state
@@ -96,7 +97,13 @@ def install() -> None:
         seam.add(f"{_VARIABLE}.{name}", vars(state.VariableMethods)[name])
     for name in ("assign", "assign_add", "assign_sub"):
         seam.widen(f"{_VARIABLE}.{name}", _without_locks)
-    seam.widen("keras:Layer.__call__", lambda call: _with_training_by_position(layer_text.with_text(call)))
+    seam.widen(
+        "keras:Layer.__call__",
+        lambda call: _of_graphs(_with_training_by_position(layer_text.with_text(call))),
+    )
+    seam.widen("keras:Operation.symbolic_call", _of_graphs)
+    for side in ("input", "output"):
+        seam.widen(f"keras:Sequential.{side}", functools.partial(_of_built, f"{side}s"))
     seam.widen("keras:Layer.add_weight", _with_name_first)
     seam.widen("keras:Layer.add_variable", _as_add_weight)
     seam.widen("keras:Layer.__init__", _with_batch_input_shape)
@@ -174,6 +181,38 @@ def _with_aggregation(original: Any) -> Any:
             return original(self, grads_and_vars)
 
     return apply_gradients
+
+
+def _of_built(name: str, original: Any) -> Any:
+    """Have a model of layers one after the other say what its ends are, once it is built.
+
+    Args:
+        name: The attribute that has them in a list.
+        original: Keras' property, which asks for a call.
+    """
+
+    def find(self: Any) -> Any:
+        # Keras' own property, which raises before.
+        found = getattr(self, name, None)
+        if found is None:
+            return original.fget(self)
+        return found[0] if len(found) == 1 else found
+
+    return property(find, doc=original.__doc__)
+
+
+def _of_graphs(original: Any) -> Any:
+    """Have layers and operations that are called with tensors of a graph be added to it."""
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if (recorder := RECORDER.get()) is not None:
+            made = recorder.record_operation(self, args, kwargs)
+            if made is not NOT_RECORDED:
+                return made
+        return original(self, *args, **kwargs)
+
+    return call
 
 
 def _of_the_first(original: Any) -> Any:

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
@@ -275,9 +276,15 @@ def moving_average_update(x: keras.Variable, value: TensorLike, momentum: Any) -
     return x.assign(x * momentum + value * (1.0 - momentum))
 
 
-def learning_phase() -> int:
-    """Return 1 in a layer that is called with `training=True`, else 0; outside of calls what was set."""
-    return int(bool(seam.training_of_call()))
+def learning_phase() -> Any:
+    """Return 1 in a layer that is called with `training=True`, else 0; outside of calls what was set.
+
+    In a graph that a session runs it is a tensor, which is fed 1 to train, unless it was set.
+    """
+    told, recorder = seam.training_of_call(), RECORDER.get()
+    if told is None and recorder is not None and recorder.phase is not None:
+        return recorder.phase
+    return int(bool(told))
 
 
 def set_learning_phase(value: int | bool) -> None:

@@ -1,11 +1,15 @@
 """Assertions with the arguments of TensorFlow 1, which has `data` among them (v1 layer)."""
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
+from stratax.base.recording import composite
 from stratax.base.typing import TensorLike
 from stratax.tensorflow.ops.control import assertions, shape_assertions
+from stratax.tensorflow.v1._current import current_or_none
+from stratax.tensorflow.v1.scopes import GRAPH
 
 # What TensorFlow 1's assertions have before `data`.
 _OPERANDS = ("x", "y", "rtol", "atol", "rank", "ranks")
@@ -29,7 +33,20 @@ def _with_data(function: Callable[..., Any]) -> Any:
     assertion.__name__ = assertion.__qualname__ = function.__name__
     assertion.__doc__ = _DOC.format(name=function.__name__)
     assertion.__signature__ = signature  # type: ignore[attr-defined]
-    return assertion
+    return _as_operation(assertion)
+
+
+def _as_operation(assertion: Callable[..., None]) -> Any:
+    """Have an assertion be an operation in a graph that a session runs, for what is to run behind it."""
+
+    @functools.wraps(assertion)
+    def check(*args: object, **kwargs: object) -> Any:
+        scope = current_or_none()
+        if scope is not None and scope.mode == GRAPH:
+            return scope.operation(lambda: assertion(*args, **kwargs), name=f"{assertion.__name__}/Assert")
+        return assertion(*args, **kwargs)
+
+    return composite(check)
 
 
 _DOC = """Follow `tf.debugging.{name}`, with the arguments of `tf.compat.v1.{name}`.
@@ -49,6 +66,7 @@ def _message(message: str | None, data: Any) -> str | None:
     )
 
 
+Assert = _as_operation(assertions.Assert)
 assert_equal = _with_data(assertions.assert_equal)
 assert_none_equal = _with_data(assertions.assert_none_equal)
 assert_less = _with_data(assertions.assert_less)

@@ -1,6 +1,6 @@
 """What TensorFlow 1's optimizers have in common: gradients, slots, and the operation that applies them (v1 layer)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, ValuesView
 from typing import Any
 
 import jax
@@ -490,7 +490,9 @@ def _call(number: Number) -> Any:
 
 
 def _flat(variables: object) -> list[keras.Variable]:
-    return jax.tree.leaves(variables, is_leaf=lambda each: isinstance(each, keras.Variable))
+    # The values of a dictionary, and what gives one after the other, are no structures of JAX.
+    given = list(variables) if isinstance(variables, ValuesView | Iterator) else variables
+    return jax.tree.leaves(given, is_leaf=lambda each: isinstance(each, keras.Variable))
 
 
 def _check_gradients(pairs: Sequence[tuple[Any, keras.Variable]]) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import keras
+import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.tracing import is_traced
 from stratax.data.elements import if_constant
 from stratax.tensorflow.ops.nn import nn
 from stratax.tensorflow.ops.random.random import uniform
@@ -225,7 +227,7 @@ class DropoutWrapper(WrapperCell):
 def _chance(name: str, given: object) -> Any:
     """Return a chance as a number where it is known."""
     value = if_constant(given)
-    if isinstance(value, jax.core.Tracer):
+    if not isinstance(value, int | float | np.ndarray | np.generic | jax.Array) or is_traced(value):
         return value
     if not 0 <= float(value) <= 1:
         raise errors.BadArgumentError(

@@ -1,6 +1,5 @@
 """`tf.variable_scope` and `tf.get_variable`: variables by name, shared where a scope says so (v1 layer)."""
 
-import collections
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -18,6 +17,7 @@ from stratax.seams import keras as seam
 from stratax.tensorflow.v1._current import current, current_or_none
 from stratax.tensorflow.v1._variable_defaults import VariableScope
 from stratax.tensorflow.v1._variables import ModelVariable, is_local
+from stratax.tensorflow.v1.scopes import Scope
 
 _LOCAL_VARIABLES, _REGULARIZATION_LOSSES = "local_variables", "regularization_losses"
 
@@ -85,7 +85,7 @@ def variable_scope(
     scope.variable_scope = entered
     try:
         with (
-            _count(scope.scope_counts, entered.name, isinstance(name_or_scope, VariableScope)),
+            _count(scope, entered.name, isinstance(name_or_scope, VariableScope)),
             # In TensorFlow, too, a variable scope names tensors.
             scope.names.below(entered.name),
         ):
@@ -115,18 +115,20 @@ def _free_name(default_name: str | None, reuse: object) -> str:
 
 
 @contextlib.contextmanager
-def _count(counts: collections.Counter[str], path: str, is_again: bool) -> Iterator[None]:
+def _count(scope: Scope, path: str, is_again: bool) -> Iterator[None]:
     """Count that a variable scope is entered, as TensorFlow does.
 
     Entered by name again, a scope begins to count anew what is entered inside of it, so that layers without names get
     the names that they had the first time, and share variables. Entered as an object, it goes on, and after the
     block is as if it had not been entered.
     """
-    counts[path] += 1
-    before = counts.copy()
+    scope.scope_counts[path] += 1
+    before = scope.scope_counts.copy()
     try:
         yield
     finally:
+        # While a graph is built, each call leaves new ones.
+        counts = scope.scope_counts
         if is_again:
             counts.clear()
             counts.update(before)

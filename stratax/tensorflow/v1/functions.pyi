@@ -1,3 +1,4 @@
+from ._checks import Assert as Assert
 from ._checks import assert_equal as assert_equal
 from ._checks import assert_greater as assert_greater
 from ._checks import assert_greater_equal as assert_greater_equal

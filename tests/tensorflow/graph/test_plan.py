@@ -7,9 +7,21 @@ import numpy as np
 import pytest
 
 import stratax.tf.compat.v1 as tf
-from tests.golden.session_cases import CASES
+from stratax.tf import contrib
+from tests.golden.session_cases import CASES, CONTRIB_CASES
 
-GOLDEN = json.loads((pathlib.Path(__file__).parents[2] / "golden" / "sessions.json").read_text("utf-8"))
+_FOLDER = pathlib.Path(__file__).parents[2] / "golden"
+GOLDEN = json.loads((_FOLDER / "sessions.json").read_text("utf-8"))
+GOLDEN_CONTRIB = json.loads((_FOLDER / "sessions_contrib.json").read_text("utf-8"))
+
+
+class _OfFirst(type):
+    def __getattr__(cls, name):
+        return contrib if name == "contrib" else getattr(tf, name)
+
+
+class _First(metaclass=_OfFirst):
+    """TensorFlow 1's `tf`."""
 
 
 def find_differences(got, wanted, place=""):
@@ -41,3 +53,9 @@ def find_differences(got, wanted, place=""):
 def test_a_program_computes_what_tensorflow_computes(name):
     with tf.Graph().as_default():
         assert not find_differences(CASES[name](tf), GOLDEN[name])
+
+
+@pytest.mark.parametrize("name", CONTRIB_CASES)
+def test_a_program_with_contrib_computes_what_tensorflow_1_computes(name):
+    with tf.Graph().as_default():
+        assert not find_differences(CONTRIB_CASES[name](_First), GOLDEN_CONTRIB[name])

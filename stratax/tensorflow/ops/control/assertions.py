@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax.base.recording import recordable
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
 from stratax.base.typing import Array, TensorLike
@@ -302,6 +303,7 @@ def _text(value: TensorLike, has_more: bool) -> str:
     return ", ".join([*elements, "..."] if has_more else elements)
 
 
+@recordable
 def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Any:
     """Assert that an array has neither NaN nor infinite numbers, and return it, as `tf.debugging.check_numerics`.
 
