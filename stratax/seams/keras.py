@@ -14,7 +14,7 @@ import dataclasses
 import inspect
 import pkgutil
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import keras
@@ -80,6 +80,7 @@ __all__ = [
     "in_symbolic_scope",
     "install",
     "is_default",
+    "keep_in_layers",
     "original",
     "outside_stateless_scope",
     "print_msg",
@@ -149,6 +150,16 @@ def _set_for_block(name: str, value: object) -> Iterator[None]:
         yield
     finally:
         global_state.set_global_attribute(name, before)
+
+
+def keep_in_layers(kinds: Iterable[type[Exception]]) -> None:
+    """Have errors leave a layer as they are: Keras 3.15 makes another one of a text that has the layer's arguments.
+
+    Args:
+        kinds: Classes of errors that are not made of a text.
+    """
+    for kind in kinds:
+        kind._keras_call_info_injected = True  # type: ignore[attr-defined]
 
 
 def current_path() -> list[str]:

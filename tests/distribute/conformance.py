@@ -24,7 +24,7 @@ EPOCHS = 2
 
 def make_model():
     keras.utils.set_random_seed(3)
-    layers = [keras.layers.Dense(6, "relu", name="first"), keras.layers.Dense(CLASSES, name="second")]
+    layers = [keras.layers.Dense(24, "relu", name="first"), keras.layers.Dense(CLASSES, name="second")]
     return keras.Sequential(layers)
 
 

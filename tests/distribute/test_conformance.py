@@ -54,7 +54,7 @@ def mirrored(count, ops=None):
 
 
 def sharded(count, **options):
-    # Of the small model, too: its first layer's outputs divide by 2 and 3.
+    # Of the small model, too: its first layer's outputs divide by 2, 3 and 8.
     layout = {"first/kernel": (None, "shard"), "first/bias": ["shard"], "second/kernel": ("shard", None)}
     return lambda: ShardedStrategy([f"/cpu:{i}" for i in range(count)], **{"layout": layout, **options})
 
@@ -81,6 +81,9 @@ STRATEGIES = {
     "sharded1": sharded(1),
     "sharded2": sharded(2),
     "sharded3": sharded(3),
+    # The features divide by 5, and the batch does not.
+    "sharded5": sharded(5, layout={"first/kernel": ("shard",)}),
+    "sharded8": sharded(8),
     "hybrid4": sharded(4, replicas=2),
     "model2": sharded(2, model=2, layout=BY_MODEL),
     "model8": sharded(8, replicas=2, model=2, layout=BY_MODEL),
@@ -91,7 +94,7 @@ if os.environ["STRATAX_SIMULATE"].startswith("tpu"):
 
 LIKE_ANOTHER = {
     *("mirrored1", "mirrored2", "mirrored4", "mirrored8", "central", "central1", "hierarchical", "unpacked"),
-    *("sharded1", "sharded2", "sharded3"),
+    *("sharded1", "sharded2", "sharded3", "sharded5"),
 }
 """Strategies whose custom loop is that of another, on another number of devices or with other options.
 

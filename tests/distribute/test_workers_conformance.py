@@ -131,8 +131,8 @@ def test_custom_loops_of_workers_whose_devices_have_parts_give_one_devices_numbe
         assert report[f"programs {name}"] == 2
         check_assigned_variables(report[f"variables {name}"], num_replicas=count, num_local=count // 2)
     assert report == other
-    assert report["parts shard"] == [[5, 1], [1], [1, 3], [3]]
-    assert report["parts model"] == [[5, 3], [3], [3, 3], [3]]
+    assert report["parts shard"] == [[5, 4], [4], [4, 3], [3]]
+    assert report["parts model"] == [[5, 12], [12], [12, 3], [3]]
     assert report["slots shard"] == [part for part in report["parts shard"] for _ in range(2)]
 
 

@@ -37,7 +37,7 @@ from stratax.core.known import (
 from stratax.core.regions import TensorType
 from stratax.core.storage import Move, MoveOfOne, read_listeners, store_of
 from stratax.seams import jax as seam
-from stratax.seams.keras import in_stateless_scope
+from stratax.seams.keras import in_stateless_scope, keep_in_layers
 
 # What streams have shown while a program was traced, as `ProgramRegion.seen`.
 _Seen = Mapping[Any, list[tuple[Any, int]]]
@@ -800,12 +800,14 @@ _OUTER_MODULE = (
     "that was made outside of it, whose values are no part of the program. Expected: the module's state in variables, "
     "and the module merged in the function (`nnx.split`, `nnx.merge`), as docs/jax_libraries.md shows. Received: "
 )
-_FOREIGN_ERRORS = (
-    jax.errors.UnexpectedTracerError,
+_NEED_VALUES: tuple[type[Exception], ...] = (
     jax.errors.ConcretizationTypeError,
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
+_FOREIGN_ERRORS = (jax.errors.UnexpectedTracerError, *_NEED_VALUES)
+# They are made of a tracer, and Keras would make them of a text.
+keep_in_layers(_NEED_VALUES)
 
 
 def _explain(function: Function, error: Exception) -> str:

@@ -20,7 +20,7 @@ from stratax.base import indices
 from stratax.base.shown import shown
 from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.core import autograph, regions, storage
-from stratax.seams.keras import find_autocast, get_stateless_scope
+from stratax.seams.keras import get_stateless_scope
 
 # The attribute of a variable of layers that are computed in a loop: its gradient is summed in parts there.
 SUMMED_IN_LOOP = "_stratax_summed_in_loop"
@@ -112,14 +112,8 @@ class GradientRegion(regions.Region):
         self.gathered_shapes: set[tuple[int, ...]] = set()
         # What was converted before it was gathered, by the variable's id and the dtype.
         self._converted: dict[int, dict[Any, Any]] = {}
-        self._listeners: object = None
         # Numbers and the ranges that they have to be in.
         self.watched: list[tuple[Any, Any]] = []
-
-    def __enter__(self) -> "GradientRegion":
-        self._listeners = storage.read_listeners()
-        super().__enter__()
-        return self
 
     def __exit__(self, *exc_info: object) -> None:
         super().__exit__(*exc_info)
@@ -128,24 +122,12 @@ class GradientRegion(regions.Region):
             self.parent.inner_losses += [*self.losses, *self.inner_losses]
 
     def get_current_value(self, variable: keras.Variable) -> Any:
-        dtype = None if id(variable) in self._values else self._find_conversion(variable)
+        dtype = None if id(variable) in self._values else self.find_conversion(variable)
         value = None if dtype is None else self._convert_and_gather(variable, dtype)
         if value is None:
             return super().get_current_value(variable)
         storage.notify(variable, value)
         return value
-
-    def _find_conversion(self, variable: keras.Variable) -> Any:
-        """Return the smaller dtype in which a variable is read now, where it is to be gathered in that."""
-        # A tape that began in here needs the value before it is converted.
-        if (
-            isinstance(variable, regions.Spread)
-            or not self.gathers
-            or storage.read_listeners() != self._listeners
-        ):
-            return None
-        dtype = find_autocast(variable)
-        return dtype if dtype and jnp.dtype(dtype).itemsize < jnp.dtype(variable._dtype).itemsize else None
 
     def _convert_and_gather(self, variable: keras.Variable, dtype: str) -> Any:
         found = self._converted.setdefault(id(variable), {})

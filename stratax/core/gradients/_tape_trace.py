@@ -240,6 +240,9 @@ class TapeTrace(core.Trace):
             known, vjp = [False] * len(outputs), _NoGradient(primitive, error)
         else:
             known = _find_known_outputs(vjp)
+        region = regions.current_region()
+        if primitive.name == "convert_element_type" and region is not None and region.gathers:
+            outputs = [region.convert_again(args[0], output) for output in outputs]
         # Values are found by identity: an output that is its input would be two nodes in one.
         outputs = [self._distinct(output) for output in outputs]
         nodes = [

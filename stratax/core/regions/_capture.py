@@ -25,6 +25,7 @@ from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.core import jaxprs, storage
 from stratax.core.storage import Move
 from stratax.seams.keras import (
+    find_autocast,
     find_uninitialized_variables,
     get_stateless_scope,
     outside_stateless_scope,
@@ -143,8 +144,10 @@ class Region(keras.StatelessScope):
         # What the party holds of variables whose assignments are combined, by the variables' ids.
         self._shares: dict[int, Spread] = {}
         self._values: dict[int, Any] = {}
+        self._listeners: object = None
 
     def __enter__(self) -> "Region":
+        self._listeners = storage.read_listeners()
         # A variable may be read for the first time inside a transformation in this region (`jax.grad`, say). It is
         # lifted in the region's own trace even then: a tracer of the inner one would be gone at its end.
         self.trace = current_trace()
@@ -251,6 +254,30 @@ class Region(keras.StatelessScope):
     def keep_watch(self, numbers: object, bound: object) -> bool:
         """Return whether the mark of traced numbers with a range is made behind this region's trace, which drops it."""
         return False
+
+    def find_conversion(self, variable: keras.Variable) -> Any:
+        """Return the smaller dtype in which a variable is read now, where it is to be gathered in that."""
+        # A tape that began in here follows the value that is converted. What reads it for a region of its own, such as
+        # a loop's, has it whatever it is read as.
+        is_followed = storage.read_listeners() != self._listeners
+        if (
+            is_followed
+            or variable_of(variable) is not variable
+            or not self.gathers
+            or current_region() is not self
+        ):
+            return None
+        dtype = find_autocast(variable)
+        return dtype if dtype and np.dtype(dtype).itemsize < np.dtype(variable._dtype).itemsize else None
+
+    def convert_again(self, value: object, converted: object) -> Any:
+        """Return a value, converted to another dtype, as one that is converted before it is gathered of parts.
+
+        Args:
+            value: The value.
+            converted: What is returned where it was not gathered of parts.
+        """
+        return converted if self.parent is None else self.parent.convert_again(value, converted)
 
     def gather_again(self, value: object, behind: PyTree) -> Any:
         """Return a value, gathered anew behind another one if it was gathered of parts, so that it need not be kept."""

@@ -122,7 +122,9 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         super().__init__(parent)
         self._divided_parts = divided
         # What was gathered, and how, by identity.
-        self._gathered: dict[int, tuple[Any, Callable[..., Any]]] = {}
+        self._gathered: dict[int, tuple[Any, regions.Gathering]] = {}
+        # What was converted before it was gathered, by the variable's id and the dtype.
+        self._converted: dict[tuple[int, Any], Any] = {}
         # Gradients that are reduced in parts already, with the rest and the part, by identity.
         self._reduced: dict[int, tuple[Any, Any, Any]] = {}
         # The variables that are read and that devices have in parts, by their ids.
@@ -139,6 +141,10 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
     def get_current_value(self, variable: keras.Variable) -> Any:
         # Read before it is updated, a variable would have the value of before the optimizer's step.
         self._catch_up(regions.variable_of(variable))
+        dtype = self.find_conversion(variable)
+        gathering = None if dtype is None else self.find_gathering(variable)
+        if gathering is not None:
+            return self._convert_and_gather(variable, gathering, dtype)
         value = super().get_current_value(variable)
         return self._value_of_all(variable, value) if _is_of_all(variable) else value
 
@@ -231,17 +237,34 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
 
     def _value_around(self, variable: keras.Variable) -> Any:
         """Return the value that a variable has where the replicas are run."""
-        gathered = self._gathering_of(variable)
-        if gathered is None:
-            return self.parent.get_current_value(variable)
+        gathering = self._gathering_of(variable)
+        return self.parent.get_current_value(variable) if gathering is None else self._gather(gathering)
+
+    def _gather(self, gathering: regions.Gathering) -> Any:
         with jax_core.set_current_trace(self.trace):
-            whole = gathered()
-        self._gathered[identity_of(whole)] = whole, gathered
+            whole = gathering()
+        self._gathered[identity_of(whole)] = whole, gathering
         return whole
 
+    def _convert_and_gather(self, variable: keras.Variable, gathering: regions.Gathering, dtype: str) -> Any:
+        key = id(variable), dtype
+        if key not in self._converted:
+            with jax_core.set_current_trace(self.trace):
+                self._converted[key] = gathering.gather(gathering.part.astype(dtype))
+        storage.notify(variable, self._converted[key])
+        return self._converted[key]
+
+    def convert_again(self, value: object, converted: Any) -> Any:
+        _, gathering = self._gathered.get(identity_of(value), (None, None))
+        if gathering is None:
+            return converted
+        with jax_core.set_current_trace(self.trace):
+            part = gathering.part.astype(converted.dtype)
+        return self._gather(dataclasses.replace(gathering, part=part))
+
     def gather_again(self, value: object, behind: PyTree) -> Any:
-        _, gathered = self._gathered.get(identity_of(value), (None, None))
-        return value if gathered is None else gathered(behind)
+        _, gathering = self._gathered.get(identity_of(value), (None, None))
+        return value if gathering is None else gathering(behind)
 
     def note_reduced(self, value: object, rest: object, part: object) -> None:
         self._reduced[identity_of(value)] = value, rest, part

@@ -356,6 +356,16 @@ def test_the_value_of_an_array_that_is_needed_while_tracing_is_refused():
         f(jnp.ones(2))
 
 
+@pytest.mark.parametrize("ask", [float, np.asarray, lambda x: "ab"[x.astype(int)], bool])
+def test_a_layer_that_needs_the_value_of_an_array_says_so(ask):
+    class Asking(keras.layers.Layer):
+        def call(self, x):
+            return x if jax.tree.map(ask, x) else -x
+
+    with pytest.raises(sx.errors.TracingError, match="needs the value of an array while it is traced"):
+        sx.function(Asking(), autograph=False)(jnp.float32(2))
+
+
 def test_inside_keras_own_stateless_scope_variables_have_the_values_given_there():
     weight = sx.Variable(2.0)
     doubled = sx.function(lambda x: x * weight)

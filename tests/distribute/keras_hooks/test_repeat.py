@@ -10,6 +10,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.distribute import MirroredStrategy, OneDeviceStrategy, ShardedStrategy
+from tests.cluster.processes import run_tasks
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(20, 64)).astype("float32")
@@ -98,6 +99,27 @@ def test_fit_gives_the_numbers_and_names_of_layers_that_are_called_one_by_one(ma
     assert names == expected_names
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=2e-6)
+
+
+# In a process of its own: XLA is told once to round where the program says so, and not where it fuses.
+MIXED = """
+from tests.distribute.keras_hooks import test_repeat as this
+for name in ("one", "sharded", "remat"):
+    make, = (each.values[0] for each in this.STRATEGIES if each.id == name)
+    found, expected = (this.train(make(), this.make_graph, each, "mixed_bfloat16")[0] for each in (True, False))
+    report(**{name: [float(this.np.abs(this.np.subtract(*pair)).max()) for pair in zip(found, expected, strict=True)]})
+"""
+
+
+@pytest.mark.programs
+def test_in_mixed_precision_the_numbers_are_the_same():
+    rounding = {"XLA_FLAGS": "--xla_allow_excess_precision=false"}
+    (result,) = run_tasks(1, MIXED, devices=2, variables=rounding)
+    assert result.code == 0, result.err
+    for name, differences in result.report.items():
+        assert len(differences) > 30
+        # Half precision rounds a hundred thousand times as much.
+        assert max(differences) < 1e-7, name
 
 
 @pytest.mark.exact

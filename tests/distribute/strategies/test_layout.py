@@ -112,3 +112,5 @@ def test_a_rule_that_does_not_fit_its_variable_names_both():
         layout.place_of("kernel", (8,))
     with pytest.raises(errors.BadArgumentError, match=r"multiples of 4, .*'kernel' of shape \(6, 8\)"):
         layout.place_of("kernel", np.zeros((6, 8)).shape)
+    with pytest.raises(errors.BadArgumentError, match=r"multiples of 4, .*'kernel' of shape \(1, 8\)"):
+        layout.place_of("kernel", (1, 8))

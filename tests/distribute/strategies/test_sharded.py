@@ -1,11 +1,14 @@
 """`ShardedStrategy`: devices have parts of large variables, and the numbers are one device's."""
 
 import contextlib
+import gc
+import re
 
 import jax
 import keras
 import numpy as np
 import pytest
+from jax.interpreters.partial_eval import dce_jaxpr
 
 import stratax as sx
 from stratax import cluster, errors
@@ -41,14 +44,15 @@ def compiled(strategy, **options):
     return model
 
 
-def trained(strategy, batch_size=24, **options):
+def trained(strategy, batch_size=24, rows=44, **options):
     """Train, evaluate and predict with batches the last of which is smaller than the others."""
     # Statistics of two or three rows in a replica would make much of what rounding leaves.
     model = compiled(strategy, **options)
-    history = model.fit(X, Y, batch_size=batch_size, epochs=2, shuffle=False, verbose=0)
-    evaluated = model.evaluate(X, Y, batch_size=batch_size, verbose=0)
-    rows = model.predict(X, batch_size=batch_size, verbose=0)
-    return model, history.history["loss"], evaluated, rows
+    x, y = X[:rows], Y[:rows]
+    history = model.fit(x, y, batch_size=batch_size, epochs=2, shuffle=False, verbose=0)
+    evaluated = model.evaluate(x, y, batch_size=batch_size, verbose=0)
+    predicted = model.predict(x, batch_size=batch_size, verbose=0)
+    return model, history.history["loss"], evaluated, predicted
 
 
 def check_alike(found, expected):
@@ -192,6 +196,9 @@ def test_checkpoints_are_restored_by_other_strategies_to_the_bit(tmp_path):
     [
         ({"replicas": 3}, errors.BadArgumentError, r"one of \[1, 2, 4\]. Received: replicas=3"),
         ({"replicas": 0}, errors.BadArgumentError, "Received: replicas=0"),
+        ({"replicas": -1}, errors.BadArgumentError, "Received: replicas=-1"),
+        ({"model": -2}, errors.BadArgumentError, "Received: model=-2"),
+        ({"model": False}, errors.BadTypeError, "Received: model=False"),
         ({"replicas": True}, errors.BadTypeError, "Received: replicas=True"),
         ({"model": 3}, errors.BadArgumentError, r"one of \[1, 2, 4\]. Received: model=3"),
         ({"replicas": 2, "model": 4}, errors.BadArgumentError, r"one of \[1, 2\]. Received: model=4"),
@@ -244,6 +251,163 @@ def test_rules_that_decide_about_nothing_and_what_is_no_model_are_refused():
         strategy.layout_table(layer)
     with pytest.raises(errors.BadTypeError, match="expects a model, an optimizer, a list"):
         strategy.layout_table("dense")
+
+
+def test_no_device_has_more_than_its_parts_and_one_variable_while_a_model_is_made():
+    strategy = ShardedStrategy(CPUS[:4])
+    whole = []
+
+    class Looking(keras.initializers.Initializer):
+        def __call__(self, shape, dtype=None):
+            gc.collect()
+            arrays = [each for each in jax.live_arrays() if each.size >= 128 * 64]
+            whole.append([each.shape for each in arrays if len(each.devices()) == 1])
+            return keras.initializers.GlorotUniform(1)(shape, dtype)
+
+    with strategy.scope():
+        # Made by the first call, and by `build` of the optimizer.
+        model = keras.Sequential([keras.layers.Dense(128, kernel_initializer=Looking()) for _ in range(4)])
+        model.compile(keras.optimizers.Adam())
+        model.build((None, 128))
+        model.optimizer.build(model.trainable_variables)
+    Looking()((1, 1))
+    assert whole == [[]] * 5
+    for variable in [*model.variables, *model.optimizer.variables]:
+        if variable.ndim == 2:
+            assert variable.value.sharding.shard_shape((128, 128)) == (32, 128)
+    expected = keras.initializers.GlorotUniform(1)((128, 128))
+    np.testing.assert_array_equal(model.layers[2].kernel.numpy(), expected)
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("rows", [1, 3, 9])
+def test_batches_may_have_fewer_rows_than_there_are_devices(rows):
+    # Each replica normalizes its own rows.
+    strategies = ShardedStrategy(CPUS), MirroredStrategy(CPUS)
+    check_alike(*(trained(strategy, 8, rows=rows) for strategy in strategies))
+
+
+@pytest.mark.exact
+def test_a_vocabulary_that_does_not_divide_is_told_and_trains():
+    def run(strategy):
+        keras.utils.set_random_seed(3)
+        with strategy.scope():
+            table = keras.layers.Embedding(1025, 1025, name="table")
+            model = keras.Sequential([keras.layers.Input((4,), dtype="int32"), table])
+            model.add(keras.layers.Dense(1025, name="head"))
+            loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+            model.compile(keras.optimizers.SGD(0.1, momentum=0.9), loss)
+        ids = RNG.integers(0, 1025, (12, 4))
+        return model.fit(ids, ids, batch_size=8, epochs=2, shuffle=False, verbose=0).history["loss"]
+
+    state = RNG.bit_generator.state
+    expected = run(MirroredStrategy(CPUS[:1]))
+    RNG.bit_generator.state = state
+    with pytest.warns(UserWarning, match="has no dimension that 4 devices divide") as told:
+        np.testing.assert_allclose(run(ShardedStrategy(CPUS[:4])), expected, rtol=1e-5)
+    assert [re.search("'[^']*/([^']*)' of shape", str(each.message)).group(1) for each in told] == [
+        "embeddings",
+        "kernel",
+    ]
+
+
+@pytest.mark.parametrize(("kind", "num_gathers"), [("none", 2), ("function", 3), ("tape", 3)])
+def test_weights_travel_in_half_precision_and_their_gradients_are_summed_in_full(kind, num_gathers):
+    strategy = ShardedStrategy(CPUS[:4], replicas=2)
+    with strategy.scope():
+        layers = [keras.layers.Dense(128, "tanh", dtype="mixed_bfloat16", name=name) for name in ("a", "b")]
+        model = keras.Sequential([keras.layers.Input((128,)), *layers])
+        optimizer = keras.optimizers.SGD()
+        optimizer.build(model.trainable_variables)
+
+    def replica(x):
+        def loss():
+            return sx.distribute.compute_average_loss(keras.ops.mean(model(x), -1))
+
+        if kind == "none":
+            return loss()
+        if kind == "tape":
+            with sx.GradientTape() as tape:
+                value = loss()
+            gradients = tape.gradient(value, model.trainable_variables)
+        else:
+            value, gradients = sx.value_and_grad(loss, model.trainable_variables)()
+        optimizer.apply(gradients, model.trainable_variables)
+        return value
+
+    (batch,) = strategy.experimental_distribute_dataset(sx.Dataset.from_tensor_slices(X[:8]).batch(8))
+    traced = sx.function(lambda x: strategy.run(replica, (x,))).jaxpr(batch).jaxpr
+    # A tape is given the whole before it is converted, too, which nothing uses.
+    text = str(dce_jaxpr(traced, [True] * len(traced.outvars))[0])
+    assert re.findall(r"(\w+)\[128,128\] = all_gather", text) == ["bf16"] * num_gathers
+    assert re.findall(r"(\w+)\[64,128\] = reduce_scatter", text) == ["f32"] * (2 * (kind != "none"))
+    # Of biases, and of parts among the groups.
+    assert set(re.findall(r":(\w+)\[[^\]]*\] = psum", text)) <= {"f32"}
+
+
+@pytest.mark.parametrize("with_tape", [False, True])
+def test_a_loop_in_a_layer_of_mixed_precision_updates_in_full_precision(with_tape):
+    class Repeated(keras.layers.Layer):
+        def build(self, shape):
+            self.kernel = self.add_weight(shape=(128, 128), name="kernel")
+            self.total = self.add_weight(shape=(128, 128), name="total", trainable=False)
+
+        def call(self, x):
+            for _ in sx.range(3):
+                x = keras.ops.tanh(keras.ops.matmul(x, self.kernel))
+                self.total.assign(self.total.value + self.kernel / 3)
+            return x
+
+    def run(strategy):
+        keras.utils.set_random_seed(2)
+        with strategy.scope():
+            layer = Repeated(dtype="mixed_bfloat16")
+            layer.build((None, 128))
+            optimizer = keras.optimizers.SGD(0.1)
+            optimizer.build([layer.kernel])
+
+        def replica(x):
+            def loss():
+                return sx.distribute.compute_average_loss(keras.ops.mean(layer(x) ** 2, -1))
+
+            if with_tape:
+                with sx.GradientTape() as tape:
+                    value = loss()
+                gradients = tape.gradient(value, [layer.kernel])
+            else:
+                value, gradients = sx.value_and_grad(loss, [layer.kernel])()
+            optimizer.apply(gradients, [layer.kernel])
+            return value
+
+        (batch,) = strategy.experimental_distribute_dataset(sx.Dataset.from_tensor_slices(X[:8]).batch(8))
+        value = sx.function(lambda x: strategy.reduce("sum", strategy.run(replica, (x,)), axis=None))(batch)
+        return value, layer.kernel.numpy(), layer.total.numpy()
+
+    for found, expected in zip(
+        run(ShardedStrategy(CPUS[:2])), run(MirroredStrategy(CPUS[:2])), strict=True
+    ):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=2e-2, atol=1e-4)
+
+
+def test_an_interrupted_fit_leaves_parts_and_goes_on():
+    class Interrupt(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 2:
+                raise KeyboardInterrupt
+
+    def run(interrupted):
+        model = compiled(ShardedStrategy(CPUS[:4]))
+        if interrupted:
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X, Y, batch_size=8, shuffle=False, verbose=0, callbacks=[Interrupt()])
+        else:
+            model.fit(X[:24], Y[:24], batch_size=8, shuffle=False, verbose=0)
+        kernel = model.get_layer("second").kernel
+        assert kernel.value.sharding.shard_shape((64, 128)) == (64, 32)
+        return model.fit(X, Y, batch_size=8, shuffle=False, verbose=0).history["loss"]
+
+    assert run(True) == run(False)
 
 
 @pytest.mark.exact
