@@ -1,10 +1,10 @@
-"""Types that JAX takes apart, registered when JAX is there (lowest layer).
+"""Types that JAX takes apart, registered when JAX is there, and paths in what it takes apart (lowest layer).
 
 Input pipelines and their worker processes import no JAX; the types of their elements wait here for it.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 _waiting: list[tuple[type, Callable[..., Any], Callable[..., Any]]] = []
@@ -29,3 +29,12 @@ def tell_jax() -> None:
 
         while _waiting:
             tree_util.register_pytree_node(*_waiting.pop())
+
+
+def path_of(keys: Sequence[Any]) -> str:
+    """Return a key path of JAX as text that reads like the path of a variable: ``hidden/kernel``."""
+    from jax import tree_util
+
+    # Variables of Flax NNX hold their arrays in an attribute, which is no part of a name.
+    is_held = len(keys) > 1 and keys[-1] == tree_util.GetAttrKey("value")
+    return tree_util.keystr(tuple(keys[:-1] if is_held else keys), simple=True, separator="/")

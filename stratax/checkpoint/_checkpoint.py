@@ -13,6 +13,7 @@ import jax
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.checkpoint import (
+    _array_trees,
     _folder,
     _graph,
     _random_state,
@@ -60,10 +61,13 @@ class Checkpoint(_graph.Trackable):
         root: A Keras object (or a Checkpoint) whose parts are saved as if they were attributes of this checkpoint.
         **kwargs: What is saved, by name: Keras models, layers, metrics, optimizers and seed generators, variables,
             iterators of Datasets and distributed datasets, checkpoints, and lists and dicts of them. They become
-            attributes; further attributes may be set later. A compiled model has its optimizer with it.
+            attributes; further attributes may be set later. A compiled model has its optimizer with it. Trees of arrays
+            (parameters of Flax NNX, states of Optax), too: set the attribute to the newest ones before a save, and take
+            it behind a restore, which puts values where those of the attribute lie. Numbers, text and functions in
+            them are not saved.
 
     Raises:
-        BadTypeError: On the first use, if something can't be saved.
+        BadTypeError: On the first use, if something can't be saved; at once for an array of NumPy in a tree.
 
     Example:
         >>> import stratax as sx, tempfile
@@ -95,14 +99,26 @@ class Checkpoint(_graph.Trackable):
             raise errors.BadArgumentError(
                 f"{shown(name)} is a method of Checkpoint. Received: {name}={shown(value)}. Choose another name."
             )
-        self._own.tracked[name] = value
-        # The plain value, where Keras objects would wrap lists and dicts.
-        self.__dict__[name] = value
+        tree = _array_trees.find_tree(value)
+        self._own.tracked[name] = value if tree is None else tree
+        self.__dict__.pop(name, None)
+        if tree is None:
+            # The plain value, where Keras objects would wrap lists and dicts.
+            self.__dict__[name] = value
         # A restored value may have waited for this very attribute.
         host.settle()
 
+    def __getattr__(self, name: str) -> Any:
+        # Arrays do not change: what was restored is a new tree.
+        own: _Own | None = self.__dict__.get("_own")
+        tree = None if own is None else own.tracked.get(name)
+        if isinstance(tree, _array_trees.ArrayTree):
+            return tree.tree
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
     def __delattr__(self, name: str) -> None:
-        super().__delattr__(name)
+        if not isinstance(self._own.tracked.get(name), _array_trees.ArrayTree):
+            super().__delattr__(name)
         self._own.tracked.pop(name, None)
 
     @property

@@ -80,6 +80,21 @@ class ObjectGraph:
     complete: set[str] = dataclasses.field(default_factory=set)
 
 
+def is_saved(value: object) -> bool:
+    """Return whether something is saved that may stand in a list or dict, by what it is itself."""
+    kinds = (
+        *(
+            keras.Variable,
+            BaseOptimizer,
+            keras.layers.Layer,
+            keras.metrics.Metric,
+            keras.random.SeedGenerator,
+        ),
+        *(Trackable, HostConstant, Positioned),
+    )
+    return isinstance(value, kinds)
+
+
 def find(root: object) -> ObjectGraph:
     """Find what is saved below an object.
 
@@ -127,9 +142,8 @@ class _Walk:
         raise BadTypeError(
             "A checkpoint holds Keras models, layers, metrics, optimizers and seed generators, variables, Dataset "
             "iterators, tables, Checkpoints, and lists and dicts of them. "
-            f"Received: {key_path or 'root'}={shown(value)}. Hold a number or an array in a `stratax.Variable`; for "
-            "a Dataset, "
-            "pass the iterator that is used."
+            f"Received: {key_path or 'root'}={shown(value)}. Hold a number or an array in a `stratax.Variable`, or "
+            "arrays of JAX in a tree that has nothing else; for a Dataset, pass the iterator that is used."
         )
 
     def _visitors(self) -> Iterator[tuple[Any, Callable[[str, Any], None]]]:
@@ -177,7 +191,8 @@ class _Walk:
 
     def _visit_children(self, key_path: str, value: NamedVariables) -> None:
         for name, variable in value.children().items():
-            self.visit(_join(key_path, name), variable)
+            # A tree that is an array has no name below itself.
+            self.visit(_join(key_path, name) if name else key_path, variable)
 
     def _mapping(self, key_path: str, mapping: Mapping[Any, Any]) -> None:
         for name, child in mapping.items():

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from stratax import errors
 from stratax.base.threads import Threads
 from stratax.checkpoint import _graph, _store
 from stratax.core import regions, storage
@@ -22,12 +23,26 @@ def values(graph: _graph.ObjectGraph) -> dict[str, jax.Array]:
 
     Args:
         graph: Which variables.
+
+    Raises:
+        BadArgumentError: If an array of a tree is gone: a function that was given it has used its memory.
     """
     variables = list(graph.variables.values())
     # Values and not tracers, also where an outer function is being traced.
     # Of one state, where other tasks change them meanwhile.
     with regions.outside_scopes(), storage.one_state(variables):
         found = regions.concrete_values(variables)
+    gone = [
+        key_path
+        for key_path, value in zip(graph.variables, found, strict=True)
+        if isinstance(value, jax.Array) and value.is_deleted()
+    ]
+    if gone:
+        raise errors.BadArgumentError(
+            "Arrays of a checkpoint are gone: a function has used their memory for its results (donate_argnums). "
+            "Expected: attributes of the checkpoint that are set to the newest arrays before it is saved. Received: "
+            f"{', '.join(gone[:3])}."
+        )
     return dict(zip(graph.variables, found, strict=True))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
+from stratax.base.pytrees import path_of
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.core import regions
@@ -36,13 +37,6 @@ class NamedArray:
     shape: tuple[int, ...]
     dtype: Any
     value: Any
-
-
-def path_of(keys: Sequence[Any]) -> str:
-    """Return a key path as text that reads like the path of a variable: ``hidden/kernel``."""
-    # Variables of Flax NNX hold their arrays in an attribute, which is no part of a name.
-    is_held = len(keys) > 1 and keys[-1] == jax.tree_util.GetAttrKey("value")
-    return jax.tree_util.keystr(tuple(keys[:-1] if is_held else keys), simple=True, separator="/")
 
 
 def leaves_of(tree: PyTree, *, types: bool = False) -> list[NamedArray | object]:
@@ -88,7 +82,7 @@ class ArrayPlaces:
         Raises:
             BadArgumentError: If a rule that matches divides a dimension that does not divide.
         """
-        if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended):
+        if _is_key(leaf.dtype):
             # The keys of `jax.random`.
             return Place(NamedSharding(self._layout.mesh, PartitionSpec()), "whole: keys")
         other = find_namesake(leaf, self._beside)
@@ -156,6 +150,38 @@ def find_places(
         )
         found.append(None if of is None else named[of])
     return [pair and pair[1] for pair in given], found
+
+
+def agree_on(tree: PyTree, find_first: Callable[[list[Any]], list[Any]]) -> PyTree:
+    """Return a tree with the arrays that this process has by itself as all processes are to have them.
+
+    Args:
+        tree: The tree.
+        find_first: Returns of this process' arrays those of all.
+    """
+    leaves, treedef = jax.tree.flatten(tree, is_leaf=is_per_replica)
+    own = [index for index, leaf in enumerate(leaves) if _is_at_hand(leaf)]
+    for index, value in zip(own, find_first([_numbers_of(leaves[index]) for index in own]), strict=True):
+        leaves[index] = _like(value, leaves[index])
+    return jax.tree.unflatten(treedef, leaves)
+
+
+def _is_at_hand(value: object) -> bool:
+    if isinstance(value, jax.Array):
+        return not isinstance(value, jax.core.Tracer) and value.is_fully_addressable
+    return isinstance(value, _ARRAYS) and np.dtype(value.dtype).kind not in "OSU"
+
+
+def _numbers_of(value: Any) -> Any:
+    return jax.random.key_data(value) if _is_key(value.dtype) else value
+
+
+def _like(value: Any, given: Any) -> Any:
+    return jax.random.wrap_key_data(value, impl=jax.random.key_impl(given)) if _is_key(given.dtype) else value
+
+
+def _is_key(dtype: Any) -> bool:
+    return jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
 
 
 def shard_tree(tree: PyTree, places: ArrayPlaces) -> PyTree:

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
+from stratax.base.pytrees import path_of
 from stratax.base.typing import Array, PyTree
 from stratax.core import regions, storage
 from stratax.distribute.replicas import (
@@ -23,7 +24,7 @@ from stratax.distribute.replicas import (
     map_over_replicas,
     shard_spec,
 )
-from stratax.distribute.strategies._arrays import NamedArray, find_namesake, path_of
+from stratax.distribute.strategies._arrays import NamedArray, find_namesake
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy

@@ -101,19 +101,19 @@ def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
         and value.sharding.is_fully_replicated
     ]
     extended = strategy.extended
-    values = _find_first([value for _, value in present], strategy)
+    values = find_first([value for _, value in present], strategy)
     extended.placement.place([variable for variable, _ in present], values)
 
 
-def _find_first(values: list[Any], strategy: "Strategy") -> list[Any]:
-    """Return the first values of variables: the chief's, as initializers may draw differently in each process."""
+def find_first(values: list[Any], strategy: "Strategy") -> list[Any]:
+    """Return the first values of variables or arrays: the chief's, as each process may draw others."""
     membership = strategy.extended.membership
     return values if membership.check_alike(values) else membership.agree(values)
 
 
 def _find_first_of(variable: keras.Variable, value: jax.Array) -> Any:
     strategy = owner(variable)
-    return value if strategy is None else _find_first([value], strategy)[0]
+    return value if strategy is None else find_first([value], strategy)[0]
 
 
 def own(variables: Iterable[keras.Variable], strategy: "Strategy") -> None:

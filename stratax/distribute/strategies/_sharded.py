@@ -32,6 +32,7 @@ from stratax.distribute.strategies import _ownership
 from stratax.distribute.strategies._arrays import (
     ArrayPlaces,
     NamedArray,
+    agree_on,
     find_place,
     find_places,
     leaves_of,
@@ -159,6 +160,7 @@ class ShardedStrategy(WorkersStrategy):
         that does. In a compiled function, says where values lie.
 
         Such arrays are arguments of `run` by themselves: each replica sees the whole value, gathered where it is read.
+        Of several workers all call it, and the chief's arrays count, as of variables.
 
         Args:
             tree: Arrays of JAX or NumPy in containers or modules; other leaves, such as functions, stay as they are. Or
@@ -185,6 +187,9 @@ class ShardedStrategy(WorkersStrategy):
                 "strategy.shard was called in a replica, which sees values whole. Expected: outside of the function "
                 "that strategy.run calls."
             )
+        if self.num_workers > 1:
+            # Each may have drawn numbers of its own: all take the chief's, as of variables.
+            tree, args = agree_on((tree, args), functools.partial(_ownership.find_first, strategy=self))
         if callable(tree) and jax.tree_util.all_leaves([tree]):
             return shard_result(tree, args, self._layout)
         if args:

@@ -383,9 +383,7 @@ def test_a_loop_in_a_layer_of_mixed_precision_updates_in_full_precision(with_tap
         value = sx.function(lambda x: strategy.reduce("sum", strategy.run(replica, (x,)), axis=None))(batch)
         return value, layer.kernel.numpy(), layer.total.numpy()
 
-    for found, expected in zip(
-        run(ShardedStrategy(CPUS[:2])), run(MirroredStrategy(CPUS[:2])), strict=True
-    ):
+    for found, expected in zip(run(ShardedStrategy(CPUS[:2])), run(MirroredStrategy(CPUS[:2])), strict=True):
         assert found.dtype == expected.dtype
         np.testing.assert_allclose(found, expected, rtol=2e-2, atol=1e-4)
 
