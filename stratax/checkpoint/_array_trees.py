@@ -69,7 +69,11 @@ def find_tree(value: object) -> ArrayTree | None:
     Raises:
         BadTypeError: If an array in it is NumPy's.
     """
-    leaves = jax.tree.leaves(value)
+    try:
+        leaves = jax.tree.leaves(value)
+    except ValueError:
+        # A dict whose keys JAX can't sort.
+        return None
     is_tree = any(isinstance(leaf, jax.Array) for leaf in leaves)
     if not is_tree or any(isinstance(leaf, jax.core.Tracer) or _graph.is_saved(leaf) for leaf in leaves):
         return None

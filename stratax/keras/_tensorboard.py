@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
+import numpy as np
 
 from stratax import summary
 from stratax.distribute import strategies
@@ -49,6 +50,17 @@ def _write_model(callback: keras.callbacks.TensorBoard) -> None:
     if isinstance(callback.model, (keras.Sequential, seam.Functional)) and callback.model.built:
         with callback._train_writer.as_default():
             summary.keras_model("keras", callback.model, step=0)
+
+
+def log_weights(callback: Any, epoch: int) -> None:
+    """Write a model's weights, which are read here: of those in parts, whoever writes has them whole one by one."""
+    with callback._train_writer.as_default():
+        for weight in (weight for layer in callback.model.layers for weight in layer.weights):
+            value, name = np.asarray(weight), weight.path.replace(":", "_")
+            callback.summary.histogram(f"{name}/histogram", value, step=epoch)
+            if callback.write_images:
+                callback._log_weight_as_image(value, f"{name}/image", epoch)
+        callback._train_writer.flush()
 
 
 def _with_staleness(original: Callable[..., None]) -> Callable[..., None]:

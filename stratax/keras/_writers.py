@@ -1,6 +1,7 @@
 """Callbacks that write files: the chief writes, the others follow; backups hold all of training (keras layer)."""
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,11 +9,24 @@ import keras
 
 from stratax import engine
 from stratax.distribute import Strategy
-from stratax.distribute.strategies import InStep
+from stratax.distribute.strategies import InStep, StrategyMembership
 from stratax.engine import StepInput
+from stratax.keras._tensorboard import log_weights
 
 # Callbacks that do nothing but write.
 _WRITERS = (keras.callbacks.CSVLogger, keras.callbacks.TensorBoard, keras.callbacks.RemoteMonitor)
+
+
+class _Reading(keras.callbacks.Callback):
+    """Stands in other workers for the chief's `TensorBoard`, which reads weights of which each of them may have parts.
+
+    Args:
+        callback: The callback.
+    """
+
+    def __init__(self, callback: keras.callbacks.TensorBoard) -> None:
+        super().__init__()
+        self.frequencies = callback.histogram_freq, callback.embeddings_freq
 
 
 def without_writers(callbacks: list[Any]) -> list[Any]:
@@ -21,7 +35,12 @@ def without_writers(callbacks: list[Any]) -> list[Any]:
     Args:
         callbacks: The callbacks of a user, before they know their model: some open files then.
     """
-    return [callback for callback in callbacks if not isinstance(callback, _WRITERS)]
+    return [
+        _Reading(callback) if isinstance(callback, keras.callbacks.TensorBoard) else callback
+        for callback in callbacks
+        if not isinstance(callback, _WRITERS)
+        or (isinstance(callback, keras.callbacks.TensorBoard) and any(_Reading(callback).frequencies))
+    ]
 
 
 @contextlib.contextmanager
@@ -30,10 +49,10 @@ def following_strategy(
 ) -> Iterator[None]:
     """Have Keras' own callbacks (and subclasses of them) write for the strategy, for a `fit`.
 
-    Of several workers only the chief writes. A `ModelCheckpoint` decides as it does in the chief, so what it knows,
-    such as the best value, is the same in all. A `BackupAndRestore` saves the position in the input too, and takes
-    what the chief restored, so its folder need not be one that all workers see. When the block ends, whatever the
-    chief wrote is there for all.
+    Of several workers only the chief writes; what a `TensorBoard` reads, the others read with it. A `ModelCheckpoint`
+    decides as it does in the chief, so what it knows, such as the best value, is the same in all. A `BackupAndRestore`
+    saves the position in the input too, and takes what the chief restored, so its folder need not be one that all
+    workers see. When the block ends, whatever the chief wrote is there for all.
 
     Args:
         callbacks: The callbacks of the call.
@@ -46,11 +65,12 @@ def following_strategy(
     membership = strategy.extended.membership
     if not membership.is_chief:
         callbacks.callbacks[:] = without_writers(everybody)
+    own = list(callbacks.callbacks)
     with contextlib.ExitStack() as stack:
         # Keras leaves there what a backup has restored, and the next `fit` would begin with that epoch.
         stack.callback(setattr, model, "_initial_epoch", model._initial_epoch)
-        for callback in everybody:
-            for name, method in _replacements(callback, strategy, steps).items():
+        for callback in own:
+            for name, method in _replacements(callback, model, strategy, steps).items():
                 stack.enter_context(_replace(callback, name, method))
         stack.callback(callbacks.callbacks.__setitem__, slice(None), everybody)
         yield
@@ -60,7 +80,7 @@ def following_strategy(
 
 
 def _replacements(
-    callback: keras.callbacks.Callback, strategy: Strategy, steps: StepInput
+    callback: keras.callbacks.Callback, model: keras.Model, strategy: Strategy, steps: StepInput
 ) -> dict[str, Callable[..., Any]]:
     """Return what a callback does in this worker instead, by the names of its methods."""
     found: dict[str, Callable[..., Any]] = {}
@@ -74,7 +94,36 @@ def _replacements(
             found["on_train_end"] = _nothing
     elif isinstance(callback, keras.callbacks.ModelCheckpoint) and isinstance(membership, InStep):
         found["_save_model"] = _saving(callback, strategy)
+    elif isinstance(callback, keras.callbacks.TensorBoard) and isinstance(membership, InStep):
+        found["_log_weights"] = _in_chief(functools.partial(log_weights, callback), model, membership)
+        found["_log_embeddings"] = _in_chief(callback._log_embeddings, model, membership)
+    elif isinstance(callback, _Reading):
+        found["on_epoch_end"] = _following(callback, model, membership)
     return found
+
+
+def _in_chief(
+    act: Callable[[int], Any], model: keras.Model, membership: StrategyMembership
+) -> Callable[[int], None]:
+    """Do something at an epoch's end that reads variables, while other workers read with the chief."""
+    # Late: most programs have one worker.
+    from stratax.distribute.strategies import run_in_chief
+
+    def act_in_chief(epoch: int) -> None:
+        run_in_chief(membership, model.variables, lambda: act(epoch))
+
+    return act_in_chief
+
+
+def _following(callback: _Reading, model: keras.Model, membership: StrategyMembership) -> Callable[..., None]:
+    follow = _in_chief(_nothing, model, membership)
+
+    def on_epoch_end(epoch: int, logs: object = None) -> None:
+        for frequency in callback.frequencies:
+            if frequency and epoch % frequency == 0:
+                follow(epoch)
+
+    return on_epoch_end
 
 
 def _saving(callback: Any, strategy: Strategy) -> Callable[..., None]:

@@ -5,7 +5,9 @@ Also where no worker has all of the variables: the others help the chief to read
 
 import pathlib
 
+import numpy as np
 import pytest
+from tensorboard.backend.event_processing import event_accumulator
 
 from tests.cluster.processes import run_tasks
 from tests.stressed import but
@@ -47,7 +49,7 @@ checkpoint = keras.callbacks.ModelCheckpoint(
 report(undisturbed=each.fit(x, y, **training, callbacks=[
     checkpoint,
     keras.callbacks.CSVLogger(folder / "log.csv"),
-    keras.callbacks.TensorBoard(folder / "events"),
+    keras.callbacks.TensorBoard(folder / "events", histogram_freq=2, write_images=True),
     keras.callbacks.ModelCheckpoint(own / "{epoch}.weights.h5", save_weights_only=True, save_freq=8),
 ]).history["loss"], weights=weights(each), best=checkpoint.best)
 # The chief's file is there for all when `fit` has returned.
@@ -114,6 +116,24 @@ def test_only_the_chief_writes(run):
     assert [path.name for path in (folder / "new").iterdir()] == ["best.keras"]
     assert len(list(pathlib.Path(folder / "events" / "train").iterdir())) == 1
     assert len((folder / "log.csv").read_text().splitlines()) == 6
+
+
+@pytest.mark.programs
+def test_weights_are_written_as_they_are_of_all_workers(run):
+    folder, results = run
+    events = event_accumulator.EventAccumulator(str(folder / "events" / "train"), {"tensors": 0})
+    events.Reload()
+    kernels = [tag for tag in events.Tags()["tensors"] if tag.endswith("kernel/histogram")]
+    assert len(kernels) == 2
+    for tag, weights in zip(kernels, results[0].report["weights"][::2], strict=True):
+        written = events.Tensors(tag)
+        assert [event.step for event in written] == [0, 2, 4]
+        buckets = np.frombuffer(written[-1].tensor_proto.tensor_content).reshape(-1, 3)
+        np.testing.assert_allclose(
+            [buckets[0, 0], buckets[-1, 1]], [np.min(weights), np.max(weights)], rtol=1e-6
+        )
+        assert buckets[:, 2].sum() == np.size(weights)
+        assert len(events.Tensors(tag.replace("histogram", "image"))) == 3
 
 
 @pytest.mark.programs
