@@ -18,6 +18,7 @@ _SCALARS = {
     "float": _FieldProto.TYPE_FLOAT,
     "int32": _FieldProto.TYPE_INT32,
     "int64": _FieldProto.TYPE_INT64,
+    "sint64": _FieldProto.TYPE_SINT64,
     "string": _FieldProto.TYPE_STRING,
     "uint32": _FieldProto.TYPE_UINT32,
     "uint64": _FieldProto.TYPE_UINT64,
