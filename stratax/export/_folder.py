@@ -169,6 +169,15 @@ def write_manifest(folder: pathlib.Path, manifest: Manifest) -> None:
     (folder / MANIFEST).write_bytes(seal_text(body))
 
 
+def is_of_tensorflow(path: str) -> bool:
+    """Return whether a folder is a SavedModel that TensorFlow wrote, and no export besides.
+
+    Args:
+        path: The folder.
+    """
+    return not contains(path) and os.path.isfile(os.path.join(path, TENSORFLOW[0]))
+
+
 def refuse_foreign(path: str) -> None:
     """Raise for a folder that another has written.
 
@@ -180,9 +189,9 @@ def refuse_foreign(path: str) -> None:
     """
     if any(os.path.isfile(os.path.join(path, name)) for name in TENSORFLOW):
         raise UnimplementedError(
-            f"The SavedModel at {shown(path)} was written by TensorFlow, and holds TensorFlow's own operations. "
-            "Expected: a folder that tf.saved_model.save of Stratax has written. Build the model in Python, and make a "
-            "checkpoint of the SavedModel's weights: stratax convert savedmodel FOLDER OUT --model module:function."
+            f"The SavedModel at {shown(path)} was written by TensorFlow, and is no export. Expected: a folder that "
+            "tf.saved_model.save of Stratax has written. TensorFlow's own are loaded by tf.saved_model.load and "
+            "stratax.export.load, and served, where their graph is in a file saved_model.pb."
         )
     if all(os.path.isfile(os.path.join(path, name)) for name in _KERAS):
         raise UnimplementedError(

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from stratax.base import providers
 from stratax.base.shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError, DeviceError
-from stratax.export._folder import Folder
+from stratax.export._folder import Folder, is_of_tensorflow
 from stratax.export._host import host_part
 from stratax.export._manifest import STRING, ProgramInfo, SignatureInfo, TensorInfo
 
@@ -21,7 +22,7 @@ def load(path: str | bytes | os.PathLike[Any]) -> "Export":
     exported for half a year at least; a program that this version can't read is told as such.
 
     Args:
-        path: The folder that `stratax.export.save` or an Estimator has written.
+        path: The folder that `stratax.export.save` or an Estimator has written, or a SavedModel of TensorFlow.
 
     Returns:
         The export.
@@ -31,6 +32,11 @@ def load(path: str | bytes | os.PathLike[Any]) -> "Export":
         DataLossError: It is damaged, or newer than this version.
         DeviceError: It was not made for what JAX computes on here.
     """
+    text = os.fsdecode(path)
+    if is_of_tensorflow(text):
+        (module,) = providers.providers("SavedModels of TensorFlow")
+        made: Export = module.load_export(text)
+        return made
     return Export(Folder(path))
 
 

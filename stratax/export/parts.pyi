@@ -5,6 +5,7 @@ from ._folder import new_folder as new_folder
 from ._folder import refuse_foreign as refuse_foreign
 from ._leaves import leaves_in as leaves_in
 from ._load import LoadedSignature as LoadedSignature
+from ._load import PreparedCall as PreparedCall
 from ._load import deserialize as deserialize
 from ._load import find_platform as find_platform
 from ._load import platform_of as platform_of

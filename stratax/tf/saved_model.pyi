@@ -2,8 +2,6 @@
 
 from stratax.tensorflow.exports.saved_model import LoadOptions as LoadOptions
 from stratax.tensorflow.exports.saved_model import SaveOptions as SaveOptions
-from stratax.tensorflow.exports.saved_model import contains_saved_model as contains_saved_model
-from stratax.tensorflow.exports.saved_model import load as load
 from stratax.tensorflow.exports.saved_model import save as save
 from stratax.tensorflow.exports.saved_model_names import ASSETS_DIRECTORY as ASSETS_DIRECTORY
 from stratax.tensorflow.exports.saved_model_names import ASSETS_KEY as ASSETS_KEY
@@ -35,3 +33,5 @@ from stratax.tensorflow.exports.saved_model_names import TPU as TPU
 from stratax.tensorflow.exports.saved_model_names import TRAINING as TRAINING
 from stratax.tensorflow.exports.saved_model_names import VARIABLES_DIRECTORY as VARIABLES_DIRECTORY
 from stratax.tensorflow.exports.saved_model_names import VARIABLES_FILENAME as VARIABLES_FILENAME
+from stratax.tensorflow.saved_models.loading import contains_saved_model as contains_saved_model
+from stratax.tensorflow.saved_models.loading import load as load

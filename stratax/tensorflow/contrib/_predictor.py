@@ -9,7 +9,8 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.tensorflow.exports import saved_model, saved_model_names
+from stratax.tensorflow.exports import saved_model_names
+from stratax.tensorflow.saved_models import loading
 
 
 class SavedModelPredictor:
@@ -27,7 +28,7 @@ class SavedModelPredictor:
         self, export_dir: str | bytes | os.PathLike[str], signature_def_key: str | None = None
     ) -> None:
         # A signature's variables live as long as what was loaded.
-        self._loaded = saved_model.load(os.fsdecode(export_dir))
+        self._loaded = loading.load(os.fsdecode(export_dir))
         key = signature_def_key or saved_model_names.DEFAULT_SERVING_SIGNATURE_DEF_KEY
         if key not in self._loaded.signatures:
             raise errors.BadArgumentError(

@@ -3,8 +3,8 @@
 import dataclasses
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -135,7 +135,7 @@ class LoadedObject:
         return f"<loaded object with {', '.join(names) or 'nothing'}>"
 
 
-class _Callable(LoadedObject):
+class CallableObject(LoadedObject):
     """A loaded object that was saved with a compiled `__call__`."""
 
     _stratax_call: "LoadedFunction"
@@ -167,7 +167,35 @@ class SignatureMap(Mapping[str, Any]):
         return f"_SignatureMap({self._signatures})"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+class AnyProgram(Protocol):
+    """What a loaded function calls.
+
+    Attributes:
+        name: Its name, for errors.
+    """
+
+    name: str
+
+    @property
+    def inputs(self) -> list[Any]:
+        """What it takes, in order."""
+
+    @property
+    def outputs(self) -> list[Any]:
+        """What it gives, in order."""
+
+    @property
+    def variables(self) -> list[Any]:
+        """The variables that it reads."""
+
+    def look(self) -> None:
+        """Look whether it can be computed here."""
+
+    def __call__(self, arrays: list[Any]) -> list[Any]:
+        """Return its results."""
+
+
+@dataclasses.dataclass(slots=True)
 class _Program:
     """A compiled function that was loaded.
 
@@ -184,6 +212,9 @@ class _Program:
     outputs: list[TensorSpec]
     variables: list[Any]
     run: Callable[..., list[Any]]
+
+    def look(self) -> None:
+        """Nothing: what was loaded is compiled."""
 
     def __call__(self, arrays: list[Any]) -> list[Any]:
         try:
@@ -212,7 +243,7 @@ class LoadedFunction:
         self,
         name: str,
         signature: inspect.Signature,
-        kinds: list[tuple[dict[str, Any], _Program, Mapping[str, Any]]],
+        kinds: Sequence[tuple[dict[str, Any], AnyProgram, Mapping[str, Any]]],
         problem: str | None,
     ) -> None:
         self._name = name
@@ -321,7 +352,7 @@ class LoadedConcreteFunction:
     """
 
     def __init__(
-        self, name: str, program: _Program, inputs: Mapping[str, int], outputs: Mapping[str, int]
+        self, name: str, program: AnyProgram, inputs: Mapping[str, int], outputs: Mapping[str, int]
     ) -> None:
         self.name = name
         self.__name__ = name
@@ -358,6 +389,14 @@ class LoadedConcreteFunction:
     def trainable_variables(self) -> list[Any]:
         """Those of the variables that are trained."""
         return [each for each in self._program.variables if each.trainable]
+
+    def look(self) -> None:
+        """Look whether the program can be computed here, before it is.
+
+        Raises:
+            UnimplementedError: An operation of it is not known.
+        """
+        self._program.look()
 
     def __call__(self, *args: Any, **inputs: Any) -> dict[str, Any]:
         """Return what it gives, by name.
@@ -486,7 +525,7 @@ class _Loader:
         return self._objects[0]
 
     def _make(self, nodes: list[dict[str, Any]], own: list[Any]) -> list[LoadedObject]:
-        objects = [_Callable() if "__call__" in node else LoadedObject() for node in nodes]
+        objects = [CallableObject() if "__call__" in node else LoadedObject() for node in nodes]
         objects[0]._stratax_variables = own
         for loaded, node in zip(objects, nodes, strict=True):
             for name, child in node.items():

@@ -17,6 +17,7 @@ from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
 from stratax.seams.keras import print_msg
 from stratax.tensorflow.exports import saved_model
+from stratax.tensorflow.saved_models import loading
 
 SERVE = "serve"
 _FORMAT = "tf_saved_model"
@@ -76,7 +77,7 @@ class TFSMLayer(keras.layers.Layer):
     Its weights are the variables of the loaded functions, and are trained with the model around it.
 
     Args:
-        filepath: A folder that `tf.saved_model.save`, `Model.export` or `stratax.export.save` has written.
+        filepath: A folder that `tf.saved_model.save`, `Model.export`, `stratax.export.save` or TensorFlow has written.
         call_endpoint: The name of the function, or of the signature, that it calls.
         call_training_endpoint: What it calls while training; None for the same.
         trainable: Whether its weights are trained.
@@ -100,7 +101,7 @@ class TFSMLayer(keras.layers.Layer):
         self.filepath = str(filepath)
         self.call_endpoint = call_endpoint
         self.call_training_endpoint = call_training_endpoint
-        loaded = saved_model.load(filepath)
+        loaded = loading.load(filepath)
         self.call_endpoint_fn = _endpoint(loaded, call_endpoint)
         self.call_training_endpoint_fn = (
             _endpoint(loaded, call_training_endpoint) if call_training_endpoint else self.call_endpoint_fn

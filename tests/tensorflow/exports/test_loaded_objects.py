@@ -114,8 +114,8 @@ def test_what_is_no_saved_model_is_told(tmp_path, scale):
     assert not tf.saved_model.contains_saved_model(tmp_path)
     with pytest.raises(errors.FileMissingError, match="There is no saved model at"):
         tf.saved_model.load(tmp_path / "none")
-    (tmp_path / "saved_model.pb").write_bytes(b"")
-    with pytest.raises(errors.UnimplementedError, match=r"written by TensorFlow.*stratax convert savedmodel"):
+    (tmp_path / "saved_model.pbtxt").write_bytes(b"")
+    with pytest.raises(errors.UnimplementedError, match=r"written by TensorFlow.*saved_model\.pb"):
         tf.saved_model.load(tmp_path)
     model_of_numbers().save(tmp_path / "keras")
     with pytest.raises(errors.UnimplementedError, match=r"as Keras saves it.*tf\.keras\.models\.load_model"):

@@ -400,7 +400,7 @@ def test_what_has_no_attributes_is_not_saved(obj, tmp_path):
 
 
 def test_what_tensorflow_has_written_is_told(tmp_path):
-    (tmp_path / "saved_model.pb").touch()
+    (tmp_path / "saved_model.pbtxt").touch()
     for load in (load_signatures, tf.saved_model.load):
         with pytest.raises(errors.UnimplementedError, match="was written by TensorFlow"):
             load(tmp_path)

@@ -1,12 +1,12 @@
 """`tf.compat.v1.saved_model` (tf layer)."""
 
-import stratax.tensorflow.exports.saved_model
 import stratax.tensorflow.exports.saved_model_names
+import stratax.tensorflow.saved_models.loading
 from stratax.tf.saved_model import *
 
 del LoadOptions
 del load
 signature_constants = stratax.tensorflow.exports.saved_model_names
 tag_constants = stratax.tensorflow.exports.saved_model_names
-load_v2 = stratax.tensorflow.exports.saved_model.load
-maybe_saved_model_directory = stratax.tensorflow.exports.saved_model.contains_saved_model
+load_v2 = stratax.tensorflow.saved_models.loading.load
+maybe_saved_model_directory = stratax.tensorflow.saved_models.loading.contains_saved_model
