@@ -14,15 +14,16 @@ from typing import Any
 from stratax.startup import backend
 
 # The versions whose CPU compiler needs `SETTING`, found with ``python -m benchmarks --only layer-conv*``.
-AFFECTED_JAXLIBS = ("0.10.2",)
+AFFECTED_JAXLIBS = ("0.10.2", "0.11.2")
 
 NAME = "xla_cpu_experimental_ynn_fusion_type"
 
 # jaxlib 0.10.2 hands convolutions to YNNPACK, which takes up to 8 times as long for them as XLA's own routine: 97 ms
-# instead of 16 for 200x26x26x32 by 3x3x32x32 without padding, 96 instead of 29 for its filter gradient. Matrix products
-# stay with YNNPACK, as jaxlib has them: XLA's own routine takes up to 3 times as long (64x1024 by a transposed
-# 256x1024: 0.9 ms instead of 0.2). Not `LIBRARY_FUSION_TYPE_DOT`, which fuses products with what is around them: a
-# product with a constant of equal numbers is then the first term of each sum, without a word.
+# instead of 16 for 200x26x26x32 by 3x3x32x32 without padding, 96 instead of 29 for its filter gradient; that of jaxlib
+# 0.11.2 takes 20 to 28 instead of 16 to 24, and 32 to 57 instead of 24 to 34. Matrix products stay with YNNPACK, as
+# jaxlib has them: XLA's own routine takes up to 3 times as long (64x1024 by a transposed 256x1024: 0.9 ms instead of
+# 0.2). Not `LIBRARY_FUSION_TYPE_DOT`, which fuses products with what is around them: a product with a constant of equal
+# numbers is then the first term of each sum, without a word.
 SETTING = f"--{NAME}=LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"
 
 # What a program in which no number has half precision is compiled with: YNNPACK sums and compares, too, in a tenth of
