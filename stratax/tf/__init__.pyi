@@ -53,6 +53,16 @@ from stratax.data import serialize_tensor as serialize_tensor
 from stratax.image import random_crop as random_crop
 from stratax.image import saturate_cast as saturate_cast
 from stratax.io.gfile import write_file as write_file
+from stratax.tensorflow.graph._queues import FIFOQueue as FIFOQueue
+from stratax.tensorflow.graph._queues import PaddingFIFOQueue as PaddingFIFOQueue
+from stratax.tensorflow.graph._queues import QueueBase as QueueBase
+from stratax.tensorflow.graph._queues import RandomShuffleQueue as RandomShuffleQueue
+from stratax.tensorflow.graph._readers import FixedLengthRecordReader as FixedLengthRecordReader
+from stratax.tensorflow.graph._readers import IdentityReader as IdentityReader
+from stratax.tensorflow.graph._readers import ReaderBase as ReaderBase
+from stratax.tensorflow.graph._readers import TextLineReader as TextLineReader
+from stratax.tensorflow.graph._readers import TFRecordReader as TFRecordReader
+from stratax.tensorflow.graph._readers import WholeFileReader as WholeFileReader
 from stratax.tensorflow.ops.arrays.arrays import broadcast_to as broadcast_to
 from stratax.tensorflow.ops.arrays.arrays import cast as cast
 from stratax.tensorflow.ops.arrays.arrays import concat as concat
@@ -430,6 +440,7 @@ from . import nn as nn
 from . import optimizers as optimizers
 from . import python_io as python_io
 from . import quantization as quantization
+from . import queue as queue
 from . import ragged as ragged
 from . import random as random
 from . import saved_model as saved_model

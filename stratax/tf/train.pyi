@@ -40,7 +40,19 @@ from stratax.tensorflow.estimator._monitored import MonitoredTrainingSession as 
 from stratax.tensorflow.estimator._monitored import SingularMonitoredSession as SingularMonitoredSession
 from stratax.tensorflow.estimator._monitored import Supervisor as Supervisor
 from stratax.tensorflow.graph._coordinator import Coordinator as Coordinator
-from stratax.tensorflow.graph._coordinator import start_queue_runners as start_queue_runners
+from stratax.tensorflow.graph._producers import batch as batch
+from stratax.tensorflow.graph._producers import batch_join as batch_join
+from stratax.tensorflow.graph._producers import input_producer as input_producer
+from stratax.tensorflow.graph._producers import match_filenames_once as match_filenames_once
+from stratax.tensorflow.graph._producers import maybe_batch as maybe_batch
+from stratax.tensorflow.graph._producers import range_input_producer as range_input_producer
+from stratax.tensorflow.graph._producers import shuffle_batch as shuffle_batch
+from stratax.tensorflow.graph._producers import shuffle_batch_join as shuffle_batch_join
+from stratax.tensorflow.graph._producers import slice_input_producer as slice_input_producer
+from stratax.tensorflow.graph._producers import string_input_producer as string_input_producer
+from stratax.tensorflow.graph._queues import QueueRunner as QueueRunner
+from stratax.tensorflow.graph._queues import add_queue_runner as add_queue_runner
+from stratax.tensorflow.graph._queues import start_queue_runners as start_queue_runners
 from stratax.tensorflow.v1.train import *
 from stratax.train import Checkpoint as Checkpoint
 from stratax.train import CheckpointManager as CheckpointManager

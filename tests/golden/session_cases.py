@@ -1222,6 +1222,118 @@ def batches_that_are_fed(tf):
         return batch.shape.as_list(), sess.run(sums), sess.run(sums, {batch: numbers(3, 2, seed=1)})
 
 
+@case
+def lines_from_a_queue(tf):
+    import pathlib
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        names = [str(pathlib.Path(folder) / each) for each in ("a.csv", "b.csv")]
+        pathlib.Path(names[0]).write_text("x,y,c\n1,2,0\n3,4,1\n5,6,2\n")
+        pathlib.Path(names[1]).write_text("x,y,c\n7,8,3\n")
+        queue = tf.train.string_input_producer(names, num_epochs=2, shuffle=False)
+        key, line = tf.TextLineReader(skip_header_lines=1).read(queue)
+        columns = tf.decode_csv(line, [[0.0], [0.0], [0]])
+        x, y, keys = tf.train.batch([tf.stack(columns[:2]), columns[2], key], batch_size=3)
+        out = tf.matmul(x, tf.Variable([[1.0], [2.0]]))
+        found = [x.shape.as_list(), y.shape.as_list()]
+        with tf.Session() as sess:
+            sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+            coord = tf.train.Coordinator()
+            threads = tf.train.start_queue_runners(sess=sess, coord=coord)
+            try:
+                while not coord.should_stop():
+                    batch = sess.run([x, y, out, keys])
+                    found.append([*batch[:3], [each.decode().rpartition("/")[2] for each in batch[3]]])
+            except tf.errors.OutOfRangeError:
+                found.append("end")
+            finally:
+                coord.request_stop()
+            coord.join(threads)
+    return found
+
+
+@case
+def records_from_a_queue(tf):
+    import pathlib
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        name = str(pathlib.Path(folder) / "a.tfrecords")
+        with tf.python_io.TFRecordWriter(name) as writer:
+            for number in range(5):
+                values = numbers(2, 3, seed=number)
+                features = {
+                    "values": tf.train.Feature(bytes_list=tf.train.BytesList(value=[values.tobytes()])),
+                    "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[number])),
+                }
+                writer.write(
+                    tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+                )
+        queue = tf.train.string_input_producer([name], num_epochs=1)
+        _, record = tf.TFRecordReader().read(queue)
+        kinds = {
+            "values": tf.FixedLenFeature([], tf.string),
+            "label": tf.FixedLenFeature([], tf.int64),
+        }
+        parsed = tf.parse_single_example(record, kinds)
+        raw = tf.decode_raw(parsed["values"], tf.float32)
+        values = tf.reshape(raw, [2, 3]) * 2.0
+        batches = tf.train.batch(
+            {"values": values, "label": parsed["label"]}, 2, allow_smaller_final_batch=True
+        )
+        shuffled = tf.train.shuffle_batch([values], 2, capacity=10, min_after_dequeue=4)
+        found = [raw.shape.as_list(), batches["values"].shape.as_list(), shuffled.shape.as_list()]
+        with tf.train.MonitoredSession() as sess:
+            while not sess.should_stop():
+                taken = sess.run(batches)
+                found.append(taken["values"].shape[1:])
+                assert set(taken) == {"values", "label"}
+                break
+    return found
+
+
+@case
+def queues_by_hand(tf):
+    queue = tf.FIFOQueue(4, [tf.float32, tf.int32], shapes=[[2], []], names=["x", "n"])
+    x, n = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int32, [None])
+    add_many = queue.enqueue_many({"x": x, "n": n})
+    first = queue.dequeue()
+    add = queue.enqueue({"x": first["x"] + 1.0, "n": first["n"] * 2})
+    pair, rest, size, close = queue.dequeue_many(2), queue.dequeue_up_to(3), queue.size(), queue.close()
+    padded = tf.PaddingFIFOQueue(3, tf.int32, shapes=[[None]])
+    add_row, rows = padded.enqueue([tf.range(n[0])]), padded.dequeue_many(2)
+    index = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()
+    one, other = tf.train.slice_input_producer(
+        [tf.constant([[1.0], [2.0]]), tf.constant([5, 6])], num_epochs=1, shuffle=False
+    )
+    found = [rest["x"].shape.as_list(), rows.shape.as_list()]
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        tf.train.start_queue_runners(sess)
+        sess.run(add_many, {x: numbers(3, 2), n: [1, 2, 3]})
+        sess.run(add)
+        found += [sess.run(size), sess.run(first)["n"], sess.run(pair)["n"], sess.run(size)]
+        sess.run(add_many, {x: numbers(2, 2, seed=1), n: [4, 5]})
+        sess.run(close)
+        found.append(sess.run(rest))
+        for length in (1, 3):
+            sess.run(add_row, {n: [length]})
+        found.append(sess.run(rows))
+        for operation, feed in ((first, {}), (add_many, {x: numbers(1, 2), n: [1]})):
+            try:
+                sess.run(operation, feed)
+            except (tf.errors.OutOfRangeError, tf.errors.CancelledError) as error:
+                found.append(type(error).__name__)
+        found.append([sess.run(index) for _ in range(3)])
+        found.append([sess.run([one, other]) for _ in range(2)])
+        try:
+            sess.run(one)
+        except tf.errors.OutOfRangeError:
+            found.append("end")
+    return found
+
+
 @contrib_case
 def contrib_layers(tf):
     layers, slim = tf.contrib.layers, tf.contrib.slim

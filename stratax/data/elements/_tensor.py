@@ -111,7 +111,7 @@ class TensorMethods:
         )
 
     def eval(self, feed_dict: object = None, session: object = None) -> NoReturn:
-        """Raise: there are no sessions.
+        """Raise: it is no tensor of a graph, which a session evaluates.
 
         Args:
             feed_dict: Ignored.
@@ -121,7 +121,7 @@ class TensorMethods:
             UnimplementedError: Always.
         """
         raise UnimplementedError(
-            "There are no sessions in which a tensor is evaluated. Expected: x.numpy() where the program computes at "
-            f"once. Received: eval() of an array of shape {tuple(self.shape)}. Write x.numpy(), or return the value "
-            "from the compiled function or the model_fn."
+            "A session evaluates tensors of a graph, and this one is of none. Expected: x.numpy() where the program "
+            f"computes at once. Received: eval() of an array of shape {tuple(self.shape)}. Write x.numpy(), or "
+            "return the value from the compiled function or the model_fn."
         )

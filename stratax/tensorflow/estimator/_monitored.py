@@ -21,7 +21,7 @@ from stratax.tensorflow.estimator.hooks import (
     SessionRunHook,
     SessionRunValues,
 )
-from stratax.tensorflow.graph import Graph, Session, enter_program_graph
+from stratax.tensorflow.graph import Graph, Session, enter_program_graph, start_queue_runners
 from stratax.tensorflow.v1 import (
     get_collection,
     global_variables_initializer,
@@ -130,6 +130,7 @@ class ChiefSessionCreator:
         else:
             self.saver.restore(session, found)
         session.run(self._local_init)
+        start_queue_runners(session)
         return session
 
 
@@ -466,6 +467,7 @@ class Supervisor:
             if self._init_fn is not None:
                 self._init_fn(session)
         session.run(self._local)
+        start_queue_runners(session)
         return session
 
     @contextlib.contextmanager

@@ -7,6 +7,7 @@ from ._nodes import GraphOperation as GraphOperation
 from ._nodes import GraphTensor as GraphTensor
 from ._placeholders import placeholder as placeholder
 from ._placeholders import placeholder_with_default as placeholder_with_default
+from ._queues import start_queue_runners as start_queue_runners
 from ._session import InteractiveSession as InteractiveSession
 from ._session import Session as Session
 from ._session import get_default_session as get_default_session

@@ -349,6 +349,10 @@ class Building(Recording):
         results.finish()
         return results.tensors
 
+    def unique_name(self, name: str) -> str:
+        """Return a name that nothing in the graph has."""
+        return self._scope.names.unique(name)
+
     def add_group(self, name: str, operations: Iterable[Any]) -> GraphOperation:
         """Add an operation that stands for others."""
         graph = self._scope.graph

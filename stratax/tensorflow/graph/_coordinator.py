@@ -104,18 +104,3 @@ class ThreadCoordinator:
 Coordinator = type(
     "Coordinator", (ThreadCoordinator,), {"__doc__": ThreadCoordinator.__doc__, "__module__": __name__}
 )
-
-
-def start_queue_runners(
-    sess: object = None, coord: object = None, daemon: bool = True, start: bool = True, collection: str = ""
-) -> list[threading.Thread]:
-    """Return no threads: there are no queues, as Datasets read ahead by themselves.
-
-    Args:
-        sess: Ignored.
-        coord: Ignored.
-        daemon: Ignored.
-        start: Ignored.
-        collection: Ignored.
-    """
-    return []

@@ -34,6 +34,7 @@ class BaseSession(HoldsValues):
     Attributes:
         graph: The graph.
         iterators: The iterators of datasets, by their handles.
+        resources: What queues and readers have in it.
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: object = None) -> None:
@@ -50,6 +51,13 @@ class BaseSession(HoldsValues):
         self._checked: set[int] = set()
         # The iterators of datasets, by their handles.
         self.iterators: dict[bytes, Any] = {}
+        # What queues and readers have here.
+        self.resources: dict[Any, Any] = {}
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it can run nothing any more."""
+        return self._is_closed
 
     def close(self) -> None:
         """End the session; its variables' values are gone."""
@@ -108,6 +116,9 @@ class BaseSession(HoldsValues):
         with leaving_graph():
             for call in plan.sources:
                 values.extend(call.source(self, feed))
+            if plan.sources:
+                # One that has waited has let other sessions run.
+                self.graph.enter_session(self)
             found = plan(values)
             results = [_as_result(value) for value in found]
         self._initialized.update(map(id, plan.writes))

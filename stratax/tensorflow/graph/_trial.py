@@ -8,6 +8,7 @@ in each trial, so that shapes that are made of shapes are found as well.
 import contextlib
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from stratax.core import regions
 from stratax.data.elements import if_constant
 from stratax.seams import jax as seam
 from stratax.summary.forms import SummaryRecord
+from stratax.tensorflow.graph._blanks import has_blanks, make_blank
 from stratax.tensorflow.graph._evaluation import Evaluation, is_leaf
 from stratax.tensorflow.graph._nodes import Abstract, GraphCall, GraphOperation, GraphTensor, Position
 from stratax.tensorflow.graph._scopes import BuiltScope
@@ -158,6 +160,11 @@ class Trial(Evaluation):
             return SummaryRecord("summary", [], lambda: None)
         abstract = self._find_abstract(tensor)
         if isinstance(abstract, np.ndarray):
+            if abstract.dtype.hasobject and has_blanks(self._call) and not any(abstract.reshape(-1).tolist()):
+                # By another way NumPy takes zeros off the end.
+                filled = np.empty(abstract.shape, object)
+                filled.fill(make_blank(self._call, self._number))
+                return filled
             return abstract
         if self._fills and np.dtype(abstract.dtype).kind in "iu" and len(abstract.shape) <= 1:
             world = self._world or WORLDS[self._number]
@@ -300,7 +307,7 @@ def _settle(scope: BuiltScope, call: GraphCall, trial: Trial, *, is_first: bool)
 
 def _is_settled(call: GraphCall) -> bool:
     """Return whether all that a call computes with has known sizes and values."""
-    return all(
+    return not has_blanks(call) and all(
         set(each.trials) == set(BASE) and all(_is_same(each.trials[0], each.trials[other]) for other in BASE)
         for each in call.inputs
     )
@@ -322,6 +329,10 @@ def _guesses(call: GraphCall) -> list[World]:
         else:
             sizes.update({size: None for size in each.shape.as_list() if size})
     leaves = jax.tree.leaves((call.args, call.kwargs), is_leaf=is_leaf)
+    # As many elements as there are in a shape that is asked for.
+    whole = [each for each in leaves if type(each) is int]
+    if len(whole) > 1 and min(whole) > 0:
+        sizes = {math.prod(whole): None, **sizes}
     for each in leaves:
         if isinstance(each, keras.Variable):
             sizes.update(dict.fromkeys(each.shape))
