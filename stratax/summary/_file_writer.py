@@ -25,10 +25,10 @@ class FileWriter:
 
     Args:
         logdir: The folder or URL, which is made if it is not there.
-        graph: Ignored: there is no graph of TensorFlow.
+        graph: A `tf.Graph` that a session runs, which is written.
         max_queue: After so many events the file is flushed.
         flush_secs: What is in memory only is never older than this, in seconds.
-        graph_def: Ignored.
+        graph_def: The graph as a message, in its place.
         filename_suffix: The end of the file's name.
         session: Ignored.
 
@@ -59,6 +59,7 @@ class FileWriter:
         self._file: EventFile | None = None
         self._is_closed = True
         self.reopen()
+        self.add_graph(graph, graph_def=graph_def)
 
     def __enter__(self) -> "FileWriter":
         return self
@@ -110,7 +111,19 @@ class FileWriter:
         self._write(lambda: kind.FromString(content))
 
     def add_graph(self, graph: object, global_step: object = None, graph_def: object = None) -> None:
-        """Do nothing: there is no graph of TensorFlow."""
+        """Write a graph that a session runs, which TensorBoard shows.
+
+        Args:
+            graph: A `tf.Graph`; of others nothing is written.
+            global_step: The step; None for none.
+            graph_def: The graph as a message, in its place.
+        """
+        found = graph_def if graph is None else graph
+        make = getattr(found, "as_graph_def", None)
+        message = found if make is None else make()
+        if hasattr(message, "SerializeToString"):
+            content = message.SerializeToString()
+            self._put(lambda: {"graph_def": content}, global_step)
 
     def flush(self) -> None:
         """Wait until all is on the disk, also what running programs have yet to hand over.

@@ -1366,3 +1366,42 @@ def contrib_layers(tf):
             found.append(sess.run([loss, total, logits], {x: images, y: classes, is_training: False}))
         found.append(sess.run(slim.get_variables_by_name("block/block_1/BatchNorm/moving_mean")))
     return found
+
+
+@contrib_case
+def characters_one_by_one(tf):
+    legacy, cells = tf.contrib.legacy_seq2seq, tf.contrib.rnn
+    starts = tf.constant_initializer(0.1)
+    x, y = tf.placeholder(tf.int32, [2, 3]), tf.placeholder(tf.int32, [2, 3])
+    cell = cells.MultiRNNCell([cells.BasicLSTMCell(4) for _ in range(2)])
+    begin = cell.zero_state(2, tf.float32)
+    with tf.variable_scope("lm", initializer=starts):
+        w, b = tf.get_variable("softmax_w", [4, 5]), tf.get_variable("softmax_b", [5])
+        table = tf.get_variable("embedding", initializer=const(5, 4))
+        steps = [tf.squeeze(each, [1]) for each in tf.split(tf.nn.embedding_lookup(table, x), 3, 1)]
+
+        def again(previous, _):
+            symbol = tf.stop_gradient(tf.argmax(tf.matmul(previous, w) + b, 1))
+            return tf.nn.embedding_lookup(table, symbol)
+
+        outputs, last = legacy.rnn_decoder(steps, begin, cell, scope="rnn")
+        with tf.variable_scope(tf.get_variable_scope(), reuse=True):
+            own, _ = legacy.rnn_decoder(steps, begin, cell, loop_function=again, scope="rnn")
+    logits = tf.matmul(tf.reshape(tf.concat(outputs, 1), [-1, 4]), w) + b
+    weights = [tf.ones([6])]
+    each = legacy.sequence_loss_by_example([logits], [tf.reshape(y, [-1])], weights)
+    whole = legacy.sequence_loss([logits], [tf.reshape(y, [-1])], weights)
+    slopes, _ = tf.clip_by_global_norm(tf.gradients(tf.reduce_sum(each), tf.trainable_variables()), 5.0)
+    train = tf.train.AdamOptimizer(0.05).apply_gradients(zip(slopes, tf.trainable_variables()))  # noqa: B905
+    found = [[each.name for each in tf.trainable_variables()]]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        state = sess.run(begin)
+        for _ in range(2):
+            feed = {x: [[0, 1, 2], [3, 4, 0]], y: [[1, 2, 3], [4, 0, 1]]}
+            for place, (c, h) in enumerate(begin):
+                feed[c], feed[h] = state[place]
+            loss, total, state, _ = sess.run([each, whole, last, train], feed)
+            found.append([loss, total, state[1].h])
+        found.append(sess.run(own, feed))
+    return found

@@ -17,6 +17,7 @@ from stratax.base.typing import PyTree
 from stratax.core.state import make_generator
 from stratax.data.dataset import ONE_SHOT
 from stratax.seams import keras as keras_seam
+from stratax.tensorflow.graph._graph_def import make_graph_def
 from stratax.tensorflow.graph._iterators import GraphIterators
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
 from stratax.tensorflow.graph._scope import GraphScope
@@ -154,6 +155,15 @@ class Graph(ModelGraph):
             seed = self.scope.seed
             self._generator = make_generator(random.randint(1, _MAX_SEED) if seed is None else seed)
         return self._generator
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """Return it as a `GraphDef`, which TensorBoard shows.
+
+        Args:
+            from_version: Ignored: it has all operations.
+            add_shapes: Ignored: shapes are always there.
+        """
+        return make_graph_def(self)
 
     def get_operations(self) -> list[Any]:
         """Return its operations."""

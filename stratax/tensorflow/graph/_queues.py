@@ -197,7 +197,7 @@ class QueueBase:
             n: How many.
             name: The operation's name.
         """
-        shapes = [_batched(n, each) for each in self._shapes]
+        shapes = [_add_size(n, each) for each in self._shapes]
         return self._give(
             name or f"{self.name}_DequeueMany", shapes, lambda session: self._join(self.take(session, n))
         )
@@ -209,7 +209,7 @@ class QueueBase:
             n: How many at most.
             name: The operation's name.
         """
-        shapes = [_batched(None, each) for each in self._shapes]
+        shapes = [_add_size(None, each) for each in self._shapes]
         return self._give(
             name or f"{self.name}_DequeueUpTo",
             shapes,
@@ -227,7 +227,7 @@ class QueueBase:
 
     def _join(self, rows: list[Row]) -> Row:
         columns = [list(column) for column in zip(*rows, strict=True)]
-        return [np.stack(_padded(column) if self._pads else column) for column in columns]
+        return [np.stack(_fill_up(column) if self._pads else column) for column in columns]
 
     def size(self, name: str | None = None) -> Any:
         """Return how many elements it has, as a tensor."""
@@ -565,12 +565,12 @@ def _as_shapes(shapes: PyTree, count: int) -> list[TensorShape]:
     return made
 
 
-def _batched(count: TensorLike, shape: TensorShape) -> TensorShape:
+def _add_size(count: TensorLike, shape: TensorShape) -> TensorShape:
     size = count if isinstance(count, int) else None
     return TensorShape(None) if shape.rank is None else TensorShape([size, *shape.as_list()])
 
 
-def _padded(values: list[np.ndarray]) -> list[np.ndarray]:
+def _fill_up(values: list[np.ndarray]) -> list[np.ndarray]:
     """Return arrays with zeros behind them, or empty text, so that all have the largest sizes."""
     sizes = np.max([each.shape for each in values], axis=0)
     made = []

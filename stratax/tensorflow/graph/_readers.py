@@ -93,7 +93,7 @@ class ReaderBase(abc.ABC):
         return made
 
 
-def _numbered(dataset: PyTree, file: str, first: int = 0) -> Iterator[Record]:
+def _number(dataset: PyTree, file: str, first: int = 0) -> Iterator[Record]:
     for number, each in enumerate(dataset, first):
         yield f"{file}:{number}".encode(), np.asarray(each, object).item()
 
@@ -111,7 +111,7 @@ class TextLineReader(ReaderBase):
         self._skipped = skip_header_lines or 0
 
     def records(self, file: str) -> Iterator[Record]:
-        return _numbered(TextLineDataset(file).skip(self._skipped), file, self._skipped + 1)
+        return _number(TextLineDataset(file).skip(self._skipped), file, self._skipped + 1)
 
 
 class TFRecordReader(ReaderBase):
@@ -162,7 +162,7 @@ class FixedLengthRecordReader(ReaderBase):
     def records(self, file: str) -> Iterator[Record]:
         size, header, footer = self._given
         dataset = FixedLengthRecordDataset(file, size, header, footer, compression_type=self._encoding)
-        return _numbered(dataset, file)
+        return _number(dataset, file)
 
 
 class WholeFileReader(ReaderBase):

@@ -14,6 +14,7 @@ from . import image as image
 from . import keras as keras
 from . import layers as layers
 from . import learn as learn
+from . import legacy_seq2seq as legacy_seq2seq
 from . import lookup as lookup
 from . import losses as losses
 from . import metrics as metrics

@@ -27,6 +27,7 @@ from stratax.image import encode_png as encode_png
 from stratax.image import extract_jpeg_shape as extract_jpeg_shape
 from stratax.image import is_jpeg as is_jpeg
 from stratax.io.gfile import write_file as write_file
+from stratax.tensorflow.graph._graph_def import write_graph as write_graph
 from stratax.tensorflow.ops.control.whole_files import matching_files as matching_files
 from stratax.tensorflow.ops.control.whole_files import read_file as read_file
 from stratax.tensorflow.ops.text.encodings import decode_base64 as decode_base64
