@@ -1,6 +1,5 @@
 """`tf.contrib.legacy_seq2seq`: decoders over lists of steps, and the losses of their results (contrib layer)."""
 
-import copy
 import functools
 import operator
 from collections.abc import Callable, Sequence
@@ -12,7 +11,6 @@ from stratax.tensorflow import v1
 from stratax.tensorflow.ops.arrays.arrays import reshape
 from stratax.tensorflow.ops.math.reductions import reduce_sum
 from stratax.tensorflow.ops.nn import nn
-from stratax.tensorflow.v1.nn import static_rnn
 
 _LoopFunction = Callable[[Any, int], Any]
 # Where all weights are 0.
@@ -51,27 +49,6 @@ def rnn_decoder(
             output, state = cell(inputs, state)
             outputs.append(output)
     return outputs, state
-
-
-def basic_rnn_seq2seq(
-    encoder_inputs: Sequence[Any],
-    decoder_inputs: Sequence[Any],
-    cell: Any,
-    dtype: Any = "float32",
-    scope: Any = None,
-) -> tuple[list[Any], Any]:
-    """Decode with the state that a cell has behind other inputs, as `tf.contrib.legacy_seq2seq.basic_rnn_seq2seq`.
-
-    Args:
-        encoder_inputs: Those inputs, one for each step.
-        decoder_inputs: As for `rnn_decoder`.
-        cell: The cell; that of the encoder has weights of its own.
-        dtype: The dtype of the first state.
-        scope: A name for the variables' scope.
-    """
-    with v1.variable_scope(scope or "basic_rnn_seq2seq"):
-        _, state = static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
-        return rnn_decoder(decoder_inputs, state, cell)
 
 
 def sequence_loss_by_example(
