@@ -29,6 +29,7 @@ from stratax.keras import (
     _plain_state,
     _steps,
     _tensorboard,
+    _text,
     _trainer,
     _whole_saves,
 )
@@ -134,7 +135,7 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
         trainer = _trainer.trainer_of(self)
         if trainer is None and not self.compiled and name in ("predict", "predict_on_batch"):
             trainer = _trainer_of_uncompiled(self)
-        if trainer is None and not has_strategy() and (what := _what_keras_lacks(self)) is not None:
+        if trainer is None and not has_strategy() and (what := _what_keras_lacks(self, args, kwargs)) is not None:
             _warn_of_uncompiled_steps(self, what)
             trainer = _trainer.attach(self, get_strategy())
         if trainer is not None:
@@ -163,8 +164,11 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def _what_keras_lacks(model: keras.Model) -> str | None:
+def _what_keras_lacks(model: keras.Model, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """Return of what kind a model without a strategy is that Keras' own loop on JAX can't run; None for all others."""
+    if _text.takes_text(model, args[0] if args else kwargs.get("x")):
+        # On JAX Keras has no text.
+        return "of a model that takes text"
     if _steps.is_written_for_tensorflow(model):
         # Keras would call such a step with state, which it does not take.
         return "of a model that overrides a step with TensorFlow's arguments"

@@ -20,6 +20,7 @@ from stratax.keras import _weighted
 from stratax.keras._array_pass import ArrayPasses, NumberedArrayPasses
 from stratax.keras._creator import DatasetCreator
 from stratax.keras._dense import as_dense, dense_batches
+from stratax.keras._text import Preparation
 from stratax.seams import keras as seam
 
 
@@ -32,6 +33,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         batches: How many batches an epoch has, or None if unknown.
         inner: Keras' own adapter of the input, notified of the beginning and end of epochs; None for a dataset.
         origin: What the user gave, whose passes can be numbered: a Dataset or arrays; None for other input.
+        preparation: What steps take of text; None where there is no text.
     """
 
     def __init__(
@@ -41,7 +43,12 @@ class StepAdapter(StepInput, seam.DataAdapter):
         batches: int | None,
         inner: seam.DataAdapter | None = None,
         origin: Dataset | ArrayPasses | None = None,
+        preparation: Preparation | None = None,
     ) -> None:
+        if preparation is not None:
+            treedef = preparation.treedef_of(dataset.element_spec)
+            dataset = dataset.prepared_by(preparation, treedef, preparation.most_at_once)
+        self._preparation = preparation
         super().__init__(strategy, dataset, batches)
         self._inner = inner
         self._structure: Any = None
@@ -60,6 +67,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         steps: int | None,
         shuffle: bool,
         class_weight: object,
+        preparation: Preparation | None = None,
     ) -> "StepAdapter":
         """Make the adapter for what a user gave to `fit`, `evaluate` or `predict`."""
         # Keras' `fit` hands validation data over as an adapter.
@@ -78,7 +86,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         if isinstance(x, (Dataset, DistributedDataset)):
             if y is not None or sample_weight is not None:
                 raise _weighted.make_targets_error(x)
-            return cls._of_dataset(strategy, x, class_weight)
+            return cls._of_dataset(strategy, x, class_weight, preparation)
         inner = seam.data_adapters.get_data_adapter(
             x=x,
             y=y,
@@ -91,10 +99,12 @@ class StepAdapter(StepInput, seam.DataAdapter):
         # Arrays can be gathered in blocks of batches; all else is iterated batch by batch.
         arrays = ArrayPasses(inner) if isinstance(inner, seam.ArrayDataAdapter) else None
         dataset = strategy.extended.input.distribute(arrays or _Passes(inner))
-        return cls(strategy, dataset, inner.num_batches, inner, arrays)
+        return cls(strategy, dataset, inner.num_batches, inner, arrays, preparation)
 
     @classmethod
-    def _of_dataset(cls, strategy: Strategy, x: Any, class_weight: Any) -> "StepAdapter":
+    def _of_dataset(
+        cls, strategy: Strategy, x: Any, class_weight: Any, preparation: Preparation | None
+    ) -> "StepAdapter":
         if isinstance(x, DistributedDataset):
             check_strategy(x, strategy)
             if class_weight is not None:
@@ -109,16 +119,20 @@ class StepAdapter(StepInput, seam.DataAdapter):
             # A sparse matrix can't be divided by its rows.
             dataset.convert_composites(as_dense)
         steps = int(dataset.cardinality())
+        origin = x if isinstance(x, Dataset) else None
         return cls(
-            strategy, dataset, steps if steps >= 0 else None, origin=x if isinstance(x, Dataset) else None
+            strategy, dataset, steps if steps >= 0 else None, origin=origin, preparation=preparation
         )
 
     @classmethod
-    def of_iterable(cls, batches: list[Any], strategy: Strategy) -> "StepAdapter":
+    def of_iterable(
+        cls, batches: list[Any], strategy: Strategy, preparation: Preparation | None = None
+    ) -> "StepAdapter":
         """Make the adapter for a list of global batches of arrays."""
         # On the host, as all input is before it is divided.
         host = jax.tree.map(np.asarray, batches)
-        return cls(strategy, strategy.experimental_distribute_dataset(host), len(batches))
+        dataset = strategy.experimental_distribute_dataset(host)
+        return cls(strategy, dataset, len(batches), preparation=preparation)
 
     def number_passes(self, model: keras.Model) -> NumberedPasses | None:
         """Return the numbers of the passes over the input, or None where its passes have none.
@@ -152,6 +166,8 @@ class StepAdapter(StepInput, seam.DataAdapter):
         self.on_epoch_end()
         # Keras notifies of an end before the first epoch, which this look has brought about already.
         self._has_ended = True
+        if self._preparation is not None:
+            batch = self._preparation.of_batch(batch)
         return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), batch)
 
     def _is_read_once(self) -> bool:

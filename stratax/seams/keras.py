@@ -72,6 +72,7 @@ __all__ = [
     "find_uninitialized_variables",
     "forget_random_seed",
     "fresh_names",
+    "functional_of",
     "get_stateless_scope",
     "give_attributes",
     "give_shapes",
@@ -403,6 +404,12 @@ REPLACED = (
         "keras.src.backend.jax.nn:sparse_categorical_crossentropy", "a label that is no class costs nothing"
     ),
     Replaced("keras.src.backend.jax.numpy:take", "an id of no row gives NaN"),
+    *(
+        Replaced(f"keras:layers.{name}.__new__", "Keras makes layers of text on TensorFlow only")
+        for name in ("HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization")
+    ),
+    Replaced("keras:utils.FeatureSpace.__new__", "Keras prepares features on TensorFlow only"),
+    Replaced("keras:layers.InputLayer.__new__", "on JAX a model can't take text"),
     Replaced("keras.src.backend.jax.numpy:take_along_axis", "an index of no element gives NaN"),
     Replaced(f"{_LOSS}:scale_loss_for_distribution", _REPLICAS),
     Replaced(f"{_LOSS}:unscale_loss_for_distribution", _REPLICAS),
@@ -461,6 +468,11 @@ def install(package: str, replacements: Mapping[str, Callable[[Any], Any]]) -> N
         _originals.setdefault(path, present)
         setattr(owner, name, make(present))
         _installed.add((package, path))
+
+
+def functional_of(model: Any) -> Any:
+    """Return the functional model that a model is or has inside; None where there is none."""
+    return model if isinstance(model, Functional) else getattr(model, "_functional", None)
 
 
 def original(path: str) -> Any:

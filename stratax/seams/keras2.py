@@ -13,7 +13,7 @@ from typing import Any
 
 import h5py
 import keras
-from keras.src import backend
+from keras.src import api_export, backend
 from keras.src.backend.common import global_state
 from keras.src.legacy.saving.legacy_h5_format import save_weights_to_hdf5_group
 from keras.src.losses.loss import squeeze_or_expand_to_same_rank
@@ -183,9 +183,12 @@ WIDENED = (
     "keras.utils:to_categorical",
     "keras.src.losses.losses:LossFunctionWrapper.call",
     f"{_TRAINER}.__init__",
-    "keras.src.models.functional:Functional.call",
     "keras.src.models.functional:Functional._convert_inputs_to_tensors",
-    "keras.src.models.functional:Functional._standardize_inputs",
+    "keras.src.layers.layer:is_backend_tensor_or_symbolic",
+    "keras:DTypePolicy.convert_input",
+    "keras:Layer.compute_output_spec",
+    "keras:utils.FeatureSpace.__call__",
+    "keras:utils.FeatureSpace.adapt",
     "keras.src.models.functional:functional_from_config",
     "keras.src.legacy.saving.serialization:serialize_keras_object",
     "keras.src.legacy.saving.saving_utils:try_build_compiled_arguments",
@@ -205,7 +208,7 @@ WIDENED = (
 # Whether layers that have no `build` are built by the call itself, and not by a symbolic one in front of it.
 _BUILT_BY_CALLS: Slot[bool] = Slot("layers are built by calls", False)
 # What has been put in its place: facts of Keras' classes, not of an object.
-_installed: set[str] = set()
+_installed: set[tuple[str, str]] = set()
 
 
 def with_equal_ranks(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
@@ -251,6 +254,16 @@ def names_of_metrics(model: keras.Model) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def stand_for(kind: type, name: str) -> None:
+    """Have files name a class as one of Keras' own, whose configurations it takes and gives.
+
+    Args:
+        kind: The class.
+        name: Keras' name for its own, as `"keras.layers.StringLookup"`.
+    """
+    api_export.REGISTERED_OBJS_TO_NAMES[kind] = name
+
+
 def serialize(operation: keras.Operation) -> dict[str, Any]:
     """Return the description of an operation as Keras' own format has it, whatever the file."""
     return serialization_lib.serialize_keras_object(operation)  # type: ignore[no-any-return]
@@ -267,9 +280,9 @@ def save_hdf5_weights(model: keras.Model, path: str) -> None:
         save_weights_to_hdf5_group(file, model)
 
 
-def compute_spec(function: Callable[..., Any], *args: object) -> Any:
+def compute_spec(function: Callable[..., Any], *args: object, **kwargs: object) -> Any:
     """Return the shapes and dtypes that a function gives for symbolic tensors."""
-    return backend.compute_output_spec(function, *args)
+    return backend.compute_output_spec(function, *args, **kwargs)
 
 
 def compute_also(model: keras.Model, tensor: keras.KerasTensor) -> None:
@@ -405,16 +418,17 @@ def add(path: str, value: Any) -> None:
 
 
 def widen(path: str, make: Callable[[Any], Any]) -> None:
-    """Replace an attribute of `WIDENED`, once.
+    """Replace an attribute of `WIDENED`, once by each function.
 
     Args:
         path: Where, as in `WIDENED`.
         make: Takes what is there and returns what takes its place.
     """
-    if path in WIDENED and path not in _installed:
+    key = path, f"{make.__module__}:{make.__qualname__}"
+    if path in WIDENED and key not in _installed:
         owner, name = _owner(path)
         setattr(owner, name, make(inspect.getattr_static(owner, name)))
-        _installed.add(path)
+        _installed.add(key)
 
 
 def training_of_call() -> bool | None:

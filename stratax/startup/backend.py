@@ -77,9 +77,10 @@ class _LateHooks:
     def wait(self) -> None:
         """Have the calls of models import the hooks; what Keras looks up is checked from the beginning."""
         from stratax.seams import keras as seam
-        from stratax.seams import keras_ranges
+        from stratax.seams import keras_ranges, keras_text
 
         keras_ranges.install()
+        keras_text.install()
 
         for owner, names in ((seam.Trainer, ("compile",)), (seam.JAXTrainer, seam.CALLS)):
             for name in names:

@@ -17,7 +17,7 @@ from stratax.core.host import _arrivals
 from stratax.distribute import keras_hooks
 from stratax.keras import _compile
 from stratax.seams import keras as seam
-from stratax.seams import keras_ranges
+from stratax.seams import keras_ranges, keras_text
 from stratax.tensorflow.v1 import _keras_optimizers
 
 SIGNATURES = pathlib.Path(__file__).with_name("keras_signatures.txt")
@@ -35,6 +35,7 @@ def install_all():
     state.install()
     _tape_host.install()
     keras_ranges.install()
+    keras_text.install()
 
 
 def present(replaced):

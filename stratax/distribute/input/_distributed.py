@@ -13,6 +13,7 @@ from stratax.data.iteration import ran_out, runs, stack_elements
 from stratax.distribute.input._elements import Convert, StepCursor
 from stratax.distribute.input._options import InputOptions
 from stratax.distribute.input._placing import OnHost
+from stratax.distribute.input._prepared import Prepare
 from stratax.distribute.input._sources import Source, is_count
 from stratax.distribute.input._step_feed import StepFeed
 from stratax.distribute.input._steps import StepKind, wrap_step
@@ -66,6 +67,19 @@ class DistributedDataset:
             function: Gives an array, or the component as it is.
         """
         self._source.convert_composites(function)
+
+    def prepared_by(
+        self, function: Prepare, treedef: Any = None, at_most: int | None = None
+    ) -> "DistributedDataset":
+        """Return the same dataset of elements that are prepared before they become steps.
+
+        Args:
+            function: From the leaves of stacked elements, how many they are and their structure to others.
+            treedef: The structure of a prepared element; None where it is not known yet.
+            at_most: How many elements are prepared in one block; None for as many as are read at once.
+        """
+        source = self._source.prepared_by(function, treedef, at_most)
+        return DistributedDataset(self._strategy, source, self._options)
 
     def cardinality(self) -> int:
         """Return how many steps one pass takes; negative if unknown or infinite, as `stratax.data` writes it."""

@@ -5,6 +5,7 @@ examples for a step than the others, or none left, the step's examples are excha
 nobody waits for data that does not come and no example is dropped.
 """
 
+import copy
 import itertools
 import threading
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from stratax.distribute.input._agreement import (
     unpack_step,
 )
 from stratax.distribute.input._elements import Convert, StepCursor
+from stratax.distribute.input._prepared import Prepare
 from stratax.distribute.input._sources import GlobalBatches, ReplicaBatches, Source, at, parts_of
 from stratax.distribute.input._steps import (
     AsSteps,
@@ -100,6 +102,11 @@ class OwnBatches(Source):
     def convert_composites(self, function: Convert) -> None:
         super().convert_composites(function)
         self._local.convert_composites(function)
+
+    def prepared_by(self, function: Prepare, treedef: Any, at_most: int | None) -> Source:
+        made = copy.copy(self)
+        made._local = self._local.prepared_by(function, treedef, at_most)
+        return made
 
     def _treedef(self) -> Any:
         """Return the structure of a step, for a worker that has no examples; None if nobody can know it here."""

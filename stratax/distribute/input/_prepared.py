@@ -25,13 +25,16 @@ class PreparedDataset:
 
     Args:
         dataset: The dataset.
+        at_most: How many elements are prepared in one block; None for as many as are read at once.
 
     Attributes:
         dataset: The dataset.
+        at_most: The same.
     """
 
-    def __init__(self, dataset: object) -> None:
+    def __init__(self, dataset: object, *, at_most: int | None = None) -> None:
         self.dataset = dataset
+        self.at_most = at_most
         self._prepare: Prepare | None = None
         self._treedef: Any = None
         self._cursor: PreparedElements | None = None
@@ -56,8 +59,17 @@ class PreparedDataset:
             example: An element.
         """
         leaves, treedef = jax.tree.flatten(example)
-        _, self._treedef = function([np.asarray(leaf)[None] for leaf in leaves], 1, treedef)
-        self._prepare = function
+        _, made = function([np.asarray(leaf)[None] for leaf in leaves], 1, treedef)
+        self.prepare_as(function, made)
+
+    def prepare_as(self, function: Prepare, treedef: Any) -> None:
+        """Set what prepares elements; before the first step is read.
+
+        Args:
+            function: From the leaves of stacked elements to others, of one structure for all.
+            treedef: That structure; None where the first element will tell.
+        """
+        self._prepare, self._treedef = function, treedef
 
     @property
     def treedef(self) -> Any:
@@ -79,6 +91,8 @@ class PreparedDataset:
         if self._prepare is None:
             return as_steps(block.leaves, block.count, block.treedef)
         leaves, treedef = self._prepare(*with_parts(block.leaves, block.count, block.treedef))
+        if self._treedef is None:
+            self._treedef = treedef
         if treedef != self._treedef:
             raise errors.DataError(
                 f"The structure of a dataset's elements changed. Expected: {self._treedef}. Received: {treedef}."
@@ -135,6 +149,7 @@ class PreparedElements(StepCursor):
         held, self._held = self._held, None
         if isinstance(held, Exception):
             raise held
+        limit = limit if self._preparation.at_most is None else min(limit, self._preparation.at_most)
         block = self._elements.read(limit) if held is None else held
         return self._preparation.prepare_steps(block, self._as_steps)
 

@@ -1,6 +1,7 @@
 """Datasets as the steps of a strategy: what a distributed dataset opens a cursor over (distribute layer)."""
 
 import abc
+import copy
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,7 +13,7 @@ from stratax.data.dataset import Dataset
 from stratax.data.elements import are_plain
 from stratax.data.position import Feed, Positions, RegularPositions, State
 from stratax.distribute.input._elements import Convert, StepCursor, open_elements
-from stratax.distribute.input._prepared import PreparedDataset
+from stratax.distribute.input._prepared import Prepare, PreparedDataset
 from stratax.distribute.input._steps import (
     AsSteps,
     StepKind,
@@ -68,6 +69,13 @@ class Source(abc.ABC):
             function: Gives an array, or the component as it is.
         """
         self._convert = function
+
+    def prepared_by(self, function: Prepare, treedef: Any, at_most: int | None) -> "Source":
+        """Return the same source of elements that are prepared: see :class:`PreparedDataset`."""
+        made = copy.copy(self)
+        made.preparation = PreparedDataset(self.dataset, at_most=at_most)
+        made.preparation.prepare_as(function, treedef)
+        return made
 
     @property
     def elements_in_step(self) -> int:

@@ -114,7 +114,6 @@ def install() -> None:
     seam.widen("keras:metrics.MeanMetricWrapper.update_state", _with_equal_ranks)
     seam.widen("keras:layers.Normalization.adapt", _of_datasets)
     seam.widen("keras:layers.Discretization.adapt", _without_tensorflow)
-    seam.widen("keras:Sequential.add", _refusing_host_layers)
     seam.widen("keras:Sequential.call", _of_named_input)
     seam.widen("keras.src.utils.image_dataset_utils:_load_image_tf", _images.cropping)
     seam.widen(seam.IMAGE_LAYER, _images.taking_lists)
@@ -462,15 +461,6 @@ def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
         if given and isinstance(x, keras.utils.PyDataset):
             for name, value in given.items():
                 setattr(x, name, value)
-        for own in getattr(self, "_inputs", None) or ():
-            if own.dtype == "string":
-                x = layer_text.number_inputs(self, x)
-                if isinstance(validation := kwargs.get("validation_data"), tuple) and validation:
-                    kwargs["validation_data"] = (
-                        layer_text.number_inputs(self, validation[0]),
-                        *validation[1:],
-                    )
-                break
         with seam.without_phase():
             return original(self, x, *args, **kwargs)
 
@@ -664,19 +654,6 @@ def _of_datasets(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, data, *args, **kwargs)
 
     return adapt
-
-
-def _refusing_host_layers(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def add(self: object, layer: object, *args: object, **kwargs: object) -> None:
-        # Not before: it imports pipelines. Who has such a layer has imported it.
-        from stratax.tensorflow.keras2 import lookups
-
-        if isinstance(layer, lookups.HostLayer):
-            raise lookups.not_in_models(layer, f"layer {shown(layer.name)} of a Sequential")
-        original(self, layer, *args, **kwargs)
-
-    return add
 
 
 def _with_training_by_position(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ import numpy as np
 from stratax.data.elements import TensorShape
 from stratax.errors import TracingError
 from stratax.seams import keras2 as seam
-from stratax.tensorflow.keras2 import layer_text, symbolic_calls
+from stratax.tensorflow.keras2 import symbolic_calls
 
 # Methods of a layer that take shapes of inputs.
 _OF_SHAPES = ("build", "compute_output_shape")
@@ -81,7 +81,6 @@ def _wrap_spec(original: Callable[..., Any]) -> Callable[..., Any]:
         if seam.is_built_by_call((args, kwargs)):
             # Keras goes on with the call then.
             raise TracingError("The layers of a model_fn are built when they are called.")
-        fn, args, kwargs = layer_text.spec_of(fn, args, kwargs)
         try:
             return original(fn, *args, **kwargs)
         except Exception as error:
@@ -92,7 +91,7 @@ def _wrap_spec(original: Callable[..., Any]) -> Callable[..., Any]:
                 first, second = (original(fn, *own_args, **own_kwargs) for own_args, own_kwargs in tried)
             except Exception:
                 raise error from None
-        return keras.tree.map_structure(_of_both, first, second)
+        return keras.tree.map_structure(of_both, first, second)
 
     return compute_output_spec
 
@@ -115,7 +114,7 @@ def _of_size(tree: Any, size: int) -> Any:
     return keras.tree.map_structure(fill, tree)
 
 
-def _of_both(first: Any, second: Any) -> Any:
+def of_both(first: Any, second: Any) -> Any:
     """Return what a tensor is in both trials: sizes that differ are not known."""
     if not isinstance(first, keras.KerasTensor):
         return first

@@ -1,12 +1,15 @@
-"""Text in layers of Keras' models: inputs of text, and text of what a compiled step computes (keras2 layer).
+"""Text in models: inputs of text, and text of what a compiled step computes (keras2 layer).
 
-A step has numbers only. A model with inputs of text gets numbers of the texts in their place, and what its layers make
-of text is made by the host once it is a number again: hashes, and what tables find. Text that is returned is refused.
+A step has numbers only. While a model is traced, text of its batch is a :class:`BatchText`, and what its layers make of
+it is noted in a :class:`Plan`, which the host computes of each batch, ahead of its step, in the threads of the input.
+Text that is made of what the step itself computes is a :class:`LayerText`: the host makes it when the step has come to
+where it is a number again.
 """
 
 import functools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import jax
@@ -14,75 +17,305 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from stratax.base.typing import DTypeLike, TensorLike
+from stratax.base.shown import shown
+from stratax.base.surroundings import Slot
+from stratax.base.tracing import is_symbolic_size
+from stratax.base.typing import DTypeLike
 from stratax.core import host
-from stratax.data.elements import TensorShape
-from stratax.errors import BadTypeError
+from stratax.data.elements import DType, TensorShape
+from stratax.errors import BadTypeError, TracingError
 from stratax.seams import keras2 as seam
+from stratax.tensorflow.keras2._shapes import of_both
 from stratax.tensorflow.ops.calls import labels
+from stratax.tensorflow.ops.calls.kept import Kept
 from stratax.tensorflow.ops.calls.on_host import array_of, as_result
 from stratax.tensorflow.ops.calls.text import as_text, holds_text
 from stratax.tensorflow.ops.tables.numeric_tables import fitting
 
 _FUNCTIONAL = "keras.src.models.functional:Functional"
 _TEXT = "string"
-# Text has 32 bits in a step.
-_NUMBER = np.int32
+# As the values of text tensors say it.
+TEXT = DType(np.dtype(object))
+# What stands for a text while nothing is known of it: many functions take the first, some the second alone.
+_BLANKS = (b"0", b"")
+# Sizes that are not known, in two trials: what differs between them is not known either.
+_TRIALS = tuple(zip((11, 17, 23, 31, 41, 47), (13, 19, 29, 37, 43, 53), strict=True))
+# How wide rows are in trials whose width depends on the data.
+_WIDTHS = (7, 9)
+
+# What a result depends on: a feature by its place, another result by its key, or a value.
+Ref = tuple[str, Any]
 
 
-class _Known:
-    """The texts that models were given in this process, by their numbers."""
+class Plan:
+    """What the host computes of a batch before a model's step; it can be pickled.
 
-    def __init__(self) -> None:
-        # Number 0 is what stands for text while a model is examined.
-        self._texts: list[bytes] = [b""]
-        self._numbers: dict[bytes, int] = {b"": 0}
-        # Threads of inputs number texts at once, and two texts of one number would be taken for one another.
-        self._lock = threading.Lock()
-
-    def number(self, texts: np.ndarray) -> np.ndarray:
-        """Return the numbers of texts, of the same shape."""
-        found = [self._number_of(text) for text in texts.reshape(-1).tolist()]
-        return np.array(found, _NUMBER).reshape(texts.shape)
-
-    def _number_of(self, text: bytes) -> int:
-        number = self._numbers.get(text)
-        if number is not None:
-            return number
-        with self._lock:
-            if text not in self._numbers:
-                # The text before its number, which others may use at once.
-                self._texts.append(text)
-                self._numbers[text] = len(self._texts) - 1
-            return self._numbers[text]
-
-    def text(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the texts of numbers."""
-        made = np.empty(numbers.size, object)
-        made[:] = [self._texts[number] for number in numbers.reshape(-1).tolist()]
-        return made.reshape(numbers.shape)
-
-
-_known = _Known()
-
-
-class LayerText(labels.TextSymbol):
-    """Text that the host makes of numbers of a compiled step, once it is a number again.
-
-    Args:
-        function: From NumPy arrays of the numbers to text.
-        numbers: Arrays of the step.
-        shape: The text's shape.
+    Attributes:
+        has_widths: Whether the widths of results depend on the data.
     """
 
-    dtype = np.dtype(object)
+    def __init__(self) -> None:
+        # By key: a function, and what it takes.
+        self._calls: dict[str, tuple[Callable[..., Any], list[Ref]]] = {}
+        # By key: the dtype that the step takes, and what rows are filled up with.
+        self._wanted: dict[str, tuple[np.dtype, float | None]] = {}
+        self.has_widths = False
+
+    def note(self, key: str, function: Callable[..., Any], refs: list[Ref]) -> None:
+        """Have a function be called."""
+        self._calls.setdefault(key, (function, refs))
+
+    def want(self, key: str, dtype: np.dtype, fill: float | None) -> None:
+        """Have its result be an input of the step."""
+        self._wanted.setdefault(key, (dtype, fill))
+        self.has_widths = self.has_widths or fill is not None
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._calls
+
+    def __bool__(self) -> bool:
+        return bool(self._wanted)
+
+    def values_of(self, ref: Ref) -> list[Any]:
+        """Return what keeps the values of something for a step."""
+        return [
+            function.args[0]
+            for function, refs in self._calls.values()
+            if refs == [ref] and isinstance(function, functools.partial) and function.func is _put
+        ]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of what the step takes."""
+        return tuple(self._wanted)
+
+    def fill(self, key: str) -> float | None:
+        """Return what the rows of a result are filled up with; None where its shape is always the same."""
+        return self._wanted[key][1]
+
+    def compute(self, features: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        """Return what the step takes, by key.
+
+        Args:
+            features: The arrays of a batch, in the order of their places.
+        """
+        known: dict[str, Any] = {}
+
+        def value_of(ref: Ref) -> Any:
+            kind, which = ref
+            if kind == "value":
+                return which
+            if kind == "feature":
+                array = features[which]
+                return as_text("x", array) if array.dtype.kind in "OSU" else array
+            if which not in known:
+                function, refs = self._calls[which]
+                known[which] = np.asarray(function(*map(value_of, refs)))
+            return known[which]
+
+        return {
+            key: fitting(value_of(("call", key)), dtype) for key, (dtype, _) in self._wanted.items()
+        }
+
+
+class Trace:
+    """One trace of a model: with stand-ins for text, and with what the host has computed in a step.
+
+    Args:
+        plan: What is computed ahead; None where that is not wanted.
+        given: What was, by key; None to find out what to compute.
+        width: How wide rows are whose width is not known.
+    """
 
     def __init__(
-        self, function: Callable[..., np.ndarray], numbers: Sequence[Any], shape: Sequence[int]
+        self, plan: Plan | None = None, given: dict[str, Any] | None = None, width: int = _WIDTHS[0]
     ) -> None:
-        self.function = function
-        self.numbers = tuple(numbers)
-        self.shape = TensorShape(shape)
+        self.plan = Plan() if plan is None else plan
+        self.given = given
+        self.has_widths = False
+        self._width = width
+        self._numbers: dict[int, tuple[Any, int]] = {}
+        self._counts: dict[str, int] = {}
+        self._sizes: dict[str, tuple[Any, tuple[int, int]]] = {}
+
+    def feature(self, place: int, shape: Sequence[Any]) -> "BatchText":
+        """Return what stands for a feature of text.
+
+        Args:
+            place: Which.
+            shape: Its sizes: numbers, or JAX' symbols.
+        """
+        pairs = list(map(self._pair_of, shape))
+        blanks = [np.full([pair[trial] for pair in pairs], _BLANKS[0], object) for trial in (0, 1)]
+        return BatchText(self, ("feature", place), shape, blanks)
+
+    def note_number(self, place: int, array: Any) -> None:
+        """Have functions of the host find a feature of numbers, which is an array of the step."""
+        self._numbers[id(array)] = (array, place)
+
+    def _pair_of(self, size: Any) -> tuple[int, int]:
+        if not is_symbolic_size(size):
+            return int(size), int(size)
+        known = self._sizes.setdefault(str(size), (size, _TRIALS[len(self._sizes) % len(_TRIALS)]))
+        return known[1]
+
+    def _size_of(self, name: str, pair: tuple[int, int]) -> Any:
+        if pair[0] == pair[1]:
+            return pair[0]
+        for size, own in self._sizes.values():
+            if own == pair:
+                return size
+            if pair[0] % own[0] == 0 and pair[0] // own[0] == pair[1] / own[1]:
+                return size * (pair[0] // own[0])
+        raise TracingError(
+            f"The sizes of what {name} makes of text follow from its values, which a step does not know. Expected: an "
+            "array of known sizes for each batch. Received: sizes that differ. Call it in dataset.map."
+        )
+
+    def refs(self, operands: Sequence[Any]) -> list[Ref] | None:
+        """Return what operands depend on; None where one is computed in the step."""
+        refs: list[Ref] = []
+        for each in operands:
+            if isinstance(each, BatchText):
+                refs.append(each.ref)
+            elif isinstance(each, LayerText):
+                return None
+            elif isinstance(each, jax.core.Tracer):
+                if id(each) not in self._numbers:
+                    return None
+                refs.append(("feature", self._numbers[id(each)][1]))
+            else:
+                refs.append(("value", array_of(each)))
+        return refs
+
+    def _key_of(self, name: str, refs: list[Ref]) -> str:
+        parts = ",".join(str(which) if kind != "value" else "-" for kind, which in refs)
+        base = f"{name}({parts})"
+        count = self._counts[base] = self._counts.get(base, -1) + 1
+        if self.given is not None and f"{base}#{count}" not in self.plan:
+            # A model that is called again in a step computes the same again.
+            known = next((number for number in range(count) if f"{base}#{number}" not in self.plan), count)
+            count = count % known if known else count
+        return f"{base}#{count}"
+
+    def call(
+        self,
+        function: Callable[..., Any],
+        refs: list[Ref],
+        operands: Sequence[Any],
+        name: str,
+        dtype: DTypeLike | None,
+        shape: Sequence[Any] | None,
+        fill: float | None = None,
+    ) -> Any:
+        """Return what stands for what a function makes of features, in the trace.
+
+        Args:
+            function: From NumPy arrays to one.
+            refs: What the operands depend on.
+            operands: The operands.
+            name: What the function is called.
+            dtype: Of the result; None to find out.
+            shape: Of the result, with None for a width that depends on the data; None to find out.
+            fill: What rows of such a width are filled up with.
+        """
+        key = self._key_of(name, refs)
+        blanks: list[Any] = []
+        if dtype is None or shape is None:
+            blanks = self._try(function, operands, name)
+            dtype, shape = self._kind_of_blanks(blanks, name)
+        if self.given is None:
+            self.plan.note(key, function, refs)
+        elif key not in self.plan:
+            raise TracingError(
+                f"A step computes {name} of text that the model did not compute when it was looked at. Expected: text "
+                "that the model's call takes, and makes numbers of. Call it in dataset.map, or in the model's call."
+            )
+        if np.dtype(dtype).hasobject:
+            return BatchText(self, ("call", key), shape, blanks)
+        kind = jax.dtypes.canonicalize_dtype(np.dtype(dtype))
+        if self.given is None:
+            self.plan.want(key, kind, fill if None in shape else None)
+            self.has_widths = self.has_widths or None in shape
+            made = jnp.zeros([self._width if size is None else size for size in shape], kind)
+            return made
+        return self.given[key]
+
+    def kept(self, text: "BatchText") -> "LayerText":
+        """Return text that the step can ask the host for, when it has come so far."""
+        kept = Kept("text")
+        rows = self.call(
+            functools.partial(_put, kept), [text.ref], [text], "kept", np.int32, (text.shape[0],)
+        )
+        # In a step the values are those of when the model was looked at.
+        kept = next((each for each in self.plan.values_of(text.ref) if isinstance(each, Kept)), kept)
+        return LayerText(kept.take, [rows], text.shape)
+
+    def kind_of(self, function: Callable[..., Any], operands: Sequence[Any], name: str) -> tuple[Any, Any]:
+        """Return the dtype and shape of what a function makes of operands."""
+        return self._kind_of_blanks(self._try(function, operands, name), name)
+
+    def _kind_of_blanks(self, blanks: list[np.ndarray], name: str) -> tuple[Any, Any]:
+        pairs = zip(*(blank.shape for blank in blanks), strict=True)
+        return blanks[0].dtype, [self._size_of(name, pair) for pair in pairs]
+
+    def _try(self, function: Callable[..., Any], operands: Sequence[Any], name: str) -> list[np.ndarray]:
+        """Return what a function makes of blank texts, in both trials."""
+
+        def blank_of(each: Any, trial: int, blank: bytes) -> Any:
+            if isinstance(each, BatchText):
+                made = each.blanks[trial] if each.blanks else np.full(self._trial_shape(each.shape, trial), blank, object)
+                return made if blank == _BLANKS[0] else np.full(made.shape, blank, object)
+            if isinstance(each, LayerText):
+                return each.function(*(blank_of(number, trial, blank) for number in each.numbers))
+            if isinstance(each, jax.core.Tracer):
+                return np.zeros(self._trial_shape(each.shape, trial), each.dtype)
+            return array_of(each)
+
+        for blank in _BLANKS:
+            try:
+                return [
+                    np.asarray(function(*(blank_of(each, trial, blank) for each in operands)))
+                    for trial in (0, 1)
+                ]
+            except Exception as error:
+                failure = error
+        raise TracingError(
+            f"{name} could not be tried on blank text, so the shape of its result is not known. It raised: {failure}. "
+            "Call it in dataset.map."
+        ) from failure
+
+    def _trial_shape(self, shape: Sequence[Any], trial: int) -> list[int]:
+        return [self._pair_of(size)[trial] for size in shape]
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Have functions of text be noted, or find their results, in a block."""
+        with _TRACE.holding(self), labels.look_up_by(_look_up, apply):
+            yield
+
+
+def _look_up(function: Callable[..., Any], indices: Any) -> Any:
+    return apply(function, [indices], "gather", object)
+
+
+# Stands on a thread that traces a model.
+_TRACE: Slot[Trace | None] = Slot("text of a batch", None)
+# Takes the plan of what is traced next.
+_COLLECTED: Slot[list[Plan] | None] = Slot("plans of text", None)
+
+
+def _no_plan() -> Plan | None:
+    return None
+
+
+class _Symbol(labels.TextSymbol):
+    """Text that has no value yet."""
+
+    shape: Any
+    dtype = TEXT
+    # For compiled functions whose signature has text.
+    stands_for_text = True
 
     @property
     def ndim(self) -> int:
@@ -91,7 +324,7 @@ class LayerText(labels.TextSymbol):
 
     def get_shape(self) -> TensorShape:
         """Return its shape, as tensors of TensorFlow do."""
-        return self.shape
+        return TensorShape([None if is_symbolic_size(size) else size for size in self.shape])
 
     def apply(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
         """Return what a function of arrays makes of it and others."""
@@ -103,6 +336,15 @@ class LayerText(labels.TextSymbol):
     def __ne__(self, other: object) -> Any:
         return apply(np.not_equal, [self, as_text("y", other) if holds_text(other) else other], "not_equal")
 
+    def __add__(self, other: object) -> Any:
+        return apply(np.add, [self, as_text("y", other) if holds_text(other) else other], "add")
+
+    def __radd__(self, other: object) -> Any:
+        return apply(np.add, [as_text("y", other) if holds_text(other) else other, self], "add")
+
+    def __getitem__(self, key: object) -> Any:
+        return apply(functools.partial(_part, key), [self], f"[{key}]")
+
     __hash__ = object.__hash__
 
     def __jax_array__(self) -> NoReturn:
@@ -112,12 +354,69 @@ class LayerText(labels.TextSymbol):
         )
 
 
+def _put(kept: Kept, texts: np.ndarray) -> np.ndarray:
+    return kept.put({"text": texts})["rows"]
+
+
+def _part(key: Any, texts: np.ndarray) -> np.ndarray:
+    return np.asarray(texts[key], object)
+
+
+class BatchText(_Symbol):
+    """Text of a batch, or what is made of it, while a model is traced.
+
+    Args:
+        trace: The trace.
+        ref: What it depends on.
+        shape: Its sizes: numbers, or JAX' symbols.
+        blanks: What stands for it in two trials; empty for blank texts.
+    """
+
+    def __init__(self, trace: Trace, ref: Ref, shape: Sequence[Any], blanks: list[np.ndarray]) -> None:
+        self.trace, self.ref, self.shape, self.blanks = trace, ref, tuple(shape), blanks
+
+    def __repr__(self) -> str:
+        return f"<text of a batch, shape={self.shape}>"
+
+
+class LayerText(_Symbol):
+    """Text that the host makes of numbers of a compiled step, once it is a number again.
+
+    Args:
+        function: From NumPy arrays of the numbers to text.
+        numbers: Arrays of the step.
+        shape: The text's shape.
+    """
+
+    def __init__(
+        self, function: Callable[..., np.ndarray], numbers: Sequence[Any], shape: Sequence[int]
+    ) -> None:
+        self.function = function
+        self.numbers = tuple(numbers)
+        self.shape = TensorShape(shape)
+
+
 def install() -> None:
-    """Put inputs of text in place; safe to call again."""
-    # Beside the call of each layer: a step may call the model's own function.
-    seam.widen(f"{_FUNCTIONAL}.call", with_text)
+    """Put text in models in place; safe to call again."""
     seam.widen(f"{_FUNCTIONAL}._convert_inputs_to_tensors", _with_text)
-    seam.widen(f"{_FUNCTIONAL}._standardize_inputs", _note_text)
+    seam.widen("keras.src.layers.layer:is_backend_tensor_or_symbolic", _or_text)
+    seam.widen("keras:DTypePolicy.convert_input", _leaving_text)
+    seam.widen("keras.src.backend:compute_output_spec", _with_specs_of_text)
+    seam.widen("keras:Layer.compute_output_spec", _of_text_itself)
+    seam.widen("keras:utils.FeatureSpace.__call__", _calling_features)
+    seam.widen("keras:utils.FeatureSpace.adapt", _adapting_features)
+
+
+def layer_class(name: str) -> type:
+    """Return the class that stands for one of Keras' layers of text.
+
+    Args:
+        name: The name of Keras' class.
+    """
+    from stratax.tensorflow.keras2 import lookups, text
+
+    made: type = getattr(text if name == "TextVectorization" else lookups, name)
+    return made
 
 
 def with_text(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,7 +426,7 @@ def with_text(call: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: object, *args: object, **kwargs: object) -> Any:
         if labels.applier() is not None:
             return call(self, *args, **kwargs)
-        with labels.look_up_by(labels.lookup(), apply) | labels.NUMBERED.holding({}):  # type: ignore[arg-type]
+        with labels.look_up_by(labels.lookup(), apply):  # type: ignore[arg-type]
             return call(self, *args, **kwargs)
 
     return method
@@ -144,129 +443,368 @@ def apply(
         name: What the function is called.
         gives: The dtype of the result; None to find out.
     """
-    parts = [_part_of(each) for each in operands]
-    numbers = [number for _, own, _ in parts for number in own]
+    # A function that says its dtype gives a value for each element.
+    shape = None if gives is None else jnp.broadcast_shapes(*map(_shape_of, operands))
+    return compute(function, operands, name=name, dtype=gives, shape=shape)
 
-    def compute(*arrays: np.ndarray) -> np.ndarray:
+
+def compute(
+    function: Callable[..., Any],
+    operands: Sequence[Any],
+    *,
+    name: str,
+    dtype: DTypeLike | None,
+    shape: Sequence[Any] | None,
+    fill: float | None = None,
+) -> Any:
+    """Return what a function of the host makes of operands of which some are known when a step runs only.
+
+    What depends on the batch alone is computed ahead of the step; all else when the step has come to it.
+
+    Args:
+        function: From NumPy arrays to one.
+        operands: Texts of a step, arrays that it computes, and values.
+        name: What the function is called.
+        dtype: Of the result; None to find out.
+        shape: Of the result, with None for a width that depends on the data; None to find out.
+        fill: What rows of such a width are filled up with.
+    """
+    trace = next((each.trace for each in operands if isinstance(each, BatchText)), _TRACE.get())
+    refs = None if trace is None else trace.refs(operands)
+    if trace is not None and refs is not None and any(kind != "value" for kind, _ in refs):
+        return trace.call(function, refs, operands, name, dtype, shape, fill)
+    if trace is not None and any(isinstance(each, BatchText) for each in operands):
+        if dtype is None or shape is None:
+            dtype, shape = trace.kind_of(function, operands, name)
+        # Beside what the step computes, so that the host has to keep the text until then.
+        operands = [trace.kept(each) if isinstance(each, BatchText) else each for each in operands]
+    return _in_step(function, operands, dtype, shape)
+
+
+def _in_step(
+    function: Callable[..., Any], operands: Sequence[Any], gives: DTypeLike | None, shape: Any
+) -> Any:
+    """Return what a function makes of what a step computes, whenever the step has come there."""
+    parts = [_part_of(each) for each in operands]
+    numbers = [number for _, own in parts for number in own]
+
+    def compute_parts(*arrays: np.ndarray) -> np.ndarray:
         given = iter(arrays)
-        values = [make(*(next(given) for _ in own)) for make, own, _ in parts]
+        values = [make(*(next(given) for _ in own)) for make, own in parts]
         return np.asarray(function(*values))
 
     if not any(isinstance(each, jax.core.Tracer) for each in numbers):
-        return as_result(compute(*map(np.asarray, numbers)))
-    if gives is None:
-        blank = compute(*(np.zeros(each.shape, each.dtype) for each in numbers))
+        return as_result(compute_parts(*map(np.asarray, numbers)))
+    if gives is None or shape is None:
+        blank = compute_parts(*(np.zeros(each.shape, each.dtype) for each in numbers))
         gives, shape = blank.dtype, blank.shape
-    else:
-        # JAX', for sizes that are not known while a model is examined.
-        shape = jnp.broadcast_shapes(*(own for _, _, own in parts))
     if np.dtype(gives).hasobject:
-        return LayerText(compute, numbers, shape)
-    kind = jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(np.dtype(gives)))
+        return LayerText(compute_parts, numbers, shape)
+    kind = jax.ShapeDtypeStruct(tuple(shape), jax.dtypes.canonicalize_dtype(np.dtype(gives)))
     made = host.call_on_host(
-        lambda *arrays: [fitting(compute(*arrays), kind.dtype)],
+        lambda *arrays: [fitting(compute_parts(*arrays), kind.dtype)],
         [jax.lax.stop_gradient(jnp.asarray(each)) for each in numbers],
         [kind],
     )
     return made[0]
 
 
-def _part_of(value: Any) -> tuple[Callable[..., np.ndarray], Sequence[Any], tuple[int, ...]]:
-    """Return how an operand's value is made of numbers of the step, these, and its shape."""
+def _part_of(value: Any) -> tuple[Callable[..., np.ndarray], Sequence[Any]]:
+    """Return how an operand's value is made of numbers of the step, and these."""
     if isinstance(value, LayerText):
-        return value.function, value.numbers, tuple(size for size in value.shape if size is not None)
-    if _is_numbered(value):
-        return _known.text, [value], tuple(value.shape)
+        return value.function, value.numbers
     if isinstance(value, jax.core.Tracer):
-        return lambda array: array, [value], tuple(value.shape)
+        return lambda array: array, [value]
     array = array_of(value)
-    return lambda: array, [], array.shape
+    return lambda: array, []
 
 
-def _is_numbered(value: object) -> bool:
-    return id(value) in (labels.NUMBERED.get() or ())
+def _shape_of(value: Any) -> tuple[Any, ...]:
+    return tuple(value.shape) if hasattr(value, "shape") else array_of(value).shape
 
 
-def _note(arrays: Iterable[Any]) -> None:
-    noted = labels.NUMBERED.get()
-    if noted is not None:
-        noted.update({id(each): each for each in arrays})
+# What Keras does with text among the inputs of layers.
+
+
+def _is_text(value: object) -> bool:
+    """Return whether something is text: an array of it, or what stands for one."""
+    if not isinstance(value, labels.TextSymbol | np.ndarray | np.generic):
+        return False
+    dtype = value.dtype  # type: ignore[union-attr]
+    # What an export knows on the host may be numbers.
+    return np.dtype(getattr(dtype, "as_numpy_dtype", dtype)).kind in "OSU"
+
+
+def _or_text(original: Callable[..., bool]) -> Callable[..., bool]:
+    """Have text be a tensor, which layers take."""
+
+    @functools.wraps(original)
+    def is_backend_tensor_or_symbolic(x: Any, allow_none: bool | None = None) -> bool:
+        # Where Keras says False, it goes on with the dtype of an array of JAX.
+        return original(x, allow_none=bool(allow_none)) or (allow_none is not False and _is_text(x))
+
+    return is_backend_tensor_or_symbolic
+
+
+def _leaving_text(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Have text stay as it is, of which Keras would make an array of JAX."""
+
+    @functools.wraps(original)
+    def convert_input(self: object, x: Any, *args: object, **kwargs: object) -> Any:
+        return _as_tensor(x) if _is_text(x) else original(self, x, *args, **kwargs)
+
+    return convert_input
+
+
+def _as_tensor(value: Any) -> Any:
+    """Return text as a tensor on the host."""
+    return value if isinstance(value, labels.TextSymbol) else as_result(as_text("x", value))
 
 
 def _with_text(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Have inputs of text be numbers of texts."""
+    """Have inputs of text stay on the host, in the rank that the model has."""
 
     @functools.wraps(original)
     def convert(self: Any, flat_inputs: Sequence[Any]) -> Any:
-        if not any(map(_is_text, self._inputs)):
+        own = self._inputs
+        is_text = [_is_text(each) or holds_text(each) for each in flat_inputs]
+        for each, value, text in zip(own, flat_inputs, is_text, strict=True):
+            if value is not None and text != _is_symbolic_text(each):
+                _refuse_kind(each, value, is_text=text)
+        if not any(map(_is_symbolic_text, own)):
             return original(self, flat_inputs)
         return [
-            _as_numbers(each)
-            if _is_text(own)
-            else keras.ops.convert_to_tensor(each, dtype=own.dtype, sparse=own.sparse)
-            for each, own in zip(flat_inputs, self._inputs, strict=True)
+            _of_rank(_as_tensor(value), each)
+            if _is_symbolic_text(each) and value is not None
+            else value
+            if value is None
+            else keras.ops.convert_to_tensor(value, dtype=each.dtype, sparse=each.sparse)
+            for value, each in zip(flat_inputs, own, strict=True)
         ]
 
     return convert
 
 
-def _note_text(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def standardize(self: Any, inputs: object) -> Any:
-        made = original(self, inputs)
-        _note(each for each, own in zip(made, self._inputs, strict=True) if _is_text(own))
-        return made
+def _refuse_kind(own: Any, value: Any, *, is_text: bool) -> NoReturn:
+    wanted = "numbers" if is_text else "text"
+    how = "tf.strings.to_number" if is_text else "tf.strings.as_string"
+    made = "keras.Input(shape, dtype='string')" if is_text else "keras.Input(shape)"
+    raise BadTypeError(
+        f"Input {own.name!r} of a model takes {wanted}. Expected: dtype={own.dtype!r}. Received: {shown(value)}. Convert "
+        f"it, with {how} for instance, or make the input with {made}."
+    )
 
-    return standardize
 
-
-def _is_text(tensor: object) -> bool:
+def _is_symbolic_text(tensor: object) -> bool:
     return isinstance(tensor, keras.KerasTensor) and tensor.dtype == _TEXT
 
 
-def _as_numbers(value: TensorLike) -> Any:
-    return jnp.asarray(number_texts(value))
+def _of_rank(text: Any, own: Any) -> Any:
+    """Return text with as many dimensions as a model's input has, as Keras does for numbers."""
+    more = len(own.shape) - len(text.shape)
+    if more == 1 and own.shape[-1] == 1:
+        return _rearrange(functools.partial(np.expand_dims, axis=-1), text, "expand_dims")
+    if more == -1 and text.shape[-1] == 1:
+        return _rearrange(functools.partial(np.squeeze, axis=-1), text, "squeeze")
+    return text
 
 
-def number_texts(value: object) -> Any:
-    """Return an array's numbers where it is text; what is none as it is."""
-    if isinstance(value, jax.Array | keras.KerasTensor) or value is None:
-        return value
-    if str(getattr(value, "dtype", "")) in ("str", "string", "object") or holds_text(value):
-        texts = np.asarray(value, object)
-        if holds_text(texts):
-            return _known.number(as_text("x", texts))
-    return value
+def _rearrange(function: Callable[..., Any], text: Any, name: str) -> Any:
+    if isinstance(text, labels.TextSymbol):
+        return text.apply(name, function, [text])
+    return as_result(function(np.asarray(text)))
 
 
-def number_inputs(model: Any, x: object) -> Any:
-    """Return what a model with inputs of text is given, with numbers in the place of texts.
+# What layers make of symbolic tensors.
+
+
+def _with_specs_of_text(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Have Keras find out what layers make of symbolic text, and whether they give text."""
+
+    @functools.wraps(original)
+    def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        plans, _ = _COLLECTED.get(), _COLLECTED.set(None)
+        try:
+            spec, plan = _spec(original, fn, args, kwargs, _no_plan if plans is None else Plan)
+        finally:
+            _COLLECTED.set(plans)
+        if plans is not None and plan is not None:
+            plans.append(plan)
+        return spec
+
+    return compute_output_spec
+
+
+def _spec(
+    original: Callable[..., Any],
+    fn: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+    make_plan: Callable[[], Plan | None],
+) -> tuple[Any, Plan | None]:
+    """Return what a function gives for symbolic tensors, and what the host computes for it."""
+    leaves = keras.tree.flatten((args, kwargs))
+    # Text of a batch, too: a layer may be built while a model is traced, or called with values.
+    texts = [place for place, each in enumerate(leaves) if _is_symbolic_text(each) or _is_text(each)]
+    plan = make_plan()
+    found: list[int] = []
+    if not texts and plan is None:
+        with labels.look_up_by(_look_up, apply):
+            return _marked(original(_giving_numbers(fn, found), *args, **kwargs), found), None
+    own_args, own_kwargs = keras.tree.map_structure(
+        lambda each: _as_number(each) if _is_symbolic_text(each) or _is_text(each) else each, (args, kwargs)
+    )
+    specs: list[Any] = []
+    for width in _WIDTHS:
+        plan = make_plan()
+        found, traces = [], list[Trace]()
+
+        def with_symbols(
+            *given_args: Any,
+            trace: Trace = Trace(plan, width=width),  # noqa: B008
+            **given_kwargs: Any,
+        ) -> Any:
+            traces.append(trace)
+            given = keras.tree.flatten((given_args, given_kwargs))
+            for place, each in enumerate(given):
+                if place in texts:
+                    given[place] = trace.feature(place, each.shape)
+                elif isinstance(each, jax.core.Tracer):
+                    trace.note_number(place, each)
+            filled_args, filled_kwargs = keras.tree.pack_sequence_as((given_args, given_kwargs), given)
+            with trace.entered():
+                return _giving_numbers(fn, found)(*filled_args, **filled_kwargs)
+
+        specs.append(_marked(original(with_symbols, *own_args, **own_kwargs), found))
+        # Once more where a width depends on the data, to see which sizes follow from it.
+        if not any(trace.has_widths for trace in traces):
+            break
+    if len(specs) == 1:
+        return specs[0], plan
+    return keras.tree.map_structure(of_both, *specs), plan
+
+
+def _as_number(text: Any) -> keras.KerasTensor:
+    shape = tuple(None if is_symbolic_size(size) else size for size in text.shape)
+    return keras.KerasTensor(shape, "int32")
+
+
+def _giving_numbers(fn: Callable[..., Any], found: list[int]) -> Callable[..., Any]:
+    """Have a function give numbers in the places of text, and note these."""
+
+    def numbers_of(*args: Any, **kwargs: Any) -> Any:
+        made = fn(*args, **kwargs)
+        leaves = keras.tree.flatten(made)
+        found[:] = [place for place, each in enumerate(leaves) if _is_text(each)]
+        if not found:
+            return made
+        return keras.tree.map_structure(
+            lambda each: jnp.zeros(tuple(each.shape), np.int32) if _is_text(each) else each, made
+        )
+
+    return numbers_of
+
+
+def _marked(spec: Any, found: list[int]) -> Any:
+    """Return a spec with the places that are text marked."""
+    if not found:
+        return spec
+    leaves = keras.tree.flatten(spec)
+    for place in found:
+        leaves[place] = keras.KerasTensor(leaves[place].shape, _TEXT)
+    return keras.tree.pack_sequence_as(spec, leaves)
+
+
+def _of_text_itself(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a layer of a program that takes text be tried: a shape alone does not say whether it gives text."""
+
+    @functools.wraps(original)
+    def compute_output_spec(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if any(map(_is_symbolic_text, keras.tree.flatten((args, kwargs)))):
+            try:
+                return seam.compute_spec(self.call, *args, **kwargs)
+            except Exception:
+                # Keras tells of it, or has a shape that the layer says.
+                return original(self, *args, **kwargs)
+        return original(self, *args, **kwargs)
+
+    return compute_output_spec
+
+
+# Keras' FeatureSpace, which computes with TensorFlow's functions.
+
+
+def _adapting_features(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def adapt(self: Any, dataset: Any) -> None:
+        from stratax.tensorflow.keras2 import features
+
+        features.adapt(self, dataset)
+
+    return adapt
+
+
+def _calling_features(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def __call__(self: Any, data: Any) -> Any:
+        from stratax.tensorflow.keras2 import features
+
+        return features.call(self, data)
+
+    return __call__
+
+
+# What strategies' trainers ask for.
+
+_changes = 0
+_lock = threading.Lock()
+
+
+def note_change() -> None:
+    """Note that a layer has learnt: plans that were made before are none of its vocabulary."""
+    global _changes
+    with _lock:
+        _changes += 1
+
+
+def changes() -> int:
+    """Return how often layers have learnt."""
+    return _changes
+
+
+def plan_of(model: keras.Model, leaves: Sequence[Any], rebuild: Callable[[Sequence[Any]], Any]) -> Plan:
+    """Return what the host computes of a batch before a model's step.
 
     Args:
-        model: A functional model.
-        x: Arrays, or lists, tuples and dicts of them; a Dataset is left as it is.
+        model: The model; it is built, if it was not.
+        leaves: Symbolic tensors, "string" where a feature is text.
+        rebuild: Makes of leaves what the model is called with.
     """
-    if isinstance(x, dict):
-        return {name: number_texts(each) for name, each in x.items()}
-    if isinstance(x, list | tuple) and len(x) == len(model.inputs) > 1:
-        return type(x)(map(number_texts, x))
-    return number_texts(x)
+    plans: list[Plan] = []
+    with _COLLECTED.holding(plans):
+        seam.compute_spec(lambda *given: model(rebuild(given)), *leaves)
+    return plans[0]
 
 
-def spec_of(fn: Callable[..., Any], args: object, kwargs: object) -> tuple[Callable[..., Any], Any, Any]:
-    """Return a function and symbolic arguments with numbers in the place of texts, for finding out what it gives."""
-    leaves = keras.tree.flatten((args, kwargs))
-    if not any(map(_is_text, leaves)):
-        return fn, args, kwargs
-    places = [place for place, each in enumerate(leaves) if _is_text(each)]
+@contextmanager
+def in_step(
+    plan: Plan, shapes: Sequence[Any], numbers: Sequence[Any], given: dict[str, Any]
+) -> Iterator[list[Any]]:
+    """Give the features of a batch, while a step with it is traced.
 
-    def noting(*own_args: object, **own_kwargs: object) -> Any:
-        given = keras.tree.flatten((own_args, own_kwargs))
-        _note(given[place] for place in places)
-        return fn(*own_args, **own_kwargs)
-
-    def as_number(each: Any) -> Any:
-        return keras.KerasTensor(each.shape, "int32") if _is_text(each) else each
-
-    own_args, own_kwargs = keras.tree.map_structure(as_number, (args, kwargs))
-    return noting, own_args, own_kwargs
+    Args:
+        plan: What was computed of the batch.
+        shapes: The sizes of a feature that is text; None for one of numbers.
+        numbers: The features of numbers, by place; None for text.
+        given: What was computed, by key.
+    """
+    trace = Trace(plan, given)
+    features = [
+        number if shape is None else trace.feature(place, shape)
+        for place, (shape, number) in enumerate(zip(shapes, numbers, strict=True))
+    ]
+    for place, each in enumerate(numbers):
+        if each is not None:
+            trace.note_number(place, each)
+    with trace.entered():
+        yield features

@@ -1,54 +1,65 @@
 """Layers that make numbers of text and categories, without TensorFlow (keras2 layer).
 
-They compute on the host, where text is: in a function given to `Dataset.map`, or called with NumPy arrays and lists.
-Their numbers are those of Keras' layers on TensorFlow.
+They compute on the host, where text is: in a function given to `Dataset.map`, called with NumPy arrays and lists, or as
+a part of a model, ahead of its steps. Their numbers are those of Keras' layers on TensorFlow, and so are their
+configurations: Keras takes each for the layer of its own of that name.
 """
 
 import collections
 import dataclasses
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import jax
 import keras
 import numpy as np
+from keras import ops
 
 from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
+from stratax.data import sparse_to_dense
 from stratax.data.elements import RaggedTensor, as_array, map_flat
 from stratax.data.vectorise import make_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.io import gfile
+from stratax.seams import keras2 as seam
+from stratax.tensorflow.keras2 import layer_text
+from stratax.tensorflow.ops.arrays import sparse
+from stratax.tensorflow.ops.arrays.arrays import expand_dims, where
+from stratax.tensorflow.ops.calls.on_host import is_symbol, on_host
+from stratax.tensorflow.ops.math.elementwise import equal
+from stratax.tensorflow.ops.tables.lookup import KeyValueTensorInitializer, StaticHashTable
 from stratax.tensorflow.ops.text import strings
 
 _MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
+# Of a term that is not in a vocabulary, before it gets an id.
+_OTHER = -2
 
 
 class HostLayer(keras.Layer):
-    """A layer that computes on the host with NumPy.
+    """A layer that computes on the host: in a pipeline, of arrays, and as a part of a model.
 
-    A subclass has `compute(values)`, which takes and returns a NumPy array.
+    A subclass has `compute(values)`, which takes and returns a NumPy array; `in_model(inputs)`, which does the same for
+    what has no value while a model is traced, or an export is recorded; and Keras' `compute_output_spec(inputs)`.
     """
 
-    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the result for values on the host.
+    def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+        # Keras' own classes refuse to be made without TensorFlow.
+        keras.Layer.__init__(self, name=name, dtype=dtype, **kwargs)
+        self._convert_input_args = False
+        self._allow_non_tensor_positional_args = True
+        # Which Keras says of them, and strategies look for: what they compute is computed ahead of a step.
+        self.supports_jit = False
+        self.built = True
 
-        Raises:
-            BadTypeError: For a symbolic tensor, or what is traced. Text does not exist on a device.
-        """
-        if isinstance(inputs, (keras.KerasTensor, jax.core.Tracer)):
-            raise not_in_models(self, f"inputs={shown(inputs)}")
-        recorder = RECORDER.get()
-        if recorder is not None and recorder.is_value(inputs):
-            raise BadTypeError(
-                f"{type(self).__name__} is no part of an export, in which the host calls functions of tf alone. "
-                "Expected: a signature that takes what the layer gives, or tf.strings and a tf.lookup table in its "
-                f"place. Received: inputs={shown(inputs)}."
-            )
+    def call(self, inputs: Any) -> Any:
+        """Return what the layer makes of values; of what a model is given while it is traced, or an export."""
+        if has_symbols(inputs):
+            return self.in_model(inputs)
         if isinstance(inputs, RaggedTensor):
             return map_flat(self._of_flat, inputs)
-        return make_tensors(self.compute(np.asarray(as_array(inputs))))
+        return make_tensors(self.compute(as_values(inputs)))
 
     def _of_flat(self, values: TensorLike) -> Any:
         """Return what becomes of the values of rows, one for each.
@@ -68,22 +79,32 @@ class HostLayer(keras.Layer):
         """Return what the layer makes of values."""
         raise NotImplementedError(f"{type(self).__name__} needs a method compute.")
 
+    def in_model(self, inputs: Any) -> Any:
+        """Return what the layer makes of what has no value yet."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method in_model.")
 
-def not_in_models(layer: HostLayer, received: str) -> BadTypeError:
-    """Return the error for a layer that computes on the host and is made a part of a model.
+    def build(self, input_shape: object = None) -> None:
+        """Do nothing: what such a layer knows does not depend on shapes."""
 
-    Args:
-        layer: The layer.
-        received: What tells that it is.
-    """
-    return BadTypeError(
-        f"{type(layer).__name__} computes on the host, and can't be a part of a model. Expected: values of a pipeline, "
-        "as in dataset.map(lambda x, y: (layer(x), y)), or arrays, as in model.predict(layer(texts)). "
-        f"Received: {received}."
+    def save_assets(self, dir_path: str) -> None:
+        """Write nothing: the vocabulary is part of the configuration."""
+
+
+def has_symbols(inputs: object) -> bool:
+    """Return whether some of a layer's inputs have no value yet."""
+    recorder = RECORDER.get()
+    return any(
+        is_symbol(each) or (recorder is not None and recorder.is_value(each))
+        for each in (inputs if isinstance(inputs, list | tuple) else [inputs])
     )
 
 
-def _as_texts(values: np.ndarray) -> np.ndarray:
+def as_values(inputs: Any) -> np.ndarray:
+    """Return a layer's input as an array on the host."""
+    return np.asarray(as_array(inputs))
+
+
+def as_texts(values: np.ndarray) -> np.ndarray:
     """Return values as an array of `bytes`: numbers as they are written."""
     flat = [text if isinstance(text, bytes) else str(text).encode() for text in values.ravel().tolist()]
     return np.array([*flat, None], object)[:-1].reshape(values.shape)
@@ -112,12 +133,127 @@ def encode_ids(
     return counts if weights is None else (counts * weights).astype(keras.backend.floatx())
 
 
+def encode_in_model(
+    ids: Any, mode: str, depth: int, dtype: str, weights: np.ndarray | None = None
+) -> Any:
+    """Return what becomes of ids that a step is given, as :func:`encode_ids`.
+
+    Args:
+        ids: An array of the step; ids below 0 are left out.
+        mode: "int", "one_hot", "multi_hot", "count" or "tf_idf".
+        depth: How many ids there are.
+        dtype: Of the result.
+        weights: What "tf_idf" multiplies counts with.
+    """
+    if mode == "int":
+        return ids
+    if mode == "one_hot":
+        ids = ids[..., 0] if ids.ndim > 1 and ids.shape[-1] == 1 else ids
+        return ops.one_hot(ids if ids.ndim else ids[None], depth, dtype=dtype)
+    counts = ops.sum(ops.one_hot(ids if ids.ndim else ids[None], depth, dtype=dtype), axis=-2)
+    if mode == "multi_hot":
+        return ops.cast(counts > 0, dtype)
+    return counts if weights is None else counts * ops.convert_to_tensor(weights.astype(dtype))
+
+
+def spec_of_encoded(shape: Sequence[int | None], mode: str, depth: int | None) -> tuple[int | None, ...]:
+    """Return the shape of what becomes of ids of a shape in an output mode."""
+    if mode == "int":
+        return tuple(shape)
+    if mode == "one_hot" and (len(shape) < 2 or shape[-1] != 1):
+        return (*(shape or (1,)), depth)
+    return (*shape[:-1], depth)
+
+
+class Vocabulary:
+    """What ids terms have; a function from an array of terms to their ids, which can be pickled.
+
+    Args:
+        tokens: The terms, in the order of their ids.
+        start: The id of the first.
+        mask: What gets `mask_id`; None for nothing.
+        mask_id: 0, or -1 where what is masked is left out.
+        num_oov: How many ids other terms get, from `oov_start` on.
+        oov_start: The first of them.
+        is_hashed: Whether the rest of a hash says which; or of the number itself.
+        salt: Two numbers that change hashes; None for the hashes of `tf.strings.to_hash_bucket_fast`.
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[Any],
+        start: int,
+        mask: Any,
+        mask_id: int,
+        num_oov: int,
+        oov_start: int,
+        *,
+        is_hashed: bool,
+        salt: Sequence[int] | None,
+    ) -> None:
+        self.places = {token: place for place, token in enumerate(tokens, start)}
+        if mask is not None:
+            self.places[mask] = mask_id
+        self.num_oov, self.oov_start, self.is_hashed, self.salt = num_oov, oov_start, is_hashed, salt
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """Return the ids of terms, as int64 of their shape.
+
+        Raises:
+            BadArgumentError: A term has none.
+        """
+        flat = values.reshape(-1).tolist()
+        if values.dtype.kind in "OSU":
+            flat = [each if isinstance(each, bytes) else str(each).encode() for each in flat]
+        find = self.places.get
+        ids = np.fromiter((find(each, _OTHER) for each in flat), np.int64, len(flat))
+        others = np.flatnonzero(ids == _OTHER)
+        if len(others):
+            ids[others] = self._ids_of_others([flat[place] for place in others.tolist()])
+        return ids.reshape(values.shape)
+
+    def _ids_of_others(self, terms: list[Any]) -> Any:
+        if not self.num_oov:
+            named = [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in terms]
+            raise BadArgumentError(
+                "When `num_oov_indices=0` all inputs should be in vocabulary, found OOV values "
+                f"{shown(list(dict.fromkeys(named)))}, consider setting `num_oov_indices=1`."
+            )
+        if self.num_oov == 1:
+            return self.oov_start
+        if not self.is_hashed:
+            return self.oov_start + np.array(terms, np.int64) % self.num_oov
+        return self.oov_start + buckets(as_texts(np.array([*terms, None], object)[:-1]), self.num_oov, self.salt)
+
+    def recorded(self, values: Any, key_dtype: Any) -> Any:
+        """Return the ids of terms by functions of `tf`, which an export can call, and a program for numbers.
+
+        Args:
+            values: A value of the host, or an array of a program.
+            key_dtype: The dtype of terms.
+        """
+        keys = list(self.places)
+        table = StaticHashTable(
+            KeyValueTensorInitializer(keys, list(self.places.values()), key_dtype, np.int64),
+            self.oov_start if self.num_oov == 1 else _OTHER,
+        )
+        ids = table.lookup(values)
+        if self.num_oov < 2:
+            return ids
+        if self.is_hashed:
+            texts = values if values.dtype == object else strings.as_string(values)
+            others = buckets_of(texts, self.num_oov, self.salt)
+        else:
+            others = values % self.num_oov
+        return where(equal(ids, _OTHER), others + self.oov_start, ids)
+
+
 @dataclasses.dataclass(slots=True)
 class _Known:
     """What a layer has learnt, apart from it: Keras tracks a layer's lists and dicts, and changes them."""
 
     terms: list[Any] = dataclasses.field(default_factory=list)
-    places: dict[Any, int] = dataclasses.field(default_factory=dict)
+    ids: Vocabulary | None = None
     weights: np.ndarray | None = None
     is_given: bool = False
     counts: collections.Counter[Any] = dataclasses.field(default_factory=collections.Counter)
@@ -141,9 +277,19 @@ class _Lookup(HostLayer):
         invert: bool,
         output_mode: str,
         pad_to_max_tokens: bool,
+        oov_method: str = "floormod",
+        salt: Any = None,
+        name: str | None = None,
+        has_input_vocabulary: bool | None = None,
+        vocabulary_size: int | None = None,
+        vocabulary_dtype: object = None,
+        trainable: bool = True,
+        dtype: object = None,
         **kwargs: object,
     ) -> None:
-        super().__init__(**kwargs)
+        # What Keras has in its configurations, and what follows from the rest here.
+        del vocabulary_size, vocabulary_dtype, trainable, dtype
+        super().__init__(name=name, **kwargs)
         mode = {"binary": "multi_hot", "tf-idf": "tf_idf"}.get(output_mode, output_mode)
         if mode not in _MODES:
             raise BadArgumentError(
@@ -155,13 +301,13 @@ class _Lookup(HostLayer):
             )
         self.max_tokens, self.num_oov_indices, self.output_mode = max_tokens, num_oov_indices, mode
         self.mask_token, self.oov_token, self.invert = mask_token, oov_token, invert
-        self.pad_to_max_tokens = pad_to_max_tokens
+        self.pad_to_max_tokens, self.oov_method, self.salt, self.sparse = pad_to_max_tokens, oov_method, salt, False
+        self.vocabulary_dtype = "string" if self._is_text else "int64"
         self._known = _Known()
         self.reset_state()
-        self.built = True
         if vocabulary is not None:
             self.set_vocabulary(vocabulary, idf_weights)
-            self._known.is_given = True
+            self._known.is_given = has_input_vocabulary is not False
 
     def _specials(self) -> list[Any]:
         masks = [self.mask_token] if self.mask_token is not None and self.output_mode == "int" else []
@@ -212,10 +358,26 @@ class _Lookup(HostLayer):
                 )
             self._take_weights(weights, 0 if has_specials else len(specials))
 
+    @property
+    def _has_input_vocabulary(self) -> bool:
+        # As Keras calls it, whose FeatureSpace asks.
+        return self._known.is_given
+
     def _take(self, tokens: Sequence[Any]) -> None:
         self._known.terms = [*self._specials(), *tokens]
-        start = len(self._known.terms) - len(tokens)
-        self._known.places = {token: place for place, token in enumerate(tokens, start)}
+        as_key = (lambda term: term.encode()) if self._is_text else (lambda term: term)
+        has_mask = self.mask_token is not None and self.output_mode == "int"
+        self._known.ids = Vocabulary(
+            list(map(as_key, tokens)),
+            len(self._known.terms) - len(tokens),
+            None if self.mask_token is None else as_key(self.mask_token),
+            0 if has_mask else -1,
+            self.num_oov_indices,
+            int(has_mask),
+            is_hashed=self._is_text or self.oov_method == "farmhash",
+            salt=None if self.salt is None else _key_of(self.salt),
+        )
+        layer_text.note_change()
 
     def _take_weights(self, weights: np.ndarray, front: int) -> None:
         padded = np.concatenate([np.full(front, weights.mean()), weights])
@@ -292,49 +454,115 @@ class _Lookup(HostLayer):
             seen = np.array([self._known.documents[token] for token in tokens])
             self._take_weights(np.log(1 + self._known.num_documents / (1 + seen)), specials)
 
+    def ids(self) -> Vocabulary:
+        """Return what ids terms have.
+
+        Raises:
+            BadArgumentError: There is no vocabulary yet.
+        """
+        if self._known.ids is None:
+            raise BadArgumentError(
+                f"{type(self).__name__} {self.name!r} has no vocabulary. Call adapt with the data, or give vocabulary."
+            )
+        return self._known.ids
+
     def compute(self, values: np.ndarray) -> np.ndarray:
         """Return the numbers of terms, or the terms of numbers."""
-        if not self._known.terms:
-            raise BadArgumentError(
-                f"{type(self).__name__} has no vocabulary. Call adapt with the data, or give vocabulary."
-            )
+        ids = self.ids()
         if self.invert:
             return self._invert(values)
-        ids = np.array([self._place(each) for each in values.ravel().tolist()], np.int64).reshape(
-            values.shape
+        return encode_ids(
+            ids(self._checked(values)), self.output_mode, self._depth(), "int64", self._known.weights
         )
-        return encode_ids(ids, self.output_mode, self._depth(), "int64", self._known.weights)
 
-    def _place(self, value: TensorLike) -> int:
-        term = self._plain(value)
-        place = self._known.places.get(term)
-        if place is not None:
-            return place
-        has_mask = self.mask_token is not None and self.output_mode == "int"
-        if term == self.mask_token and has_mask:
-            return 0
-        if self.num_oov_indices == 0:
-            raise BadArgumentError(
-                f"A value is not in the vocabulary, and num_oov_indices is 0. Received: {shown(value)}."
+    def _checked(self, values: Any) -> Any:
+        """Return terms that are of the layer's kind.
+
+        Raises:
+            BadTypeError: They are not.
+        """
+        is_text = np.dtype(getattr(values.dtype, "as_numpy_dtype", values.dtype)).kind in "OSU"
+        if is_text != self._is_text and np.size(values if isinstance(values, np.ndarray) else 1):
+            wanted = ("text", "dtype='string'") if self._is_text else ("whole numbers", "dtype='int64'")
+            raise BadTypeError(
+                f"{type(self).__name__} {self.name!r} numbers {wanted[0]}. Expected: an input of {wanted[1]}. "
+                f"Received: {shown(values)}. Convert it, with tf.strings.as_string or tf.strings.to_number for instance."
             )
-        return int(has_mask) + (self._bucket(term) if self.num_oov_indices > 1 else 0)
+        return values
 
-    def _bucket(self, term: object) -> int:
-        raise NotImplementedError
+    def in_model(self, inputs: Any) -> Any:
+        """Return the numbers of terms that have no value yet, or the terms of such numbers."""
+        ids = self.ids()
+        if self.invert:
+            return on_host(_Inverse(self._known.terms, self.oov_token), inputs, name=self.name, gives=object)
+        values = self._checked(inputs)
+        recorder = RECORDER.get()
+        if recorder is not None or (not self._is_text and self.num_oov_indices and not ids.is_hashed):
+            # An export calls functions of tf alone, and a program finds numbers by itself.
+            found = ids.recorded(values, np.dtype(object) if self._is_text else np.dtype(np.int64))
+        else:
+            found = on_host(ids, values, name=self.name, gives=np.int64)
+        return encode_in_model(
+            found, self.output_mode, self._depth(), keras.backend.floatx(), self._known.weights
+        )
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of what the layer makes of an input of a shape."""
+        known = bool(self._known.terms) or bool(self.pad_to_max_tokens and self.max_tokens)
+        return spec_of_encoded(tuple(input_shape), self.output_mode, self._depth() if known else None)
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """Return what stands for the result of a symbolic tensor."""
+        dtype = "int64" if self.output_mode == "int" else keras.backend.floatx()
+        if self.invert:
+            dtype = "string" if self._is_text else "int64"
+        elif isinstance(inputs, keras.KerasTensor):
+            self._check_dtype(inputs)
+        return keras.KerasTensor(self.compute_output_shape(inputs.shape), dtype)
+
+    def _check_dtype(self, inputs: keras.KerasTensor) -> None:
+        if (inputs.dtype == "string") != self._is_text:
+            wanted = "dtype='string'" if self._is_text else "dtype='int64'"
+            raise BadTypeError(
+                f"{type(self).__name__} {self.name!r} takes an input of {wanted}. Received: {shown(inputs)}."
+            )
+
+    def save_own_variables(self, store: Any) -> None:
+        """Write the weights of "tf_idf", where Keras has them."""
+        if self.output_mode == "tf_idf" and self._known.weights is not None:
+            store["idf_weights"] = self._known.weights.astype(keras.backend.floatx())
+
+    def load_own_variables(self, store: Any) -> None:
+        """Read the weights of "tf_idf"."""
+        if self.output_mode == "tf_idf" and "idf_weights" in store:
+            self._known.weights = np.asarray(store["idf_weights"], np.float64)
+
+    def load_assets(self, dir_path: str) -> None:
+        """Read the vocabulary of a model that Keras has saved on TensorFlow.
+
+        Args:
+            dir_path: The folder in which it is.
+        """
+        path = os.path.join(dir_path, "vocabulary.txt")
+        if self._known.terms or not gfile.exists(path):
+            return
+        weights = self._known.weights
+        with gfile.GFile(path) as file:
+            terms = file.read().split("\n")
+        while terms and not terms[-1]:
+            terms.pop()
+        self.set_vocabulary(terms, weights)
+        if weights is not None:
+            self._known.weights = weights
 
     def _invert(self, values: np.ndarray) -> np.ndarray:
-        known = [
-            self._known.terms[place] if 0 <= place < len(self._known.terms) else self.oov_token
-            for place in values.ravel().tolist()
-        ]
-        if self._is_text:
-            return _as_texts(np.array([*known, None], object)[:-1]).reshape(values.shape)
-        return np.array(known, np.int64).reshape(values.shape)
+        made = _Inverse(self._known.terms, self.oov_token)(values)
+        return made if self._is_text else np.array(made.reshape(-1).tolist(), np.int64).reshape(values.shape)
 
     def get_config(self) -> dict[str, Any]:
         """Return what the layer is made of, with its vocabulary."""
         return {
-            **super().get_config(),
+            **keras.Layer.get_config(self),
             "max_tokens": self.max_tokens,
             "num_oov_indices": self.num_oov_indices,
             "mask_token": self.mask_token,
@@ -342,11 +570,36 @@ class _Lookup(HostLayer):
             "invert": self.invert,
             "output_mode": self.output_mode,
             "pad_to_max_tokens": self.pad_to_max_tokens,
-            "vocabulary": self._known.terms or None,
+            "vocabulary": list(self._known.terms) or None,
             "idf_weights": None
             if self._known.weights is None
             else self._known.weights[: len(self._known.terms)].tolist(),
+            "has_input_vocabulary": self._known.is_given,
+            "sparse": False,
+            "oov_method": self.oov_method,
+            "salt": self.salt,
         }
+
+
+class _Inverse:
+    """From ids to terms; it can be pickled.
+
+    Args:
+        terms: The terms, in the order of their ids.
+        other: What other ids become.
+    """
+
+    def __init__(self, terms: Sequence[Any], other: Any) -> None:
+        self._terms, self._other = terms, other
+
+    def __call__(self, ids: np.ndarray) -> np.ndarray:
+        count = len(self._terms)
+        found = [
+            self._terms[place] if 0 <= place < count else self._other for place in ids.reshape(-1).tolist()
+        ]
+        made = np.empty(len(found), object)
+        made[:] = [each.encode() if isinstance(each, str) else each for each in found]
+        return made.reshape(ids.shape)
 
 
 def batches_of(data: TensorLike) -> Iterable[Any]:
@@ -361,7 +614,7 @@ def batches_of(data: TensorLike) -> Iterable[Any]:
     return data
 
 
-class StringLookup(_Lookup):
+class StringLookup(_Lookup, keras.layers.StringLookup):
     """Numbers strings by a vocabulary, as `tf.keras.layers.StringLookup`, on the host.
 
     Args:
@@ -399,19 +652,16 @@ class StringLookup(_Lookup):
         **kwargs: Any,
     ) -> None:
         _refuse_sparse(sparse)
-        self.salt = salt
         options = (max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, idf_weights, invert)
-        super().__init__(*options, output_mode, pad_to_max_tokens, name=name, **kwargs)
-
-    def _bucket(self, term: Any) -> int:
-        return int(_buckets(np.array([term.encode()], object), self.num_oov_indices, self.salt)[0])
+        super().__init__(*options, output_mode, pad_to_max_tokens, salt=salt, name=name, **kwargs)
+        self.encoding = encoding
 
     def get_config(self) -> dict[str, Any]:
         """Return what the layer is made of, with its vocabulary."""
-        return {**super().get_config(), "salt": self.salt}
+        return {**super().get_config(), "encoding": self.encoding}
 
 
-class IntegerLookup(_Lookup):
+class IntegerLookup(_Lookup, keras.layers.IntegerLookup):
     """Numbers whole numbers by a vocabulary, as `tf.keras.layers.IntegerLookup`, on the host.
 
     Args:
@@ -451,12 +701,14 @@ class IntegerLookup(_Lookup):
         _refuse_sparse(sparse)
         options = (max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, idf_weights, invert)
         super().__init__(*options, output_mode, pad_to_max_tokens, name=name, **kwargs)
+        self.vocabulary_dtype = str(getattr(vocabulary_dtype, "name", vocabulary_dtype))
 
-    def _bucket(self, term: Any) -> int:
-        return int(term % self.num_oov_indices)
+    def get_config(self) -> dict[str, Any]:
+        """Return what the layer is made of, with its vocabulary."""
+        return {**super().get_config(), "vocabulary_dtype": self.vocabulary_dtype}
 
 
-class Hashing(HostLayer):
+class Hashing(HostLayer, keras.layers.Hashing):
     """Numbers strings and whole numbers by their hashes, as `tf.keras.layers.Hashing`, on the host.
 
     Args:
@@ -478,39 +730,191 @@ class Hashing(HostLayer):
         **kwargs: object,
     ) -> None:
         _refuse_sparse(sparse)
-        super().__init__(**kwargs)
+        # As Keras: whole numbers unless they become ones and zeros.
+        dtype = kwargs.pop("dtype", None) or ("int64" if output_mode == "int" else None)
+        super().__init__(dtype=dtype, **kwargs)
         if num_bins is None or num_bins <= 0:
             raise BadArgumentError(f"num_bins must be at least 1. Received: num_bins={shown(num_bins)}.")
         self.num_bins, self.mask_value, self.salt, self.output_mode = num_bins, mask_value, salt, output_mode
-        self.built = True
+        self.sparse = sparse
+
+    def _hashes(self) -> "_Hashes":
+        return _Hashes(self.num_bins, self.mask_value, None if self.salt is None else _key_of(self.salt))
 
     def compute(self, values: np.ndarray) -> np.ndarray:
         """Return the numbers of values."""
-        texts = _as_texts(values)
-        if self.mask_value is None:
-            return self._encode(_buckets(texts, self.num_bins, self.salt))
-        ids = np.zeros(texts.shape, np.int64)
-        if self.num_bins > 1:
-            ids = _buckets(texts, self.num_bins - 1, self.salt) + 1
-        ids = np.where(texts == _as_texts(np.asarray(self.mask_value, object))[()], 0, ids)
-        return self._encode(ids)
+        return encode_ids(self._hashes()(values), self.output_mode, self.num_bins, keras.backend.floatx())
 
-    def _encode(self, ids: np.ndarray) -> np.ndarray:
-        return encode_ids(ids, self.output_mode, self.num_bins, keras.backend.floatx())
+    def in_model(self, inputs: Any) -> Any:
+        """Return the numbers of values that have no value yet."""
+        if RECORDER.get() is not None:
+            ids = self._hashes().recorded(inputs)
+        else:
+            ids = on_host(self._hashes(), inputs, name=self.name, gives=np.int64)
+        return encode_in_model(ids, self.output_mode, self.num_bins, keras.backend.floatx())
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of what the layer makes of an input of a shape."""
+        return spec_of_encoded(tuple(input_shape), self.output_mode, self.num_bins)
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """Return what stands for the result of a symbolic tensor."""
+        dtype = "int64" if self.output_mode == "int" else keras.backend.floatx()
+        return keras.KerasTensor(self.compute_output_shape(inputs.shape), dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Return what the layer is made of."""
-        own = ("num_bins", "mask_value", "salt", "output_mode")
-        return {**super().get_config(), **{name: getattr(self, name) for name in own}}
+        own = ("num_bins", "mask_value", "salt", "output_mode", "sparse")
+        return {**keras.Layer.get_config(self), **{name: getattr(self, name) for name in own}}
 
 
-def _buckets(texts: np.ndarray, num: int, salt: Any) -> np.ndarray:
-    if salt is None:
-        return np.asarray(strings.to_hash_bucket_fast(texts, num))
-    key = [salt, salt] if isinstance(salt, int) else list(salt)
-    return np.asarray(strings.to_hash_bucket_strong(texts, num, key))
+class _Hashes:
+    """From values to the numbers of their hashes; it can be pickled.
+
+    Args:
+        num_bins: How many numbers there are.
+        mask: What gets 0, and nothing else then; None for nothing.
+        key: Two numbers that change hashes, or None.
+    """
+
+    def __init__(self, num_bins: int, mask: Any, key: Sequence[int] | None) -> None:
+        # As Keras: with one bin, everything gets it.
+        self._has_mask = mask is not None and num_bins > 1
+        self._bins, self._mask, self._key = num_bins - int(self._has_mask), mask, key
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """Return the numbers of values, as int64 of their shape."""
+        # As Keras: fractions are cut.
+        values = values.astype(np.int64) if values.dtype.kind == "f" else values
+        texts = as_texts(values)
+        ids = buckets(texts, self._bins, self._key)
+        if not self._has_mask:
+            return ids
+        return np.where(texts == as_texts(np.asarray(self._mask, object))[()], 0, ids + 1)
+
+    def recorded(self, values: Any) -> Any:
+        """Return the numbers by functions of `tf`, which an export can call."""
+        texts = values if values.dtype == object else strings.as_string(ops.cast(values, "int32"))
+        ids = buckets_of(texts, self._bins, self._key)
+        if not self._has_mask:
+            return ids
+        mask = as_texts(np.asarray(self._mask, object))[()]
+        return where(equal(texts, mask), 0, ids + 1)
+
+
+class HashedCrossing(HostLayer, keras.layers.HashedCrossing):
+    """Numbers what values stand beside one another, as `tf.keras.layers.HashedCrossing`, on the host.
+
+    Args:
+        num_bins: How many numbers there are.
+        output_mode: "int" or "one_hot".
+        sparse: False; there are no sparse results.
+        name: The layer's name.
+        dtype: The layer's dtype.
+        **kwargs: None; of Keras' layer.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> layer = tf.keras.layers.HashedCrossing(5)
+        >>> layer((tf.constant(["A", "B", "A"]), tf.constant([101, 101, 102]))).numpy().tolist()
+        [1, 4, 1]
+    """
+
+    def __init__(
+        self,
+        num_bins: int,
+        output_mode: str = "int",
+        sparse: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        _refuse_sparse(sparse)
+        if output_mode not in ("int", "one_hot"):
+            raise BadArgumentError(
+                f"output_mode is 'int' or 'one_hot'. Received: output_mode={shown(output_mode)}."
+            )
+        super().__init__(name, dtype or ("int64" if output_mode == "int" else None), **kwargs)
+        self.num_bins, self.output_mode, self.sparse = num_bins, output_mode, sparse
+
+    def call(self, inputs: Any) -> Any:
+        """Return the numbers of crosses: of each row, of one value of each input."""
+        if not isinstance(inputs, list | tuple) or len(inputs) < 2:
+            raise BadArgumentError(
+                f"`HashedCrossing` should be called on at least two inputs. Received: inputs={shown(inputs)}"
+            )
+        shapes = [tuple(getattr(each, "shape", np.shape(each))) for each in inputs]
+        if len(shapes[0]) > 2 or (len(shapes[0]) == 2 and shapes[0][1] != 1) or len(set(shapes)) > 1:
+            raise BadArgumentError(
+                "All `HashedCrossing` inputs should have one shape, `()`, `(batch_size)` or `(batch_size, 1)`. "
+                f"Received: inputs of shapes {shapes}."
+            )
+        if has_symbols(inputs):
+            return self.in_model(inputs)
+        return make_tensors(self.compute(*map(as_values, inputs)))
+
+    def compute(self, *values: np.ndarray) -> np.ndarray:
+        """Return the numbers of crosses."""
+        ids = _Crosses(self.num_bins)(*values)
+        return encode_ids(ids, self.output_mode, self.num_bins, keras.backend.floatx())
+
+    def in_model(self, inputs: Any) -> Any:
+        """Return the numbers of crosses that have no value yet."""
+        recorder = RECORDER.get()
+        if recorder is None:
+            ids = on_host(_Crosses(self.num_bins), *inputs, name=self.name, gives=np.int64)
+        else:
+            columns = [each if len(each.shape) == 2 else expand_dims(each, -1) for each in inputs]
+            ids = sparse_to_dense(sparse.cross_hashed(columns, self.num_bins))
+            ids = ids if len(inputs[0].shape) == 2 else ids[:, 0]
+        return encode_in_model(ids, self.output_mode, self.num_bins, keras.backend.floatx())
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """Return what stands for the result of symbolic tensors."""
+        dtype = "int64" if self.output_mode == "int" else keras.backend.floatx()
+        return keras.KerasTensor(self.compute_output_shape([tuple(each.shape) for each in inputs]), dtype)
+
+
+class _Crosses:
+    """From values beside one another to the numbers of their hashes; it can be pickled.
+
+    Args:
+        num_bins: How many numbers there are.
+    """
+
+    def __init__(self, num_bins: int) -> None:
+        self._num_bins = num_bins
+
+    def __call__(self, *values: np.ndarray) -> np.ndarray:
+        """Return the numbers, as int64 of the values' shape."""
+        columns = [each.reshape(-1, 1) for each in values]
+        crossed = sparse.cross_hashed(columns, self._num_bins)
+        return np.asarray(crossed.values, np.int64).reshape(values[0].shape)
+
+
+def buckets(texts: np.ndarray, num: int, key: Sequence[int] | None) -> np.ndarray:
+    """Return the numbers of texts' hashes."""
+    return np.asarray(buckets_of(texts, num, key))
+
+
+def buckets_of(texts: Any, num: int, key: Sequence[int] | None) -> Any:
+    """Return the numbers of texts' hashes, by functions of `tf`."""
+    return (
+        strings.to_hash_bucket_fast(texts, num)
+        if key is None
+        else strings.to_hash_bucket_strong(texts, num, key)
+    )
+
+
+def _key_of(salt: Any) -> list[int]:
+    return [salt, salt] if isinstance(salt, int) else list(salt)
 
 
 def _refuse_sparse(sparse: bool) -> None:
     if sparse:
         raise BadArgumentError("There are no sparse results. Expected: sparse=False. Received: sparse=True.")
+
+
+for _name in ("StringLookup", "IntegerLookup", "Hashing", "HashedCrossing"):
+    # Files name Keras' layers, and are read where TensorFlow is.
+    seam.stand_for(globals()[_name], f"keras.layers.{_name}")

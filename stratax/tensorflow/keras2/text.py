@@ -1,33 +1,23 @@
 """`tf.keras.layers.TextVectorization` without TensorFlow (keras2 layer)."""
 
-import re
-from collections.abc import Callable
 from typing import Any
 
+import keras
 import numpy as np
+from keras import ops
 
+from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
 from stratax.base.typing import TensorLike
 from stratax.data.elements import RaggedTensor, as_array, as_objects
 from stratax.data.vectorise import make_tensors
-from stratax.errors import BadArgumentError
-from stratax.tensorflow.keras2.lookups import HostLayer, StringLookup, batches_of
+from stratax.errors import BadArgumentError, BadTypeError
+from stratax.seams import keras2 as seam
+from stratax.tensorflow.keras2 import layer_text
+from stratax.tensorflow.keras2.lookups import HostLayer, StringLookup, Vocabulary, batches_of
+from stratax.tensorflow.ops.text import vectorized
 
-_PUNCTUATION = re.compile(rb"[!\"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~']")
-_STANDARDS: dict[Any, Callable[[bytes], bytes]] = {
-    None: lambda text: text,
-    "lower": bytes.lower,
-    "strip_punctuation": lambda text: _PUNCTUATION.sub(b"", text),
-    "lower_and_strip_punctuation": lambda text: _PUNCTUATION.sub(b"", text.lower()),
-}
-_SPLITS: dict[Any, Callable[[bytes], list[bytes]]] = {
-    None: lambda text: [text],
-    "whitespace": bytes.split,
-    "character": lambda text: [letter.encode() for letter in text.decode("utf-8", "replace")],
-}
-
-
-class TextVectorization(HostLayer):
+class TextVectorization(HostLayer, keras.layers.TextVectorization):
     """Makes numbers of texts: standardised, split, and looked up, as `tf.keras.layers.TextVectorization`, on the host.
 
     Args:
@@ -62,35 +52,48 @@ class TextVectorization(HostLayer):
         ragged: bool = False,
         encoding: str = "utf-8",
         name: str | None = None,
+        has_input_vocabulary: bool | None = None,
+        vocabulary_size: int | None = None,
+        trainable: bool = True,
+        dtype: object = None,
         **kwargs: object,
     ) -> None:
+        # What Keras has in its configurations, and what follows from the rest here.
+        del vocabulary_size, trainable, dtype
         super().__init__(name=name, **kwargs)
-        if not callable(standardize) and standardize not in _STANDARDS:
+        if not callable(standardize) and standardize not in vectorized.STANDARDS:
             raise BadArgumentError(
-                f"standardize is a function or one of {list(_STANDARDS)}. Received: standardize={shown(standardize)}."
+                f"standardize is a function or one of {list(vectorized.STANDARDS)}. Received: standardize={shown(standardize)}."
             )
-        if not callable(split) and split not in _SPLITS:
+        if not callable(split) and split not in vectorized.SPLITS:
             raise BadArgumentError(
-                f"split is a function or one of {list(_SPLITS)}. Received: split={shown(split)}."
+                f"split is a function or one of {list(vectorized.SPLITS)}. Received: split={shown(split)}."
             )
         if ragged and output_mode != "int":
             raise BadArgumentError(
                 "Rows of different lengths are made of numbers. Expected: output_mode='int' with ragged=True. "
                 f"Received: output_mode={shown(output_mode)}. Leave ragged out."
             )
-        self.ragged = ragged
-        self.standardize, self.split, self.ngrams = standardize, split, ngrams
+        self.ragged, self.encoding = ragged, encoding
+        self.standardize, self.split = standardize, split
+        self.ngrams = tuple(ngrams) if isinstance(ngrams, list) else ngrams
         self.output_sequence_length = output_sequence_length
         self._lookup = StringLookup(
             max_tokens=max_tokens,
-            mask_token="" if output_mode == "int" else None,
+            # As Keras: padding gets 0, and is left out of what is counted.
+            mask_token="",
             vocabulary=vocabulary,
             idf_weights=idf_weights,
             output_mode=output_mode,
             pad_to_max_tokens=pad_to_max_tokens,
             sparse=sparse,
+            has_input_vocabulary=has_input_vocabulary,
         )
-        self.built = True
+
+    @property
+    def _has_input_vocabulary(self) -> bool:
+        # As Keras calls it, whose FeatureSpace asks.
+        return self._lookup._has_input_vocabulary
 
     def adapt(self, data: TensorLike, batch_size: int | None = None, steps: int | None = None) -> None:
         """Learn the vocabulary: the most frequent terms first.
@@ -100,13 +103,13 @@ class TextVectorization(HostLayer):
             batch_size: No effect.
             steps: How many batches are taken; None means all.
         """
-        self._lookup.reset_state()
+        del batch_size
+        self.reset_state()
         for number, batch in enumerate(batches_of(data)):
             if steps is not None and number >= steps:
                 break
-            for terms in self._split(np.asarray(batch).ravel()):
-                self._lookup.update_state(np.array([*terms, None], object)[:-1])
-        self._lookup.finalize_state()
+            self.update_state(batch)
+        self.finalize_state()
 
     def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
         """Take a vocabulary.
@@ -129,64 +132,252 @@ class TextVectorization(HostLayer):
         """Return how many terms there are, with those for padding and unknown ones."""
         return self._lookup.vocabulary_size()
 
-    def _split(self, texts: np.ndarray) -> list[list[bytes]]:
-        if callable(self.standardize):
-            texts = np.asarray(as_array(self.standardize(make_tensors(np.asarray(as_array(texts))))))
-        standard = _STANDARDS[None if callable(self.standardize) else self.standardize]
-        encoded = [
-            standard(text if isinstance(text, bytes) else str(text).encode()) for text in texts.tolist()
-        ]
-        if callable(self.split):
-            found = self.split(make_tensors(as_objects(encoded)))
-            rows = (
-                found.to_list() if isinstance(found, RaggedTensor) else np.asarray(as_array(found)).tolist()
-            )
-        else:
-            rows = list(map(_SPLITS[self.split], encoded))
-        return list(map(self._with_ngrams, rows))
+    def _rows(self) -> "Rows":
+        return Rows(self.standardize, self.split, self.ngrams)
 
-    def _with_ngrams(self, words: list[bytes]) -> list[bytes]:
-        if self.ngrams is None:
-            return words
-        widths = range(1, self.ngrams + 1) if isinstance(self.ngrams, int) else self.ngrams
-        return [b" ".join(words[i : i + width]) for width in widths for i in range(len(words) - width + 1)]
+    def _ids(self, *, pads: bool) -> "TextIds":
+        length = self.output_sequence_length if pads else None
+        return TextIds(self._rows(), self._lookup.ids(), length, pads=pads)
+
+    def update_state(self, data: TensorLike) -> None:
+        """Count the terms of a batch of texts."""
+        for terms in self._rows()(np.asarray(as_array(data)).ravel()):
+            self._lookup.update_state(np.array([*terms, None], object)[:-1])
+
+    def finalize_state(self) -> None:
+        """Make the vocabulary of what was counted."""
+        self._lookup.finalize_state()
+
+    def reset_state(self) -> None:
+        """Forget what was counted."""
+        self._lookup.reset_state()
 
     def compute(self, values: np.ndarray) -> Any:
         """Return the numbers of texts, a row for each; of a single text, one row."""
-        if values.ndim > 1 and values.shape[-1] == 1:
-            values = values[..., 0]
-        if values.ndim > 1:
-            raise BadArgumentError(f"Expected texts in one dimension. Received: the shape {values.shape}.")
-        rows = [np.array([*terms, None], object)[:-1] for terms in self._split(np.atleast_1d(values).ravel())]
-        if self._lookup.output_mode == "int":
-            ids = [self._lookup.compute(row) for row in rows]
-            if self.ragged and values.ndim:
-                ids = [row[: self.output_sequence_length] for row in ids]
-                flat = np.concatenate([np.zeros(0, np.int64), *ids])
-                return RaggedTensor.from_row_lengths(flat, np.array(list(map(len, ids)), np.int64))
-            result: Any = self._pad(ids)
+        if values.dtype.kind not in "OSU" and values.size:
+            raise BadTypeError(
+                f"TextVectorization {self.name!r} takes text. Expected: an input of dtype='string'. Received: "
+                f"{shown(values)}."
+            )
+        mode = self._lookup.output_mode
+        if mode != "int":
+            result: Any = TextCounts(self._ids(pads=False), self._lookup._depth(), mode)(np.atleast_1d(values))
+            weights = self._lookup._known.weights
+            if mode == "tf_idf":
+                result = (result * weights).astype(keras.backend.floatx())
+        elif self.ragged and values.ndim:
+            ids = [row[: self.output_sequence_length] for row in self._ids(pads=False).rows(values)]
+            flat = np.concatenate([np.zeros(0, np.int64), *ids])
+            return RaggedTensor.from_row_lengths(flat, np.array(list(map(len, ids)), np.int64))
         else:
-            result = np.stack([self._lookup.compute(row) for row in rows])
+            result = self._ids(pads=True)(np.atleast_1d(values))
         return result if values.ndim else result[0]
 
-    def _pad(self, rows: list[np.ndarray]) -> np.ndarray:
-        length = self.output_sequence_length
-        length = max(map(len, rows), default=0) if length is None else length
-        result = np.zeros((len(rows), length), np.int64)
-        for place, row in enumerate(rows):
-            result[place, : len(row)] = row[:length]
-        return result
+    def in_model(self, inputs: Any) -> Any:
+        """Return the numbers of texts that have no value yet.
+
+        Raises:
+            BadTypeError: They are no texts, or rows would have different lengths.
+        """
+        if self.ragged:
+            raise BadTypeError(
+                "Rows of different lengths are no part of a model's step. Expected: ragged=False, with padding. "
+                f"Received: ragged=True of {self.name!r}. Call the layer in dataset.map, with ragged=True there."
+            )
+        mode, rows = self._lookup.output_mode, inputs.shape[0] if len(inputs.shape) else 1
+        if RECORDER.get() is not None:
+            return self._recorded(inputs)
+        if mode == "int":
+            return layer_text.compute(
+                self._ids(pads=True),
+                [inputs],
+                name=self.name,
+                dtype=np.int64,
+                shape=(rows, self.output_sequence_length),
+                fill=0,
+            )
+        depth = self._lookup._depth()
+        counts = layer_text.compute(
+            TextCounts(self._ids(pads=False), depth, mode),
+            [inputs],
+            name=self.name,
+            dtype=np.int32,
+            shape=(rows, depth),
+        )
+        return self._weighed(counts)
+
+    def _weighed(self, counts: Any) -> Any:
+        counts = ops.cast(counts, keras.backend.floatx())
+        weights = self._lookup._known.weights
+        return counts * weights.astype(counts.dtype) if self._lookup.output_mode == "tf_idf" else counts
+
+    def _recorded(self, inputs: Any) -> Any:
+        """Return the numbers of texts by functions that an export can call."""
+        ids, mode = self._ids(pads=True), self._lookup.output_mode
+        if callable(self.split):
+            raise BadTypeError(
+                f"A function that splits texts is no part of an export. Expected: split='whitespace' or 'character'. "
+                f"Received: split={shown(self.split)} of {self.name!r}."
+            )
+        if callable(self.standardize):
+            inputs = self.standardize(inputs)
+        made = vectorized.text_ids(
+            inputs,
+            np.array([*ids.vocabulary.places, None], object)[:-1],
+            np.fromiter(ids.vocabulary.places.values(), np.int64),
+            other=ids.vocabulary.oov_start,
+            standardize=None if callable(self.standardize) else self.standardize,
+            split=self.split,
+            ngrams=self._rows().widths,
+            length=self.output_sequence_length if mode == "int" else self._lookup._depth(),
+            counts=None if mode == "int" else mode,
+        )
+        return made if mode == "int" else self._weighed(made)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of what the layer makes of texts of a shape."""
+        rows = input_shape[0] if len(input_shape) else 1
+        if self._lookup.output_mode == "int":
+            return (rows, self.output_sequence_length)
+        return (rows, *self._lookup.compute_output_shape((None,)))
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """Return what stands for the result of a symbolic tensor."""
+        if isinstance(inputs, keras.KerasTensor) and inputs.dtype != "string":
+            raise BadTypeError(
+                f"TextVectorization {self.name!r} takes an input of dtype='string'. Received: {shown(inputs)}."
+            )
+        dtype = "int64" if self._lookup.output_mode == "int" else keras.backend.floatx()
+        return keras.KerasTensor(self.compute_output_shape(inputs.shape), dtype)
+
+    def save_own_variables(self, store: Any) -> None:
+        """Write the weights of "tf_idf", where Keras has them."""
+        self._lookup.save_own_variables(store)
+
+    def load_own_variables(self, store: Any) -> None:
+        """Read the weights of "tf_idf"."""
+        self._lookup.load_own_variables(store)
+
+    def load_assets(self, dir_path: str) -> None:
+        """Read the vocabulary of a model that Keras has saved on TensorFlow.
+
+        Args:
+            dir_path: The folder in which it is.
+        """
+        self._lookup.load_assets(dir_path)
 
     def get_config(self) -> dict[str, Any]:
         """Return what the layer is made of, with its vocabulary."""
         lookup = self._lookup.get_config()
-        kept = ("max_tokens", "output_mode", "pad_to_max_tokens", "vocabulary", "idf_weights")
+        kept = ("max_tokens", "output_mode", "pad_to_max_tokens", "vocabulary", "idf_weights", "sparse")
         return {
-            **super().get_config(),
+            **keras.Layer.get_config(self),
             **{name: lookup[name] for name in kept},
             "standardize": self.standardize,
             "split": self.split,
             "ngrams": self.ngrams,
             "output_sequence_length": self.output_sequence_length,
             "ragged": self.ragged,
+            "encoding": self.encoding,
+            "has_input_vocabulary": lookup["has_input_vocabulary"],
         }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Return a layer that is made as another was.
+
+        Args:
+            config: What the other's `get_config` gave, perhaps as a file had it.
+        """
+        made = {
+            name: keras.saving.deserialize_keras_object(config[name])
+            for name in ("standardize", "split")
+            if isinstance(config.get(name), dict)
+        }
+        return cls(**{**config, **made})
+
+
+class Rows:
+    """From texts to a row of terms for each; it can be pickled.
+
+    Args:
+        standardize: The name of what is done with texts first, or a function of them.
+        split: The name of how they are split, or a function of them.
+        ngrams: How many neighbouring words make a term.
+    """
+
+    def __init__(self, standardize: Any, split: Any, ngrams: Any) -> None:
+        self._standardize, self._split = standardize, split
+        self.widths = tuple(range(1, ngrams + 1)) if isinstance(ngrams, int) else ngrams
+
+    def __call__(self, texts: np.ndarray) -> list[list[bytes]]:
+        """Return the terms of texts in one dimension."""
+        if callable(self._standardize):
+            texts = np.asarray(as_array(self._standardize(make_tensors(np.asarray(as_array(texts))))))
+        name = None if callable(self._standardize) else self._standardize
+        standard = vectorized.STANDARDS[name]
+        encoded = [
+            standard(text if isinstance(text, bytes) else str(text).encode()) for text in texts.tolist()
+        ]
+        if not callable(self._split):
+            return vectorized.split_rows(encoded, self._split, self.widths)
+        found = self._split(make_tensors(as_objects(encoded)))
+        rows = found.to_list() if isinstance(found, RaggedTensor) else np.asarray(as_array(found)).tolist()
+        return [vectorized.with_ngrams(row, self.widths) for row in rows]
+
+
+class TextIds:
+    """From texts to the ids of their terms; it can be pickled.
+
+    Args:
+        rows: Makes terms of texts.
+        vocabulary: Makes ids of terms.
+        length: How many of each text; None for those of the longest.
+        pads: Whether rows are filled up.
+
+    Attributes:
+        vocabulary: The same.
+    """
+
+    def __init__(self, rows: Rows, vocabulary: Vocabulary, length: int | None, *, pads: bool) -> None:
+        self._rows, self._length, self._pads = rows, length, pads
+        self.vocabulary = vocabulary
+
+    def rows(self, texts: np.ndarray) -> list[np.ndarray]:
+        """Return the ids of each text.
+
+        Raises:
+            BadArgumentError: The texts have more than one dimension, or a last one of size 1.
+        """
+        if texts.ndim > 1 and texts.shape[-1] == 1:
+            texts = texts[..., 0]
+        if texts.ndim > 1:
+            raise BadArgumentError(f"Expected texts in one dimension. Received: the shape {texts.shape}.")
+        rows = self._rows(texts.ravel())
+        # In one piece: each call of the vocabulary costs something.
+        ids = self.vocabulary(np.array([*(term for row in rows for term in row), None], object)[:-1])
+        return np.split(ids, np.cumsum([len(row) for row in rows])[:-1]) if rows else []
+
+    def __call__(self, texts: np.ndarray) -> np.ndarray:
+        """Return the ids of texts, filled up with 0 to one length."""
+        return vectorized.padded(self.rows(texts), self._length)
+
+
+class TextCounts:
+    """From texts to how often each term of a vocabulary is in them; it can be pickled.
+
+    Args:
+        ids: Gives the ids of texts.
+        depth: How many ids there are.
+        mode: "multi_hot" for whether it is there at all.
+    """
+
+    def __init__(self, ids: TextIds, depth: int, mode: str) -> None:
+        self._ids, self._depth, self._mode = ids, depth, mode
+
+    def __call__(self, texts: np.ndarray) -> np.ndarray:
+        """Return the counts, as int64 of shape (texts, depth)."""
+        return vectorized.counted(self._ids.rows(texts), self._depth, self._mode)
+
+
+seam.stand_for(TextVectorization, "keras.layers.TextVectorization")

@@ -8,8 +8,6 @@ the step. What strings are made of the step's results (labels of classes) is a :
 
 import collections
 import functools
-import itertools
-import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -22,12 +20,10 @@ from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.data.elements import TensorShape
 from stratax.tensorflow.ops.calls import labels, naming
+from stratax.tensorflow.ops.calls.kept import Kept
 from stratax.tensorflow.ops.calls.on_host import is_symbol, not_known
 from stratax.tensorflow.v1 import _names
 from stratax.tensorflow.v1._trace import current_trace_or_none
-
-# Rows have numbers of 32 bits.
-_MOST_ROWS = 2**30
 
 Batch = Mapping[str, Any]
 # From features by name to arrays by part.
@@ -178,7 +174,7 @@ class HostInputs:
         """Return what a function's result is filled up with; None if its shape is always the same."""
         return self._fills[key].get(part)
 
-    def kept(self, name: str, number: int) -> "Kept":
+    def kept(self, name: str, number: int) -> Kept:
         """Return what keeps the values of a feature until the step after it is over, one for each of its results."""
         return self._kept.setdefault((name, number), Kept(name))
 
@@ -361,50 +357,6 @@ class HostTrace:
             if isinstance(value, jax.core.Tracer):
                 return jax.lax.optimization_barrier((made, value))[0]
         return made
-
-
-class Kept:
-    """The values of a feature on the host, from before a step until after it.
-
-    In the step each row is a number; so it follows its example wherever that is computed.
-
-    Args:
-        name: The feature.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._lock = threading.Lock()
-        # By the number of their first row, in the order in which they were put in.
-        self._blocks: dict[int, np.ndarray] = {}
-        self._next = 0
-
-    def put(self, batch: dict[str, Any]) -> dict[str, np.ndarray]:
-        """Keep the values of a batch; return the numbers of its rows."""
-        values = np.asarray(batch[self._name])
-        with self._lock:
-            # Numbers begin anew before int32 ends.
-            if self._next + len(values) > _MOST_ROWS:
-                self._next = 0
-            start = self._next
-            self._next += len(values)
-            self._blocks[start] = values
-        return {"rows": np.arange(start, start + len(values), dtype=np.int32)}
-
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return the values of rows, which are in the order of batches; forget those of the batches before."""
-        with self._lock:
-            starts = np.sort(np.fromiter(self._blocks, np.int64))
-            # The block that begins last at or before each row.
-            of_block = starts[np.searchsorted(starts, rows, "right") - 1]
-            parts = [
-                self._blocks[start][rows[of_block == start] - start]
-                for start in dict.fromkeys(of_block.tolist())
-            ]
-            # Steps end in the order in which they began, so that older blocks are no longer asked for.
-            for start in list(itertools.takewhile(lambda start: start != of_block[0], self._blocks)):
-                del self._blocks[start]
-        return np.concatenate(parts)
 
 
 class HostResult(labels.TextSymbol):

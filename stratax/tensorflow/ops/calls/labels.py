@@ -33,8 +33,6 @@ Lookup = Callable[[Callable[[np.ndarray], np.ndarray], Any], Any]
 Apply = Callable[[Callable[..., np.ndarray], Sequence[Any], str, Any], Any]
 
 
-# The arrays that are numbers of texts in the call of a layer, by id, with themselves so that no other gets theirs.
-NUMBERED: Slot[dict[int, Any] | None] = Slot("numbers of texts", None)
 _LOOKUP: Slot[Lookup | None] = Slot("lookup of labels", None)
 _APPLY: Slot[Apply | None] = Slot("functions of labels", None)
 

@@ -56,11 +56,8 @@ def not_known(name: str, symbol: object) -> BadTypeError:
 
 
 def is_symbol(value: object) -> bool:
-    """Return whether a value is known later only: a feature, what a compiled function computes, or a text's number."""
-    return (
-        # By id: arrays can't be found in a dict by their values.
-        isinstance(value, labels.TextSymbol) or is_traced(value) or id(value) in (labels.NUMBERED.get() or ())
-    )
+    """Return whether a value is known later only: a feature, or what a compiled function computes."""
+    return isinstance(value, labels.TextSymbol) or is_traced(value)
 
 
 def _of_sparse(

@@ -7,6 +7,7 @@ from stratax.tensorflow.keras2.exported import TFSMLayer as TFSMLayer
 from stratax.tensorflow.keras2.layers import AbstractRNNCell as AbstractRNNCell
 from stratax.tensorflow.keras2.layers import Input as Input
 from stratax.tensorflow.keras2.layers import ThresholdedReLU as ThresholdedReLU
+from stratax.tensorflow.keras2.lookups import HashedCrossing as HashedCrossing
 from stratax.tensorflow.keras2.lookups import Hashing as Hashing
 from stratax.tensorflow.keras2.lookups import IntegerLookup as IntegerLookup
 from stratax.tensorflow.keras2.lookups import StringLookup as StringLookup

@@ -3,7 +3,6 @@
 from keras.layers import CategoryEncoding as CategoryEncoding
 from keras.layers import CenterCrop as CenterCrop
 from keras.layers import Discretization as Discretization
-from keras.layers import HashedCrossing as HashedCrossing
 from keras.layers import Normalization as Normalization
 from keras.layers import RandomContrast as RandomContrast
 from keras.layers import RandomCrop as RandomCrop
@@ -15,6 +14,7 @@ from keras.layers import Rescaling as Rescaling
 from keras.layers import Resizing as Resizing
 
 from stratax.tensorflow.keras2.layers import PreprocessingLayer as PreprocessingLayer
+from stratax.tensorflow.keras2.lookups import HashedCrossing as HashedCrossing
 from stratax.tensorflow.keras2.lookups import Hashing as Hashing
 from stratax.tensorflow.keras2.lookups import IntegerLookup as IntegerLookup
 from stratax.tensorflow.keras2.lookups import StringLookup as StringLookup
