@@ -135,7 +135,11 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
         trainer = _trainer.trainer_of(self)
         if trainer is None and not self.compiled and name in ("predict", "predict_on_batch"):
             trainer = _trainer_of_uncompiled(self)
-        if trainer is None and not has_strategy() and (what := _what_keras_lacks(self, args, kwargs)) is not None:
+        if (
+            trainer is None
+            and not has_strategy()
+            and (what := _what_keras_lacks(self, args, kwargs)) is not None
+        ):
             _warn_of_uncompiled_steps(self, what)
             trainer = _trainer.attach(self, get_strategy())
         if trainer is not None:

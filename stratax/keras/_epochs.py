@@ -20,7 +20,6 @@ from stratax.keras import _weighted
 from stratax.keras._array_pass import ArrayPasses, NumberedArrayPasses
 from stratax.keras._creator import DatasetCreator
 from stratax.keras._dense import as_dense, dense_batches
-from stratax.keras._text import Preparation
 from stratax.seams import keras as seam
 
 
@@ -43,7 +42,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         batches: int | None,
         inner: seam.DataAdapter | None = None,
         origin: Dataset | ArrayPasses | None = None,
-        preparation: Preparation | None = None,
+        preparation: Any = None,
     ) -> None:
         if preparation is not None:
             treedef = preparation.treedef_of(dataset.element_spec)
@@ -67,7 +66,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         steps: int | None,
         shuffle: bool,
         class_weight: object,
-        preparation: Preparation | None = None,
+        preparation: Any = None,
     ) -> "StepAdapter":
         """Make the adapter for what a user gave to `fit`, `evaluate` or `predict`."""
         # Keras' `fit` hands validation data over as an adapter.
@@ -102,9 +101,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         return cls(strategy, dataset, inner.num_batches, inner, arrays, preparation)
 
     @classmethod
-    def _of_dataset(
-        cls, strategy: Strategy, x: Any, class_weight: Any, preparation: Preparation | None
-    ) -> "StepAdapter":
+    def _of_dataset(cls, strategy: Strategy, x: Any, class_weight: Any, preparation: Any) -> "StepAdapter":
         if isinstance(x, DistributedDataset):
             check_strategy(x, strategy)
             if class_weight is not None:
@@ -120,14 +117,10 @@ class StepAdapter(StepInput, seam.DataAdapter):
             dataset.convert_composites(as_dense)
         steps = int(dataset.cardinality())
         origin = x if isinstance(x, Dataset) else None
-        return cls(
-            strategy, dataset, steps if steps >= 0 else None, origin=origin, preparation=preparation
-        )
+        return cls(strategy, dataset, steps if steps >= 0 else None, origin=origin, preparation=preparation)
 
     @classmethod
-    def of_iterable(
-        cls, batches: list[Any], strategy: Strategy, preparation: Preparation | None = None
-    ) -> "StepAdapter":
+    def of_iterable(cls, batches: list[Any], strategy: Strategy, preparation: Any = None) -> "StepAdapter":
         """Make the adapter for a list of global batches of arrays."""
         # On the host, as all input is before it is divided.
         host = jax.tree.map(np.asarray, batches)

@@ -79,8 +79,8 @@ class Trainer:
         self.model = model
         self.strategy = strategy
         self._loops = _Loops(self._make_loop)
-        # By the numbers that batches name them by.
-        self._texts: list[_text.ModelText] = []
+        # What the host computes for a model that takes text; most take none.
+        self._text: Any = None
         # By id, of the variables that the present programs train.
         self._trainable: tuple[int, ...] = ()
 
@@ -178,34 +178,18 @@ class Trainer:
 
     def _with_text(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return a step that gives the model symbols in the place of text."""
-        return step if not self._texts else _text.in_step(self._find_text, step)
+        return step if self._text is None else self._text.in_step(step)
 
-    def _find_text(self, data: PyTree) -> _text.ModelText | None:
-        return next((each for each in self._texts if each.find(data) is not None), None)
-
-    def _text_of(self, x: PyTree) -> _text.ModelText | None:
-        """Return the text that a model takes of an input; None where there is none."""
+    def _prepare(self, x: PyTree) -> tuple[PyTree, Any]:
+        """Return an input, and what the host computes of its text; None where there is none."""
         if isinstance(x, _epochs.StepAdapter) or not _text.takes_text(self.model, x):
-            return None
-        symbols = _text.symbols_of(x, self.model)
-        found = next((each for each in self._texts if each.is_for(symbols)), None)
-        if found is None:
-            # Variables that layers create now belong to the strategy.
-            with enter_contexts(self.strategy, None), seam.without_distribution():
-                found = _text.ModelText(self.model, symbols, len(self._texts))
-            self._texts.append(found)
-            # What was traced had no text, or what layers have learnt since was not known to it.
-            self._loops.clear()
-        return found
-
-    def _preparation(self, x: PyTree) -> tuple[PyTree, _text.Preparation | None]:
-        """Return an input whose text is row numbers, where it is arrays, and what computes with the text."""
-        text = self._text_of(x)
-        if text is None:
             return x, None
-        own, texts = _text.with_rows(x) if _text.is_array_input(x) else (x, {})
-        pads = self.strategy.extended.membership.share.processes > 1 or isinstance(x, DatasetCreator)
-        return own, text.preparation(texts, pads=pads)
+        if self._text is None:
+            from stratax.keras import _model_text
+
+            # What was traced before knows of no text, and of nothing that layers learn later.
+            self._text = _model_text.TextOfModel(self.model, self.strategy, self._loops.clear)
+        return self._text.prepare(x)  # type: ignore[no-any-return]
 
     def _results(self) -> dict[str, Any]:
         return dict(self.model.get_metrics_result())
@@ -240,11 +224,14 @@ class Trainer:
         _check_batch_size(batch_size)
         # As Keras does: the last part, before anything is shuffled.
         if validation_split and validation_data is None:
-            (x, y, sample_weight), validation_data = _text.split((x, y, sample_weight), validation_split)
+            split = seam.array_slicing.train_validation_split
+            if _text.takes_text(self.model, x):
+                from stratax.keras._model_text import split
+            (x, y, sample_weight), validation_data = split((x, y, sample_weight), validation_split)
         verbose = self._choose_verbosity(verbose)
         if isinstance(x, DatasetCreator) and steps_per_epoch:
             workers = workers_of(self.strategy.extended.execution)
-            x = x if workers is None else workers.input_of(self._prepared_creator(x), class_weight)
+            x = x if workers is None else workers.input_of(self._prepare(x)[0], class_weight)
         steps = self._adapter(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
         # Before anything is read: an initial epoch above 0 skips passes.
         steps.begin_training(steps.number_passes(self.model), initial_epoch, steps_per_epoch)
@@ -419,7 +406,7 @@ class Trainer:
 
     def _on_batch(self, name: str, batch: Any, *, reset: bool) -> Any:
         x, *others = batch
-        x, preparation = self._preparation(x)
+        x, preparation = self._prepare(x)
         adapter = _epochs.StepAdapter.of_iterable([(x, *others)], self.strategy, preparation)
         with adapter, _Computing(self, adapter, predicting=name == "predict"):
             if name == "predict":
@@ -446,7 +433,7 @@ class Trainer:
         shuffle: bool,
         class_weight: object,
     ) -> "_epochs.StepAdapter":
-        x, preparation = self._preparation(x)
+        x, preparation = self._prepare(x)
         return _epochs.StepAdapter.of_input(
             self.strategy,
             x,
@@ -457,15 +444,6 @@ class Trainer:
             shuffle=shuffle,
             class_weight=class_weight,
             preparation=preparation,
-        )
-
-    def _prepared_creator(self, creator: DatasetCreator) -> DatasetCreator:
-        """Return a creator of datasets whose text is prepared where they are read."""
-        _, preparation = self._preparation(creator)
-        if preparation is None:
-            return creator
-        return DatasetCreator(
-            _text.PreparedCreator(creator.dataset_fn, preparation), creator.input_options
         )
 
     def build(self, adapter: Any, *, predicting: bool) -> None:
@@ -500,11 +478,8 @@ class Trainer:
 
     def _seen_by_layers(self, batch: PyTree) -> Any:
         """Return a replica's part of a batch, where it divides, as layers see it: some have a state for its rows."""
-        return self._with_symbols(self._part_of_replica(batch))
-
-    def _with_symbols(self, batch: PyTree) -> Any:
-        text = self._find_text(batch)
-        return batch if text is None else text.symbolic(batch)
+        part = self._part_of_replica(batch)
+        return part if self._text is None else self._text.symbolic(part)
 
     def _part_of_replica(self, batch: PyTree) -> Any:
         count = self.strategy.num_replicas_in_sync

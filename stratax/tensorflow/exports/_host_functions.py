@@ -1,7 +1,7 @@
 """The functions that the host's part of an export may call: no others are ever looked up (export layer).
 
 Each has the name that it has in TensorFlow below `tf`, by which a SavedModel has it, and is computed here by the
-function that `Dataset.map` calls: with NumPy, on the host.
+function that `Dataset.map` calls: with NumPy, on the host. `TEXT_IDS` is what a layer of text computes in one call.
 """
 
 import functools
@@ -12,6 +12,7 @@ from typing import Any
 from stratax.base.shown import shown
 from stratax.errors import DataLossError
 
+TEXT_IDS = "keras.layers.TextVectorization"
 # By module: what a function is called in TensorFlow, and there.
 _MADE_IN = {
     "stratax.data.elements._sparse": {
@@ -245,6 +246,9 @@ _MADE_IN = {
         "strings.to_hash_bucket_strong": "to_hash_bucket_strong",
         "strings.to_number": "to_number",
         "strings.upper": "upper",
+    },
+    "stratax.tensorflow.ops.text.vectorized": {
+        TEXT_IDS: "text_ids",
     },
     "stratax.tensorflow.ops.text.unicode": {
         "strings.unicode_decode": "unicode_decode",

@@ -13,7 +13,7 @@ import numpy as np
 
 from stratax.base.bounds import check_bytes
 from stratax.export.parts import leaves_in
-from stratax.tensorflow.exports._host_functions import function_named
+from stratax.tensorflow.exports._host_functions import TEXT_IDS, function_named
 
 # What no element is larger than.
 _ITEM = 8
@@ -110,6 +110,14 @@ def _to_target(given: Arguments) -> list[int]:
     return _images(given["image"], [given["target_height"], given["target_width"]])
 
 
+def _measure_text(given: Arguments) -> list[int]:
+    texts, widths = np.asarray(given["texts"], object).reshape(-1), given.get("ngrams") or (1,)
+    if given.get("length") is not None:
+        return [len(texts), *_of(given["length"])]
+    # Each text has at most as many terms as bytes, and its row is as long as the longest.
+    return [len(texts), len(widths), max((len(each) for each in texts if isinstance(each, bytes)), default=0)]
+
+
 _SIZES: Mapping[str, Callable[[Arguments], list[int]]] = {
     "broadcast_to": lambda given: _of(given["shape"]),
     "fill": lambda given: _of(given["dims"]),
@@ -123,6 +131,7 @@ _SIZES: Mapping[str, Callable[[Arguments], list[int]]] = {
     "one_hot": lambda given: [np.size(given["indices"]), *_of(given["depth"])],
     "pad": _measure_pad,
     "repeat": _measure_repeat,
+    TEXT_IDS: _measure_text,
     "tile": _measure_tile,
     "strings.ngrams": lambda given: [np.size(given["data"]), sum(_of(given["ngram_width"]))],
     **dict.fromkeys(

@@ -7,6 +7,7 @@ import numpy as np
 
 from stratax.data import FixedLenFeature, FixedLenSequenceFeature, SparseTensor, VarLenFeature
 from stratax.export.parts import TensorInfo, leaves_in
+from stratax.tensorflow.exports._host_functions import TEXT_IDS
 from stratax.tensorflow.exports._host_plan import (
     GET_ITEM,
     MAP,
@@ -17,6 +18,10 @@ from stratax.tensorflow.exports._host_plan import (
     refs_in,
     replace_leaves,
 )
+
+# As Keras has it, by what TensorFlow finds it.
+PUNCTUATION = r"[!\"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~']"
+_COLUMN = 2
 
 
 class Replay:
@@ -62,10 +67,45 @@ class Replay:
             return table.lookup(
                 keys if keys.dtype == table.key_dtype else self._tf.cast(keys, table.key_dtype)
             )
+        if call.function == TEXT_IDS:
+            return self._text_ids(*args, **kwargs)
         function = self._tf
         for part in call.function.split("."):
             function = getattr(function, part)
         return function(*args, **kwargs)
+
+    def _text_ids(
+        self,
+        texts: Any,
+        table: Any,
+        standardize: str | None = None,
+        split: str | None = None,
+        ngrams: Any = None,
+        length: int | None = None,
+        counts: str | None = None,
+    ) -> Any:
+        """Return what `ops.text.vectorized.text_ids` does, of TensorFlow's functions."""
+        tf = self._tf
+        texts = texts[..., 0] if texts.shape.rank == _COLUMN else texts
+        if standardize in ("lower", "lower_and_strip_punctuation"):
+            texts = tf.strings.lower(texts)
+        if standardize in ("strip_punctuation", "lower_and_strip_punctuation"):
+            texts = tf.strings.regex_replace(texts, PUNCTUATION, "")
+        if split is None:
+            rows = tf.RaggedTensor.from_tensor(texts[:, None])
+        else:
+            rows = (
+                tf.strings.split(texts) if split == "whitespace" else tf.strings.unicode_split(texts, "UTF-8")
+            )
+        if ngrams is not None:
+            rows = tf.strings.ngrams(rows, tuple(ngrams), separator=" ")
+        ids = tf.ragged.map_flat_values(table.lookup, rows)
+        if counts is None:
+            return ids.to_tensor(0, shape=[None, length])
+        # Ids below 0 have no place.
+        found = tf.ragged.map_flat_values(lambda each: tf.one_hot(each, length, dtype=tf.int64), ids)
+        made = tf.reduce_sum(found, axis=1)
+        return tf.minimum(made, 1) if counts in ("multi_hot", "one_hot") else made
 
     def _map_rows(self, body: CallPlan, call: Call, values: Mapping[str, Any]) -> Any:
         names = list(body.gives)

@@ -40,6 +40,7 @@ TEXT = DType(np.dtype(object))
 _BLANKS = (b"0", b"")
 # Sizes that are not known, in two trials: what differs between them is not known either.
 _TRIALS = tuple(zip((11, 17, 23, 31, 41, 47), (13, 19, 29, 37, 43, 53), strict=True))
+_OF_32_BITS = {"int64": "int32", "uint64": "uint32", "float64": "float32"}
 # How wide rows are in trials whose width depends on the data.
 _WIDTHS = (7, 9)
 
@@ -113,9 +114,7 @@ class Plan:
                 known[which] = np.asarray(function(*map(value_of, refs)))
             return known[which]
 
-        return {
-            key: fitting(value_of(("call", key)), dtype) for key, (dtype, _) in self._wanted.items()
-        }
+        return {key: fitting(value_of(("call", key)), dtype) for key, (dtype, _) in self._wanted.items()}
 
 
 class Trace:
@@ -264,7 +263,11 @@ class Trace:
 
         def blank_of(each: Any, trial: int, blank: bytes) -> Any:
             if isinstance(each, BatchText):
-                made = each.blanks[trial] if each.blanks else np.full(self._trial_shape(each.shape, trial), blank, object)
+                made = (
+                    each.blanks[trial]
+                    if each.blanks
+                    else np.full(self._trial_shape(each.shape, trial), blank, object)
+                )
                 return made if blank == _BLANKS[0] else np.full(made.shape, blank, object)
             if isinstance(each, LayerText):
                 return each.function(*(blank_of(number, trial, blank) for number in each.numbers))
@@ -536,12 +539,14 @@ def _is_text(value: object) -> bool:
 
 
 def _or_text(original: Callable[..., bool]) -> Callable[..., bool]:
-    """Have text be a tensor, which layers take."""
+    """Have text be a tensor, which layers take, and arrays of the host that a layer leaves as they are."""
 
     @functools.wraps(original)
     def is_backend_tensor_or_symbolic(x: Any, allow_none: bool | None = None) -> bool:
         # Where Keras says False, it goes on with the dtype of an array of JAX.
-        return original(x, allow_none=bool(allow_none)) or (allow_none is not False and _is_text(x))
+        return original(x, allow_none=bool(allow_none)) or (
+            allow_none is not False and (_is_text(x) or isinstance(x, np.ndarray))
+        )
 
     return is_backend_tensor_or_symbolic
 
@@ -571,18 +576,23 @@ def _with_text(original: Callable[..., Any]) -> Callable[..., Any]:
         for each, value, text in zip(own, flat_inputs, is_text, strict=True):
             if value is not None and text != _is_symbolic_text(each):
                 _refuse_kind(each, value, is_text=text)
-        if not any(map(_is_symbolic_text, own)):
+        if any(value is None for value in flat_inputs):
             return original(self, flat_inputs)
         return [
-            _of_rank(_as_tensor(value), each)
-            if _is_symbolic_text(each) and value is not None
-            else value
-            if value is None
-            else keras.ops.convert_to_tensor(value, dtype=each.dtype, sparse=each.sparse)
+            _of_rank(_as_tensor(value), each) if _is_symbolic_text(each) else _as_number_of(each, value)
             for value, each in zip(flat_inputs, own, strict=True)
         ]
 
     return convert
+
+
+def _as_number_of(own: Any, value: Any) -> Any:
+    """Return an input of numbers as an array of JAX; one of the step stays that, as which the host knows it."""
+    # Without JAX' warning that it has no int64 by default.
+    kind = own.dtype if jax.config.jax_enable_x64 else _OF_32_BITS.get(own.dtype, own.dtype)  # type: ignore[attr-defined]
+    if isinstance(value, jax.Array) and value.dtype == kind and not own.sparse:
+        return value
+    return keras.ops.convert_to_tensor(value, dtype=kind, sparse=own.sparse)
 
 
 def _refuse_kind(own: Any, value: Any, *, is_text: bool) -> NoReturn:
@@ -590,8 +600,8 @@ def _refuse_kind(own: Any, value: Any, *, is_text: bool) -> NoReturn:
     how = "tf.strings.to_number" if is_text else "tf.strings.as_string"
     made = "keras.Input(shape, dtype='string')" if is_text else "keras.Input(shape)"
     raise BadTypeError(
-        f"Input {own.name!r} of a model takes {wanted}. Expected: dtype={own.dtype!r}. Received: {shown(value)}. Convert "
-        f"it, with {how} for instance, or make the input with {made}."
+        f"Input {own.name!r} of a model takes {wanted}. Expected: dtype={own.dtype!r}. Received: {shown(value)}. "
+        f"Convert it, with {how} for instance, or make the input with {made}."
     )
 
 
@@ -646,9 +656,8 @@ def _spec(
     leaves = keras.tree.flatten((args, kwargs))
     # Text of a batch, too: a layer may be built while a model is traced, or called with values.
     texts = [place for place, each in enumerate(leaves) if _is_symbolic_text(each) or _is_text(each)]
-    plan = make_plan()
-    found: list[int] = []
-    if not texts and plan is None:
+    if not texts and make_plan() is None:
+        found: list[int] = []
         with labels.look_up_by(_look_up, apply):
             return _marked(original(_giving_numbers(fn, found), *args, **kwargs), found), None
     own_args, own_kwargs = keras.tree.map_structure(
@@ -656,32 +665,48 @@ def _spec(
     )
     specs: list[Any] = []
     for width in _WIDTHS:
-        plan = make_plan()
-        found, traces = [], list[Trace]()
-
-        def with_symbols(
-            *given_args: Any,
-            trace: Trace = Trace(plan, width=width),  # noqa: B008
-            **given_kwargs: Any,
-        ) -> Any:
-            traces.append(trace)
-            given = keras.tree.flatten((given_args, given_kwargs))
-            for place, each in enumerate(given):
-                if place in texts:
-                    given[place] = trace.feature(place, each.shape)
-                elif isinstance(each, jax.core.Tracer):
-                    trace.note_number(place, each)
-            filled_args, filled_kwargs = keras.tree.pack_sequence_as((given_args, given_kwargs), given)
-            with trace.entered():
-                return _giving_numbers(fn, found)(*filled_args, **filled_kwargs)
-
-        specs.append(_marked(original(with_symbols, *own_args, **own_kwargs), found))
+        trial = _Trial(fn, texts, make_plan(), width)
+        specs.append(_marked(original(trial, *own_args, **own_kwargs), trial.found))
         # Once more where a width depends on the data, to see which sizes follow from it.
-        if not any(trace.has_widths for trace in traces):
-            break
-    if len(specs) == 1:
-        return specs[0], plan
-    return keras.tree.map_structure(of_both, *specs), plan
+        if not trial.has_widths:
+            return specs[0], trial.plan
+    return keras.tree.map_structure(of_both, *specs), trial.plan
+
+
+class _Trial:
+    """A function with symbols in the places of text, as often as it is called to find out what it gives.
+
+    Args:
+        fn: The function.
+        texts: Which of its arguments are text.
+        plan: Takes what the host computes; None where nobody wants to know.
+        width: How wide rows are whose width depends on the data.
+
+    Attributes:
+        plan: The same.
+        found: Which of its results are text.
+        has_widths: Whether there are such rows.
+    """
+
+    def __init__(self, fn: Callable[..., Any], texts: Sequence[int], plan: Plan | None, width: int) -> None:
+        self._fn, self._texts, self._width = fn, texts, width
+        self.plan = plan
+        self.found: list[int] = []
+        self.has_widths = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        trace = Trace(self.plan, width=self._width)
+        given = keras.tree.flatten((args, kwargs))
+        for place, each in enumerate(given):
+            if place in self._texts:
+                given[place] = trace.feature(place, each.shape)
+            elif isinstance(each, jax.core.Tracer):
+                trace.note_number(place, each)
+        own_args, own_kwargs = keras.tree.pack_sequence_as((args, kwargs), given)
+        with trace.entered():
+            made = _giving_numbers(self._fn, self.found)(*own_args, **own_kwargs)
+        self.has_widths = self.has_widths or trace.has_widths
+        return made
 
 
 def _as_number(text: Any) -> keras.KerasTensor:

@@ -133,9 +133,7 @@ def encode_ids(
     return counts if weights is None else (counts * weights).astype(keras.backend.floatx())
 
 
-def encode_in_model(
-    ids: Any, mode: str, depth: int, dtype: str, weights: np.ndarray | None = None
-) -> Any:
+def encode_in_model(ids: Any, mode: str, depth: int, dtype: str, weights: np.ndarray | None = None) -> Any:
     """Return what becomes of ids that a step is given, as :func:`encode_ids`.
 
     Args:
@@ -223,7 +221,14 @@ class Vocabulary:
             return self.oov_start
         if not self.is_hashed:
             return self.oov_start + np.array(terms, np.int64) % self.num_oov
-        return self.oov_start + buckets(as_texts(np.array([*terms, None], object)[:-1]), self.num_oov, self.salt)
+        return self.oov_start + buckets(
+            as_texts(np.array([*terms, None], object)[:-1]), self.num_oov, self.salt
+        )
+
+    def table(self, key_dtype: Any) -> StaticHashTable:
+        """Return a table of the terms' ids."""
+        ids = KeyValueTensorInitializer(list(self.places), list(self.places.values()), key_dtype, np.int64)
+        return StaticHashTable(ids, self.oov_start if self.num_oov == 1 else _OTHER)
 
     def recorded(self, values: Any, key_dtype: Any) -> Any:
         """Return the ids of terms by functions of `tf`, which an export can call, and a program for numbers.
@@ -232,12 +237,7 @@ class Vocabulary:
             values: A value of the host, or an array of a program.
             key_dtype: The dtype of terms.
         """
-        keys = list(self.places)
-        table = StaticHashTable(
-            KeyValueTensorInitializer(keys, list(self.places.values()), key_dtype, np.int64),
-            self.oov_start if self.num_oov == 1 else _OTHER,
-        )
-        ids = table.lookup(values)
+        ids = self.table(key_dtype).lookup(values)
         if self.num_oov < 2:
             return ids
         if self.is_hashed:
@@ -301,7 +301,12 @@ class _Lookup(HostLayer):
             )
         self.max_tokens, self.num_oov_indices, self.output_mode = max_tokens, num_oov_indices, mode
         self.mask_token, self.oov_token, self.invert = mask_token, oov_token, invert
-        self.pad_to_max_tokens, self.oov_method, self.salt, self.sparse = pad_to_max_tokens, oov_method, salt, False
+        self.pad_to_max_tokens, self.oov_method, self.salt, self.sparse = (
+            pad_to_max_tokens,
+            oov_method,
+            salt,
+            False,
+        )
         self.vocabulary_dtype = "string" if self._is_text else "int64"
         self._known = _Known()
         self.reset_state()
@@ -486,7 +491,7 @@ class _Lookup(HostLayer):
             wanted = ("text", "dtype='string'") if self._is_text else ("whole numbers", "dtype='int64'")
             raise BadTypeError(
                 f"{type(self).__name__} {self.name!r} numbers {wanted[0]}. Expected: an input of {wanted[1]}. "
-                f"Received: {shown(values)}. Convert it, with tf.strings.as_string or tf.strings.to_number for instance."
+                f"Received: {shown(values)}. Convert it, with tf.strings.as_string or to_number for instance."
             )
         return values
 
@@ -843,8 +848,15 @@ class HashedCrossing(HostLayer, keras.layers.HashedCrossing):
             raise BadArgumentError(
                 f"`HashedCrossing` should be called on at least two inputs. Received: inputs={shown(inputs)}"
             )
-        shapes = [tuple(getattr(each, "shape", np.shape(each))) for each in inputs]
-        if len(shapes[0]) > 2 or (len(shapes[0]) == 2 and shapes[0][1] != 1) or len(set(shapes)) > 1:
+        shapes = [tuple(each.shape if hasattr(each, "shape") else np.shape(each)) for each in inputs]
+        # A size that is not known yet may be any.
+        known = [{size for size in sizes if isinstance(size, int)} for sizes in zip(*shapes, strict=False)]
+        if (
+            len(shapes[0]) > 2
+            or len(set(map(len, shapes))) > 1
+            or any(len(sizes) > 1 for sizes in known)
+            or known[1:] not in ([], [{1}])
+        ):
             raise BadArgumentError(
                 "All `HashedCrossing` inputs should have one shape, `()`, `(batch_size)` or `(batch_size, 1)`. "
                 f"Received: inputs of shapes {shapes}."
@@ -865,7 +877,8 @@ class HashedCrossing(HostLayer, keras.layers.HashedCrossing):
             ids = on_host(_Crosses(self.num_bins), *inputs, name=self.name, gives=np.int64)
         else:
             columns = [each if len(each.shape) == 2 else expand_dims(each, -1) for each in inputs]
-            ids = sparse_to_dense(sparse.cross_hashed(columns, self.num_bins))
+            # As many as a row has crosses, which is one: nobody knows it of a SparseTensor.
+            ids = sparse_to_dense(sparse.cross_hashed(columns, self.num_bins))[:, :1]
             ids = ids if len(inputs[0].shape) == 2 else ids[:, 0]
         return encode_in_model(ids, self.output_mode, self.num_bins, keras.backend.floatx())
 

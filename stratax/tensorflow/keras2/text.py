@@ -17,6 +17,7 @@ from stratax.tensorflow.keras2 import layer_text
 from stratax.tensorflow.keras2.lookups import HostLayer, StringLookup, Vocabulary, batches_of
 from stratax.tensorflow.ops.text import vectorized
 
+
 class TextVectorization(HostLayer, keras.layers.TextVectorization):
     """Makes numbers of texts: standardised, split, and looked up, as `tf.keras.layers.TextVectorization`, on the host.
 
@@ -63,7 +64,8 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
         super().__init__(name=name, **kwargs)
         if not callable(standardize) and standardize not in vectorized.STANDARDS:
             raise BadArgumentError(
-                f"standardize is a function or one of {list(vectorized.STANDARDS)}. Received: standardize={shown(standardize)}."
+                f"standardize is a function or one of {list(vectorized.STANDARDS)}. Received: "
+                f"standardize={shown(standardize)}."
             )
         if not callable(split) and split not in vectorized.SPLITS:
             raise BadArgumentError(
@@ -161,7 +163,9 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
             )
         mode = self._lookup.output_mode
         if mode != "int":
-            result: Any = TextCounts(self._ids(pads=False), self._lookup._depth(), mode)(np.atleast_1d(values))
+            result: Any = TextCounts(self._ids(pads=False), self._lookup._depth(), mode)(
+                np.atleast_1d(values)
+            )
             weights = self._lookup._known.weights
             if mode == "tf_idf":
                 result = (result * weights).astype(keras.backend.floatx())
@@ -219,13 +223,16 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
                 f"A function that splits texts is no part of an export. Expected: split='whitespace' or 'character'. "
                 f"Received: split={shown(self.split)} of {self.name!r}."
             )
+        if mode == "int" and self.output_sequence_length is None:
+            raise BadTypeError(
+                "The program of an export has arrays of known sizes. Expected: TextVectorization with "
+                f"output_sequence_length. Received: None, of {self.name!r}. Give it a length."
+            )
         if callable(self.standardize):
             inputs = self.standardize(inputs)
         made = vectorized.text_ids(
             inputs,
-            np.array([*ids.vocabulary.places, None], object)[:-1],
-            np.fromiter(ids.vocabulary.places.values(), np.int64),
-            other=ids.vocabulary.oov_start,
+            ids.vocabulary.table(np.dtype(object)),
             standardize=None if callable(self.standardize) else self.standardize,
             split=self.split,
             ngrams=self._rows().widths,
@@ -354,9 +361,7 @@ class TextIds:
         if texts.ndim > 1:
             raise BadArgumentError(f"Expected texts in one dimension. Received: the shape {texts.shape}.")
         rows = self._rows(texts.ravel())
-        # In one piece: each call of the vocabulary costs something.
-        ids = self.vocabulary(np.array([*(term for row in rows for term in row), None], object)[:-1])
-        return np.split(ids, np.cumsum([len(row) for row in rows])[:-1]) if rows else []
+        return vectorized.divided(self.vocabulary(vectorized.joined(rows)), rows)
 
     def __call__(self, texts: np.ndarray) -> np.ndarray:
         """Return the ids of texts, filled up with 0 to one length."""

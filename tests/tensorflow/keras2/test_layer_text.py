@@ -1,8 +1,5 @@
 """Models whose inputs are text, and layers that make text of numbers, which hash it or look it up."""
 
-import concurrent.futures
-import sys
-
 import numpy as np
 import pytest
 
@@ -117,21 +114,3 @@ def test_text_that_stays_text_is_refused():
 
     with pytest.raises(BadTypeError, match="becomes a number before the layer returns it"):
         made(Shown(), "int32")
-
-
-def test_threads_that_number_texts_at_once_give_each_one_its_own():
-    # Keras is given what Keras 2 had by the first use of its names.
-    assert tf.keras.Model
-    from stratax.tensorflow.keras2 import layer_text
-
-    words = np.array([b"word %d" % index for index in range(4000)], object)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            first, *others = pool.map(layer_text.number_texts, [words] * 8)
-    finally:
-        sys.setswitchinterval(interval)
-    assert len(np.unique(first)) == len(words)
-    for other in others:
-        np.testing.assert_array_equal(other, first)

@@ -62,7 +62,7 @@ def test_a_vocabulary_can_stand_in_a_file(tmp_path):
         (
             lambda: layers.StringLookup(vocabulary=["a"])(keras.Input((1,))),
             errors.BadTypeError,
-            r"dataset\.map",
+            "takes an input of dtype='string'",
         ),
         (lambda: layers.StringLookup(output_mode="x"), errors.BadArgumentError, "output_mode is one of"),
         (

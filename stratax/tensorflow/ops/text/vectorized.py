@@ -29,9 +29,7 @@ SPLITS: dict[Any, Callable[[bytes], list[bytes]]] = {
 @recordable
 def text_ids(
     texts: TensorLike,
-    terms: np.ndarray,
-    ids: np.ndarray,
-    other: int = 1,
+    table: Any,
     standardize: str | None = None,
     split: str | None = None,
     ngrams: Sequence[int] | None = None,
@@ -42,9 +40,7 @@ def text_ids(
 
     Args:
         texts: Texts in one dimension, or in two of which the last has size 1.
-        terms: The terms, `bytes`.
-        ids: Their ids, as many; those below 0 are left out of counts.
-        other: The id of all other terms.
+        table: A table of `tf.lookup` from terms to ids; those below 0 are left out of counts.
         standardize: What is done with texts first: a key of `STANDARDS`.
         split: How they are split: a key of `SPLITS`.
         ngrams: How many neighbouring words make a term; None for one.
@@ -57,9 +53,18 @@ def text_ids(
     array = np.asarray(as_array(texts))
     array = array[..., 0] if array.ndim > 1 else array
     rows = split_rows([STANDARDS[standardize](text) for text in array.tolist()], split, ngrams)
-    places = dict(zip(terms.tolist(), ids.tolist(), strict=True))
-    found = [np.array([places.get(term, other) for term in row], np.int64) for row in rows]
+    found = divided(np.asarray(table.lookup(joined(rows))), rows)
     return padded(found, length) if counts is None else counted(found, int(length or 0), counts)
+
+
+def joined(rows: list[list[bytes]]) -> np.ndarray:
+    """Return the terms of all rows in one array, as what looks them up takes them: each call costs something."""
+    return np.array([*(term for row in rows for term in row), None], object)[:-1]
+
+
+def divided(ids: np.ndarray, rows: list[list[bytes]]) -> list[np.ndarray]:
+    """Return the ids of each row, of those of all."""
+    return np.split(ids, np.cumsum([len(row) for row in rows])[:-1]) if rows else []
 
 
 def split_rows(texts: list[bytes], split: str | None, widths: Sequence[int] | None) -> list[list[bytes]]:
