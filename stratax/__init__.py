@@ -33,7 +33,7 @@ _providers.provide("the host's part of exports", "stratax.tensorflow.exports.hos
 _providers.provide("SavedModels of TensorFlow", "stratax.tensorflow.saved_models.serving")
 _providers.provide("columns of exports", "stratax.tensorflow.feature_column._exported")
 _providers.provide("calls with ragged operands", "stratax.tensorflow.ops.arrays._ragged_operands")
-_providers.provide("text in models", "stratax.tensorflow.keras2.layer_text")
+_providers.provide("text in models", "stratax.tensorflow.keras2.text_models")
 _providers.provide("calls with symbolic tensors", "stratax.tensorflow.keras2.symbolic_calls")
 
 if _os.environ.get("STRATAX_SIMULATE", "").strip():

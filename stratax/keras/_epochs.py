@@ -46,7 +46,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
     ) -> None:
         if preparation is not None:
             treedef = preparation.treedef_of(dataset.element_spec)
-            dataset = dataset.prepared_by(preparation, treedef, preparation.most_at_once)
+            dataset = dataset.with_preparation(preparation, treedef, preparation.most_at_once)
         self._preparation = preparation
         super().__init__(strategy, dataset, batches)
         self._inner = inner

@@ -21,7 +21,7 @@ from stratax.distribute import InputContext, Strategy
 from stratax.distribute.input import Padded, PreparedDataset
 from stratax.distribute.replicas import enter_contexts
 from stratax.keras._creator import DatasetCreator
-from stratax.keras._text import TEXT, features_of, is_spec, is_text, np_dtype
+from stratax.keras._text import KINDS, TEXT, features_of
 from stratax.seams import keras as seam
 from stratax.seams.keras_text import text_in_models
 
@@ -29,6 +29,24 @@ from stratax.seams.keras_text import text_in_models
 _PREPARED = "stratax.text"
 # Keys of its parts.
 _NUMBERS, _MADE, _ROWS = "numbers", "made", "rows"
+
+
+def is_text(value: object) -> bool:
+    """Return whether something is an array of text, or describes one."""
+    dtype = getattr(value, "dtype", None)
+    return getattr(_dtype_of(dtype), "kind", "") in KINDS or str(dtype) in ("str", TEXT)
+
+
+def _dtype_of(dtype: Any) -> Any:
+    """Return a dtype as NumPy has it; None for what it has not."""
+    try:
+        return None if dtype is None else np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
+    except TypeError:
+        return None
+
+
+def _is_spec(value: object) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
 class TextOfModel:
@@ -71,21 +89,21 @@ class TextOfModel:
     def in_step(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Have a step be given symbols in the place of text."""
 
-        def with_symbols(data: Any) -> Any:
+        def with_symbols(data: PyTree) -> Any:
             text = self._find(data)
             if text is None:
                 return step(data)
-            with text.given(data) as own:
+            with text.give(data) as own:
                 return step(own)
 
         return with_symbols
 
-    def symbolic(self, data: Any) -> Any:
+    def symbolic(self, data: PyTree) -> Any:
         """Return a batch of descriptions with symbolic tensors in the place of its prepared part."""
         text = self._find(data)
         return data if text is None else text.symbolic(data)
 
-    def _find(self, data: Any) -> "ModelText | None":
+    def _find(self, data: PyTree) -> "ModelText | None":
         return next((each for each in self._texts if each.find(data) is not None), None)
 
 
@@ -134,13 +152,13 @@ class ModelText:
         is_texts = [is_text(each) for each in self.leaves]
         return Preparation(self.plan, self._key, self.treedef, is_texts, texts, pads=pads)
 
-    def find(self, data: Any) -> dict[str, Any] | None:
+    def find(self, data: PyTree) -> dict[str, Any] | None:
         """Return the prepared part of a batch; None where it has none of this."""
         x = features_of(data)
         return x.get(self._key) if isinstance(x, dict) else None
 
     @contextlib.contextmanager
-    def given(self, data: Any) -> Iterator[Any]:
+    def give(self, data: PyTree) -> Iterator[Any]:
         """Give a prepared batch with symbols in the place of text, while a step is traced."""
         found = self.find(data) or {}
         made = {key: _array_of(each) for key, each in found[_MADE].items()}
@@ -159,7 +177,7 @@ class ModelText:
         ]
         return numbers, shapes
 
-    def symbolic(self, data: Any) -> Any:
+    def symbolic(self, data: PyTree) -> Any:
         """Return a batch of descriptions with symbolic tensors in the place of its prepared part."""
         numbers, shapes = self._numbers_and_shapes(self.find(data) or {})
         tensors = [
@@ -169,11 +187,11 @@ class ModelText:
         return _with_features(data, self.treedef.unflatten(tensors))
 
 
-def _array_of(value: Any) -> Any:
+def _array_of(value: PyTree) -> Any:
     return value.array if isinstance(value, Padded) else value
 
 
-def _with_features(data: Any, x: Any) -> Any:
+def _with_features(data: PyTree, x: PyTree) -> Any:
     return (x, *data[1:]) if isinstance(data, list | tuple) else x
 
 
@@ -226,7 +244,7 @@ class Preparation:
         made = {key: np.stack([batch[key] for batch in batches]) for key in self._plan.keys}
         return jax.tree.flatten(self._part(data, columns, made))
 
-    def _part(self, data: Any, columns: list[Any], made: dict[str, Any]) -> Any:
+    def _part(self, data: PyTree, columns: list[Any], made: dict[str, Any]) -> Any:
         """Return a batch with what a step takes in the place of its features."""
         if self._pads:
             fills = {key: self._plan.fill(key) for key in made}
@@ -241,7 +259,7 @@ class Preparation:
             part[_ROWS] = np.zeros(columns[0].shape[:2], np.uint8)  # type: ignore[assignment]
         return _with_features(data, {self._key: part})
 
-    def treedef_of(self, spec: Any) -> Any:
+    def treedef_of(self, spec: PyTree) -> Any:
         """Return the structure of a prepared element; None where that of elements is not known.
 
         Args:
@@ -249,18 +267,18 @@ class Preparation:
         """
         if spec is None:
             return None
-        blank = jax.tree.map(lambda _: np.zeros((1, 1)), spec, is_leaf=is_spec)
+        blank = jax.tree.map(lambda _: np.zeros((1, 1)), spec, is_leaf=_is_spec)
         data = tuple(blank) if isinstance(blank, list) else blank
         columns = jax.tree.leaves(features_of(data))
         return jax.tree.structure(self._part(data, columns, dict.fromkeys(self._plan.keys, np.zeros(()))))
 
-    def of_batch(self, batch: Any) -> Any:
+    def of_batch(self, batch: PyTree) -> Any:
         """Return a batch, prepared."""
         leaves, treedef = jax.tree.flatten(batch)
         made, own = self([np.asarray(leaf)[None] for leaf in leaves], 1, treedef)
         return jax.tree.unflatten(own, [leaf[0] for leaf in made])
 
-    def _columns(self, x: Any) -> list[np.ndarray]:
+    def _columns(self, x: PyTree) -> list[np.ndarray]:
         if jax.tree.structure(x) != jax.tree.structure(self._names):
             raise errors.DataError(
                 "A batch has other features than those that the model was looked at with. Expected: features like "
@@ -307,7 +325,7 @@ class PreparedCreator:
         return made
 
 
-def symbols_of(x: Any, model: Any) -> Any:
+def symbols_of(x: PyTree, model: Any) -> Any:
     """Return symbolic tensors for the features of what `fit` and its like are given.
 
     Args:
@@ -318,25 +336,27 @@ def symbols_of(x: Any, model: Any) -> Any:
         BadTypeError: A feature is sparse or ragged, or has no known number of dimensions.
     """
 
-    def symbol(each: Any) -> keras.KerasTensor:
+    def symbol(each: PyTree) -> keras.KerasTensor:
         shape = getattr(each, "shape", None)
         known = None if shape is None or getattr(shape, "rank", 0) is None else tuple(shape)
-        if known is None or not known or not is_spec(each):
+        if known is None or not known or not _is_spec(each):
             raise errors.BadTypeError(
                 "A model with text takes batches of dense arrays. Expected: components of known numbers of dimensions, "
                 f"of which the first is the batch's. Received: {shown(each)}. Use to_tensor, to_dense or ensure_shape "
                 "in dataset.map, and batch."
             )
-        dtype = TEXT if is_text(each) else keras.backend.standardize_dtype(np_dtype(each.dtype) or each.dtype)
+        dtype = (
+            TEXT if is_text(each) else keras.backend.standardize_dtype(_dtype_of(each.dtype) or each.dtype)
+        )
         return keras.KerasTensor((None, *known[1:]), dtype)
 
     if isinstance(x, DatasetCreator):
         x = x(InputContext())
     if is_array_input(x):
-        return jax.tree.map(symbol, x, is_leaf=is_spec)
+        return jax.tree.map(symbol, x, is_leaf=_is_spec)
     spec = getattr(x, "element_spec", None)
     if spec is not None:
-        return jax.tree.map(symbol, features_of(spec), is_leaf=is_spec)
+        return jax.tree.map(symbol, features_of(spec), is_leaf=_is_spec)
     inputs = getattr(seam.functional_of(model), "_inputs_struct", None)
     if inputs is None:
         raise errors.BadTypeError(
@@ -364,14 +384,14 @@ def split(arrays: PyTree, validation_split: float) -> tuple[PyTree, PyTree]:
     """
     rows, texts = with_rows(arrays)
 
-    def restored(part: PyTree) -> PyTree:
+    def restore(part: PyTree) -> PyTree:
         leaves, treedef = jax.tree.flatten(part)
         return treedef.unflatten(
             [texts[place][np.asarray(leaf)] if place in texts else leaf for place, leaf in enumerate(leaves)]
         )
 
     first, second = seam.array_slicing.train_validation_split(rows, validation_split=validation_split)
-    return restored(first), restored(second)
+    return restore(first), restore(second)
 
 
 def is_array_input(x: object) -> bool:

@@ -79,8 +79,9 @@ class Trainer:
         self.model = model
         self.strategy = strategy
         self._loops = _Loops(self._make_loop)
-        # What the host computes for a model that takes text; most take none.
+        # What the host computes for a model that takes text, and whether it is known that it takes none.
         self._text: Any = None
+        self._is_numeric = False
         # By id, of the variables that the present programs train.
         self._trainable: tuple[int, ...] = ()
 
@@ -182,11 +183,14 @@ class Trainer:
 
     def _prepare(self, x: PyTree) -> tuple[PyTree, Any]:
         """Return an input, and what the host computes of its text; None where there is none."""
-        if isinstance(x, _epochs.StepAdapter) or not _text.takes_text(self.model, x):
+        if isinstance(x, _epochs.StepAdapter):
             return x, None
-        if self._text is None:
-            from stratax.keras import _model_text
+        if not _text.takes_text(self.model, x):
+            self._is_numeric = seam.functional_of(self.model) is not None
+            return x, None
+        from stratax.keras import _model_text
 
+        if self._text is None:
             # What was traced before knows of no text, and of nothing that layers learn later.
             self._text = _model_text.TextOfModel(self.model, self.strategy, self._loops.clear)
         return self._text.prepare(x)  # type: ignore[no-any-return]
@@ -227,7 +231,9 @@ class Trainer:
             split = seam.array_slicing.train_validation_split
             if _text.takes_text(self.model, x):
                 from stratax.keras._model_text import split
-            (x, y, sample_weight), validation_data = split((x, y, sample_weight), validation_split)
+            (x, y, sample_weight), validation_data = split(
+                (x, y, sample_weight), validation_split=validation_split
+            )
         verbose = self._choose_verbosity(verbose)
         if isinstance(x, DatasetCreator) and steps_per_epoch:
             workers = workers_of(self.strategy.extended.execution)
@@ -433,7 +439,7 @@ class Trainer:
         shuffle: bool,
         class_weight: object,
     ) -> "_epochs.StepAdapter":
-        x, preparation = self._prepare(x)
+        x, preparation = (x, None) if self._is_numeric else self._prepare(x)
         return _epochs.StepAdapter.of_input(
             self.strategy,
             x,
@@ -478,23 +484,18 @@ class Trainer:
 
     def _seen_by_layers(self, batch: PyTree) -> Any:
         """Return a replica's part of a batch, where it divides, as layers see it: some have a state for its rows."""
-        part = self._part_of_replica(batch)
-        return part if self._text is None else self._text.symbolic(part)
-
-    def _part_of_replica(self, batch: PyTree) -> Any:
         count = self.strategy.num_replicas_in_sync
         leaves, treedef = jax.tree.flatten(batch)
-        if count == 1 or not all(_divides(leaf, count) for leaf in leaves):
-            return batch
-        # A model that was made for all rows of the batch.
-        if leaves and any(
+        # A model may be made for all rows of the batch.
+        is_whole = leaves and any(
             each.shape[0] == leaves[0].shape[0] for each in getattr(self.model, "inputs", None) or ()
-        ):
-            return batch
-        parts = [
-            jax.ShapeDtypeStruct((leaf.shape[0] // count, *leaf.shape[1:]), leaf.dtype) for leaf in leaves
-        ]
-        return jax.tree.unflatten(treedef, parts)
+        )
+        if count > 1 and not is_whole and all(_divides(leaf, count) for leaf in leaves):
+            leaves = [
+                jax.ShapeDtypeStruct((leaf.shape[0] // count, *leaf.shape[1:]), leaf.dtype) for leaf in leaves
+            ]
+        part = jax.tree.unflatten(treedef, leaves)
+        return part if self._text is None else self._text.symbolic(part)
 
     def _build_with(self, batch: PyTree) -> None:
         try:

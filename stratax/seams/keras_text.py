@@ -1,4 +1,4 @@
-"""Layers of text, which Keras makes on TensorFlow only, and inputs of text (seams layer)."""
+"""Layers and inputs of text, which Keras has on TensorFlow only (seams layer)."""
 
 import functools
 from typing import Any
@@ -9,47 +9,35 @@ from keras.src.utils import module_utils
 from stratax.base import providers
 from stratax.seams import keras as seam
 
-# What has layers of text without TensorFlow, and lets models take text.
-PURPOSE = "text in models"
+# What Keras' classes of text, their names, and what uses them or is text itself.
 _LAYERS = ("HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization")
+_OTHERS = ("layers.InputLayer", "utils.FeatureSpace")
+# Whether models take text in this process: a fact of Keras' classes.
+in_place: list[bool] = []
 
 
 def install() -> None:
     """Have Keras' layers of text be those that need no TensorFlow, and models take inputs of text."""
-    paths = {f"keras:layers.{name}.__new__": functools.partial(_of_text, name) for name in _LAYERS}
-    paths["keras:utils.FeatureSpace.__new__"] = functools.partial(_of_text, None)
-    seam.install("stratax.seams", {**paths, "keras:layers.InputLayer.__new__": _with_text})
+    for name in (*(f"layers.{each}" for each in _LAYERS), *_OTHERS):
+        seam.install("stratax.seams", {f"keras:{name}.__new__": functools.partial(_asking, name)})
 
 
 def text_in_models() -> Any:
     """Return what lets models take text, in place."""
-    (module,) = providers.providers(PURPOSE)
+    (module,) = providers.providers("text in models")
     module.install()
     return module
 
 
-def _of_text(name: str | None, original: Any) -> Any:
-    make = original.__func__ if isinstance(original, staticmethod) else original
+def _asking(name: str, original: Any) -> Any:
+    make, own = original.__func__, name.rpartition(".")[2]
 
     @functools.wraps(make)
-    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        kind = cls
-        if name is None:
-            text_in_models()
-        elif cls is getattr(keras.layers, name) and not module_utils.tensorflow.available:
-            kind = text_in_models().layer_class(name)
-        return make(kind, *args, **kwargs)
-
-    return staticmethod(new)
-
-
-def _with_text(original: Any) -> Any:
-    make = original.__func__ if isinstance(original, staticmethod) else original
-
-    @functools.wraps(make)
-    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        dtype = kwargs.get("dtype")
-        if dtype is not None and keras.backend.standardize_dtype(dtype) == "string":
+    def new(cls: Any, *args: object, **kwargs: object) -> Any:
+        if own in _LAYERS:
+            if cls is getattr(keras.layers, own) and not module_utils.tensorflow.available:
+                cls = text_in_models().layer_class(own)
+        elif own == "FeatureSpace" or keras.backend.standardize_dtype(kwargs.get("dtype")) == "string":
             text_in_models()
         return make(cls, *args, **kwargs)
 

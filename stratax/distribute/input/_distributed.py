@@ -68,7 +68,7 @@ class DistributedDataset:
         """
         self._source.convert_composites(function)
 
-    def prepared_by(
+    def with_preparation(
         self, function: Prepare, treedef: Any = None, at_most: int | None = None
     ) -> "DistributedDataset":
         """Return the same dataset of elements that are prepared before they become steps.
@@ -78,7 +78,7 @@ class DistributedDataset:
             treedef: The structure of a prepared element; None where it is not known yet.
             at_most: How many elements are prepared in one block; None for as many as are read at once.
         """
-        source = self._source.prepared_by(function, treedef, at_most)
+        source = self._source.with_preparation(function, treedef, at_most)
         return DistributedDataset(self._strategy, source, self._options)
 
     def cardinality(self) -> int:

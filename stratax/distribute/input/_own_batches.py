@@ -103,9 +103,9 @@ class OwnBatches(Source):
         super().convert_composites(function)
         self._local.convert_composites(function)
 
-    def prepared_by(self, function: Prepare, treedef: Any, at_most: int | None) -> Source:
+    def with_preparation(self, function: Prepare, treedef: Any, at_most: int | None) -> Source:
         made = copy.copy(self)
-        made._local = self._local.prepared_by(function, treedef, at_most)
+        made._local = self._local.with_preparation(function, treedef, at_most)
         return made
 
     def _treedef(self) -> Any:

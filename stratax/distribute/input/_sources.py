@@ -70,7 +70,7 @@ class Source(abc.ABC):
         """
         self._convert = function
 
-    def prepared_by(self, function: Prepare, treedef: Any, at_most: int | None) -> "Source":
+    def with_preparation(self, function: Prepare, treedef: Any, at_most: int | None) -> "Source":
         """Return the same source of elements that are prepared: see :class:`PreparedDataset`."""
         made = copy.copy(self)
         made.preparation = PreparedDataset(self.dataset, at_most=at_most)

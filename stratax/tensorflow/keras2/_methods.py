@@ -30,6 +30,7 @@ from stratax.tensorflow.keras2 import (
     compiled,
     exported,
     layer_text,
+    text_models,
 )
 from stratax.tensorflow.keras2._dtype_names import dtype_name
 
@@ -129,7 +130,7 @@ def install() -> None:
     _added.install()
     _files.install()
     _shapes.install()
-    layer_text.install()
+    text_models.install()
     exported.install()
 
 

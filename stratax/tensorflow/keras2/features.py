@@ -6,6 +6,7 @@ import keras
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.typing import Array, PyTree
 from stratax.data import Dataset
 from stratax.data.vectorise import make_tensors
 from stratax.errors import BadTypeError
@@ -16,7 +17,7 @@ from stratax.tensorflow.ops.arrays.arrays import expand_dims
 _ROWS = 32
 
 
-def adapt(space: Any, dataset: Any) -> None:
+def adapt(space: Any, dataset: PyTree) -> None:
     """Have the layers of a FeatureSpace learn from a dataset, each from its feature.
 
     Args:
@@ -45,7 +46,7 @@ def adapt(space: Any, dataset: Any) -> None:
     space._sublayers_built = True
 
 
-def call(space: Any, data: Any) -> Any:
+def call(space: Any, data: PyTree) -> Any:
     """Return the features of a FeatureSpace, encoded: of a dict of batches, or of one example.
 
     Args:
@@ -66,7 +67,7 @@ def call(space: Any, data: Any) -> Any:
     return keras.tree.map_structure(lambda each: each[0], made) if is_example else made
 
 
-def _as_column(values: Any) -> Any:
+def _as_column(values: Array) -> Any:
     if not isinstance(values, np.ndarray):
         return values if len(values.shape) != 1 else expand_dims(values, -1)
     made = values.reshape(1, 1) if not values.ndim else values[:, None] if values.ndim == 1 else values

@@ -1,7 +1,7 @@
 """Text in models: inputs of text, and text of what a compiled step computes (keras2 layer).
 
 A step has numbers only. While a model is traced, text of its batch is a :class:`BatchText`, and what its layers make of
-it is noted in a :class:`Plan`, which the host computes of each batch, ahead of its step, in the threads of the input.
+it is noted in a :class:`TextPlan`, which the host computes of each batch, ahead of its step, in the input's threads.
 Text that is made of what the step itself computes is a :class:`LayerText`: the host makes it when the step has come to
 where it is a number again.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.base.surroundings import Slot
 from stratax.base.tracing import is_symbolic_size
-from stratax.base.typing import DTypeLike
+from stratax.base.typing import Array, DTypeLike, PyTree, TensorLike
 from stratax.core import host
 from stratax.data.elements import DType, TensorShape
 from stratax.errors import BadTypeError, TracingError
@@ -48,7 +48,7 @@ _WIDTHS = (7, 9)
 Ref = tuple[str, Any]
 
 
-class Plan:
+class TextPlan:
     """What the host computes of a batch before a model's step; it can be pickled.
 
     Attributes:
@@ -117,7 +117,7 @@ class Plan:
         return {key: fitting(value_of(("call", key)), dtype) for key, (dtype, _) in self._wanted.items()}
 
 
-class Trace:
+class TextTrace:
     """One trace of a model: with stand-ins for text, and with what the host has computed in a step.
 
     Args:
@@ -127,9 +127,9 @@ class Trace:
     """
 
     def __init__(
-        self, plan: Plan | None = None, given: dict[str, Any] | None = None, width: int = _WIDTHS[0]
+        self, plan: TextPlan | None = None, given: dict[str, Any] | None = None, width: int = _WIDTHS[0]
     ) -> None:
-        self.plan = Plan() if plan is None else plan
+        self.plan = TextPlan() if plan is None else plan
         self.given = given
         self.has_widths = False
         self._width = width
@@ -148,7 +148,7 @@ class Trace:
         blanks = [np.full([pair[trial] for pair in pairs], _BLANKS[0], object) for trial in (0, 1)]
         return BatchText(self, ("feature", place), shape, blanks)
 
-    def note_number(self, place: int, array: Any) -> None:
+    def note_number(self, place: int, array: Array) -> None:
         """Have functions of the host find a feature of numbers, which is an array of the step."""
         self._numbers[id(array)] = (array, place)
 
@@ -240,7 +240,7 @@ class Trace:
             return made
         return self.given[key]
 
-    def kept(self, text: "BatchText") -> "LayerText":
+    def keep(self, text: "BatchText") -> "LayerText":
         """Return text that the step can ask the host for, when it has come so far."""
         kept = Kept("text")
         rows = self.call(
@@ -261,7 +261,7 @@ class Trace:
     def _try(self, function: Callable[..., Any], operands: Sequence[Any], name: str) -> list[np.ndarray]:
         """Return what a function makes of blank texts, in both trials."""
 
-        def blank_of(each: Any, trial: int, blank: bytes) -> Any:
+        def blank_of(each: TensorLike, trial: int, blank: bytes) -> Any:
             if isinstance(each, BatchText):
                 made = (
                     each.blanks[trial]
@@ -292,23 +292,23 @@ class Trace:
         return [self._pair_of(size)[trial] for size in shape]
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
+    def enter(self) -> Iterator[None]:
         """Have functions of text be noted, or find their results, in a block."""
         with _TRACE.holding(self), labels.look_up_by(_look_up, apply):
             yield
 
 
-def _look_up(function: Callable[..., Any], indices: Any) -> Any:
+def _look_up(function: Callable[..., Any], indices: TensorLike) -> Any:
     return apply(function, [indices], "gather", object)
 
 
 # Stands on a thread that traces a model.
-_TRACE: Slot[Trace | None] = Slot("text of a batch", None)
+_TRACE: Slot[TextTrace | None] = Slot("text of a batch", None)
 # Takes the plan of what is traced next.
-_COLLECTED: Slot[list[Plan] | None] = Slot("plans of text", None)
+_COLLECTED: Slot[list[TextPlan] | None] = Slot("plans of text", None)
 
 
-def _no_plan() -> Plan | None:
+def _no_plan() -> TextPlan | None:
     return None
 
 
@@ -375,7 +375,7 @@ class BatchText(_Symbol):
         blanks: What stands for it in two trials; empty for blank texts.
     """
 
-    def __init__(self, trace: Trace, ref: Ref, shape: Sequence[Any], blanks: list[np.ndarray]) -> None:
+    def __init__(self, trace: TextTrace, ref: Ref, shape: Sequence[Any], blanks: list[np.ndarray]) -> None:
         self.trace, self.ref, self.shape, self.blanks = trace, ref, tuple(shape), blanks
 
     def __repr__(self) -> str:
@@ -406,20 +406,6 @@ def install() -> None:
     seam.widen("keras:DTypePolicy.convert_input", _leaving_text)
     seam.widen("keras.src.backend:compute_output_spec", _with_specs_of_text)
     seam.widen("keras:Layer.compute_output_spec", _of_text_itself)
-    seam.widen("keras:utils.FeatureSpace.__call__", _calling_features)
-    seam.widen("keras:utils.FeatureSpace.adapt", _adapting_features)
-
-
-def layer_class(name: str) -> type:
-    """Return the class that stands for one of Keras' layers of text.
-
-    Args:
-        name: The name of Keras' class.
-    """
-    from stratax.tensorflow.keras2 import lookups, text
-
-    made: type = getattr(text if name == "TextVectorization" else lookups, name)
-    return made
 
 
 def with_text(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -480,7 +466,7 @@ def compute(
         if dtype is None or shape is None:
             dtype, shape = trace.kind_of(function, operands, name)
         # Beside what the step computes, so that the host has to keep the text until then.
-        operands = [trace.kept(each) if isinstance(each, BatchText) else each for each in operands]
+        operands = [trace.keep(each) if isinstance(each, BatchText) else each for each in operands]
     return _in_step(function, operands, dtype, shape)
 
 
@@ -512,7 +498,7 @@ def _in_step(
     return made[0]
 
 
-def _part_of(value: Any) -> tuple[Callable[..., np.ndarray], Sequence[Any]]:
+def _part_of(value: TensorLike) -> tuple[Callable[..., np.ndarray], Sequence[Any]]:
     """Return how an operand's value is made of numbers of the step, and these."""
     if isinstance(value, LayerText):
         return value.function, value.numbers
@@ -522,7 +508,7 @@ def _part_of(value: Any) -> tuple[Callable[..., np.ndarray], Sequence[Any]]:
     return lambda: array, []
 
 
-def _shape_of(value: Any) -> tuple[Any, ...]:
+def _shape_of(value: TensorLike) -> tuple[Any, ...]:
     return tuple(value.shape) if hasattr(value, "shape") else array_of(value).shape
 
 
@@ -542,7 +528,7 @@ def _or_text(original: Callable[..., bool]) -> Callable[..., bool]:
     """Have text be a tensor, which layers take, and arrays of the host that a layer leaves as they are."""
 
     @functools.wraps(original)
-    def is_backend_tensor_or_symbolic(x: Any, allow_none: bool | None = None) -> bool:
+    def is_backend_tensor_or_symbolic(x: TensorLike, allow_none: bool | None = None) -> bool:
         # Where Keras says False, it goes on with the dtype of an array of JAX.
         return original(x, allow_none=bool(allow_none)) or (
             allow_none is not False and (_is_text(x) or isinstance(x, np.ndarray))
@@ -555,13 +541,13 @@ def _leaving_text(original: Callable[..., Any]) -> Callable[..., Any]:
     """Have text stay as it is, of which Keras would make an array of JAX."""
 
     @functools.wraps(original)
-    def convert_input(self: object, x: Any, *args: object, **kwargs: object) -> Any:
+    def convert_input(self: object, x: TensorLike, *args: object, **kwargs: object) -> Any:
         return _as_tensor(x) if _is_text(x) else original(self, x, *args, **kwargs)
 
     return convert_input
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: TensorLike) -> Any:
     """Return text as a tensor on the host."""
     return value if isinstance(value, labels.TextSymbol) else as_result(as_text("x", value))
 
@@ -586,7 +572,7 @@ def _with_text(original: Callable[..., Any]) -> Callable[..., Any]:
     return convert
 
 
-def _as_number_of(own: Any, value: Any) -> Any:
+def _as_number_of(own: Any, value: TensorLike) -> Any:
     """Return an input of numbers as an array of JAX; one of the step stays that, as which the host knows it."""
     # Without JAX' warning that it has no int64 by default.
     kind = own.dtype if jax.config.jax_enable_x64 else _OF_32_BITS.get(own.dtype, own.dtype)  # type: ignore[attr-defined]
@@ -595,7 +581,7 @@ def _as_number_of(own: Any, value: Any) -> Any:
     return keras.ops.convert_to_tensor(value, dtype=kind, sparse=own.sparse)
 
 
-def _refuse_kind(own: Any, value: Any, *, is_text: bool) -> NoReturn:
+def _refuse_kind(own: Any, value: TensorLike, *, is_text: bool) -> NoReturn:
     wanted = "numbers" if is_text else "text"
     how = "tf.strings.to_number" if is_text else "tf.strings.as_string"
     made = "keras.Input(shape, dtype='string')" if is_text else "keras.Input(shape)"
@@ -609,7 +595,7 @@ def _is_symbolic_text(tensor: object) -> bool:
     return isinstance(tensor, keras.KerasTensor) and tensor.dtype == _TEXT
 
 
-def _of_rank(text: Any, own: Any) -> Any:
+def _of_rank(text: Array, own: Any) -> Any:
     """Return text with as many dimensions as a model's input has, as Keras does for numbers."""
     more = len(own.shape) - len(text.shape)
     if more == 1 and own.shape[-1] == 1:
@@ -619,7 +605,7 @@ def _of_rank(text: Any, own: Any) -> Any:
     return text
 
 
-def _rearrange(function: Callable[..., Any], text: Any, name: str) -> Any:
+def _rearrange(function: Callable[..., Any], text: Array, name: str) -> Any:
     if isinstance(text, labels.TextSymbol):
         return text.apply(name, function, [text])
     return as_result(function(np.asarray(text)))
@@ -632,10 +618,10 @@ def _with_specs_of_text(original: Callable[..., Any]) -> Callable[..., Any]:
     """Have Keras find out what layers make of symbolic text, and whether they give text."""
 
     @functools.wraps(original)
-    def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def compute_output_spec(fn: Callable[..., Any], *args: object, **kwargs: object) -> Any:
         plans, _ = _COLLECTED.get(), _COLLECTED.set(None)
         try:
-            spec, plan = _spec(original, fn, args, kwargs, _no_plan if plans is None else Plan)
+            spec, plan = _spec(original, fn, args, kwargs, _no_plan if plans is None else TextPlan)
         finally:
             _COLLECTED.set(plans)
         if plans is not None and plan is not None:
@@ -648,10 +634,10 @@ def _with_specs_of_text(original: Callable[..., Any]) -> Callable[..., Any]:
 def _spec(
     original: Callable[..., Any],
     fn: Callable[..., Any],
-    args: Any,
-    kwargs: Any,
-    make_plan: Callable[[], Plan | None],
-) -> tuple[Any, Plan | None]:
+    args: PyTree,
+    kwargs: PyTree,
+    make_plan: Callable[[], TextPlan | None],
+) -> tuple[Any, TextPlan | None]:
     """Return what a function gives for symbolic tensors, and what the host computes for it."""
     leaves = keras.tree.flatten((args, kwargs))
     # Text of a batch, too: a layer may be built while a model is traced, or called with values.
@@ -659,14 +645,14 @@ def _spec(
     if not texts and make_plan() is None:
         found: list[int] = []
         with labels.look_up_by(_look_up, apply):
-            return _marked(original(_giving_numbers(fn, found), *args, **kwargs), found), None
+            return _mark(original(_giving_numbers(fn, found), *args, **kwargs), found), None
     own_args, own_kwargs = keras.tree.map_structure(
         lambda each: _as_number(each) if _is_symbolic_text(each) or _is_text(each) else each, (args, kwargs)
     )
     specs: list[Any] = []
     for width in _WIDTHS:
         trial = _Trial(fn, texts, make_plan(), width)
-        specs.append(_marked(original(trial, *own_args, **own_kwargs), trial.found))
+        specs.append(_mark(original(trial, *own_args, **own_kwargs), trial.found))
         # Once more where a width depends on the data, to see which sizes follow from it.
         if not trial.has_widths:
             return specs[0], trial.plan
@@ -688,14 +674,16 @@ class _Trial:
         has_widths: Whether there are such rows.
     """
 
-    def __init__(self, fn: Callable[..., Any], texts: Sequence[int], plan: Plan | None, width: int) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], texts: Sequence[int], plan: TextPlan | None, width: int
+    ) -> None:
         self._fn, self._texts, self._width = fn, texts, width
         self.plan = plan
         self.found: list[int] = []
         self.has_widths = False
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        trace = Trace(self.plan, width=self._width)
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        trace = TextTrace(self.plan, width=self._width)
         given = keras.tree.flatten((args, kwargs))
         for place, each in enumerate(given):
             if place in self._texts:
@@ -703,13 +691,13 @@ class _Trial:
             elif isinstance(each, jax.core.Tracer):
                 trace.note_number(place, each)
         own_args, own_kwargs = keras.tree.pack_sequence_as((args, kwargs), given)
-        with trace.entered():
+        with trace.enter():
             made = _giving_numbers(self._fn, self.found)(*own_args, **own_kwargs)
         self.has_widths = self.has_widths or trace.has_widths
         return made
 
 
-def _as_number(text: Any) -> keras.KerasTensor:
+def _as_number(text: Array) -> keras.KerasTensor:
     shape = tuple(None if is_symbolic_size(size) else size for size in text.shape)
     return keras.KerasTensor(shape, "int32")
 
@@ -717,7 +705,7 @@ def _as_number(text: Any) -> keras.KerasTensor:
 def _giving_numbers(fn: Callable[..., Any], found: list[int]) -> Callable[..., Any]:
     """Have a function give numbers in the places of text, and note these."""
 
-    def numbers_of(*args: Any, **kwargs: Any) -> Any:
+    def numbers_of(*args: object, **kwargs: object) -> Any:
         made = fn(*args, **kwargs)
         leaves = keras.tree.flatten(made)
         found[:] = [place for place, each in enumerate(leaves) if _is_text(each)]
@@ -730,7 +718,7 @@ def _giving_numbers(fn: Callable[..., Any], found: list[int]) -> Callable[..., A
     return numbers_of
 
 
-def _marked(spec: Any, found: list[int]) -> Any:
+def _mark(spec: PyTree, found: list[int]) -> Any:
     """Return a spec with the places that are text marked."""
     if not found:
         return spec
@@ -744,7 +732,7 @@ def _of_text_itself(original: Callable[..., Any]) -> Callable[..., Any]:
     """Have a layer of a program that takes text be tried: a shape alone does not say whether it gives text."""
 
     @functools.wraps(original)
-    def compute_output_spec(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def compute_output_spec(self: Any, *args: object, **kwargs: object) -> Any:
         if any(map(_is_symbolic_text, keras.tree.flatten((args, kwargs)))):
             try:
                 return seam.compute_spec(self.call, *args, **kwargs)
@@ -754,29 +742,6 @@ def _of_text_itself(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, *args, **kwargs)
 
     return compute_output_spec
-
-
-# Keras' FeatureSpace, which computes with TensorFlow's functions.
-
-
-def _adapting_features(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def adapt(self: Any, dataset: Any) -> None:
-        from stratax.tensorflow.keras2 import features
-
-        features.adapt(self, dataset)
-
-    return adapt
-
-
-def _calling_features(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def __call__(self: Any, data: Any) -> Any:
-        from stratax.tensorflow.keras2 import features
-
-        return features.call(self, data)
-
-    return __call__
 
 
 # What strategies' trainers ask for.
@@ -797,7 +762,7 @@ def changes() -> int:
     return _changes
 
 
-def plan_of(model: keras.Model, leaves: Sequence[Any], rebuild: Callable[[Sequence[Any]], Any]) -> Plan:
+def plan_of(model: keras.Model, leaves: Sequence[Any], rebuild: Callable[[Sequence[Any]], Any]) -> TextPlan:
     """Return what the host computes of a batch before a model's step.
 
     Args:
@@ -805,7 +770,7 @@ def plan_of(model: keras.Model, leaves: Sequence[Any], rebuild: Callable[[Sequen
         leaves: Symbolic tensors, "string" where a feature is text.
         rebuild: Makes of leaves what the model is called with.
     """
-    plans: list[Plan] = []
+    plans: list[TextPlan] = []
     with _COLLECTED.holding(plans):
         seam.compute_spec(lambda *given: model(rebuild(given)), *leaves)
     return plans[0]
@@ -813,7 +778,7 @@ def plan_of(model: keras.Model, leaves: Sequence[Any], rebuild: Callable[[Sequen
 
 @contextmanager
 def in_step(
-    plan: Plan, shapes: Sequence[Any], numbers: Sequence[Any], given: dict[str, Any]
+    plan: TextPlan, shapes: Sequence[Any], numbers: Sequence[Any], given: dict[str, Any]
 ) -> Iterator[list[Any]]:
     """Give the features of a batch, while a step with it is traced.
 
@@ -823,7 +788,7 @@ def in_step(
         numbers: The features of numbers, by place; None for text.
         given: What was computed, by key.
     """
-    trace = Trace(plan, given)
+    trace = TextTrace(plan, given)
     features = [
         number if shape is None else trace.feature(place, shape)
         for place, (shape, number) in enumerate(zip(shapes, numbers, strict=True))
@@ -831,5 +796,5 @@ def in_step(
     for place, each in enumerate(numbers):
         if each is not None:
             trace.note_number(place, each)
-    with trace.entered():
+    with trace.enter():
         yield features

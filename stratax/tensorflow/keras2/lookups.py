@@ -17,7 +17,7 @@ from keras import ops
 
 from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, DTypeLike, PyTree, TensorLike
 from stratax.data import sparse_to_dense
 from stratax.data.elements import RaggedTensor, as_array, map_flat
 from stratax.data.vectorise import make_tensors
@@ -44,7 +44,7 @@ class HostLayer(keras.Layer):
     what has no value while a model is traced, or an export is recorded; and Keras' `compute_output_spec(inputs)`.
     """
 
-    def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(self, name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any) -> None:
         # Keras' own classes refuse to be made without TensorFlow.
         keras.Layer.__init__(self, name=name, dtype=dtype, **kwargs)
         self._convert_input_args = False
@@ -53,7 +53,7 @@ class HostLayer(keras.Layer):
         self.supports_jit = False
         self.built = True
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> Any:
         """Return what the layer makes of values; of what a model is given while it is traced, or an export."""
         if has_symbols(inputs):
             return self.in_model(inputs)
@@ -79,7 +79,7 @@ class HostLayer(keras.Layer):
         """Return what the layer makes of values."""
         raise NotImplementedError(f"{type(self).__name__} needs a method compute.")
 
-    def in_model(self, inputs: Any) -> Any:
+    def in_model(self, inputs: Array) -> Any:
         """Return what the layer makes of what has no value yet."""
         raise NotImplementedError(f"{type(self).__name__} needs a method in_model.")
 
@@ -99,7 +99,7 @@ def has_symbols(inputs: object) -> bool:
     )
 
 
-def as_values(inputs: Any) -> np.ndarray:
+def as_values(inputs: TensorLike) -> np.ndarray:
     """Return a layer's input as an array on the host."""
     return np.asarray(as_array(inputs))
 
@@ -133,7 +133,7 @@ def encode_ids(
     return counts if weights is None else (counts * weights).astype(keras.backend.floatx())
 
 
-def encode_in_model(ids: Any, mode: str, depth: int, dtype: str, weights: np.ndarray | None = None) -> Any:
+def encode_in_model(ids: Array, mode: str, depth: int, dtype: str, weights: np.ndarray | None = None) -> Any:
     """Return what becomes of ids that a step is given, as :func:`encode_ids`.
 
     Args:
@@ -163,7 +163,7 @@ def spec_of_encoded(shape: Sequence[int | None], mode: str, depth: int | None) -
     return (*shape[:-1], depth)
 
 
-class Vocabulary:
+class TermIds:
     """What ids terms have; a function from an array of terms to their ids, which can be pickled.
 
     Args:
@@ -181,7 +181,7 @@ class Vocabulary:
         self,
         tokens: Sequence[Any],
         start: int,
-        mask: Any,
+        mask: TensorLike,
         mask_id: int,
         num_oov: int,
         oov_start: int,
@@ -225,12 +225,12 @@ class Vocabulary:
             as_texts(np.array([*terms, None], object)[:-1]), self.num_oov, self.salt
         )
 
-    def table(self, key_dtype: Any) -> StaticHashTable:
+    def table(self, key_dtype: DTypeLike) -> StaticHashTable:
         """Return a table of the terms' ids."""
         ids = KeyValueTensorInitializer(list(self.places), list(self.places.values()), key_dtype, np.int64)
         return StaticHashTable(ids, self.oov_start if self.num_oov == 1 else _OTHER)
 
-    def recorded(self, values: Any, key_dtype: Any) -> Any:
+    def record(self, values: Array, key_dtype: DTypeLike) -> Any:
         """Return the ids of terms by functions of `tf`, which an export can call, and a program for numbers.
 
         Args:
@@ -253,7 +253,7 @@ class _Known:
     """What a layer has learnt, apart from it: Keras tracks a layer's lists and dicts, and changes them."""
 
     terms: list[Any] = dataclasses.field(default_factory=list)
-    ids: Vocabulary | None = None
+    ids: TermIds | None = None
     weights: np.ndarray | None = None
     is_given: bool = False
     counts: collections.Counter[Any] = dataclasses.field(default_factory=collections.Counter)
@@ -278,7 +278,7 @@ class _Lookup(HostLayer):
         output_mode: str,
         pad_to_max_tokens: bool,
         oov_method: str = "floormod",
-        salt: Any = None,
+        salt: int | Sequence[int] | None = None,
         name: str | None = None,
         has_input_vocabulary: bool | None = None,
         vocabulary_size: int | None = None,
@@ -318,13 +318,13 @@ class _Lookup(HostLayer):
         masks = [self.mask_token] if self.mask_token is not None and self.output_mode == "int" else []
         return [*masks, *[self.oov_token] * self.num_oov_indices]
 
-    def _plain(self, value: Any) -> Any:
+    def _plain(self, value: TensorLike) -> Any:
         """Return a term as the vocabulary has it."""
         if self._is_text:
             return value.decode() if isinstance(value, bytes) else str(value)
         return int(value)
 
-    def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
+    def set_vocabulary(self, vocabulary: TensorLike, idf_weights: TensorLike = None) -> None:
         """Take a vocabulary.
 
         Args:
@@ -372,7 +372,7 @@ class _Lookup(HostLayer):
         self._known.terms = [*self._specials(), *tokens]
         as_key = (lambda term: term.encode()) if self._is_text else (lambda term: term)
         has_mask = self.mask_token is not None and self.output_mode == "int"
-        self._known.ids = Vocabulary(
+        self._known.ids = TermIds(
             list(map(as_key, tokens)),
             len(self._known.terms) - len(tokens),
             None if self.mask_token is None else as_key(self.mask_token),
@@ -459,7 +459,7 @@ class _Lookup(HostLayer):
             seen = np.array([self._known.documents[token] for token in tokens])
             self._take_weights(np.log(1 + self._known.num_documents / (1 + seen)), specials)
 
-    def ids(self) -> Vocabulary:
+    def ids(self) -> TermIds:
         """Return what ids terms have.
 
         Raises:
@@ -477,10 +477,10 @@ class _Lookup(HostLayer):
         if self.invert:
             return self._invert(values)
         return encode_ids(
-            ids(self._checked(values)), self.output_mode, self._depth(), "int64", self._known.weights
+            ids(self._check_kind(values)), self.output_mode, self._depth(), "int64", self._known.weights
         )
 
-    def _checked(self, values: Any) -> Any:
+    def _check_kind(self, values: Array) -> Any:
         """Return terms that are of the layer's kind.
 
         Raises:
@@ -495,28 +495,28 @@ class _Lookup(HostLayer):
             )
         return values
 
-    def in_model(self, inputs: Any) -> Any:
+    def in_model(self, inputs: Array) -> Any:
         """Return the numbers of terms that have no value yet, or the terms of such numbers."""
         ids = self.ids()
         if self.invert:
             return on_host(_Inverse(self._known.terms, self.oov_token), inputs, name=self.name, gives=object)
-        values = self._checked(inputs)
+        values = self._check_kind(inputs)
         recorder = RECORDER.get()
         if recorder is not None or (not self._is_text and self.num_oov_indices and not ids.is_hashed):
             # An export calls functions of tf alone, and a program finds numbers by itself.
-            found = ids.recorded(values, np.dtype(object) if self._is_text else np.dtype(np.int64))
+            found = ids.record(values, np.dtype(object) if self._is_text else np.dtype(np.int64))
         else:
             found = on_host(ids, values, name=self.name, gives=np.int64)
         return encode_in_model(
             found, self.output_mode, self._depth(), keras.backend.floatx(), self._known.weights
         )
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: TensorLike) -> Any:
         """Return the shape of what the layer makes of an input of a shape."""
         known = bool(self._known.terms) or bool(self.pad_to_max_tokens and self.max_tokens)
         return spec_of_encoded(tuple(input_shape), self.output_mode, self._depth() if known else None)
 
-    def compute_output_spec(self, inputs: Any) -> Any:
+    def compute_output_spec(self, inputs: Array) -> Any:
         """Return what stands for the result of a symbolic tensor."""
         dtype = "int64" if self.output_mode == "int" else keras.backend.floatx()
         if self.invert:
@@ -532,12 +532,12 @@ class _Lookup(HostLayer):
                 f"{type(self).__name__} {self.name!r} takes an input of {wanted}. Received: {shown(inputs)}."
             )
 
-    def save_own_variables(self, store: Any) -> None:
+    def save_own_variables(self, store: PyTree) -> None:
         """Write the weights of "tf_idf", where Keras has them."""
         if self.output_mode == "tf_idf" and self._known.weights is not None:
             store["idf_weights"] = self._known.weights.astype(keras.backend.floatx())
 
-    def load_own_variables(self, store: Any) -> None:
+    def load_own_variables(self, store: PyTree) -> None:
         """Read the weights of "tf_idf"."""
         if self.output_mode == "tf_idf" and "idf_weights" in store:
             self._known.weights = np.asarray(store["idf_weights"], np.float64)
@@ -594,7 +594,7 @@ class _Inverse:
         other: What other ids become.
     """
 
-    def __init__(self, terms: Sequence[Any], other: Any) -> None:
+    def __init__(self, terms: Sequence[Any], other: TensorLike) -> None:
         self._terms, self._other = terms, other
 
     def __call__(self, ids: np.ndarray) -> np.ndarray:
@@ -645,15 +645,15 @@ class StringLookup(_Lookup, keras.layers.StringLookup):
         num_oov_indices: int = 1,
         mask_token: str | None = None,
         oov_token: str = "[UNK]",
-        vocabulary: Any = None,
-        idf_weights: Any = None,
+        vocabulary: TensorLike = None,
+        idf_weights: TensorLike = None,
         invert: bool = False,
         output_mode: str = "int",
         pad_to_max_tokens: bool = False,
         sparse: bool = False,
         encoding: str = "utf-8",
         name: str | None = None,
-        salt: Any = None,
+        salt: int | Sequence[int] | None = None,
         **kwargs: Any,
     ) -> None:
         _refuse_sparse(sparse)
@@ -693,9 +693,9 @@ class IntegerLookup(_Lookup, keras.layers.IntegerLookup):
         num_oov_indices: int = 1,
         mask_token: int | None = None,
         oov_token: int = -1,
-        vocabulary: Any = None,
+        vocabulary: TensorLike = None,
         vocabulary_dtype: str = "int64",
-        idf_weights: Any = None,
+        idf_weights: TensorLike = None,
         invert: bool = False,
         output_mode: str = "int",
         sparse: bool = False,
@@ -750,19 +750,19 @@ class Hashing(HostLayer, keras.layers.Hashing):
         """Return the numbers of values."""
         return encode_ids(self._hashes()(values), self.output_mode, self.num_bins, keras.backend.floatx())
 
-    def in_model(self, inputs: Any) -> Any:
+    def in_model(self, inputs: Array) -> Any:
         """Return the numbers of values that have no value yet."""
         if RECORDER.get() is not None:
-            ids = self._hashes().recorded(inputs)
+            ids = self._hashes().record(inputs)
         else:
             ids = on_host(self._hashes(), inputs, name=self.name, gives=np.int64)
         return encode_in_model(ids, self.output_mode, self.num_bins, keras.backend.floatx())
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: TensorLike) -> Any:
         """Return the shape of what the layer makes of an input of a shape."""
         return spec_of_encoded(tuple(input_shape), self.output_mode, self.num_bins)
 
-    def compute_output_spec(self, inputs: Any) -> Any:
+    def compute_output_spec(self, inputs: Array) -> Any:
         """Return what stands for the result of a symbolic tensor."""
         dtype = "int64" if self.output_mode == "int" else keras.backend.floatx()
         return keras.KerasTensor(self.compute_output_shape(inputs.shape), dtype)
@@ -782,7 +782,7 @@ class _Hashes:
         key: Two numbers that change hashes, or None.
     """
 
-    def __init__(self, num_bins: int, mask: Any, key: Sequence[int] | None) -> None:
+    def __init__(self, num_bins: int, mask: TensorLike, key: Sequence[int] | None) -> None:
         # As Keras: with one bin, everything gets it.
         self._has_mask = mask is not None and num_bins > 1
         self._bins, self._mask, self._key = num_bins - int(self._has_mask), mask, key
@@ -797,7 +797,7 @@ class _Hashes:
             return ids
         return np.where(texts == as_texts(np.asarray(self._mask, object))[()], 0, ids + 1)
 
-    def recorded(self, values: Any) -> Any:
+    def record(self, values: Array) -> Any:
         """Return the numbers by functions of `tf`, which an export can call."""
         texts = values if values.dtype == object else strings.as_string(ops.cast(values, "int32"))
         ids = buckets_of(texts, self._bins, self._key)
@@ -831,7 +831,7 @@ class HashedCrossing(HostLayer, keras.layers.HashedCrossing):
         output_mode: str = "int",
         sparse: bool = False,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         _refuse_sparse(sparse)
@@ -842,7 +842,7 @@ class HashedCrossing(HostLayer, keras.layers.HashedCrossing):
         super().__init__(name, dtype or ("int64" if output_mode == "int" else None), **kwargs)
         self.num_bins, self.output_mode, self.sparse = num_bins, output_mode, sparse
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> Any:
         """Return the numbers of crosses: of each row, of one value of each input."""
         if not isinstance(inputs, list | tuple) or len(inputs) < 2:
             raise BadArgumentError(
@@ -870,7 +870,7 @@ class HashedCrossing(HostLayer, keras.layers.HashedCrossing):
         ids = _Crosses(self.num_bins)(*values)
         return encode_ids(ids, self.output_mode, self.num_bins, keras.backend.floatx())
 
-    def in_model(self, inputs: Any) -> Any:
+    def in_model(self, inputs: Array) -> Any:
         """Return the numbers of crosses that have no value yet."""
         recorder = RECORDER.get()
         if recorder is None:
@@ -882,7 +882,7 @@ class HashedCrossing(HostLayer, keras.layers.HashedCrossing):
             ids = ids if len(inputs[0].shape) == 2 else ids[:, 0]
         return encode_in_model(ids, self.output_mode, self.num_bins, keras.backend.floatx())
 
-    def compute_output_spec(self, inputs: Any) -> Any:
+    def compute_output_spec(self, inputs: Array) -> Any:
         """Return what stands for the result of symbolic tensors."""
         dtype = "int64" if self.output_mode == "int" else keras.backend.floatx()
         return keras.KerasTensor(self.compute_output_shape([tuple(each.shape) for each in inputs]), dtype)
@@ -910,7 +910,7 @@ def buckets(texts: np.ndarray, num: int, key: Sequence[int] | None) -> np.ndarra
     return np.asarray(buckets_of(texts, num, key))
 
 
-def buckets_of(texts: Any, num: int, key: Sequence[int] | None) -> Any:
+def buckets_of(texts: TensorLike, num: int, key: Sequence[int] | None) -> Any:
     """Return the numbers of texts' hashes, by functions of `tf`."""
     return (
         strings.to_hash_bucket_fast(texts, num)
@@ -919,7 +919,7 @@ def buckets_of(texts: Any, num: int, key: Sequence[int] | None) -> Any:
     )
 
 
-def _key_of(salt: Any) -> list[int]:
+def _key_of(salt: int | Sequence[int]) -> list[int]:
     return [salt, salt] if isinstance(salt, int) else list(salt)
 
 

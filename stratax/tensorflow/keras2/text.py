@@ -1,5 +1,6 @@
 """`tf.keras.layers.TextVectorization` without TensorFlow (keras2 layer)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -8,13 +9,13 @@ from keras import ops
 
 from stratax.base.recording import RECORDER
 from stratax.base.shown import shown
-from stratax.base.typing import TensorLike
+from stratax.base.typing import Array, PyTree, TensorLike
 from stratax.data.elements import RaggedTensor, as_array, as_objects
 from stratax.data.vectorise import make_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.keras2 import layer_text
-from stratax.tensorflow.keras2.lookups import HostLayer, StringLookup, Vocabulary, batches_of
+from stratax.tensorflow.keras2.lookups import HostLayer, StringLookup, TermIds, batches_of
 from stratax.tensorflow.ops.text import vectorized
 
 
@@ -113,7 +114,7 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
             self.update_state(batch)
         self.finalize_state()
 
-    def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
+    def set_vocabulary(self, vocabulary: TensorLike, idf_weights: TensorLike = None) -> None:
         """Take a vocabulary.
 
         Args:
@@ -177,7 +178,7 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
             result = self._ids(pads=True)(np.atleast_1d(values))
         return result if values.ndim else result[0]
 
-    def in_model(self, inputs: Any) -> Any:
+    def in_model(self, inputs: Array) -> Any:
         """Return the numbers of texts that have no value yet.
 
         Raises:
@@ -190,7 +191,7 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
             )
         mode, rows = self._lookup.output_mode, inputs.shape[0] if len(inputs.shape) else 1
         if RECORDER.get() is not None:
-            return self._recorded(inputs)
+            return self._record(inputs)
         if mode == "int":
             return layer_text.compute(
                 self._ids(pads=True),
@@ -208,14 +209,14 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
             dtype=np.int32,
             shape=(rows, depth),
         )
-        return self._weighed(counts)
+        return self._weigh(counts)
 
-    def _weighed(self, counts: Any) -> Any:
+    def _weigh(self, counts: Array) -> Any:
         counts = ops.cast(counts, keras.backend.floatx())
         weights = self._lookup._known.weights
         return counts * weights.astype(counts.dtype) if self._lookup.output_mode == "tf_idf" else counts
 
-    def _recorded(self, inputs: Any) -> Any:
+    def _record(self, inputs: Array) -> Any:
         """Return the numbers of texts by functions that an export can call."""
         ids, mode = self._ids(pads=True), self._lookup.output_mode
         if callable(self.split):
@@ -239,16 +240,16 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
             length=self.output_sequence_length if mode == "int" else self._lookup._depth(),
             counts=None if mode == "int" else mode,
         )
-        return made if mode == "int" else self._weighed(made)
+        return made if mode == "int" else self._weigh(made)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: TensorLike) -> Any:
         """Return the shape of what the layer makes of texts of a shape."""
         rows = input_shape[0] if len(input_shape) else 1
         if self._lookup.output_mode == "int":
             return (rows, self.output_sequence_length)
         return (rows, *self._lookup.compute_output_shape((None,)))
 
-    def compute_output_spec(self, inputs: Any) -> Any:
+    def compute_output_spec(self, inputs: Array) -> Any:
         """Return what stands for the result of a symbolic tensor."""
         if isinstance(inputs, keras.KerasTensor) and inputs.dtype != "string":
             raise BadTypeError(
@@ -257,11 +258,11 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
         dtype = "int64" if self._lookup.output_mode == "int" else keras.backend.floatx()
         return keras.KerasTensor(self.compute_output_shape(inputs.shape), dtype)
 
-    def save_own_variables(self, store: Any) -> None:
+    def save_own_variables(self, store: PyTree) -> None:
         """Write the weights of "tf_idf", where Keras has them."""
         self._lookup.save_own_variables(store)
 
-    def load_own_variables(self, store: Any) -> None:
+    def load_own_variables(self, store: PyTree) -> None:
         """Read the weights of "tf_idf"."""
         self._lookup.load_own_variables(store)
 
@@ -313,7 +314,7 @@ class Rows:
         ngrams: How many neighbouring words make a term.
     """
 
-    def __init__(self, standardize: Any, split: Any, ngrams: Any) -> None:
+    def __init__(self, standardize: object, split: object, ngrams: int | Sequence[int] | None) -> None:
         self._standardize, self._split = standardize, split
         self.widths = tuple(range(1, ngrams + 1)) if isinstance(ngrams, int) else ngrams
 
@@ -346,7 +347,7 @@ class TextIds:
         vocabulary: The same.
     """
 
-    def __init__(self, rows: Rows, vocabulary: Vocabulary, length: int | None, *, pads: bool) -> None:
+    def __init__(self, rows: Rows, vocabulary: TermIds, length: int | None, *, pads: bool) -> None:
         self._rows, self._length, self._pads = rows, length, pads
         self.vocabulary = vocabulary
 
@@ -361,11 +362,11 @@ class TextIds:
         if texts.ndim > 1:
             raise BadArgumentError(f"Expected texts in one dimension. Received: the shape {texts.shape}.")
         rows = self._rows(texts.ravel())
-        return vectorized.divided(self.vocabulary(vectorized.joined(rows)), rows)
+        return vectorized.divide_ids(self.vocabulary(vectorized.join_terms(rows)), rows)
 
     def __call__(self, texts: np.ndarray) -> np.ndarray:
         """Return the ids of texts, filled up with 0 to one length."""
-        return vectorized.padded(self.rows(texts), self._length)
+        return vectorized.pad_rows(self.rows(texts), self._length)
 
 
 class TextCounts:
@@ -382,7 +383,7 @@ class TextCounts:
 
     def __call__(self, texts: np.ndarray) -> np.ndarray:
         """Return the counts, as int64 of shape (texts, depth)."""
-        return vectorized.counted(self._ids.rows(texts), self._depth, self._mode)
+        return vectorized.count_ids(self._ids.rows(texts), self._depth, self._mode)
 
 
 seam.stand_for(TextVectorization, "keras.layers.TextVectorization")

@@ -53,16 +53,16 @@ def text_ids(
     array = np.asarray(as_array(texts))
     array = array[..., 0] if array.ndim > 1 else array
     rows = split_rows([STANDARDS[standardize](text) for text in array.tolist()], split, ngrams)
-    found = divided(np.asarray(table.lookup(joined(rows))), rows)
-    return padded(found, length) if counts is None else counted(found, int(length or 0), counts)
+    found = divide_ids(np.asarray(table.lookup(join_terms(rows))), rows)
+    return pad_rows(found, length) if counts is None else count_ids(found, int(length or 0), counts)
 
 
-def joined(rows: list[list[bytes]]) -> np.ndarray:
+def join_terms(rows: list[list[bytes]]) -> np.ndarray:
     """Return the terms of all rows in one array, as what looks them up takes them: each call costs something."""
     return np.array([*(term for row in rows for term in row), None], object)[:-1]
 
 
-def divided(ids: np.ndarray, rows: list[list[bytes]]) -> list[np.ndarray]:
+def divide_ids(ids: np.ndarray, rows: list[list[bytes]]) -> list[np.ndarray]:
     """Return the ids of each row, of those of all."""
     return np.split(ids, np.cumsum([len(row) for row in rows])[:-1]) if rows else []
 
@@ -85,7 +85,7 @@ def with_ngrams(words: list[bytes], widths: Sequence[int] | None) -> list[bytes]
     return [b" ".join(words[i : i + width]) for width in widths for i in range(len(words) - width + 1)]
 
 
-def padded(rows: list[np.ndarray], length: int | None) -> np.ndarray:
+def pad_rows(rows: list[np.ndarray], length: int | None) -> np.ndarray:
     """Return ids in rows of one length, that of the longest for None, filled up with 0."""
     length = max(map(len, rows), default=0) if length is None else length
     result = np.zeros((len(rows), length), np.int64)
@@ -94,7 +94,7 @@ def padded(rows: list[np.ndarray], length: int | None) -> np.ndarray:
     return result
 
 
-def counted(rows: list[np.ndarray], depth: int, mode: str) -> np.ndarray:
+def count_ids(rows: list[np.ndarray], depth: int, mode: str) -> np.ndarray:
     """Return how often each of `depth` ids is in each row; for "multi_hot" and "one_hot", whether it is."""
     result = np.zeros((len(rows), depth), np.int64)
     numbers = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
