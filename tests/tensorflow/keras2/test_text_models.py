@@ -127,10 +127,12 @@ def test_text_beside_what_a_step_computes_is_compared_in_the_step():
     ],
 )
 def test_what_can_be_no_part_of_a_model_is_refused(make, message):
-    with pytest.raises(errors.BadTypeError, match=message):
+    def predicted():
         word = tf.keras.Input((1,), dtype="string")
-        model = tf.keras.Model(word, make(word))
-        model.predict(np.array([["a"]]), verbose=0)
+        return tf.keras.Model(word, make(word)).predict(np.array([["a"]]), verbose=0)
+
+    with pytest.raises(errors.BadTypeError, match=message):
+        predicted()
 
 
 def test_feature_space_takes_batches_and_one_example():
