@@ -7,7 +7,7 @@ import keras
 from stratax.base.threads import Threads
 from stratax.distribute import Strategy
 from stratax.distribute.strategies import InStep
-from stratax.keras import _accumulation, _logs, _stop_together, _writers
+from stratax.keras import _logs, _writers
 from stratax.seams.keras import is_default
 
 _PHASES = ("train", "test", "predict")
@@ -80,6 +80,8 @@ def callback_list(
             given = _writers.without_writers(given)
         made = Callbacks([*own, *given], model=model, **params)
     if isinstance(membership, InStep):
+        from stratax.keras import _stop_together
+
         _stop_together.install(made, model, strategy)
     return made
 
@@ -90,6 +92,8 @@ def _own_callbacks(
     """Return what `fit` does by itself as callbacks do."""
     own: list[keras.callbacks.Callback] = []
     if getattr(model.optimizer, "gradient_accumulation_steps", None):
+        from stratax.keras import _accumulation
+
         own.append(_accumulation.FlushAccumulatedGradients(strategy))
     # One worker looks at the loss, unless something does already.
     has_one = any(isinstance(each, _WATCHES) for each in _list(callbacks))

@@ -62,6 +62,8 @@ class TextOfModel:
         self._model, self._strategy, self._forget = model, strategy, forget
         # By the numbers that batches name them by.
         self._texts: list[ModelText] = []
+        # What makes text of what a step of predictions gives.
+        self._text_of: Callable[[PyTree], Any] | None = None
 
     def prepare(self, x: PyTree) -> tuple[PyTree, "Preparation | None"]:
         """Return an input as it is distributed, and what is computed of its batches.
@@ -86,17 +88,31 @@ class TextOfModel:
         pads = self._strategy.extended.membership.share.processes > 1
         return own, text.preparation(texts, pads=pads)
 
-    def in_step(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Have a step be given symbols in the place of text."""
+    def in_step(self, step: Callable[[Any], Any], *, gives_text: bool = False) -> Callable[[Any], Any]:
+        """Have a step be given symbols in the place of text.
+
+        Args:
+            step: The step.
+            gives_text: Whether it may give text, for which it gives numbers then: see :meth:`results`.
+        """
 
         def with_symbols(data: PyTree) -> Any:
             text = self._find(data)
             if text is None:
                 return step(data)
             with text.give(data) as own:
-                return step(own)
+                made = step(own)
+                return self._as_numbers(made) if gives_text else made
 
         return with_symbols
+
+    def _as_numbers(self, made: PyTree) -> PyTree:
+        own, self._text_of = text_in_models().numbers_of(made)
+        return own
+
+    def results(self, predicted: PyTree) -> Any:
+        """Return predictions with text in the place of the numbers that a step gave for it."""
+        return predicted if self._text_of is None else self._text_of(predicted)
 
     def symbolic(self, data: PyTree) -> Any:
         """Return a batch of descriptions with symbolic tensors in the place of its prepared part."""

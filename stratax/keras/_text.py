@@ -10,7 +10,6 @@ from stratax.seams import keras as seam
 from stratax.seams import keras_text
 
 TEXT = "string"
-# Of NumPy's dtypes of text.
 KINDS = ("O", "S", "U")
 
 

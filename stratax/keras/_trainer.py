@@ -170,21 +170,21 @@ class Trainer:
         function = f"{name}_function"
         if name == "predict":
             return engine.StepProgram.of_examples(
-                self.strategy, self._with_text(_steps.predict_step(self.model)), name=function
+                self.strategy,
+                self._with_text(_steps.predict_step(self.model), gives_text=True),
+                name=function,
             )
         step = self._with_text((_steps.train_step if name == "train" else _steps.test_step)(self.model))
         program = engine.StepProgram.of_updates(self.strategy, step, self._results, name=function)
         workers = workers_of(self.strategy.extended.execution) if name == "train" else None
         return program if workers is None else workers.program_of(program)
 
-    def _with_text(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def _with_text(self, step: Callable[[Any], Any], *, gives_text: bool = False) -> Callable[[Any], Any]:
         """Return a step that gives the model symbols in the place of text."""
-        return step if self._text is None else self._text.in_step(step)
+        return step if self._text is None else self._text.in_step(step, gives_text=gives_text)
 
     def _prepare(self, x: PyTree) -> tuple[PyTree, Any]:
         """Return an input, and what the host computes of its text; None where there is none."""
-        if isinstance(x, _epochs.StepAdapter):
-            return x, None
         if not _text.takes_text(self.model, x):
             self._is_numeric = seam.functional_of(self.model) is not None
             return x, None
@@ -341,13 +341,14 @@ class Trainer:
         verbose = self._choose_verbosity(verbose)
         with _Computing(self, adapter, predicting=True):
             self._expect_predictions(adapter.num_batches if steps is None else steps)
-            return _KERAS["predict"](
+            predicted = _KERAS["predict"](
                 self.model,
                 adapter,
                 verbose=verbose,
                 steps=steps,
                 callbacks=self._callbacks(callbacks, verbose, steps or adapter.num_batches),
             )
+        return predicted if self._text is None else self._text.results(predicted)
 
     def train_on_batch(
         self,
@@ -379,8 +380,8 @@ class Trainer:
 
     def predict_on_batch(self, x: PyTree) -> Any:
         """See `keras.Model.predict_on_batch`."""
-        outputs = self._on_batch("predict", (x,), reset=False)
-        return jax.tree.map(np.asarray, outputs)
+        outputs = jax.tree.map(np.asarray, self._on_batch("predict", (x,), reset=False))
+        return outputs if self._text is None else self._text.results(outputs)
 
     def _expect_predictions(self, steps: int | None) -> None:
         self.make_predict_function()
@@ -439,7 +440,8 @@ class Trainer:
         shuffle: bool,
         class_weight: object,
     ) -> "_epochs.StepAdapter":
-        x, preparation = (x, None) if self._is_numeric else self._prepare(x)
+        is_ready = self._is_numeric or isinstance(x, _epochs.StepAdapter)
+        x, preparation = (x, None) if is_ready else self._prepare(x)
         return _epochs.StepAdapter.of_input(
             self.strategy,
             x,

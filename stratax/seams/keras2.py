@@ -6,6 +6,7 @@
 """
 
 import contextlib
+import functools
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
@@ -424,7 +425,8 @@ def widen(path: str, make: Callable[[Any], Any]) -> None:
         path: Where, as in `WIDENED`.
         make: Takes what is there and returns what takes its place.
     """
-    key = path, f"{make.__module__}:{make.__qualname__}"
+    kind = make.func if isinstance(make, functools.partial) else make
+    key = path, f"{kind.__module__}:{kind.__qualname__}"
     if path in WIDENED and key not in _installed:
         owner, name = _owner(path)
         setattr(owner, name, make(inspect.getattr_static(owner, name)))

@@ -9,16 +9,13 @@ from keras.src.utils import module_utils
 from stratax.base import providers
 from stratax.seams import keras as seam
 
-# What Keras' classes of text, their names, and what uses them or is text itself.
 _LAYERS = ("HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization")
-_OTHERS = ("layers.InputLayer", "utils.FeatureSpace")
-# Whether models take text in this process: a fact of Keras' classes.
-in_place: list[bool] = []
+in_place: list[bool] = []  # Whether models take text: a fact of Keras' classes.
 
 
 def install() -> None:
     """Have Keras' layers of text be those that need no TensorFlow, and models take inputs of text."""
-    for name in (*(f"layers.{each}" for each in _LAYERS), *_OTHERS):
+    for name in (*(f"layers.{each}" for each in _LAYERS), "layers.InputLayer", "utils.FeatureSpace"):
         seam.install("stratax.seams", {f"keras:{name}.__new__": functools.partial(_asking, name)})
 
 

@@ -691,8 +691,17 @@ class _Trial:
             elif isinstance(each, jax.core.Tracer):
                 trace.note_number(place, each)
         own_args, own_kwargs = keras.tree.pack_sequence_as((args, kwargs), given)
+
+        def call(*given_args: object, **given_kwargs: object) -> Any:
+            results = self._fn(*given_args, **given_kwargs)
+            for each in keras.tree.flatten(results) if self.plan is not None else ():
+                if isinstance(each, BatchText):
+                    # What a model gives of its text is there again behind a step.
+                    trace.keep(each)
+            return results
+
         with trace.enter():
-            made = _giving_numbers(self._fn, self.found)(*own_args, **own_kwargs)
+            made = _giving_numbers(call, self.found)(*own_args, **own_kwargs)
         self.has_widths = self.has_widths or trace.has_widths
         return made
 
@@ -774,6 +783,51 @@ def plan_of(model: keras.Model, leaves: Sequence[Any], rebuild: Callable[[Sequen
     with _COLLECTED.holding(plans):
         seam.compute_spec(lambda *given: model(rebuild(given)), *leaves)
     return plans[0]
+
+
+def numbers_of(made: PyTree) -> tuple[PyTree, Callable[[PyTree], Any] | None]:
+    """Return what a step gives with numbers in the place of text, and what makes the text of them behind it.
+
+    Args:
+        made: The step's results.
+
+    Returns:
+        The results, with a tuple of arrays for each text; and a function of them that returns the results, on the
+        host. None where there is no text.
+    """
+    leaves = keras.tree.flatten(made)
+    texts = {place: _in_numbers(each) for place, each in enumerate(leaves) if _is_text(each)}
+    if not texts:
+        return made, None
+    own = keras.tree.pack_sequence_as(
+        made, [texts[place].numbers if place in texts else each for place, each in enumerate(leaves)]
+    )
+    counts = [len(texts[place].numbers) if place in texts else 0 for place in range(len(leaves))]
+    functions = {place: text.function for place, text in texts.items()}
+    outline = keras.tree.map_structure(lambda _: None, made)
+
+    def text_of(results: PyTree) -> Any:
+        given = iter(keras.tree.flatten(results))
+        found = [
+            as_result(np.asarray(functions[place](*(np.asarray(next(given)) for _ in range(count)))))
+            if count
+            else next(given)
+            for place, count in enumerate(counts)
+        ]
+        return keras.tree.pack_sequence_as(outline, found)
+
+    return own, text_of
+
+
+def _in_numbers(text: Any) -> LayerText:
+    if isinstance(text, LayerText):
+        return text
+    if isinstance(text, BatchText):
+        return text.trace.keep(text)
+    # A constant has as many rows as the batch, by luck alone.
+    raise BadTypeError(
+        f"A model gives text that does not depend on its inputs. Expected: text of them. Received: {shown(text)}."
+    )
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from stratax.tensorflow.keras2 import layer_text
 
 changes = layer_text.changes
 in_step = layer_text.in_step
+numbers_of = layer_text.numbers_of
 plan_of = layer_text.plan_of
 
 

@@ -114,3 +114,25 @@ def test_text_that_stays_text_is_refused():
 
     with pytest.raises(BadTypeError, match="becomes a number before the layer returns it"):
         made(Shown(), "int32")
+
+
+def test_text_is_predicted_of_text_and_of_numbers():
+    classes = tf.keras.layers.StringLookup(vocabulary=["bad", "good"], num_oov_indices=0, invert=True)
+
+    class Named(tf.keras.Model):
+        def call(self, x):
+            number = tf.strings.length(x)[:, 0] % 2
+            return {"upper": tf.strings.upper(x), "name": classes(number), "number": number}
+
+    model = Named()
+    texts = np.array([["a"], ["bc"], ["def"], ["g"], ["hi"]], object)
+    found = model.predict(texts, batch_size=2, verbose=0)
+    assert found["upper"].ravel().tolist() == [b"A", b"BC", b"DEF", b"G", b"HI"]
+    assert found["name"].tolist() == [b"good", b"bad", b"good", b"good", b"bad"]
+    assert found["number"].tolist() == [1, 0, 1, 1, 0]
+    assert model.predict_on_batch(texts[:1])["name"].tolist() == [b"good"]
+    with tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
+        model = Named()
+    assert model.predict(texts, batch_size=4, verbose=0)["upper"].ravel().tolist() == [
+        *(b"A", b"BC", b"DEF", b"G", b"HI")
+    ]
