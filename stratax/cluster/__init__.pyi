@@ -7,6 +7,8 @@ from ._connection import check_connectable as check_connectable
 from ._connection import connect as connect
 from ._connection import current as current
 from ._connection import experimental_connect_to_cluster as experimental_connect_to_cluster
+from ._device_assignment import DeviceAssignment as DeviceAssignment
+from ._device_assignment import DeviceOrderMode as DeviceOrderMode
 from ._devices import CORE_OF_REPLICA as CORE_OF_REPLICA
 from ._devices import LogicalDevice as LogicalDevice
 from ._devices import PhysicalDevice as PhysicalDevice

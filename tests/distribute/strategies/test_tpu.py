@@ -26,8 +26,36 @@ value = half.experimental_distribute_values_from_function(lambda c: np.float32(c
 assert float(half.reduce("sum", half.run(lambda x: x + 1, args=(value,)), axis=None)) == 3
 assert [c.devices() for c in value.values] == [{core} for core in cores[2:]]
 for wrong in ([], ["TPU:9"]):
-    with pytest.raises(errors.DeviceError, match="must list cores of this TPU"):
+    with pytest.raises(errors.DeviceError, match="list cores of this TPU"):
         sx.distribute.TPUStrategy(experimental_device_assignment=wrong)
+
+topology = sx.tpu.initialize_tpu_system(resolver)
+pairs = sx.tpu.DeviceAssignment.build(topology, [1, 1, 1, 2], num_replicas=2)
+paired = sx.distribute.TPUStrategy(resolver, experimental_device_assignment=pairs)
+assert paired.num_replicas_in_sync == 2
+assert [[core.id for core in each] for each in paired.mesh.devices.reshape(2, 2)] == [[0, 1], [2, 3]]
+with paired.scope():
+    w = sx.Variable(np.arange(12.0, dtype="float32").reshape(4, 3))
+
+@sx.function
+def step(x):
+    def replica(x):
+        x = paired.experimental_split_to_logical_devices(x, [1, 2])
+        return paired.experimental_assign_to_logical_device(x @ w, 1)
+    return paired.reduce("sum", paired.run(replica, args=(x,)), axis=None)
+
+x = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
+(batch,) = paired.experimental_distribute_dataset(sx.Dataset.from_tensor_slices(x).batch(6))
+np.testing.assert_allclose(step(batch), (x[:3] + x[3:]) @ w.numpy(), rtol=1e-5)
+assert w.value.sharding.is_fully_replicated and len(w.value.devices()) == 4
+with pytest.raises(errors.BadArgumentError, match="from 0 to 1. Received: logical_device_id=2"):
+    paired.experimental_assign_to_logical_device(x, 2)
+other = sx.tpu.DeviceAssignment(
+    sx.cluster.Topology(mesh_shape=(1, 1, 1, 1), device_coordinates=((0, 0, 0, 0),), device_names=("/device:TPU:9",)),
+    [[[0, 0, 0, 0]]],
+)
+with pytest.raises(errors.DeviceError, match="cores of another TPU"):
+    sx.distribute.TPUStrategy(resolver, experimental_device_assignment=other)
 
 assert strategy.extended.worker_devices == strategy.extended.parameter_devices == strategy.device_names
 image = np.zeros((4, 8), np.float32)
