@@ -58,7 +58,9 @@ class DeviceAssignment:
             )
         self._topology = topology
         self._assigned = assigned
-        self._places = {place: index for index, place in enumerate(topology.device_coordinates)}
+        self._places: dict[Coordinates, int] = {
+            place: index for index, place in enumerate(topology.device_coordinates)
+        }
         cores = [tuple(map(int, core)) for core in assigned.reshape(-1, assigned.shape[-1])]
         counts = collections.Counter(cores)
         wrong = [core for core, count in counts.items() if core not in self._places or count > 1]

@@ -805,7 +805,7 @@ _NEED_VALUES: tuple[type[Exception], ...] = (
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
-_FOREIGN_ERRORS = (jax.errors.UnexpectedTracerError, *_NEED_VALUES)
+_FOREIGN_ERRORS: tuple[type[Exception], ...] = (jax.errors.UnexpectedTracerError, *_NEED_VALUES)
 # They are made of a tracer, and Keras would make them of a text.
 keep_in_layers(_NEED_VALUES)
 
