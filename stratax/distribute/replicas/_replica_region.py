@@ -297,7 +297,10 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         if self._divided_parts is None:
             # Types only.
             shape = NamedSharding(self._mesh, spec).shard_shape(tuple(variable.shape))
-            return gathering_of(jnp.zeros(shape, variable.dtype), spec, variable.name)
+            # Of the region's own trace: it may be read in a loop of JAX first.
+            with jax_core.set_current_trace(self.trace):
+                part = jnp.zeros(shape, variable.dtype)
+            return gathering_of(part, spec, variable.name)
         if id(variable) not in self._divided_parts:
             raise errors.TracingError(
                 "A replica's function read other variables when it was traced a second time. Expected: the same in "

@@ -12,7 +12,7 @@ from jax.interpreters.partial_eval import dce_jaxpr
 
 import stratax as sx
 from stratax import cluster, errors
-from stratax.distribute import MirroredStrategy, ShardedStrategy
+from stratax.distribute import MirroredStrategy, OneDeviceStrategy, ShardedStrategy
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(44, 128)).astype("float32")
@@ -406,6 +406,85 @@ def test_an_interrupted_fit_leaves_parts_and_goes_on():
         return model.fit(X, Y, batch_size=8, shuffle=False, verbose=0).history["loss"]
 
     assert run(True) == run(False)
+
+
+def make_decoder():
+    keras.utils.set_random_seed(1)
+    tokens = keras.Input((8,), dtype="int32")
+    x = keras.layers.Embedding(128, 128)(tokens)
+    x = x + keras.layers.Dense(128, "tanh")(x)
+    return keras.Model(tokens, keras.layers.Dense(128)(x))
+
+
+def sample(model, tokens):
+    """Write the likeliest token behind the others, again and again, as keras-hub's samplers do."""
+
+    def write(place, tokens):
+        found = keras.ops.argmax(model(tokens)[:, place], -1)
+        return place + 1, keras.ops.slice_update(
+            tokens, (0, place + 1), keras.ops.cast(found[:, None], "int32")
+        )
+
+    return keras.ops.while_loop(lambda place, _: place < 7, write, (0, tokens))[1]
+
+
+def sample_in_range(model, tokens):
+    for place in sx.range(7):
+        found = keras.ops.argmax(model(tokens)[:, place], -1)
+        tokens = tokens.at[:, place + 1].set(found.astype("int32"))
+    return tokens
+
+
+def list_copies():
+    """Of large arrays those that several devices have whole."""
+    gc.collect()
+    large = [each for each in jax.live_arrays() if each.size >= 1 << 14 and len(each.devices()) > 1]
+    return [each.shape for each in large if each.sharding.is_fully_replicated]
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    prompts = np.arange(32, dtype="int32").reshape(4, 8)
+    with OneDeviceStrategy("/cpu:0").scope():
+        model = make_decoder()
+    return prompts, np.asarray(sx.function(lambda tokens: sample(model, tokens))(prompts))
+
+
+@pytest.mark.parametrize("write", [sample, sample_in_range])
+def test_a_sampler_gathers_each_weight_where_it_is_read_and_keeps_none(sampled, write):
+    prompts, expected = sampled
+    strategy = ShardedStrategy(CPUS[:4])
+    with strategy.scope():
+        model = make_decoder()
+    before = list_copies()
+    # Without replicas XLA exchanges activations, which are smaller.
+    np.testing.assert_array_equal(sx.function(lambda tokens: write(model, tokens))(prompts), expected)
+    run = sx.function(lambda tokens: strategy.gather(strategy.run(lambda x: write(model, x), (tokens,)), 0))
+    (batch,) = strategy.experimental_distribute_dataset(sx.Dataset.from_tensor_slices(prompts).batch(4))
+    np.testing.assert_array_equal(run(batch), expected)
+    model.predict(prompts, verbose=0)
+    model(prompts)
+    assert list_copies() == before
+    loops = re.findall(r"f32\[128,128\] = all_gather", str(run.jaxpr(batch)))
+    # Three weights, once each in the body of the loop.
+    assert len(loops) == 3
+
+
+def test_a_sampler_of_plain_jax_keeps_parts(sampled):
+    prompts, expected = sampled
+    with ShardedStrategy(CPUS[:4]).scope():
+        model = make_decoder()
+
+    @jax.jit
+    def generate(values, tokens):
+        with keras.StatelessScope(state_mapping=list(zip(model.variables, values, strict=True))):
+            return sample(model, tokens)
+
+    given = [variable.value for variable in model.variables], prompts
+    np.testing.assert_array_equal(generate(*given), expected)
+    text = generate.lower(*given).compile().as_text()
+    assert "all-reduce" in text
+    assert not re.search(r"f32\[128,128\]\S* all-gather", text)
 
 
 @pytest.mark.exact
